@@ -70,7 +70,12 @@ pub async fn list_charges(
 /// metadata values and cardholder name as a part of them, and exactly against currency, amount, charge token, card
 /// token, refund token and customer token.
 #[utoipa::path(get, path = "/charges/search", tag = "Charges",
-    params(SearchParameters, ("sort" = Option<String>, Query, description = "created_at (default) or amount", extensions(("x-enum" = json!(charges::search::SORTS)))), PageParameters),
+    params(
+        SearchParameters,
+        ("sort" = Option<String>, Query, description = "created_at (default) or amount",
+            extensions(("x-enum" = json!(charges::search::SORTS)))),
+        PageParameters,
+    ),
     responses((status = 200, description = "A page of charges", body = LongList<Charge>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn search_charges(
@@ -89,7 +94,9 @@ pub async fn search_charges(
 #[utoipa::path(get, path = "/charges/verify", tag = "Charges",
     params(("session_token" = String, Query, description = "From the address at which the cardholder came back")),
     responses((status = 200, description = "The charge", body = Envelope<VerifiedCharge>)),
-    extensions(("x-refusals" = json!([(TransactionForbidden, "not approved, or not settled yet", TransactionForbidden.description()), NotFound, ThreeDSecureUnavailable]))))]
+    extensions(("x-refusals" = json!([
+        (TransactionForbidden, "not approved, or not settled yet", TransactionForbidden.description()), NotFound, ThreeDSecureUnavailable,
+    ]))))]
 pub async fn verify_charge(
     State(site): State<AppState>,
     caller: Caller,

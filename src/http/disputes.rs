@@ -27,7 +27,8 @@ const CLOSED: [ErrorCode; 3] = [DisputeAlreadyUnderReview, DisputeAlreadyResolve
 /// Returns a paginated list of all disputes, newest first unless an order is asked for. X-Total-Count is their number.
 #[utoipa::path(get, path = "/disputes", tag = "Disputes",
     params(
-        ("sort" = Option<String>, Query, description = "received_at, evidence_required_by or amount", extensions(("x-enum" = json!(find::SORTS)))),
+        ("sort" = Option<String>, Query, description = "received_at, evidence_required_by or amount",
+            extensions(("x-enum" = json!(find::SORTS)))),
         ("direction" = Option<i32>, Query, description = "With sort: 1 ascending (default), -1 descending"),
         PageParameters,
     ),
@@ -50,7 +51,8 @@ pub async fn list_disputes(
     params(
         SearchParameters,
         ("status" = Option<String>, Query, description = "Only disputes in this status"),
-        ("sort" = Option<String>, Query, description = "received_at (default), evidence_required_by or amount", extensions(("x-enum" = json!(find::SORTS)))),
+        ("sort" = Option<String>, Query, description = "received_at (default), evidence_required_by or amount",
+            extensions(("x-enum" = json!(find::SORTS)))),
         PageParameters,
     ),
     responses((status = 200, description = "A page of disputes", body = LongList<Dispute>,

@@ -50,7 +50,8 @@ pub async fn list_merchants(
 #[utoipa::path(get, path = "/merchants/search", tag = "Merchants",
     params(
         SearchParameters,
-        ("sort" = Option<String>, Query, description = "created_at (default), email, first_name, last_name or name", extensions(("x-enum" = json!(find::SORTS)))),
+        ("sort" = Option<String>, Query, description = "created_at (default), email, first_name, last_name or name",
+            extensions(("x-enum" = json!(find::SORTS)))),
         PageParameters,
     ),
     responses((status = 200, description = "A page of merchants", body = LongList<MerchantSummary>)),

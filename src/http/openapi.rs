@@ -13,7 +13,7 @@ mod refusals;
 mod webhooks;
 mod yaml;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -88,7 +88,7 @@ pub fn finished(api: &OpenApi) -> Value {
         let is_write = method != "get";
         parameters::in_path(path, operation);
         if is_write {
-            refusals::repeatable(operation);
+            parameters::repeatable(operation);
         } else {
             operation.shift_remove("requestBody");
         }
@@ -202,6 +202,25 @@ fn operations(document: &mut Value) -> impl Iterator<Item = (&String, &String, &
             methods.into_iter().map(move |(method, operation)| (path, method, operation))
         })
         .filter_map(|(path, method, operation)| Some((path, method, operation.as_object_mut()?)))
+}
+
+/// Replaces values that stand in several places by references to components, which it returns. Of two different values with one
+/// name, the second stays at its place.
+fn share(values: Vec<&mut Value>, kind: &str, name: fn(&Value) -> String) -> Map<String, Value> {
+    let mut times: HashMap<String, u32> = HashMap::new();
+    for value in &values {
+        *times.entry(value.to_string()).or_default() += 1;
+    }
+    let mut shared = Map::new();
+    for value in values {
+        if times[&value.to_string()] > 1 {
+            let name = name(value);
+            if *shared.entry(name.clone()).or_insert_with(|| value.clone()) == *value {
+                *value = json!({ "$ref": format!("#/components/{kind}/{name}") });
+            }
+        }
+    }
+    shared
 }
 
 /// Adds the HEAD operations of the specification: those whose responses carry X-Total-Count. Every other GET answers HEAD as well

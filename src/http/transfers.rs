@@ -50,7 +50,12 @@ pub async fn list_transfers(
 /// recipient's name and e-mail address as a part of them, and exactly against amount, transfer token and recipient
 /// token.
 #[utoipa::path(get, path = "/transfers/search", tag = "Transfers",
-    params(SearchParameters, ("sort" = Option<String>, Query, description = "paid_at (default)", extensions(("x-enum" = json!(transfers::search::SORTS)))), PageParameters),
+    params(
+        SearchParameters,
+        ("sort" = Option<String>, Query, description = "paid_at (default)",
+            extensions(("x-enum" = json!(transfers::search::SORTS)))),
+        PageParameters,
+    ),
     responses((status = 200, description = "A page of transfers", body = LongList<Transfer>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn search_transfers(

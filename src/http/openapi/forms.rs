@@ -13,11 +13,11 @@ pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 pub(super) fn describe(operation: &mut Map<String, Value>, schemas: &Value, forms: &mut BTreeSet<String>) {
     let Some(body) = operation.get_mut("requestBody") else { return };
     let Some(content) = body["content"].as_object_mut() else { return };
-    let Some((media, body_of_media)) = content.iter_mut().next() else { return };
-    if let Some(meant) = body_of_media["schema"]["oneOf"].as_array().and_then(|either| not_null(either)) {
-        body_of_media["schema"] = meant;
+    let Some((media, sent)) = content.iter_mut().next() else { return };
+    if let Some(meant) = sent["schema"]["oneOf"].as_array().and_then(|either| not_null(either)) {
+        sent["schema"] = meant;
     }
-    let name = body_of_media["schema"]["$ref"].as_str().and_then(|reference| reference.strip_prefix(SCHEMAS));
+    let name = sent["schema"]["$ref"].as_str().and_then(|reference| reference.strip_prefix(SCHEMAS));
     let Some(name) = name.map(str::to_owned) else { return };
     if media == "application/json" {
         let mut form = json!({ "schema": { "$ref": format!("{SCHEMAS}{name}Form") } });

@@ -1,7 +1,5 @@
 //! Parameters besides the body: paging, search, and tokens in paths.
 
-use std::collections::HashMap;
-
 use entity::dispute::DisputeStatus;
 use serde_json::{Map, Value, json};
 use utoipa::IntoParams;
@@ -99,6 +97,14 @@ pub(super) fn in_path(path: &str, operation: &mut Map<String, Value>) {
     operation.shift_insert(next, "parameters".into(), parameters.into());
 }
 
+/// Adds the Idempotency-Key to an operation that changes something (`docs/decisions.md`, 63).
+pub(super) fn repeatable(operation: &mut Map<String, Value>) {
+    let key = json!({ "$ref": "#/components/parameters/IdempotencyKey" });
+    if let Some(parameters) = operation.entry("parameters").or_insert_with(|| json!([])).as_array_mut() {
+        parameters.push(key);
+    }
+}
+
 /// The header that forces an outcome in the sandbox.
 pub(super) const OUTCOME: &str = "Sandbox-Outcome";
 
@@ -129,21 +135,9 @@ pub(super) fn described(operation: &mut Map<String, Value>) {
 
 /// Moves parameters that several operations share to the components.
 pub(super) fn shared(document: &mut Value) {
-    let mut times: HashMap<String, u32> = HashMap::new();
-    for parameter in inline(document) {
-        *times.entry(parameter.to_string()).or_default() += 1;
-    }
-    let mut shared = Map::new();
-    for parameter in inline(document) {
-        if times.get(&parameter.to_string()).is_some_and(|times| *times > 1) {
-            let name = pascal(parameter["name"].as_str().unwrap_or_default());
-            // Of two different parameters with one name, the second stays at its operation.
-            let known = shared.entry(name.clone()).or_insert_with(|| parameter.clone());
-            if known == parameter {
-                *parameter = json!({ "$ref": format!("#/components/parameters/{name}") });
-            }
-        }
-    }
+    let mut shared = super::share(inline(document).collect(), "parameters", |parameter| {
+        pascal(parameter["name"].as_str().unwrap_or_default())
+    });
     if let Some(parameters) = document["components"]["parameters"].as_object_mut() {
         parameters.append(&mut shared);
     }

@@ -1,6 +1,6 @@
 //! Refusals: every error status of every operation, with each of its codes and an example body.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use entity::FailureCode;
 use entity::failure::Decline;
@@ -70,14 +70,6 @@ impl Listed {
 /// Returns the codes of declined cards.
 pub fn declines() -> Vec<ErrorCode> {
     Decline::ALL.iter().map(|decline| FailureCode::from(*decline).into()).collect()
-}
-
-/// Adds the Idempotency-Key to an operation that changes something (`docs/decisions.md`, 63).
-pub(super) fn repeatable(operation: &mut Map<String, Value>) {
-    let key = json!({ "$ref": "#/components/parameters/IdempotencyKey" });
-    if let Some(parameters) = operation.entry("parameters").or_insert_with(|| json!([])).as_array_mut() {
-        parameters.push(key);
-    }
 }
 
 /// Adds a response for each status of the listed refusals and of those that every operation has. `recorded` is the operation's
@@ -162,12 +154,12 @@ fn said(code: ErrorCode, error: &Error) -> Value {
     json!({ "summary": code.description(), "value": serde_json::to_value(error.body("0198c5e5")).unwrap_or_default() })
 }
 
-/// Two error codes are spelled alike; a subscription's has a body of its own.
+/// Returns the name of a code's example. Two codes are spelled alike; a subscription's has a body of its own.
 fn example_name(code: ErrorCode) -> &'static str {
     if code == ErrorCode::InvalidSubscription { "invalid_subscription" } else { code.code() }
 }
 
-/// The refusal of an authorisation, where a charge's names the charge.
+/// Returns the name of an example that names the authorisation, not the charge.
 fn authorisation_example(code: ErrorCode) -> String {
     format!("authorisation_{}", example_name(code))
 }
@@ -225,22 +217,9 @@ fn example(code: ErrorCode) -> Error {
 
 /// Moves error responses that several operations share to the components, named after their codes.
 pub(super) fn shared(document: &mut Value) {
-    let mut times: HashMap<String, u32> = HashMap::new();
-    for response in refusals(document) {
-        *times.entry(response.to_string()).or_default() += 1;
-    }
-    let mut shared = BTreeMap::new();
-    for response in refusals(document) {
-        if times.get(&response.to_string()).is_some_and(|times| *times > 1) {
-            let name = response_name(response);
-            // A response of the same name with another text stays at its operation.
-            let known = shared.entry(name.clone()).or_insert_with(|| response.clone());
-            if known == response {
-                *response = json!({ "$ref": format!("#/components/responses/{name}") });
-            }
-        }
-    }
-    document["components"]["responses"] = shared.into_iter().collect();
+    let mut shared = super::share(refusals(document).collect(), "responses", response_name);
+    shared.sort_keys();
+    document["components"]["responses"] = shared.into();
     let (mut bodies, text) = (bodies(), document.to_string());
     bodies.retain(|name, _| text.contains(&format!("{EXAMPLES}{name}\"")));
     document["components"]["examples"] = bodies.into();
