@@ -4,7 +4,6 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
-use super::auth::Caller;
 use super::charges::NOT_AUTHORISED;
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, declines};
@@ -13,7 +12,7 @@ use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{self, GatewayError, InvalidResource, NotFound, TokenAlreadyUsed};
 use crate::params::authorisation::{NewAuthorisation, NewCapture};
-use crate::services::authorisations;
+use crate::services::{Account, authorisations};
 use crate::views::authorisation::Authorisation;
 use crate::views::charge::Charge;
 
@@ -33,11 +32,10 @@ const UNANSWERED: (ErrorCode, &str) =
 pub async fn create_authorisation(
     State(site): State<AppState>,
     outcome: OrderedOutcome,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<Authorisation>, Error> {
-    let asked = call.input.params::<NewAuthorisation>();
-    let reply = call.reply();
-    Ok(reply.of(authorisations::create(&site.ctx, &reply.account, asked, outcome.word()).await?))
+    let params = request.input.params::<NewAuthorisation>();
+    request.answer(authorisations::create(&site.ctx, &request.caller, params, outcome.word())).await
 }
 
 /// List authorisations.
@@ -48,10 +46,10 @@ pub async fn create_authorisation(
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_authorisations(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Listed<Authorisation>, Error> {
-    Ok(Listed(authorisations::list(&site, &caller.0, input.paging().valid()?).await?))
+    Ok(Listed(authorisations::list(&site, &account, input.paging().valid()?).await?))
 }
 
 /// Get an authorisation.
@@ -62,11 +60,11 @@ pub async fn list_authorisations(
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_authorisation(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Authorisation>, Error> {
-    Ok(Shown(authorisations::show(&site, &caller.0, &token).await?))
+    Ok(Shown(authorisations::show(&site, &account, &token).await?))
 }
 
 /// Void an authorisation.
@@ -78,10 +76,9 @@ pub async fn get_authorisation(
 pub async fn void_authorisation(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Authorisation>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(authorisations::void(&site.ctx, &reply.account, &token).await?))
+    request.answer(authorisations::void(&site.ctx, &request.caller, &token)).await
 }
 
 /// Capture an authorisation.
@@ -94,9 +91,8 @@ pub async fn void_authorisation(
 pub async fn capture_authorisation(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Charge>, Error> {
-    let asked = call.input.params::<NewCapture>();
-    let reply = call.reply();
-    Ok(reply.of(authorisations::capture(&site.ctx, &reply.account, &token, asked).await?))
+    let params = request.input.params::<NewCapture>();
+    request.answer(authorisations::capture(&site.ctx, &request.caller, &token, params)).await
 }

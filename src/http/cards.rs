@@ -4,13 +4,12 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{CreatedFrom, Envelope, EnvelopeWithIp, Shown};
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::openapi::BrowserCard;
 use super::write_request::BrowserWriteRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, NotFound};
-use crate::services::cards;
+use crate::services::{Account, cards};
 use crate::views::card::Card;
 
 /// Store a card.
@@ -24,10 +23,9 @@ use crate::views::card::Card;
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_card(
     State(site): State<AppState>,
-    BrowserWriteRequest(call): BrowserWriteRequest,
+    BrowserWriteRequest(request): BrowserWriteRequest,
 ) -> Result<CreatedFrom<Card>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(cards::store(&site, &reply.account, call.input.params()).await?))
+    request.answer(cards::store(&site, &request.caller, request.input.params())).await
 }
 
 /// Get a card.
@@ -38,9 +36,9 @@ pub async fn create_card(
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_card(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Card>, Error> {
-    Ok(Shown(cards::show(&site, &caller.0, &token).await?))
+    Ok(Shown(cards::show(&site, &account, &token).await?))
 }

@@ -4,12 +4,11 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{Envelope, Listed, LongList, Shown};
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, NotFound};
-use crate::services::deposits;
+use crate::services::{Account, deposits};
 use crate::views::deposit::Deposit;
 
 /// List deposits.
@@ -20,10 +19,10 @@ use crate::views::deposit::Deposit;
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_deposits(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Listed<Deposit>, Error> {
-    Ok(Listed(deposits::list(&site, &caller.0, input.paging().valid()?).await?))
+    Ok(Listed(deposits::list(&site, &account, input.paging().valid()?).await?))
 }
 
 /// Get a deposit.
@@ -34,9 +33,9 @@ pub async fn list_deposits(
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_deposit(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Deposit>, Error> {
-    Ok(Shown(deposits::show(&site, &caller.0, &token).await?))
+    Ok(Shown(deposits::show(&site, &account, &token).await?))
 }

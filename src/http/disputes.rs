@@ -4,7 +4,6 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{Counted, Done, Envelope, LongList, Shown};
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, SearchParameters};
 use super::write_request::WriteRequest;
@@ -14,6 +13,7 @@ use crate::error::ErrorCode::{
     InvalidResource, InvalidSearchQueryParam, NotFound,
 };
 use crate::params::dispute::{ChangedEvidence, DisputeSearch};
+use crate::services::Account;
 use crate::services::disputes::{self, evidence, find};
 use crate::views::dispute::Dispute;
 use crate::views::dispute_activity::Activity;
@@ -37,10 +37,10 @@ const CLOSED: [ErrorCode; 3] = [DisputeAlreadyUnderReview, DisputeAlreadyResolve
     extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn list_disputes(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Counted<Dispute>, Error> {
-    Ok(Counted(disputes::list(&site, &caller.0, input.sorting(find::SORTS)).await?))
+    Ok(Counted(disputes::list(&site, &account, input.sorting(find::SORTS)).await?))
 }
 
 /// Search disputes.
@@ -60,11 +60,11 @@ pub async fn list_disputes(
     extensions(("x-refusals" = json!([ApiUnavailable, InvalidSearchQueryParam, InvalidResource]))))]
 pub async fn search_disputes(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Counted<Dispute>, Error> {
-    let asked = DisputeSearch::read(input.tree(), find::SORTS);
-    Ok(Counted(disputes::search(&site, &caller.0, asked).await?))
+    let params = DisputeSearch::read(&input, find::SORTS);
+    Ok(Counted(disputes::search(&site, &account, params).await?))
 }
 
 /// Get a dispute.
@@ -75,11 +75,11 @@ pub async fn search_disputes(
     extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_dispute(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Dispute>, Error> {
-    Ok(Shown(disputes::show(&site, &caller.0, &token).await?))
+    Ok(Shown(disputes::show(&site, &account, &token).await?))
 }
 
 /// Get a dispute's activity.
@@ -91,11 +91,11 @@ pub async fn get_dispute(
     extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_dispute_activity(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Vec<Activity>>, Error> {
-    Ok(Shown(disputes::activity(&site, &caller.0, &token).await?))
+    Ok(Shown(disputes::activity(&site, &account, &token).await?))
 }
 
 /// Get a dispute's evidence.
@@ -106,11 +106,11 @@ pub async fn get_dispute_activity(
     extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_dispute_evidence(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<EvidenceBatch>, Error> {
-    Ok(Shown(evidence::show(&site, &caller.0, &token).await?))
+    Ok(Shown(evidence::show(&site, &account, &token).await?))
 }
 
 /// Update a dispute's evidence.
@@ -123,11 +123,10 @@ pub async fn get_dispute_evidence(
 pub async fn update_dispute_evidence(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<EvidenceBatch>, Error> {
-    let asked = call.input.params::<ChangedEvidence>();
-    let reply = call.reply();
-    Ok(reply.of(evidence::update(&site, &reply.account, &token, asked).await?))
+    let params = request.input.params::<ChangedEvidence>();
+    request.answer(evidence::update(&site, &request.caller, &token, params)).await
 }
 
 /// Submit a dispute's evidence.
@@ -139,11 +138,9 @@ pub async fn update_dispute_evidence(
 pub async fn submit_dispute_evidence(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Done, Error> {
-    let reply = call.reply();
-    evidence::submit(&site, &reply.account, &token).await?;
-    Ok(reply.of(()))
+    request.answer(evidence::submit(&site, &request.caller, &token)).await
 }
 
 /// Accept a dispute.
@@ -155,8 +152,7 @@ pub async fn submit_dispute_evidence(
 pub async fn accept_dispute(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Dispute>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(disputes::accept(&site, &reply.account, &token).await?))
+    request.answer(disputes::accept(&site, &request.caller, &token)).await
 }

@@ -11,14 +11,12 @@ use axum::routing::get;
 
 use super::AppState;
 use super::answer::{Deleted, Envelope, Shown};
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::write_request::{UploadRequest, WriteRequest};
 use crate::error::Error;
 use crate::error::ErrorCode::{DisputeEvidenceAlreadySubmitted, InvalidResource, NotFound};
-use crate::params;
 use crate::params::file::{Link, NewFile};
-use crate::services::{disputes, files};
+use crate::services::{Account, disputes, files};
 use crate::views::file::File;
 
 /// Upload a file.
@@ -28,11 +26,12 @@ use crate::views::file::File;
     request_body(content = NewFile, content_type = "multipart/form-data", example = json!({ "file": "receipt.pdf" })),
     responses((status = 200, description = "The file", body = Envelope<File>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
-pub async fn create_file(State(site): State<AppState>, sent: UploadRequest) -> Result<Shown<File>, Error> {
-    let UploadRequest { call, upload } = sent;
-    let asked = call.input.params::<NewFile>();
-    let reply = call.reply();
-    Ok(reply.of(files::create(&site.ctx, &reply.account, asked, upload).await?))
+pub async fn create_file(
+    State(site): State<AppState>,
+    UploadRequest { request, upload }: UploadRequest,
+) -> Result<Shown<File>, Error> {
+    let params = request.input.params::<NewFile>();
+    request.answer(files::create(&site.ctx, &request.caller, params, upload)).await
 }
 
 /// Get a file.
@@ -43,11 +42,11 @@ pub async fn create_file(State(site): State<AppState>, sent: UploadRequest) -> R
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_file(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<File>, Error> {
-    Ok(Shown(files::show(&site, &caller.0, &token).await?))
+    Ok(Shown(files::show(&site, &account, &token).await?))
 }
 
 /// Delete a file.
@@ -59,11 +58,9 @@ pub async fn get_file(
 pub async fn delete_file(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    let reply = call.reply();
-    disputes::files::delete(&site, &reply.account, &token).await?;
-    Ok(reply.of(()))
+    request.answer(disputes::files::delete(&site, &request.caller, &token)).await
 }
 
 /// Returns the routes of presigned links: outside of the API, without a key.
@@ -79,7 +76,7 @@ async fn download(
     Path((account, file)): Path<(String, String)>,
     input: Input,
 ) -> Result<Response, Error> {
-    let Link { expires, signature } = params::read::<Link>(input.tree()).value;
+    let Link { expires, signature } = input.params::<Link>().value;
     let download = files::download(&site, &account, &file, expires.as_deref(), signature.as_deref()).await?;
     let headers = [
         (header::CONTENT_TYPE, download.file.mime_type.code().to_owned()),

@@ -29,14 +29,14 @@ const CARDS: [Column; 4] = [
 ];
 
 /// Lists the customers, newest first.
-pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
-    let page = customers::list(&site, &visit.account, input.paging().valid()?).await?;
+pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+    let page = customers::list(&site, &user.account, input.paging().valid()?).await?;
     record::section("Customers", &COLUMNS, page)
 }
 
 /// Shows one customer.
-pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
-    let account = &visit.account;
+pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+    let account = &user.account;
     let customer = Record::of(&customers::show(&site, account, &id).await?)?;
     let cards = Record::each(&customers::list_cards(&site, account, &id, first_page()).await?.records)?;
     let charged = Record::each(&all_charges::of_customer(&site, account, &id, first_page()).await?.records)?;

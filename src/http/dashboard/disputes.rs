@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::auth::{AccountSession, VerifiedForm};
 use super::is_test;
-use super::layout::{self, ErrorPage, PageContent, PageResult};
+use super::layout::{self, FormResult, PageContent, PageResult};
 use super::record::{self, Column, Record, facts, table, words};
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
@@ -30,14 +30,14 @@ const ACTIVITY: [Column; 4] = [
 ];
 
 /// Lists the disputes, newest first.
-pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
-    let page = disputes::list(&site, &visit.account, input.sorting(find::SORTS)).await?;
+pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+    let page = disputes::list(&site, &user.account, input.sorting(find::SORTS)).await?;
     record::section("Disputes", &COLUMNS, page)
 }
 
 /// Shows one dispute.
-pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
-    let account = &visit.account;
+pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+    let account = &user.account;
     let dispute = Record::of(&disputes::show(&site, account, &id).await?)?;
     let activity = Record::each(&disputes::activity(&site, account, &id).await?)?;
     let content = html! {
@@ -49,7 +49,7 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
             ("Received", dispute.time("/received_at")),
             ("Evidence required by", dispute.time("/evidence_required_by")),
         ]))
-        @if is_test(&site) { (decisions(&visit, &id, dispute.text("/status"))) }
+        @if is_test(&site) { (decisions(&user, &id, dispute.text("/status"))) }
         (table("Activity, newest first", &ACTIVITY, &activity))
         (dispute.whole())
     };
@@ -57,12 +57,12 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
 }
 
 /// Renders a button for each status that may come next.
-fn decisions(visit: &AccountSession, id: &str, status: &str) -> Markup {
+fn decisions(user: &AccountSession, id: &str, status: &str) -> Markup {
     let next = |from| DisputeStatus::ALL.iter().filter(move |to| state::next(from, **to).is_some());
     let next: Vec<_> = DisputeStatus::from_code(status).into_iter().flat_map(next).collect();
     html! {
         @if !next.is_empty() {
-            (layout::actions(visit, &format!("/dashboard/disputes/{id}/decide"), &html! {
+            (layout::actions(user, &format!("/dashboard/disputes/{id}/decide"), &html! {
                 span { "Let the network decide:" }
                 @for status in next {
                     button.other name="status" value=(status.code()) { (status.code().replace('_', " ")) }
@@ -73,12 +73,8 @@ fn decisions(visit: &AccountSession, id: &str, status: &str) -> Markup {
 }
 
 /// Decides the dispute, as the network would.
-pub async fn decide(
-    State(site): State<AppState>,
-    Path(id): Path<String>,
-    deed: VerifiedForm,
-) -> Result<Redirect, ErrorPage> {
-    let asked = deed.input.params::<DecidedDispute>();
-    disputes::decide(&site, &deed.visit.account, &id, asked).await?;
+pub async fn decide(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+    let params = form.input.params::<DecidedDispute>();
+    disputes::decide(&site, &form.caller, &id, params).await?;
     Ok(Redirect::to(&format!("/dashboard/disputes/{id}")))
 }

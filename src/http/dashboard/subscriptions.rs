@@ -7,7 +7,7 @@ use maud::html;
 
 use super::auth::{AccountSession, VerifiedForm};
 use super::is_test;
-use super::layout::{self, ErrorPage, PageContent, PageResult};
+use super::layout::{self, FormResult, PageContent, PageResult};
 use super::record::{self, Column, Record, facts, first_page, table, words};
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
@@ -31,14 +31,14 @@ const ENTRIES: [Column; 4] = [
 ];
 
 /// Lists the subscriptions, newest first.
-pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
-    let page = subscriptions::list(&site, &visit.account, input.paging().valid()?).await?;
+pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+    let page = subscriptions::list(&site, &user.account, input.paging().valid()?).await?;
     record::section("Subscriptions", &COLUMNS, page)
 }
 
 /// Shows one subscription.
-pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
-    let account = &visit.account;
+pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+    let account = &user.account;
     let subscription = Record::of(&subscriptions::show(&site, account, &id).await?)?;
     let plan = Record::of(&plans::show(&site, account, subscription.text("/plan_token")).await?)?;
     let entries = Record::each(&subscriptions::ledger(&site, account, &id, first_page()).await?.records)?;
@@ -60,7 +60,7 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
             ("Cancelled", subscription.time("/cancelled_at")),
         ]))
         @if is_test(&site) && is_open && may_cancel {
-            (layout::actions(&visit, &unsubscribe, &html! { button { "Unsubscribe as the customer" } }))
+            (layout::actions(&user, &unsubscribe, &html! { button { "Unsubscribe as the customer" } }))
         }
         (table("Ledger, newest first", &ENTRIES, &entries))
         (subscription.whole())
@@ -72,8 +72,8 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
 pub async fn unsubscribe(
     State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: VerifiedForm,
-) -> Result<Redirect, ErrorPage> {
-    subscriptions::unsubscribe(&site, &deed.visit.account, &id).await?;
+    form: VerifiedForm,
+) -> FormResult {
+    subscriptions::unsubscribe(&site, &form.caller, &id).await?;
     Ok(Redirect::to(&format!("/dashboard/subscriptions/{id}")))
 }

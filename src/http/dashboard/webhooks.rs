@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::auth::{AccountSession, VerifiedForm};
 use super::is_test;
-use super::layout::{self, ErrorPage, PageContent, PageResult};
+use super::layout::{self, FormResult, PageContent, PageResult};
 use super::record::{self, Address, Column, Record, facts, first_page, table, words};
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
@@ -31,25 +31,25 @@ const ENDPOINTS: [Column; 3] = [
 ];
 
 /// Lists the endpoints, and the webhooks, newest first.
-pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
     let endpoints =
-        Record::each(&webhook_endpoints::list(&site, &visit.account, first_page().valid()?).await?.records)?;
-    let page = webhooks::list(&site, &visit.account, paging).await?;
+        Record::each(&webhook_endpoints::list(&site, &user.account, first_page().valid()?).await?.records)?;
+    let page = webhooks::list(&site, &user.account, paging).await?;
     let content = html! {
         (table("Endpoints", &ENDPOINTS, &endpoints))
-        @if is_test(&site) && !endpoints.is_empty() { (pings(&visit, &endpoints)) }
+        @if is_test(&site) && !endpoints.is_empty() { (pings(&user, &endpoints)) }
         (record::list("Webhooks, newest first", &COLUMNS, page, &Address::of("/dashboard/webhooks"))?)
     };
     Ok(PageContent::of(Address::of("/1/webhooks").page(paging).to_string(), "Webhooks", content))
 }
 
-fn pings(visit: &AccountSession, endpoints: &[Record]) -> Markup {
+fn pings(user: &AccountSession, endpoints: &[Record]) -> Markup {
     html! {
         section.deeds aria-label="What you can do" {
             @for endpoint in endpoints {
                 form method="post" action={ "/dashboard/webhook_endpoints/" (endpoint.text("/token")) "/ping" } {
-                    (layout::carried(&visit.session))
+                    (layout::carried(&user.session))
                     span { (endpoint.text("/url")) }
                     button.other { "Ping it" }
                 }
@@ -59,8 +59,8 @@ fn pings(visit: &AccountSession, endpoints: &[Record]) -> Markup {
 }
 
 /// Shows one webhook.
-pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
-    let webhook = Record::of(&webhooks::show(&site, &visit.account, &id).await?)?;
+pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+    let webhook = Record::of(&webhooks::show(&site, &user.account, &id).await?)?;
     let failed = webhook.entries("/errors");
     let state = WebhookState::from_code(webhook.text("/status"));
     let is_replayed = state.is_some_and(|state| next(state, Action::Replay).is_ok());
@@ -75,7 +75,7 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
             ("Accepted", webhook.time("/accepted_at")),
         ]))
         @if is_test(&site) && is_replayed {
-            (layout::actions(&visit, &format!("/dashboard/webhooks/{id}/replay"), &html! { button { "Replay it" } }))
+            (layout::actions(&user, &format!("/dashboard/webhooks/{id}/replay"), &html! { button { "Replay it" } }))
         }
         h2 { "Attempts" }
         ol.history {
@@ -94,21 +94,13 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
 }
 
 /// Sends a ping event to an endpoint.
-pub async fn ping(
-    State(site): State<AppState>,
-    Path(id): Path<String>,
-    deed: VerifiedForm,
-) -> Result<Redirect, ErrorPage> {
-    let webhook = Record::of(&ping::ping(&site, &deed.visit.account, &id).await?)?;
+pub async fn ping(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+    let webhook = Record::of(&ping::ping(&site, &form.caller, &id).await?)?;
     Ok(Redirect::to(&format!("/dashboard/webhooks/{}", webhook.text("/token"))))
 }
 
 /// Delivers the webhook again.
-pub async fn replay(
-    State(site): State<AppState>,
-    Path(id): Path<String>,
-    deed: VerifiedForm,
-) -> Result<Redirect, ErrorPage> {
-    webhooks::replay(&site, &deed.visit.account, &id).await?;
+pub async fn replay(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+    webhooks::replay(&site, &form.caller, &id).await?;
     Ok(Redirect::to(&format!("/dashboard/webhooks/{id}")))
 }

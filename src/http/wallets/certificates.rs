@@ -6,11 +6,11 @@ use crate::error::Error;
 use crate::error::ErrorCode::{ApiUnavailable, InvalidResource, NotFound};
 use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
-use crate::http::auth::Caller;
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
 use crate::http::write_request::WriteRequest;
 use crate::params::wallet::IssuedCertificate;
+use crate::services::Account;
 use crate::services::wallets::certificates;
 use crate::views::wallet::WalletCertificate;
 
@@ -22,10 +22,9 @@ use crate::views::wallet::WalletCertificate;
     extensions(("x-refusals" = json!([ApiUnavailable]))))]
 pub async fn create_wallet_certificate(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<WalletCertificate>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(certificates::create(&site, &reply.account).await?))
+    request.answer(certificates::create(&site, &request.caller)).await
 }
 
 /// List certificates.
@@ -36,10 +35,10 @@ pub async fn create_wallet_certificate(
     extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn list_wallet_certificates(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Listed<WalletCertificate>, Error> {
-    Ok(Listed(certificates::list(&site, &caller.0, input.paging()).await?))
+    Ok(Listed(certificates::list(&site, &account, input.paging()).await?))
 }
 
 /// Complete a certificate.
@@ -52,10 +51,9 @@ pub async fn list_wallet_certificates(
     extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn update_wallet_certificate(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<WalletCertificate>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(certificates::complete(&site, &reply.account, call.input.params()).await?))
+    request.answer(certificates::complete(&site, &request.caller, request.input.params())).await
 }
 
 /// Get a certificate.
@@ -66,11 +64,11 @@ pub async fn update_wallet_certificate(
     extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_wallet_certificate(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<WalletCertificate>, Error> {
-    Ok(Shown(certificates::show(&site, &caller.0, &token).await?))
+    Ok(Shown(certificates::show(&site, &account, &token).await?))
 }
 
 /// Delete a certificate.
@@ -81,11 +79,9 @@ pub async fn get_wallet_certificate(
 pub async fn delete_wallet_certificate(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    let reply = call.reply();
-    certificates::delete(&site, &reply.account, &token).await?;
-    Ok(reply.of(()))
+    request.answer(certificates::delete(&site, &request.caller, &token)).await
 }
 
 /// Delete a certificate (short path).
@@ -96,9 +92,7 @@ pub async fn delete_wallet_certificate(
 pub async fn delete_wallet_certificate_as_listed(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    let reply = call.reply();
-    certificates::delete(&site, &reply.account, &token).await?;
-    Ok(reply.of(()))
+    request.answer(certificates::delete(&site, &request.caller, &token)).await
 }

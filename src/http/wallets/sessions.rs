@@ -21,8 +21,7 @@ use crate::views::wallet::WalletSession;
     extensions(("x-refusals" = json!([ApiUnavailable, (GatewayError, "the provider gave none", GatewayError.description())]))))]
 pub async fn create_wallet_session(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<WalletSession>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(sessions::create(&site, &reply.account, call.input.params()).await?))
+    request.answer(sessions::create(&site, &request.caller, request.input.params())).await
 }
