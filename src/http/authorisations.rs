@@ -4,30 +4,31 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
+use super::charges::NOT_AUTHORISED;
 use super::extract::{Input, Path};
-use super::openapi::PageParameters;
+use super::openapi::{PageParameters, declines};
 use super::sandbox::OrderedOutcome;
 use super::write_request::WriteRequest;
 use crate::error::Error;
+use crate::error::ErrorCode::{self, GatewayError, InvalidResource, NotFound, TokenAlreadyUsed};
 use crate::params::authorisation::{NewAuthorisation, NewCapture};
 use crate::services::{Account, authorisations};
 use crate::views::authorisation::Authorisation;
 use crate::views::charge::Charge;
+
+const UNANSWERED: (ErrorCode, &str) =
+    (GatewayError, "no answer came from the acquirer; the authorisation shows what has become of it");
 
 /// Create an authorisation.
 ///
 /// Reserves an amount on a card, to be captured as a charge, wholly or in part, within seven days; this may be a
 /// long-running request. Exactly one of card, card_token, payment_source_token and customer_token pays. A failed attempt
 /// is kept: its error carries authorisation_token.
-#[utoipa::path(post, path = "/authorisations", tag = "Authorisations", operation_id = "create_authorisation",
+#[utoipa::path(post, path = "/authorisations", tag = "Authorisations",
     params(("Sandbox-Outcome" = Option<String>, Header, description = "In the test environment: forces the outcome of this attempt. A decline code, gateway_error, no_answer or approved_but_lost.")),
-    request_body(content((NewAuthorisation = "application/json"), (NewAuthorisation = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 201, description = "The authorisation", body = Envelope<Authorisation>),
-        (status = 400, description = "card_declined, insufficient_funds, invalid_cvv, invalid_card, processing_error, suspected_fraud, expired_card, lost_card, stolen_card, unknown, token_already_used"),
-        (status = 422, description = "invalid_resource"),
-        (status = 502, description = "gateway_error: nothing was reserved"),
-    ))]
+    request_body(content = NewAuthorisation, example = json!({ "card": {} })),
+    responses((status = 201, description = "The authorisation", body = Envelope<Authorisation>)),
+    extensions(("x-refusals" = json!([declines(), TokenAlreadyUsed, InvalidResource, (GatewayError, "nothing was reserved")]))))]
 pub async fn create_authorisation(
     State(site): State<AppState>,
     outcome: OrderedOutcome,
@@ -40,9 +41,9 @@ pub async fn create_authorisation(
 /// List authorisations.
 ///
 /// Returns a paginated list of all authorisations, newest first, failed ones included.
-#[utoipa::path(get, path = "/authorisations", tag = "Authorisations", operation_id = "list_authorisations",
-    params(PageParameters),
-    responses((status = 200, description = "A page of authorisations", body = LongList<Authorisation>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(get, path = "/authorisations", tag = "Authorisations", params(PageParameters),
+    responses((status = 200, description = "A page of authorisations", body = LongList<Authorisation>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_authorisations(
     State(site): State<AppState>,
     account: Account,
@@ -54,9 +55,9 @@ pub async fn list_authorisations(
 /// Get an authorisation.
 ///
 /// Returns the details of an authorisation.
-#[utoipa::path(get, path = "/authorisations/{auth_token}", tag = "Authorisations", operation_id = "get_authorisation",
-    params(("auth_token" = String, Path, description = "Authorisation token")),
-    responses((status = 200, description = "The authorisation", body = Envelope<Authorisation>), (status = 404, description = "not_found")))]
+#[utoipa::path(get, path = "/authorisations/{auth_token}", tag = "Authorisations",
+    responses((status = 200, description = "The authorisation", body = Envelope<Authorisation>)),
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_authorisation(
     State(site): State<AppState>,
     account: Account,
@@ -69,14 +70,9 @@ pub async fn get_authorisation(
 /// Void an authorisation.
 ///
 /// Returns the reserved funds to the cardholder.
-#[utoipa::path(put, path = "/authorisations/{auth_token}/void", tag = "Authorisations", operation_id = "void_authorisation",
-    params(("auth_token" = String, Path, description = "Authorisation token")),
-    responses(
-        (status = 200, description = "The authorisation", body = Envelope<Authorisation>),
-        (status = 400, description = "authorisation_expired, already_voided, already_captured, bad_authorisation"),
-        (status = 404, description = "not_found"),
-        (status = 502, description = "gateway_error: no answer came from the acquirer; the authorisation shows what has become of it"),
-    ))]
+#[utoipa::path(put, path = "/authorisations/{auth_token}/void", tag = "Authorisations",
+    responses((status = 200, description = "The authorisation", body = Envelope<Authorisation>)),
+    extensions(("x-refusals" = json!([NOT_AUTHORISED, NotFound, UNANSWERED]))))]
 pub async fn void_authorisation(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -88,16 +84,10 @@ pub async fn void_authorisation(
 /// Capture an authorisation.
 ///
 /// Makes one charge of an authorisation, for its whole amount or a part; the rest is released.
-#[utoipa::path(post, path = "/authorisations/{auth_token}/charges", tag = "Authorisations", operation_id = "capture_authorisation",
-    params(("auth_token" = String, Path, description = "Authorisation token")),
-    request_body(content((NewCapture = "application/json"), (NewCapture = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "The charge", body = Envelope<Charge>),
-        (status = 400, description = "authorisation_expired, already_voided, already_captured, bad_authorisation"),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource"),
-        (status = 502, description = "gateway_error: no answer came from the acquirer; the authorisation shows what has become of it"),
-    ))]
+#[utoipa::path(post, path = "/authorisations/{auth_token}/charges", tag = "Authorisations",
+    request_body(content = NewCapture, example = json!({ "amount": 100 })),
+    responses((status = 200, description = "The charge", body = Envelope<Charge>)),
+    extensions(("x-refusals" = json!([NOT_AUTHORISED, NotFound, InvalidResource, UNANSWERED]))))]
 pub async fn capture_authorisation(
     State(site): State<AppState>,
     Path(token): Path<String>,

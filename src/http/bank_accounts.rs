@@ -7,6 +7,7 @@ use super::answer::{CreatedFrom, EnvelopeWithIp};
 use super::openapi::BrowserBankAccount;
 use super::write_request::BrowserWriteRequest;
 use crate::error::Error;
+use crate::error::ErrorCode::InvalidResource;
 use crate::services::bank_accounts;
 use crate::views::bank_account::BankAccount;
 
@@ -15,13 +16,11 @@ use crate::views::bank_account::BankAccount;
 /// Stores bank account details in exchange for a single-use bank account token, which expires after one month unused.
 /// Also takes the publishable_api_key parameter instead of basic authentication, from an insecure environment such as
 /// a browser, and supports JSONP.
-#[utoipa::path(post, path = "/bank_accounts", tag = "Bank accounts", operation_id = "create_bank_account",
+#[utoipa::path(post, path = "/bank_accounts", tag = "Bank accounts",
     security(("secret_key" = []), ("publishable_key" = [])),
-    request_body(content((BrowserBankAccount = "application/json"), (BrowserBankAccount = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 201, description = "The bank account", body = EnvelopeWithIp<BankAccount>),
-        (status = 422, description = "invalid_resource"),
-    ))]
+    request_body = BrowserBankAccount,
+    responses((status = 201, description = "The bank account", body = EnvelopeWithIp<BankAccount>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_bank_account(
     State(site): State<AppState>,
     BrowserWriteRequest(request): BrowserWriteRequest,

@@ -8,6 +8,7 @@ use super::extract::{Input, Path};
 use super::openapi::BrowserCard;
 use super::write_request::BrowserWriteRequest;
 use crate::error::Error;
+use crate::error::ErrorCode::{InvalidResource, NotFound};
 use crate::services::{Account, cards};
 use crate::views::card::Card;
 
@@ -16,13 +17,10 @@ use crate::views::card::Card;
 /// Stores card details in exchange for a single-use card token, which expires after one month unused. Also takes
 /// the publishable_api_key parameter instead of basic authentication, from an insecure environment such as a
 /// browser, and supports JSONP.
-#[utoipa::path(post, path = "/cards", tag = "Cards", operation_id = "create_card",
-    security(("secret_key" = []), ("publishable_key" = [])),
-    request_body(content((BrowserCard = "application/json"), (BrowserCard = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 201, description = "The card", body = EnvelopeWithIp<Card>),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(post, path = "/cards", tag = "Cards", security(("secret_key" = []), ("publishable_key" = [])),
+    request_body = BrowserCard,
+    responses((status = 201, description = "The card", body = EnvelopeWithIp<Card>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_card(
     State(site): State<AppState>,
     BrowserWriteRequest(request): BrowserWriteRequest,
@@ -33,9 +31,9 @@ pub async fn create_card(
 /// Get a card.
 ///
 /// Returns the details of a card. An unused token that has expired is not found.
-#[utoipa::path(get, path = "/cards/{card_token}", tag = "Cards", operation_id = "get_card",
-    params(("card_token" = String, Path, description = "Card token")),
-    responses((status = 200, description = "The card", body = Envelope<Card>), (status = 404, description = "not_found")))]
+#[utoipa::path(get, path = "/cards/{card_token}", tag = "Cards",
+    responses((status = 200, description = "The card", body = Envelope<Card>)),
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_card(
     State(site): State<AppState>,
     account: Account,

@@ -6,15 +6,26 @@ use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
 use super::auth::AccountWith;
 use super::extract::{Input, Path};
-use super::openapi::{PageParameters, SearchParameters};
+use super::openapi::{PageParameters, SearchParameters, declines};
 use super::sandbox::OrderedOutcome;
 use super::write_request::WriteRequest;
 use crate::error::Error;
+use crate::error::ErrorCode::{
+    self, AlreadyCaptured, AlreadyVoided, AuthorisationExpired, BadAuthorisation, GatewayError,
+    InvalidCaptureAmount, InvalidResource, NotFound, ThreeDSecureUnavailable, TokenAlreadyUsed,
+    TransactionForbidden,
+};
 use crate::params::charge::{Capture, NewCharge, Verify};
 use crate::services::three_d_secure::create::ChargeRequestInfo;
 use crate::services::{Account, charges, three_d_secure};
 use crate::views::charge::Charge;
 use crate::views::three_d_secure::{ChargeMade, VerifiedCharge};
+
+/// The refusals of a capture or void of a payment that is not, or no longer, only authorised.
+pub(super) const NOT_AUTHORISED: [ErrorCode; 4] =
+    [AuthorisationExpired, AlreadyVoided, AlreadyCaptured, BadAuthorisation];
+const UNANSWERED: (ErrorCode, &str) =
+    (GatewayError, "no answer came from the acquirer; the charge shows what has become of it");
 
 /// Create a charge.
 ///
@@ -22,15 +33,11 @@ use crate::views::three_d_secure::{ChargeMade, VerifiedCharge};
 /// payment_source_token and customer_token pays. With capture false the amount is authorised only, to be captured
 /// within seven days. With three_d_secure the cardholder is asked first, on the page redirect_url; the charge is then
 /// fetched with verify. A card that has expired by the account's clock is declined: expired_card.
-#[utoipa::path(post, path = "/charges", tag = "Charges", operation_id = "create_charge",
+#[utoipa::path(post, path = "/charges", tag = "Charges",
     params(("Sandbox-Outcome" = Option<String>, Header, description = "In the test environment: forces the outcome of this attempt. A decline code, gateway_error, no_answer, approved_but_lost or disputed.")),
-    request_body(content((NewCharge = "application/json"), (NewCharge = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 201, description = "The charge; with 3-D Secure the pending object", body = Envelope<ChargeMade>),
-        (status = 400, description = "card_declined, insufficient_funds, invalid_cvv, invalid_card, processing_error, suspected_fraud, expired_card, lost_card, stolen_card, unknown, token_already_used"),
-        (status = 422, description = "invalid_resource"),
-        (status = 502, description = "gateway_error: nothing was charged"),
-    ))]
+    request_body(content = NewCharge, example = json!({ "card": {}, "metadata": { "order": "1001" } })),
+    responses((status = 201, description = "The charge; with 3-D Secure the pending object", body = Envelope<ChargeMade>)),
+    extensions(("x-refusals" = json!([declines(), TokenAlreadyUsed, InvalidResource, (GatewayError, "nothing was charged")]))))]
 pub async fn create_charge(
     State(site): State<AppState>,
     outcome: OrderedOutcome,
@@ -44,9 +51,9 @@ pub async fn create_charge(
 /// List charges.
 ///
 /// Returns a paginated list of all charges, newest first.
-#[utoipa::path(get, path = "/charges", tag = "Charges", operation_id = "list_charges",
-    params(PageParameters),
-    responses((status = 200, description = "A page of charges", body = LongList<Charge>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(get, path = "/charges", tag = "Charges", params(PageParameters),
+    responses((status = 200, description = "A page of charges", body = LongList<Charge>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_charges(
     State(site): State<AppState>,
     account: Account,
@@ -60,9 +67,15 @@ pub async fn list_charges(
 /// Returns a paginated list of the charges that match the search. The query is matched against description, email,
 /// metadata values and cardholder name as a part of them, and exactly against currency, amount, charge token, card
 /// token, refund token and customer token.
-#[utoipa::path(get, path = "/charges/search", tag = "Charges", operation_id = "search_charges",
-    params(SearchParameters, ("sort" = Option<String>, Query, description = "created_at (default) or amount"), PageParameters),
-    responses((status = 200, description = "A page of charges", body = LongList<Charge>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(get, path = "/charges/search", tag = "Charges",
+    params(
+        SearchParameters,
+        ("sort" = Option<String>, Query, description = "created_at (default) or amount",
+            extensions(("x-enum" = json!(charges::search::SORTS)))),
+        PageParameters,
+    ),
+    responses((status = 200, description = "A page of charges", body = LongList<Charge>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn search_charges(
     State(site): State<AppState>,
     account: Account,
@@ -76,14 +89,12 @@ pub async fn search_charges(
 ///
 /// Returns the charge of a 3-D Secure session whose cardholder has approved the payment, without its transfers. A declined
 /// charge is returned as well: success is false.
-#[utoipa::path(get, path = "/charges/verify", tag = "Charges", operation_id = "verify_charge",
+#[utoipa::path(get, path = "/charges/verify", tag = "Charges",
     params(("session_token" = String, Query, description = "From the address at which the cardholder came back")),
-    responses(
-        (status = 200, description = "The charge", body = Envelope<VerifiedCharge>),
-        (status = 403, description = "transaction_forbidden: not approved, or not settled yet"),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "three_d_secure_unavailable"),
-    ))]
+    responses((status = 200, description = "The charge", body = Envelope<VerifiedCharge>)),
+    extensions(("x-refusals" = json!([
+        (TransactionForbidden, "not approved, or not settled yet", TransactionForbidden.description()), NotFound, ThreeDSecureUnavailable,
+    ]))))]
 pub async fn verify_charge(
     State(site): State<AppState>,
     account: Account,
@@ -96,9 +107,9 @@ pub async fn verify_charge(
 /// Get a charge.
 ///
 /// Returns the details of a charge.
-#[utoipa::path(get, path = "/charges/{charge_token}", tag = "Charges", operation_id = "get_charge",
-    params(("charge_token" = String, Path, description = "Charge token")),
-    responses((status = 200, description = "The charge", body = Envelope<Charge>), (status = 404, description = "not_found")))]
+#[utoipa::path(get, path = "/charges/{charge_token}", tag = "Charges",
+    responses((status = 200, description = "The charge", body = Envelope<Charge>)),
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_charge(
     AccountWith(account, charge): AccountWith<charges::ChargeByToken>,
     _input: Input,
@@ -109,14 +120,9 @@ pub async fn get_charge(
 /// Void a charge.
 ///
 /// Voids a previously authorised charge: the reserved funds are returned to the cardholder.
-#[utoipa::path(put, path = "/charges/{charge_token}/void", tag = "Charges", operation_id = "void_charge",
-    params(("charge_token" = String, Path, description = "Charge token")),
-    responses(
-        (status = 200, description = "The charge", body = Envelope<Charge>),
-        (status = 400, description = "authorisation_expired, already_voided, already_captured, bad_authorisation"),
-        (status = 404, description = "not_found"),
-        (status = 502, description = "gateway_error: no answer came from the acquirer; the charge shows what has become of it"),
-    ))]
+#[utoipa::path(put, path = "/charges/{charge_token}/void", tag = "Charges",
+    responses((status = 200, description = "The charge", body = Envelope<Charge>)),
+    extensions(("x-refusals" = json!([NOT_AUTHORISED, NotFound, UNANSWERED]))))]
 pub async fn void_charge(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -128,15 +134,9 @@ pub async fn void_charge(
 /// Capture a charge.
 ///
 /// Captures a previously authorised charge, for the full originally authorised amount only.
-#[utoipa::path(put, path = "/charges/{charge_token}/capture", tag = "Charges", operation_id = "capture_charge",
-    params(("charge_token" = String, Path, description = "Charge token")),
-    request_body(content((Option<Capture> = "application/json"), (Option<Capture> = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "The charge", body = Envelope<Charge>),
-        (status = 400, description = "authorisation_expired, already_voided, already_captured, bad_authorisation, invalid_capture_amount"),
-        (status = 404, description = "not_found"),
-        (status = 502, description = "gateway_error: no answer came from the acquirer; the charge shows what has become of it"),
-    ))]
+#[utoipa::path(put, path = "/charges/{charge_token}/capture", tag = "Charges", request_body = Option<Capture>,
+    responses((status = 200, description = "The charge", body = Envelope<Charge>)),
+    extensions(("x-refusals" = json!([NOT_AUTHORISED, InvalidCaptureAmount, NotFound, UNANSWERED]))))]
 pub async fn capture_charge(
     State(site): State<AppState>,
     Path(token): Path<String>,

@@ -10,6 +10,9 @@ use super::extract::{Input, Path};
 use super::openapi::{AddedCard, PageParameters};
 use super::write_request::{BrowserWriteRequest, WriteRequest};
 use crate::error::Error;
+use crate::error::ErrorCode::{
+    CannotDeletePrimaryCard, InvalidResource, InvalidState, NotFound, TooManyCardParameters,
+};
 use crate::params::customer::{CustomerChanges, NewCustomer};
 use crate::services::customers::{self, cards::Addition};
 use crate::services::{Account, charges, subscriptions};
@@ -21,9 +24,10 @@ use crate::views::subscription::Subscription;
 /// Create a customer.
 ///
 /// Stores a customer with a card, which is its primary card, so that repeated charges can be made.
-#[utoipa::path(post, path = "/customers", tag = "Customers", operation_id = "create_customer",
-    request_body(content((NewCustomer = "application/json"), (NewCustomer = "application/x-www-form-urlencoded"))),
-    responses((status = 201, description = "The customer", body = Envelope<Customer>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(post, path = "/customers", tag = "Customers",
+    request_body(content = NewCustomer, example = json!({ "first_name": "Roland", "card": {} })),
+    responses((status = 201, description = "The customer", body = Envelope<Customer>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_customer(
     State(site): State<AppState>,
     request: WriteRequest,
@@ -35,9 +39,9 @@ pub async fn create_customer(
 /// List customers.
 ///
 /// Returns a paginated list of all customers, newest first.
-#[utoipa::path(get, path = "/customers", tag = "Customers", operation_id = "list_customers",
-    params(PageParameters),
-    responses((status = 200, description = "A page of customers", body = LongList<Customer>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(get, path = "/customers", tag = "Customers", params(PageParameters),
+    responses((status = 200, description = "A page of customers", body = LongList<Customer>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_customers(
     State(site): State<AppState>,
     account: Account,
@@ -49,9 +53,9 @@ pub async fn list_customers(
 /// Get a customer.
 ///
 /// Returns the details of a customer.
-#[utoipa::path(get, path = "/customers/{customer_token}", tag = "Customers", operation_id = "get_customer",
-    params(("customer_token" = String, Path, description = "Customer token")),
-    responses((status = 200, description = "The customer", body = Envelope<Customer>), (status = 404, description = "not_found")))]
+#[utoipa::path(get, path = "/customers/{customer_token}", tag = "Customers",
+    responses((status = 200, description = "The customer", body = Envelope<Customer>)),
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_customer(
     State(site): State<AppState>,
     account: Account,
@@ -66,14 +70,10 @@ pub async fn get_customer(
 /// Updates the details of a customer. At most one of card (a new card that replaces the primary card), card_token (a
 /// stored card that replaces it; the old primary card is removed permanently) and primary_card_token (a stored card
 /// that becomes primary; the old one stays).
-#[utoipa::path(put, path = "/customers/{customer_token}", tag = "Customers", operation_id = "update_customer",
-    params(("customer_token" = String, Path, description = "Customer token")),
-    request_body(content((CustomerChanges = "application/json"), (CustomerChanges = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "The customer", body = Envelope<Customer>),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource, too_many_card_parameters"),
-    ))]
+#[utoipa::path(put, path = "/customers/{customer_token}", tag = "Customers",
+    request_body(content = CustomerChanges, example = json!({ "email": "roland@example.com", "company": "Robots" })),
+    responses((status = 200, description = "The customer", body = Envelope<Customer>)),
+    extensions(("x-refusals" = json!([NotFound, InvalidResource, TooManyCardParameters]))))]
 pub async fn update_customer(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -86,9 +86,8 @@ pub async fn update_customer(
 /// Delete a customer.
 ///
 /// Deletes a customer and all its cards permanently, and cancels its subscriptions.
-#[utoipa::path(delete, path = "/customers/{customer_token}", tag = "Customers", operation_id = "delete_customer",
-    params(("customer_token" = String, Path, description = "Customer token")),
-    responses((status = 204, description = "Deleted"), (status = 404, description = "not_found")))]
+#[utoipa::path(delete, path = "/customers/{customer_token}", tag = "Customers",
+    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn delete_customer(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -100,13 +99,9 @@ pub async fn delete_customer(
 /// List a customer's charges.
 ///
 /// Returns a paginated list of a customer's charges, newest first.
-#[utoipa::path(get, path = "/customers/{customer_token}/charges", tag = "Customers", operation_id = "list_customer_charges",
-    params(("customer_token" = String, Path, description = "Customer token"), PageParameters),
-    responses(
-        (status = 200, description = "A page of charges", body = LongList<Charge>),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(get, path = "/customers/{customer_token}/charges", tag = "Customers", params(PageParameters),
+    responses((status = 200, description = "A page of charges", body = LongList<Charge>)),
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_customer_charges(
     State(site): State<AppState>,
     account: Account,
@@ -119,13 +114,9 @@ pub async fn list_customer_charges(
 /// List a customer's cards.
 ///
 /// Returns a paginated list of a customer's cards, newest first.
-#[utoipa::path(get, path = "/customers/{customer_token}/cards", tag = "Customers", operation_id = "list_customer_cards",
-    params(("customer_token" = String, Path, description = "Customer token"), PageParameters),
-    responses(
-        (status = 200, description = "A page of cards", body = LongList<Card>),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(get, path = "/customers/{customer_token}/cards", tag = "Customers", params(PageParameters),
+    responses((status = 200, description = "A page of cards", body = LongList<Card>)),
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_customer_cards(
     State(site): State<AppState>,
     account: Account,
@@ -139,15 +130,14 @@ pub async fn list_customer_cards(
 ///
 /// Adds a card without changing the primary card: either the parameters of a card, or an unused card token. Also
 /// takes the publishable_api_key parameter, and supports JSONP.
-#[utoipa::path(post, path = "/customers/{customer_token}/cards", tag = "Customers", operation_id = "create_customer_card",
+#[utoipa::path(post, path = "/customers/{customer_token}/cards", tag = "Customers",
     security(("secret_key" = []), ("publishable_key" = [])),
-    params(("customer_token" = String, Path, description = "Customer token")),
-    request_body(content((AddedCard = "application/json"), (AddedCard = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 201, description = "The card", body = EnvelopeWithIp<Card>),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+    request_body(content = AddedCard, example = json!({
+        "number": "4200000000000000", "expiry_month": 5, "expiry_year": 2030, "cvc": "123", "name": "Roland Robot",
+        "address_line1": "42 Sevenoaks St", "address_city": "Lathlain", "address_country": "Australia",
+    })),
+    responses((status = 201, description = "The card", body = EnvelopeWithIp<Card>)),
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn create_customer_card(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -160,13 +150,9 @@ pub async fn create_customer_card(
 /// Delete a card of a customer.
 ///
 /// Deletes a customer's non-primary card permanently.
-#[utoipa::path(delete, path = "/customers/{customer_token}/cards/{card_token}", tag = "Customers", operation_id = "delete_customer_card",
-    params(("customer_token" = String, Path, description = "Customer token"), ("card_token" = String, Path, description = "Card token")),
-    responses(
-        (status = 204, description = "Deleted"),
-        (status = 400, description = "cannot_delete_primary_card"),
-        (status = 404, description = "not_found"),
-    ))]
+#[utoipa::path(delete, path = "/customers/{customer_token}/cards/{card_token}", tag = "Customers",
+    responses((status = 204, description = "Deleted")),
+    extensions(("x-refusals" = json!([CannotDeletePrimaryCard, NotFound]))))]
 pub async fn delete_customer_card(
     State(site): State<AppState>,
     Path((token, card)): Path<(String, String)>,
@@ -178,13 +164,10 @@ pub async fn delete_customer_card(
 /// List a customer's subscriptions.
 ///
 /// Returns a list of a customer's subscriptions, newest first.
-#[utoipa::path(get, path = "/customers/{customer_token}/subscriptions", tag = "Customers", operation_id = "list_customer_subscriptions",
-    params(("customer_token" = String, Path, description = "Customer token"), PageParameters),
-    responses(
-        (status = 200, description = "A page of subscriptions", body = ShortList<Subscription>),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(get, path = "/customers/{customer_token}/subscriptions", tag = "Customers",
+    params(PageParameters),
+    responses((status = 200, description = "A page of subscriptions", body = ShortList<Subscription>)),
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_customer_subscriptions(
     State(site): State<AppState>,
     account: Account,
@@ -198,16 +181,9 @@ pub async fn list_customer_subscriptions(
 ///
 /// Cancels a subscription that is active or in its trial, at once. The same as cancelling it by its own path; another customer's
 /// subscription is not found.
-#[utoipa::path(delete, path = "/customers/{customer_token}/subscriptions/{sub_token}", tag = "Customers", operation_id = "cancel_customer_subscription",
-    params(
-        ("customer_token" = String, Path, description = "Customer token"),
-        ("sub_token" = String, Path, description = "Subscription token"),
-    ),
-    responses(
-        (status = 200, description = "The subscription", body = Envelope<Subscription>),
-        (status = 400, description = "invalid_state"),
-        (status = 404, description = "not_found"),
-    ))]
+#[utoipa::path(delete, path = "/customers/{customer_token}/subscriptions/{sub_token}", tag = "Customers",
+    responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
+    extensions(("x-refusals" = json!([InvalidState, NotFound]))))]
 pub async fn cancel_customer_subscription(
     State(site): State<AppState>,
     Path((customer, token)): Path<(String, String)>,

@@ -7,15 +7,16 @@ use super::answer::{Envelope, Listed, LongList, Shown};
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use crate::error::Error;
+use crate::error::ErrorCode::{InvalidResource, NotFound};
 use crate::services::{Account, deposits};
 use crate::views::deposit::Deposit;
 
 /// List deposits.
 ///
 /// Returns a paginated list of all deposits, newest first.
-#[utoipa::path(get, path = "/deposits", tag = "Deposits", operation_id = "list_deposits",
-    params(PageParameters),
-    responses((status = 200, description = "A page of deposits", body = LongList<Deposit>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(get, path = "/deposits", tag = "Deposits", params(PageParameters),
+    responses((status = 200, description = "A page of deposits", body = LongList<Deposit>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_deposits(
     State(site): State<AppState>,
     account: Account,
@@ -27,9 +28,9 @@ pub async fn list_deposits(
 /// Get a deposit.
 ///
 /// Returns the details of a deposit.
-#[utoipa::path(get, path = "/deposits/{deposit_token}", tag = "Deposits", operation_id = "get_deposit",
-    params(("deposit_token" = String, Path, description = "Deposit token")),
-    responses((status = 200, description = "The deposit", body = Envelope<Deposit>), (status = 404, description = "not_found")))]
+#[utoipa::path(get, path = "/deposits/{deposit_token}", tag = "Deposits",
+    responses((status = 200, description = "The deposit", body = Envelope<Deposit>)),
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_deposit(
     State(site): State<AppState>,
     account: Account,

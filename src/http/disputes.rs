@@ -8,6 +8,10 @@ use super::extract::{Input, Path};
 use super::openapi::{PageParameters, SearchParameters};
 use super::write_request::WriteRequest;
 use crate::error::Error;
+use crate::error::ErrorCode::{
+    self, ApiUnavailable, DisputeAlreadyCancelled, DisputeAlreadyResolved, DisputeAlreadyUnderReview,
+    InvalidResource, InvalidSearchQueryParam, NotFound,
+};
 use crate::params::dispute::{ChangedEvidence, DisputeSearch};
 use crate::services::Account;
 use crate::services::disputes::{self, evidence, find};
@@ -15,21 +19,22 @@ use crate::views::dispute::Dispute;
 use crate::views::dispute_activity::Activity;
 use crate::views::evidence::EvidenceBatch;
 
+/// The refusals of an answer to a dispute that awaits none.
+const CLOSED: [ErrorCode; 3] = [DisputeAlreadyUnderReview, DisputeAlreadyResolved, DisputeAlreadyCancelled];
+
 /// List disputes.
 ///
 /// Returns a paginated list of all disputes, newest first unless an order is asked for. X-Total-Count is their number.
-#[utoipa::path(get, path = "/disputes", tag = "Disputes", operation_id = "list_disputes",
+#[utoipa::path(get, path = "/disputes", tag = "Disputes",
     params(
-        ("sort" = Option<String>, Query, description = "received_at, evidence_required_by or amount"),
+        ("sort" = Option<String>, Query, description = "received_at, evidence_required_by or amount",
+            extensions(("x-enum" = json!(find::SORTS)))),
         ("direction" = Option<i32>, Query, description = "With sort: 1 ascending (default), -1 descending"),
         PageParameters,
     ),
-    responses(
-        (status = 200, description = "A page of disputes", body = LongList<Dispute>,
-            headers(("X-Total-Count" = u64, description = "How many disputes there are on all pages"))),
-        (status = 400, description = "api_unavailable"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+    responses((status = 200, description = "A page of disputes", body = LongList<Dispute>,
+        headers(("X-Total-Count" = u64, description = "How many disputes there are on all pages")))),
+    extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn list_disputes(
     State(site): State<AppState>,
     account: Account,
@@ -42,19 +47,17 @@ pub async fn list_disputes(
 ///
 /// Returns a paginated list of the disputes that match the search. The query, of at least three characters, is matched
 /// against the status as a part of it, and exactly against the charge token. X-Total-Count is the number of matches.
-#[utoipa::path(get, path = "/disputes/search", tag = "Disputes", operation_id = "search_disputes",
+#[utoipa::path(get, path = "/disputes/search", tag = "Disputes",
     params(
         SearchParameters,
         ("status" = Option<String>, Query, description = "Only disputes in this status"),
-        ("sort" = Option<String>, Query, description = "received_at (default), evidence_required_by or amount"),
+        ("sort" = Option<String>, Query, description = "received_at (default), evidence_required_by or amount",
+            extensions(("x-enum" = json!(find::SORTS)))),
         PageParameters,
     ),
-    responses(
-        (status = 200, description = "A page of disputes", body = LongList<Dispute>,
-            headers(("X-Total-Count" = u64, description = "How many disputes match"))),
-        (status = 400, description = "api_unavailable, invalid_search_query_param"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+    responses((status = 200, description = "A page of disputes", body = LongList<Dispute>,
+        headers(("X-Total-Count" = u64, description = "How many disputes match")))),
+    extensions(("x-refusals" = json!([ApiUnavailable, InvalidSearchQueryParam, InvalidResource]))))]
 pub async fn search_disputes(
     State(site): State<AppState>,
     account: Account,
@@ -67,13 +70,9 @@ pub async fn search_disputes(
 /// Get a dispute.
 ///
 /// Returns the details of a dispute.
-#[utoipa::path(get, path = "/disputes/{dispute_token}", tag = "Disputes", operation_id = "get_dispute",
-    params(("dispute_token" = String, Path, description = "Dispute token")),
-    responses(
-        (status = 200, description = "The dispute", body = Envelope<Dispute>),
-        (status = 400, description = "api_unavailable"),
-        (status = 404, description = "not_found"),
-    ))]
+#[utoipa::path(get, path = "/disputes/{dispute_token}", tag = "Disputes",
+    responses((status = 200, description = "The dispute", body = Envelope<Dispute>)),
+    extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_dispute(
     State(site): State<AppState>,
     account: Account,
@@ -87,13 +86,9 @@ pub async fn get_dispute(
 ///
 /// Returns what happened to a dispute, newest first: its statuses, the money taken and given back, and at the end the
 /// capture of its charge.
-#[utoipa::path(get, path = "/disputes/{dispute_token}/activity", tag = "Disputes", operation_id = "get_dispute_activity",
-    params(("dispute_token" = String, Path, description = "Dispute token")),
-    responses(
-        (status = 200, description = "The activity feed", body = Envelope<Vec<Activity>>),
-        (status = 400, description = "api_unavailable"),
-        (status = 404, description = "not_found"),
-    ))]
+#[utoipa::path(get, path = "/disputes/{dispute_token}/activity", tag = "Disputes",
+    responses((status = 200, description = "The activity feed", body = Envelope<Vec<Activity>>)),
+    extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_dispute_activity(
     State(site): State<AppState>,
     account: Account,
@@ -106,13 +101,9 @@ pub async fn get_dispute_activity(
 /// Get a dispute's evidence.
 ///
 /// Returns the current batch of evidence: what was set of it.
-#[utoipa::path(get, path = "/disputes/{dispute_token}/evidence", tag = "Disputes", operation_id = "get_dispute_evidence",
-    params(("dispute_token" = String, Path, description = "Dispute token")),
-    responses(
-        (status = 200, description = "The batch of evidence", body = Envelope<EvidenceBatch>),
-        (status = 400, description = "api_unavailable"),
-        (status = 404, description = "not_found"),
-    ))]
+#[utoipa::path(get, path = "/disputes/{dispute_token}/evidence", tag = "Disputes",
+    responses((status = 200, description = "The batch of evidence", body = Envelope<EvidenceBatch>)),
+    extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_dispute_evidence(
     State(site): State<AppState>,
     account: Account,
@@ -125,15 +116,10 @@ pub async fn get_dispute_evidence(
 /// Update a dispute's evidence.
 ///
 /// Changes the batch of evidence. What is absent stays, what is empty is cleared.
-#[utoipa::path(put, path = "/disputes/{dispute_token}/evidence", tag = "Disputes", operation_id = "update_dispute_evidence",
-    params(("dispute_token" = String, Path, description = "Dispute token")),
-    request_body(content((Option<ChangedEvidence> = "application/json"), (Option<ChangedEvidence> = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "The batch of evidence", body = Envelope<EvidenceBatch>),
-        (status = 400, description = "api_unavailable, dispute_already_under_review, dispute_already_resolved, dispute_already_cancelled"),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(put, path = "/disputes/{dispute_token}/evidence", tag = "Disputes",
+    request_body(content = Option<ChangedEvidence>, example = json!({ "additional_evidence_text": "It was delivered on 2 March." })),
+    responses((status = 200, description = "The batch of evidence", body = Envelope<EvidenceBatch>)),
+    extensions(("x-refusals" = json!([ApiUnavailable, CLOSED, NotFound, InvalidResource]))))]
 pub async fn update_dispute_evidence(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -146,13 +132,9 @@ pub async fn update_dispute_evidence(
 /// Submit a dispute's evidence.
 ///
 /// Submits the batch of evidence for review. From then on it cannot be changed.
-#[utoipa::path(post, path = "/disputes/{dispute_token}/evidence", tag = "Disputes", operation_id = "submit_dispute_evidence",
-    params(("dispute_token" = String, Path, description = "Dispute token")),
-    responses(
-        (status = 200, description = "Submitted"),
-        (status = 400, description = "api_unavailable, dispute_already_under_review, dispute_already_resolved, dispute_already_cancelled"),
-        (status = 404, description = "not_found"),
-    ))]
+#[utoipa::path(post, path = "/disputes/{dispute_token}/evidence", tag = "Disputes",
+    responses((status = 200, description = "Submitted")),
+    extensions(("x-refusals" = json!([ApiUnavailable, CLOSED, NotFound]))))]
 pub async fn submit_dispute_evidence(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -164,13 +146,9 @@ pub async fn submit_dispute_evidence(
 /// Accept a dispute.
 ///
 /// Gives in: the cardholder keeps the money.
-#[utoipa::path(post, path = "/disputes/{dispute_token}/accept", tag = "Disputes", operation_id = "accept_dispute",
-    params(("dispute_token" = String, Path, description = "Dispute token")),
-    responses(
-        (status = 200, description = "The dispute", body = Envelope<Dispute>),
-        (status = 400, description = "api_unavailable, dispute_already_under_review, dispute_already_resolved, dispute_already_cancelled"),
-        (status = 404, description = "not_found"),
-    ))]
+#[utoipa::path(post, path = "/disputes/{dispute_token}/accept", tag = "Disputes",
+    responses((status = 200, description = "The dispute", body = Envelope<Dispute>)),
+    extensions(("x-refusals" = json!([ApiUnavailable, CLOSED, NotFound]))))]
 pub async fn accept_dispute(
     State(site): State<AppState>,
     Path(token): Path<String>,

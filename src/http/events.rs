@@ -7,15 +7,16 @@ use super::answer::{Envelope, ListedShort, ShortList, Shown};
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use crate::error::Error;
+use crate::error::ErrorCode::{InvalidResource, RecordNotFound};
 use crate::services::{Account, events};
 use crate::views::event::Event;
 
 /// List events.
 ///
 /// Returns a list of all events, newest first.
-#[utoipa::path(get, path = "/events", tag = "Events", operation_id = "list_events",
-    params(PageParameters),
-    responses((status = 200, description = "A page of events", body = ShortList<Event>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(get, path = "/events", tag = "Events", params(PageParameters),
+    responses((status = 200, description = "A page of events", body = ShortList<Event>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_events(
     State(site): State<AppState>,
     account: Account,
@@ -27,9 +28,9 @@ pub async fn list_events(
 /// Get an event.
 ///
 /// Returns the details of an event.
-#[utoipa::path(get, path = "/events/{event_token}", tag = "Events", operation_id = "get_event",
-    params(("event_token" = String, Path, description = "Event token")),
-    responses((status = 200, description = "The event", body = Envelope<Event>), (status = 404, description = "resource_not_found")))]
+#[utoipa::path(get, path = "/events/{event_token}", tag = "Events",
+    responses((status = 200, description = "The event", body = Envelope<Event>)),
+    extensions(("x-refusals" = json!([RecordNotFound]))))]
 pub async fn get_event(
     State(site): State<AppState>,
     account: Account,

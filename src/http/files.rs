@@ -14,6 +14,7 @@ use super::answer::{Deleted, Envelope, Shown};
 use super::extract::{Input, Path};
 use super::write_request::{UploadRequest, WriteRequest};
 use crate::error::Error;
+use crate::error::ErrorCode::{DisputeEvidenceAlreadySubmitted, InvalidResource, NotFound};
 use crate::params::file::{Link, NewFile};
 use crate::services::{Account, disputes, files};
 use crate::views::file::File;
@@ -21,12 +22,10 @@ use crate::views::file::File;
 /// Upload a file.
 ///
 /// Keeps a file, as evidence in disputes: a PDF, PNG or JPEG of at most 10 MiB.
-#[utoipa::path(post, path = "/files", tag = "Files", operation_id = "create_file",
-    request_body(content((NewFile = "multipart/form-data"))),
-    responses(
-        (status = 200, description = "The file", body = Envelope<File>),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(post, path = "/files", tag = "Files",
+    request_body(content = NewFile, content_type = "multipart/form-data", example = json!({ "file": "receipt.pdf" })),
+    responses((status = 200, description = "The file", body = Envelope<File>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_file(
     State(site): State<AppState>,
     UploadRequest { request, upload }: UploadRequest,
@@ -38,9 +37,9 @@ pub async fn create_file(
 /// Get a file.
 ///
 /// Returns the details of a file, with a fresh link to its content that is good for an hour.
-#[utoipa::path(get, path = "/files/{file_token}", tag = "Files", operation_id = "get_file",
-    params(("file_token" = String, Path, description = "File token")),
-    responses((status = 200, description = "The file", body = Envelope<File>), (status = 404, description = "not_found")))]
+#[utoipa::path(get, path = "/files/{file_token}", tag = "Files",
+    responses((status = 200, description = "The file", body = Envelope<File>)),
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_file(
     State(site): State<AppState>,
     account: Account,
@@ -53,13 +52,9 @@ pub async fn get_file(
 /// Delete a file.
 ///
 /// Deletes a file, unless it is part of evidence that was submitted. A batch of evidence that is still open forgets it.
-#[utoipa::path(delete, path = "/files/{file_token}", tag = "Files", operation_id = "delete_file",
-    params(("file_token" = String, Path, description = "File token")),
-    responses(
-        (status = 204, description = "Deleted"),
-        (status = 400, description = "dispute_evidence_already_submitted"),
-        (status = 404, description = "not_found"),
-    ))]
+#[utoipa::path(delete, path = "/files/{file_token}", tag = "Files",
+    responses((status = 204, description = "Deleted")),
+    extensions(("x-refusals" = json!([DisputeEvidenceAlreadySubmitted, NotFound]))))]
 pub async fn delete_file(
     State(site): State<AppState>,
     Path(token): Path<String>,

@@ -9,6 +9,7 @@ use super::extract::{Input, Path};
 use super::openapi::{PageParameters, SearchParameters};
 use super::write_request::PartnerWriteRequest;
 use crate::error::Error;
+use crate::error::ErrorCode::{InvalidResource, InvalidSearchQueryParam, NotFound};
 use crate::params::merchant::NewMerchant;
 use crate::services::merchants::{self, find};
 use crate::views::merchant::{DefaultSettings, MerchantDetail, MerchantSummary};
@@ -16,9 +17,10 @@ use crate::views::merchant::{DefaultSettings, MerchantDetail, MerchantSummary};
 /// Refer a merchant.
 ///
 /// Applies for a merchant on its behalf. It begins as pending_approval, with an account and keys of its own.
-#[utoipa::path(post, path = "/merchants", tag = "Merchants", operation_id = "create_merchant",
-    request_body(content((NewMerchant = "application/json"), (NewMerchant = "application/x-www-form-urlencoded"))),
-    responses((status = 201, description = "The merchant", body = Envelope<MerchantSummary>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(post, path = "/merchants", tag = "Merchants",
+    request_body(content = NewMerchant, example = json!({ "entity": { "address_country_code": "AU" } })),
+    responses((status = 201, description = "The merchant", body = Envelope<MerchantSummary>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_merchant(
     State(site): State<AppState>,
     PartnerWriteRequest(request): PartnerWriteRequest,
@@ -29,9 +31,9 @@ pub async fn create_merchant(
 /// List merchants.
 ///
 /// Returns a paginated list of the merchants that you have referred, newest first.
-#[utoipa::path(get, path = "/merchants", tag = "Merchants", operation_id = "list_merchants",
-    params(PageParameters),
-    responses((status = 200, description = "A page of merchants", body = LongList<MerchantSummary>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(get, path = "/merchants", tag = "Merchants", params(PageParameters),
+    responses((status = 200, description = "A page of merchants", body = LongList<MerchantSummary>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_merchants(
     State(site): State<AppState>,
     Partner(account): Partner,
@@ -44,17 +46,15 @@ pub async fn list_merchants(
 ///
 /// Returns a paginated list of the merchants that match the search. The query, of at least three characters, is matched
 /// against e-mail address, first name, last name and business name as a part of them, and exactly against the token.
-#[utoipa::path(get, path = "/merchants/search", tag = "Merchants", operation_id = "search_merchants",
+#[utoipa::path(get, path = "/merchants/search", tag = "Merchants",
     params(
         SearchParameters,
-        ("sort" = Option<String>, Query, description = "created_at (default), email, first_name, last_name or name"),
+        ("sort" = Option<String>, Query, description = "created_at (default), email, first_name, last_name or name",
+            extensions(("x-enum" = json!(find::SORTS)))),
         PageParameters,
     ),
-    responses(
-        (status = 200, description = "A page of merchants", body = LongList<MerchantSummary>),
-        (status = 400, description = "invalid_search_query_param"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+    responses((status = 200, description = "A page of merchants", body = LongList<MerchantSummary>)),
+    extensions(("x-refusals" = json!([InvalidSearchQueryParam, InvalidResource]))))]
 pub async fn search_merchants(
     State(site): State<AppState>,
     Partner(account): Partner,
@@ -67,7 +67,7 @@ pub async fn search_merchants(
 /// Get the default settings.
 ///
 /// Returns the settings with which newly referred merchants begin.
-#[utoipa::path(get, path = "/merchants/default_settings", tag = "Merchants", operation_id = "get_default_settings",
+#[utoipa::path(get, path = "/merchants/default_settings", tag = "Merchants",
     responses((status = 200, description = "The default settings", body = Envelope<DefaultSettings>)))]
 pub async fn get_default_settings(_partner: Partner, _input: Input) -> Shown<DefaultSettings> {
     Shown(DefaultSettings::default())
@@ -76,9 +76,9 @@ pub async fn get_default_settings(_partner: Partner, _input: Input) -> Shown<Def
 /// Get a merchant.
 ///
 /// Returns a merchant that you have referred, with its settings and its keys of both environments.
-#[utoipa::path(get, path = "/merchants/{merchant_token}", tag = "Merchants", operation_id = "get_merchant",
-    params(("merchant_token" = String, Path, description = "Merchant token")),
-    responses((status = 200, description = "The merchant", body = Envelope<MerchantDetail>), (status = 404, description = "not_found")))]
+#[utoipa::path(get, path = "/merchants/{merchant_token}", tag = "Merchants",
+    responses((status = 200, description = "The merchant", body = Envelope<MerchantDetail>)),
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_merchant(
     State(site): State<AppState>,
     Partner(account): Partner,

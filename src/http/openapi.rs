@@ -13,7 +13,7 @@ mod refusals;
 mod webhooks;
 mod yaml;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -21,6 +21,7 @@ use utoipa::openapi::OpenApi;
 
 pub use bodies::{AddedCard, BrowserBankAccount, BrowserCard, BrowserPaymentSource, PaymentSourceSource};
 pub use parameters::{PageParameters, SearchParameters};
+pub use refusals::declines;
 
 use super::answer::{ErrorBody, ErrorMessage};
 use crate::limits::{METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX};
@@ -83,17 +84,18 @@ pub fn finished(api: &OpenApi) -> Value {
     metadata(&mut document);
     let (schemas, mut forms) = (document["components"]["schemas"].clone(), BTreeSet::new());
     let (answers, refused) = (answers::recorded(), answers::refused());
-    for (method, operation) in operations(&mut document) {
-        if method == "get" {
-            operation.remove("requestBody");
+    for (path, method, operation) in operations(&mut document) {
+        let is_write = method != "get";
+        parameters::in_path(path, operation);
+        if is_write {
+            parameters::repeatable(operation);
         } else {
-            refusals::repeatable(operation);
+            operation.shift_remove("requestBody");
         }
-        refusals::errors(operation, &refused);
-        headers::headers(operation);
+        refusals::describe(operation, is_write, &refused);
         parameters::described(operation);
         forms::describe(operation, &schemas, &mut forms);
-        examples::examples(operation);
+        examples::complete(operation, &schemas);
         answers::shown(operation, &answers);
     }
     forms::apart(&mut document["components"]["schemas"], forms);
@@ -112,7 +114,7 @@ pub fn live(mut document: Value) -> Value {
     if let Some(tags) = document["tags"].as_array_mut() {
         tags.retain(|tag| tag["name"] != SANDBOX);
     }
-    for (_, operation) in operations(&mut document) {
+    for (.., operation) in operations(&mut document) {
         let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
         if let Some(parameters) = parameters {
             parameters.retain(|parameter| parameter["name"] != parameters::OUTCOME);
@@ -191,12 +193,34 @@ fn schema_of<T: ToSchema>() -> (String, Value) {
     (T::name().into_owned(), serde_json::to_value(T::schema()).unwrap_or_default())
 }
 
-fn operations(document: &mut Value) -> impl Iterator<Item = (String, &mut Map<String, Value>)> {
-    let paths = document["paths"].as_object_mut().into_iter().flat_map(|paths| paths.values_mut());
+/// Returns each operation with its path and method.
+fn operations(document: &mut Value) -> impl Iterator<Item = (&String, &String, &mut Map<String, Value>)> {
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
     paths
-        .filter_map(Value::as_object_mut)
-        .flat_map(|path| path.iter_mut())
-        .filter_map(|(method, operation)| Some((method.clone(), operation.as_object_mut()?)))
+        .filter_map(|(path, methods)| Some((path, methods.as_object_mut()?)))
+        .flat_map(|(path, methods)| {
+            methods.into_iter().map(move |(method, operation)| (path, method, operation))
+        })
+        .filter_map(|(path, method, operation)| Some((path, method, operation.as_object_mut()?)))
+}
+
+/// Replaces values that stand in several places by references to components, which it returns. Of two different values with one
+/// name, the second stays at its place.
+fn share(values: Vec<&mut Value>, kind: &str, name: fn(&Value) -> String) -> Map<String, Value> {
+    let mut times: HashMap<String, u32> = HashMap::new();
+    for value in &values {
+        *times.entry(value.to_string()).or_default() += 1;
+    }
+    let mut shared = Map::new();
+    for value in values {
+        if times[&value.to_string()] > 1 {
+            let name = name(value);
+            if *shared.entry(name.clone()).or_insert_with(|| value.clone()) == *value {
+                *value = json!({ "$ref": format!("#/components/{kind}/{name}") });
+            }
+        }
+    }
+    shared
 }
 
 /// Adds the HEAD operations of the specification: those whose responses carry X-Total-Count. Every other GET answers HEAD as well

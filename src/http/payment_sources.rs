@@ -7,6 +7,7 @@ use super::answer::{CreatedFrom, EnvelopeWithIp};
 use super::openapi::BrowserPaymentSource;
 use super::write_request::BrowserWriteRequest;
 use crate::error::Error;
+use crate::error::ErrorCode::InvalidResource;
 use crate::params::payment_source::NewPaymentSource;
 use crate::services::payment_sources;
 use crate::views::payment_source::PaymentSource;
@@ -16,13 +17,11 @@ use crate::views::payment_source::PaymentSource;
 /// Stores a card, a network token or a wallet's encrypted payload in exchange for a payment source token, which pays
 /// once and expires after one month unused. Also takes the publishable_api_key parameter instead of basic
 /// authentication, from an insecure environment such as a browser, and supports JSONP.
-#[utoipa::path(post, path = "/payment_sources", tag = "Payment sources", operation_id = "create_payment_source",
+#[utoipa::path(post, path = "/payment_sources", tag = "Payment sources",
     security(("secret_key" = []), ("publishable_key" = [])),
-    request_body(content((BrowserPaymentSource = "application/json"), (BrowserPaymentSource = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 201, description = "The payment source", body = EnvelopeWithIp<PaymentSource>),
-        (status = 422, description = "invalid_resource"),
-    ))]
+    request_body(content = BrowserPaymentSource, example = json!({ "source": {} })),
+    responses((status = 201, description = "The payment source", body = EnvelopeWithIp<PaymentSource>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_payment_source(
     State(site): State<AppState>,
     BrowserWriteRequest(request): BrowserWriteRequest,

@@ -7,9 +7,13 @@ use super::answer::{
     Created, Deleted, Envelope, ListedShort, ListedWithCount, ShortList, ShortListWithCount, Shown,
 };
 use super::extract::{Input, Path};
-use super::openapi::PageParameters;
+use super::openapi::{PageParameters, declines};
 use super::write_request::WriteRequest;
 use crate::error::Error;
+use crate::error::ErrorCode::{
+    CannotDeletePlan, GatewayError, InvalidRequest, InvalidResource, InvalidSubscription, NotFound,
+    UnprocessableEntity,
+};
 use crate::params::plan::{NewPlan, PlanChanges};
 use crate::params::subscription::NewPlanSubscription;
 use crate::services::{Account, plans, subscriptions};
@@ -20,9 +24,9 @@ use crate::views::subscription::Subscription;
 ///
 /// Creates a recurring billing plan. Each amount is 0, or at least the currency's minimum. What a plan costs never
 /// changes afterwards.
-#[utoipa::path(post, path = "/plans", tag = "Plans", operation_id = "create_plan",
-    request_body(content((NewPlan = "application/json"), (NewPlan = "application/x-www-form-urlencoded"))),
-    responses((status = 201, description = "The plan", body = Envelope<Plan>), (status = 422, description = "unprocessable_entity")))]
+#[utoipa::path(post, path = "/plans", tag = "Plans", request_body = NewPlan,
+    responses((status = 201, description = "The plan", body = Envelope<Plan>)),
+    extensions(("x-refusals" = json!([UnprocessableEntity]))))]
 pub async fn create_plan(
     State(site): State<AppState>,
     request: WriteRequest,
@@ -33,9 +37,9 @@ pub async fn create_plan(
 /// List plans.
 ///
 /// Returns a list of all plans, newest first.
-#[utoipa::path(get, path = "/plans", tag = "Plans", operation_id = "list_plans",
-    params(PageParameters),
-    responses((status = 200, description = "A page of plans", body = ShortList<Plan>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(get, path = "/plans", tag = "Plans", params(PageParameters),
+    responses((status = 200, description = "A page of plans", body = ShortList<Plan>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_plans(
     State(site): State<AppState>,
     account: Account,
@@ -47,9 +51,9 @@ pub async fn list_plans(
 /// Get a plan.
 ///
 /// Returns the details of a plan, with how many subscriptions it has in each state.
-#[utoipa::path(get, path = "/plans/{plan_token}", tag = "Plans", operation_id = "get_plan",
-    params(("plan_token" = String, Path, description = "Plan token")),
-    responses((status = 200, description = "The plan", body = Envelope<Plan>), (status = 404, description = "not_found")))]
+#[utoipa::path(get, path = "/plans/{plan_token}", tag = "Plans",
+    responses((status = 200, description = "The plan", body = Envelope<Plan>)),
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_plan(
     State(site): State<AppState>,
     account: Account,
@@ -62,14 +66,10 @@ pub async fn get_plan(
 /// Update a plan.
 ///
 /// Updates the name of a plan, or what its customers may do by themselves.
-#[utoipa::path(put, path = "/plans/{plan_token}", tag = "Plans", operation_id = "update_plan",
-    params(("plan_token" = String, Path, description = "Plan token")),
-    request_body(content((PlanChanges = "application/json"), (PlanChanges = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "The plan", body = Envelope<Plan>),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "unprocessable_entity"),
-    ))]
+#[utoipa::path(put, path = "/plans/{plan_token}", tag = "Plans",
+    request_body(content = PlanChanges, example = json!({ "name": "Tea plan", "customer_permissions": ["cancel"] })),
+    responses((status = 200, description = "The plan", body = Envelope<Plan>)),
+    extensions(("x-refusals" = json!([NotFound, UnprocessableEntity]))))]
 pub async fn update_plan(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -81,13 +81,8 @@ pub async fn update_plan(
 /// Delete a plan.
 ///
 /// Deletes a plan and all its subscriptions permanently. It must have none that is active or in its trial.
-#[utoipa::path(delete, path = "/plans/{plan_token}", tag = "Plans", operation_id = "delete_plan",
-    params(("plan_token" = String, Path, description = "Plan token")),
-    responses(
-        (status = 204, description = "Deleted"),
-        (status = 400, description = "cannot_delete_plan"),
-        (status = 404, description = "not_found"),
-    ))]
+#[utoipa::path(delete, path = "/plans/{plan_token}", tag = "Plans",
+    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([CannotDeletePlan, NotFound]))))]
 pub async fn delete_plan(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -100,15 +95,10 @@ pub async fn delete_plan(
 ///
 /// Creates a subscription to the plan. Unless the plan has a trial, the card is billed at once for the first interval,
 /// with the setup fee; this may be a long-running request.
-#[utoipa::path(post, path = "/plans/{plan_token}/subscriptions", tag = "Plans", operation_id = "create_plan_subscription",
-    params(("plan_token" = String, Path, description = "Plan token")),
-    request_body(content((NewPlanSubscription = "application/json"), (NewPlanSubscription = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "The subscription", body = Envelope<Subscription>),
-        (status = 400, description = "invalid_resource, invalid_request, card_declined, insufficient_funds, invalid_cvv, invalid_card, processing_error, suspected_fraud, expired_card, lost_card, stolen_card, unknown"),
-        (status = 404, description = "not_found"),
-        (status = 502, description = "gateway_error: nothing was charged"),
-    ))]
+#[utoipa::path(post, path = "/plans/{plan_token}/subscriptions", tag = "Plans",
+    request_body(content = NewPlanSubscription, example = json!({ "customer_token": "cus_AZqYv3rVcBKUQ1mHn7tKRw" })),
+    responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
+    extensions(("x-refusals" = json!([InvalidSubscription, InvalidRequest, declines(), NotFound, (GatewayError, "nothing was charged")]))))]
 pub async fn create_plan_subscription(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -121,13 +111,9 @@ pub async fn create_plan_subscription(
 /// List a plan's subscriptions.
 ///
 /// Returns a list of a plan's subscriptions, newest first.
-#[utoipa::path(get, path = "/plans/{plan_token}/subscriptions", tag = "Plans", operation_id = "list_plan_subscriptions",
-    params(("plan_token" = String, Path, description = "Plan token"), PageParameters),
-    responses(
-        (status = 200, description = "A page of subscriptions", body = ShortListWithCount<Subscription>),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(get, path = "/plans/{plan_token}/subscriptions", tag = "Plans", params(PageParameters),
+    responses((status = 200, description = "A page of subscriptions", body = ShortListWithCount<Subscription>)),
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_plan_subscriptions(
     State(site): State<AppState>,
     account: Account,

@@ -8,6 +8,7 @@ use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use super::write_request::WriteRequest;
 use crate::error::Error;
+use crate::error::ErrorCode::{InvalidResource, NotFound};
 use crate::params::recipient::{NewRecipient, RecipientChanges};
 use crate::services::{Account, recipients, transfers};
 use crate::views::recipient::Recipient;
@@ -16,9 +17,10 @@ use crate::views::transfer::Transfer;
 /// Create a recipient.
 ///
 /// Stores a recipient with its bank account: exactly one of bank_account and bank_account_token.
-#[utoipa::path(post, path = "/recipients", tag = "Recipients", operation_id = "create_recipient",
-    request_body(content((NewRecipient = "application/json"), (NewRecipient = "application/x-www-form-urlencoded"))),
-    responses((status = 201, description = "The recipient", body = Envelope<Recipient>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(post, path = "/recipients", tag = "Recipients",
+    request_body(content = NewRecipient, example = json!({ "name": "Mr Roland Robot", "bank_account": {} })),
+    responses((status = 201, description = "The recipient", body = Envelope<Recipient>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_recipient(
     State(site): State<AppState>,
     request: WriteRequest,
@@ -30,9 +32,9 @@ pub async fn create_recipient(
 /// List recipients.
 ///
 /// Returns a paginated list of all recipients, newest first.
-#[utoipa::path(get, path = "/recipients", tag = "Recipients", operation_id = "list_recipients",
-    params(PageParameters),
-    responses((status = 200, description = "A page of recipients", body = LongList<Recipient>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(get, path = "/recipients", tag = "Recipients", params(PageParameters),
+    responses((status = 200, description = "A page of recipients", body = LongList<Recipient>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_recipients(
     State(site): State<AppState>,
     account: Account,
@@ -44,9 +46,9 @@ pub async fn list_recipients(
 /// Get a recipient.
 ///
 /// Returns the details of a recipient.
-#[utoipa::path(get, path = "/recipients/{recipient_token}", tag = "Recipients", operation_id = "get_recipient",
-    params(("recipient_token" = String, Path, description = "Recipient token")),
-    responses((status = 200, description = "The recipient", body = Envelope<Recipient>), (status = 404, description = "not_found")))]
+#[utoipa::path(get, path = "/recipients/{recipient_token}", tag = "Recipients",
+    responses((status = 200, description = "The recipient", body = Envelope<Recipient>)),
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_recipient(
     State(site): State<AppState>,
     account: Account,
@@ -60,14 +62,10 @@ pub async fn get_recipient(
 ///
 /// Updates the details of a recipient. At most one of bank_account and bank_account_token replaces its bank account;
 /// transfers already made are not touched.
-#[utoipa::path(put, path = "/recipients/{recipient_token}", tag = "Recipients", operation_id = "update_recipient",
-    params(("recipient_token" = String, Path, description = "Recipient token")),
-    request_body(content((Option<RecipientChanges> = "application/json"), (Option<RecipientChanges> = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "The recipient", body = Envelope<Recipient>),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(put, path = "/recipients/{recipient_token}", tag = "Recipients",
+    request_body(content = Option<RecipientChanges>, example = json!({ "name": "Mr Roland Robot" })),
+    responses((status = 200, description = "The recipient", body = Envelope<Recipient>)),
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn update_recipient(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -80,13 +78,10 @@ pub async fn update_recipient(
 /// List a recipient's transfers.
 ///
 /// Returns a paginated list of the transfers to a recipient, newest first, without line_items_count.
-#[utoipa::path(get, path = "/recipients/{recipient_token}/transfers", tag = "Recipients", operation_id = "list_recipient_transfers",
-    params(("recipient_token" = String, Path, description = "Recipient token"), PageParameters),
-    responses(
-        (status = 200, description = "A page of transfers", body = LongList<Transfer>),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(get, path = "/recipients/{recipient_token}/transfers", tag = "Recipients",
+    params(PageParameters),
+    responses((status = 200, description = "A page of transfers", body = LongList<Transfer>)),
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_recipient_transfers(
     State(site): State<AppState>,
     account: Account,

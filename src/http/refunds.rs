@@ -8,6 +8,7 @@ use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use super::write_request::WriteRequest;
 use crate::error::Error;
+use crate::error::ErrorCode::{InsufficientServiceBalance, InvalidResource, NotFound};
 use crate::params::refund::NewRefund;
 use crate::services::{Account, refunds};
 use crate::views::refund::Refund;
@@ -17,15 +18,10 @@ use crate::views::refund::Refund;
 /// Creates a refund of a captured charge, of its full amount or a part of it. The refund is pending at first; its
 /// outcome is reported by the events refund.succeeded and refund.failed. It draws on what is available and what charges
 /// have pending, not on a deposit that has not arrived.
-#[utoipa::path(post, path = "/charges/{charge_token}/refunds", tag = "Refunds", operation_id = "create_refund",
-    params(("charge_token" = String, Path, description = "Charge token")),
-    request_body(content((Option<NewRefund> = "application/json"), (Option<NewRefund> = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 201, description = "The refund", body = Envelope<Refund>),
-        (status = 402, description = "insufficient_service_balance: an array that holds the one error"),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(post, path = "/charges/{charge_token}/refunds", tag = "Refunds",
+    request_body(content = Option<NewRefund>, example = json!({ "amount": 100 })),
+    responses((status = 201, description = "The refund", body = Envelope<Refund>)),
+    extensions(("x-refusals" = json!([(InsufficientServiceBalance, "an array that holds the one error"), NotFound, InvalidResource]))))]
 pub async fn create_refund(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -38,13 +34,9 @@ pub async fn create_refund(
 /// List a charge's refunds.
 ///
 /// Returns a paginated list of the refunds of a charge, newest first.
-#[utoipa::path(get, path = "/charges/{charge_token}/refunds", tag = "Refunds", operation_id = "list_charge_refunds",
-    params(("charge_token" = String, Path, description = "Charge token"), PageParameters),
-    responses(
-        (status = 200, description = "A page of refunds", body = LongList<Refund>),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(get, path = "/charges/{charge_token}/refunds", tag = "Refunds", params(PageParameters),
+    responses((status = 200, description = "A page of refunds", body = LongList<Refund>)),
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_charge_refunds(
     State(site): State<AppState>,
     account: Account,
@@ -57,9 +49,9 @@ pub async fn list_charge_refunds(
 /// List refunds.
 ///
 /// Returns a paginated list of all refunds, newest first.
-#[utoipa::path(get, path = "/refunds", tag = "Refunds", operation_id = "list_refunds",
-    params(PageParameters),
-    responses((status = 200, description = "A page of refunds", body = LongList<Refund>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(get, path = "/refunds", tag = "Refunds", params(PageParameters),
+    responses((status = 200, description = "A page of refunds", body = LongList<Refund>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_refunds(
     State(site): State<AppState>,
     account: Account,
@@ -71,9 +63,9 @@ pub async fn list_refunds(
 /// Get a refund.
 ///
 /// Returns the details of a refund.
-#[utoipa::path(get, path = "/refunds/{refund_token}", tag = "Refunds", operation_id = "get_refund",
-    params(("refund_token" = String, Path, description = "Refund token")),
-    responses((status = 200, description = "The refund", body = Envelope<Refund>), (status = 404, description = "not_found")))]
+#[utoipa::path(get, path = "/refunds/{refund_token}", tag = "Refunds",
+    responses((status = 200, description = "The refund", body = Envelope<Refund>)),
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_refund(
     State(site): State<AppState>,
     account: Account,

@@ -5,9 +5,13 @@ use axum::extract::State;
 use super::AppState;
 use super::answer::{Created, Envelope, ListedShort, ShortList, Shown};
 use super::extract::{Input, Path};
-use super::openapi::PageParameters;
+use super::openapi::{PageParameters, declines};
 use super::write_request::WriteRequest;
 use crate::error::Error;
+use crate::error::ErrorCode::{
+    GatewayError, InvalidRequest, InvalidResource, InvalidState, InvalidSubscription, NotFound,
+    RecordNotFound,
+};
 use crate::params::subscription::{NewSubscription, Reactivation, SubscriptionChanges};
 use crate::services::{Account, subscriptions};
 use crate::views::subscription::{Subscription, SubscriptionEntry};
@@ -16,14 +20,10 @@ use crate::views::subscription::{Subscription, SubscriptionEntry};
 ///
 /// Subscribes a customer to a plan. Unless the plan has a trial, the card is billed at once for the first interval, with
 /// the setup fee; this may be a long-running request.
-#[utoipa::path(post, path = "/subscriptions", tag = "Subscriptions", operation_id = "create_subscription",
-    request_body(content((NewSubscription = "application/json"), (NewSubscription = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 201, description = "The subscription", body = Envelope<Subscription>),
-        (status = 400, description = "invalid_resource, invalid_request, card_declined, insufficient_funds, invalid_cvv, invalid_card, processing_error, suspected_fraud, expired_card, lost_card, stolen_card, unknown"),
-        (status = 404, description = "resource_not_found"),
-        (status = 502, description = "gateway_error: nothing was charged"),
-    ))]
+#[utoipa::path(post, path = "/subscriptions", tag = "Subscriptions",
+    request_body(content = NewSubscription, example = json!({ "plan_token": "plan_AZqYv3rVcBKUQ1mHn7tKRw", "customer_token": "cus_AZqYv3rVcBKUQ1mHn7tKRw" })),
+    responses((status = 201, description = "The subscription", body = Envelope<Subscription>)),
+    extensions(("x-refusals" = json!([InvalidSubscription, InvalidRequest, declines(), RecordNotFound, (GatewayError, "nothing was charged")]))))]
 pub async fn create_subscription(
     State(site): State<AppState>,
     request: WriteRequest,
@@ -35,9 +35,9 @@ pub async fn create_subscription(
 /// List subscriptions.
 ///
 /// Returns a list of all subscriptions, newest first.
-#[utoipa::path(get, path = "/subscriptions", tag = "Subscriptions", operation_id = "list_subscriptions",
-    params(PageParameters),
-    responses((status = 200, description = "A page of subscriptions", body = ShortList<Subscription>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(get, path = "/subscriptions", tag = "Subscriptions", params(PageParameters),
+    responses((status = 200, description = "A page of subscriptions", body = ShortList<Subscription>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_subscriptions(
     State(site): State<AppState>,
     account: Account,
@@ -49,9 +49,9 @@ pub async fn list_subscriptions(
 /// Get a subscription.
 ///
 /// Returns the details of a subscription.
-#[utoipa::path(get, path = "/subscriptions/{sub_token}", tag = "Subscriptions", operation_id = "get_subscription",
-    params(("sub_token" = String, Path, description = "Subscription token")),
-    responses((status = 200, description = "The subscription", body = Envelope<Subscription>), (status = 404, description = "not_found")))]
+#[utoipa::path(get, path = "/subscriptions/{sub_token}", tag = "Subscriptions",
+    responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_subscription(
     State(site): State<AppState>,
     account: Account,
@@ -64,14 +64,10 @@ pub async fn get_subscription(
 /// Update a subscription.
 ///
 /// Says which card of the customer pays from now on; null selects the customer's primary card.
-#[utoipa::path(put, path = "/subscriptions/{sub_token}", tag = "Subscriptions", operation_id = "update_subscription",
-    params(("sub_token" = String, Path, description = "Subscription token")),
-    request_body(content((SubscriptionChanges = "application/json"), (SubscriptionChanges = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "The subscription", body = Envelope<Subscription>),
-        (status = 400, description = "invalid_resource, invalid_request"),
-        (status = 404, description = "resource_not_found"),
-    ))]
+#[utoipa::path(put, path = "/subscriptions/{sub_token}", tag = "Subscriptions",
+    request_body = SubscriptionChanges,
+    responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
+    extensions(("x-refusals" = json!([InvalidSubscription, InvalidRequest, RecordNotFound]))))]
 pub async fn update_subscription(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -84,13 +80,9 @@ pub async fn update_subscription(
 /// Cancel a subscription.
 ///
 /// Cancels a subscription that is active or in its trial, at once.
-#[utoipa::path(delete, path = "/subscriptions/{sub_token}", tag = "Subscriptions", operation_id = "cancel_subscription",
-    params(("sub_token" = String, Path, description = "Subscription token")),
-    responses(
-        (status = 200, description = "The subscription", body = Envelope<Subscription>),
-        (status = 400, description = "invalid_state"),
-        (status = 404, description = "not_found"),
-    ))]
+#[utoipa::path(delete, path = "/subscriptions/{sub_token}", tag = "Subscriptions",
+    responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
+    extensions(("x-refusals" = json!([InvalidState, NotFound]))))]
 pub async fn cancel_subscription(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -103,15 +95,10 @@ pub async fn cancel_subscription(
 ///
 /// Lets a cancelled subscription go on. Within an interval that is paid, or a trial, nothing is charged; after it a new
 /// interval begins and is charged at once, which may be a long-running request.
-#[utoipa::path(put, path = "/subscriptions/{sub_token}/reactivate", tag = "Subscriptions", operation_id = "reactivate_subscription",
-    params(("sub_token" = String, Path, description = "Subscription token")),
-    request_body(content((Option<Reactivation> = "application/json"), (Option<Reactivation> = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "The subscription", body = Envelope<Subscription>),
-        (status = 400, description = "invalid_resource, invalid_state, card_declined, insufficient_funds, invalid_cvv, invalid_card, processing_error, suspected_fraud, expired_card, lost_card, stolen_card, unknown"),
-        (status = 404, description = "not_found"),
-        (status = 502, description = "gateway_error: nothing was charged"),
-    ))]
+#[utoipa::path(put, path = "/subscriptions/{sub_token}/reactivate", tag = "Subscriptions",
+    request_body(content = Option<Reactivation>, example = json!({ "include_setup_fee": false })),
+    responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
+    extensions(("x-refusals" = json!([InvalidSubscription, InvalidState, declines(), NotFound, (GatewayError, "nothing was charged")]))))]
 pub async fn reactivate_subscription(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -124,13 +111,9 @@ pub async fn reactivate_subscription(
 /// Get the ledger of a subscription.
 ///
 /// Returns what was charged and what for, newest first.
-#[utoipa::path(get, path = "/subscriptions/{sub_token}/ledger", tag = "Subscriptions", operation_id = "get_subscription_ledger",
-    params(("sub_token" = String, Path, description = "Subscription token"), PageParameters),
-    responses(
-        (status = 200, description = "A page of entries", body = ShortList<SubscriptionEntry>),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(get, path = "/subscriptions/{sub_token}/ledger", tag = "Subscriptions", params(PageParameters),
+    responses((status = 200, description = "A page of entries", body = ShortList<SubscriptionEntry>)),
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn get_subscription_ledger(
     State(site): State<AppState>,
     account: Account,

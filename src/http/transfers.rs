@@ -8,6 +8,7 @@ use super::extract::{Input, Path};
 use super::openapi::{PageParameters, SearchParameters};
 use super::write_request::WriteRequest;
 use crate::error::Error;
+use crate::error::ErrorCode::{InsufficientServiceBalance, InvalidResource, NotFound};
 use crate::params::transfer::NewTransfer;
 use crate::services::{Account, transfers};
 use crate::views::transfer::{LineItem, Transfer};
@@ -16,13 +17,9 @@ use crate::views::transfer::{LineItem, Transfer};
 ///
 /// Pays money from the available balance to a recipient, or to your own bank account. A transfer to a recipient costs a
 /// fee.
-#[utoipa::path(post, path = "/transfers", tag = "Transfers", operation_id = "create_transfer",
-    request_body(content((NewTransfer = "application/json"), (NewTransfer = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 201, description = "The transfer", body = Envelope<Transfer>),
-        (status = 402, description = "insufficient_service_balance: an array that holds the one error"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(post, path = "/transfers", tag = "Transfers", request_body = NewTransfer,
+    responses((status = 201, description = "The transfer", body = Envelope<Transfer>)),
+    extensions(("x-refusals" = json!([(InsufficientServiceBalance, "an array that holds the one error", transfers::create::NOT_COVERED), InvalidResource]))))]
 pub async fn create_transfer(
     State(site): State<AppState>,
     request: WriteRequest,
@@ -34,9 +31,9 @@ pub async fn create_transfer(
 /// List transfers.
 ///
 /// Returns a paginated list of all transfers, newest first.
-#[utoipa::path(get, path = "/transfers", tag = "Transfers", operation_id = "list_transfers",
-    params(PageParameters),
-    responses((status = 200, description = "A page of transfers", body = LongList<Transfer>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(get, path = "/transfers", tag = "Transfers", params(PageParameters),
+    responses((status = 200, description = "A page of transfers", body = LongList<Transfer>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_transfers(
     State(site): State<AppState>,
     account: Account,
@@ -50,9 +47,15 @@ pub async fn list_transfers(
 /// Returns a paginated list of the transfers that match the search. The query is matched against description and the
 /// recipient's name and e-mail address as a part of them, and exactly against amount, transfer token and recipient
 /// token.
-#[utoipa::path(get, path = "/transfers/search", tag = "Transfers", operation_id = "search_transfers",
-    params(SearchParameters, ("sort" = Option<String>, Query, description = "paid_at (default)"), PageParameters),
-    responses((status = 200, description = "A page of transfers", body = LongList<Transfer>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(get, path = "/transfers/search", tag = "Transfers",
+    params(
+        SearchParameters,
+        ("sort" = Option<String>, Query, description = "paid_at (default)",
+            extensions(("x-enum" = json!(transfers::search::SORTS)))),
+        PageParameters,
+    ),
+    responses((status = 200, description = "A page of transfers", body = LongList<Transfer>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn search_transfers(
     State(site): State<AppState>,
     account: Account,
@@ -65,9 +68,9 @@ pub async fn search_transfers(
 /// Get a transfer.
 ///
 /// Returns the details of a transfer.
-#[utoipa::path(get, path = "/transfers/{transfer_token}", tag = "Transfers", operation_id = "get_transfer",
-    params(("transfer_token" = String, Path, description = "Transfer token")),
-    responses((status = 200, description = "The transfer", body = Envelope<Transfer>), (status = 404, description = "not_found")))]
+#[utoipa::path(get, path = "/transfers/{transfer_token}", tag = "Transfers",
+    responses((status = 200, description = "The transfer", body = Envelope<Transfer>)),
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_transfer(
     State(site): State<AppState>,
     account: Account,
@@ -81,13 +84,10 @@ pub async fn get_transfer(
 ///
 /// Returns a paginated list of what a transfer pays out, newest first: of a settlement, the charges that became
 /// available and an adjustment for each other movement.
-#[utoipa::path(get, path = "/transfers/{transfer_token}/line_items", tag = "Transfers", operation_id = "list_transfer_line_items",
-    params(("transfer_token" = String, Path, description = "Transfer token"), PageParameters),
-    responses(
-        (status = 200, description = "A page of line items", body = LongList<LineItem>),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(get, path = "/transfers/{transfer_token}/line_items", tag = "Transfers",
+    params(PageParameters),
+    responses((status = 200, description = "A page of line items", body = LongList<LineItem>)),
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_transfer_line_items(
     State(site): State<AppState>,
     account: Account,

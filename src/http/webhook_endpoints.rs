@@ -8,6 +8,7 @@ use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use super::write_request::WriteRequest;
 use crate::error::Error;
+use crate::error::ErrorCode::{InvalidResource, LimitReached, RecordNotFound};
 use crate::params::webhook_endpoint::NewWebhookEndpoint;
 use crate::services::{Account, webhook_endpoints};
 use crate::views::webhook_endpoint::WebhookEndpoint;
@@ -15,10 +16,10 @@ use crate::views::webhook_endpoint::WebhookEndpoint;
 /// Create a webhook endpoint.
 ///
 /// Registers a URL that is sent a web request for each event from now on.
-#[utoipa::path(post, path = "/webhook_endpoints", tag = "Webhook endpoints", operation_id = "create_webhook_endpoint",
-    request_body(content((NewWebhookEndpoint = "application/json"), (NewWebhookEndpoint = "application/x-www-form-urlencoded"))),
-    responses((status = 201, description = "The webhook endpoint", body = Envelope<WebhookEndpoint>),
-        (status = 403, description = "limit_reached"), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(post, path = "/webhook_endpoints", tag = "Webhook endpoints",
+    request_body = NewWebhookEndpoint,
+    responses((status = 201, description = "The webhook endpoint", body = Envelope<WebhookEndpoint>)),
+    extensions(("x-refusals" = json!([LimitReached, InvalidResource]))))]
 pub async fn create_webhook_endpoint(
     State(site): State<AppState>,
     request: WriteRequest,
@@ -29,9 +30,9 @@ pub async fn create_webhook_endpoint(
 /// List webhook endpoints.
 ///
 /// Returns a list of all webhook endpoints, newest first.
-#[utoipa::path(get, path = "/webhook_endpoints", tag = "Webhook endpoints", operation_id = "list_webhook_endpoints",
-    params(PageParameters),
-    responses((status = 200, description = "A page of webhook endpoints", body = ShortList<WebhookEndpoint>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(get, path = "/webhook_endpoints", tag = "Webhook endpoints", params(PageParameters),
+    responses((status = 200, description = "A page of webhook endpoints", body = ShortList<WebhookEndpoint>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_webhook_endpoints(
     State(site): State<AppState>,
     account: Account,
@@ -43,9 +44,9 @@ pub async fn list_webhook_endpoints(
 /// Get a webhook endpoint.
 ///
 /// Returns the details of a webhook endpoint.
-#[utoipa::path(get, path = "/webhook_endpoints/{webhook_endpoint_token}", tag = "Webhook endpoints", operation_id = "get_webhook_endpoint",
-    params(("webhook_endpoint_token" = String, Path, description = "Webhook endpoint token")),
-    responses((status = 200, description = "The webhook endpoint", body = Envelope<WebhookEndpoint>), (status = 404, description = "resource_not_found")))]
+#[utoipa::path(get, path = "/webhook_endpoints/{webhook_endpoint_token}", tag = "Webhook endpoints",
+    responses((status = 200, description = "The webhook endpoint", body = Envelope<WebhookEndpoint>)),
+    extensions(("x-refusals" = json!([RecordNotFound]))))]
 pub async fn get_webhook_endpoint(
     State(site): State<AppState>,
     account: Account,
@@ -58,9 +59,8 @@ pub async fn get_webhook_endpoint(
 /// Delete a webhook endpoint.
 ///
 /// Deletes the endpoint and all its webhook requests permanently.
-#[utoipa::path(delete, path = "/webhook_endpoints/{webhook_endpoint_token}", tag = "Webhook endpoints", operation_id = "delete_webhook_endpoint",
-    params(("webhook_endpoint_token" = String, Path, description = "Webhook endpoint token")),
-    responses((status = 204, description = "Deleted"), (status = 404, description = "resource_not_found")))]
+#[utoipa::path(delete, path = "/webhook_endpoints/{webhook_endpoint_token}", tag = "Webhook endpoints",
+    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([RecordNotFound]))))]
 pub async fn delete_webhook_endpoint(
     State(site): State<AppState>,
     Path(token): Path<String>,

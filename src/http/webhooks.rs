@@ -8,15 +8,16 @@ use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use super::write_request::WriteRequest;
 use crate::error::Error;
+use crate::error::ErrorCode::{CannotReplayWebhook, InvalidResource, RecordNotFound};
 use crate::services::{Account, webhooks};
 use crate::views::webhook::Webhook;
 
 /// List webhooks.
 ///
 /// Returns a list of all webhook requests, newest first.
-#[utoipa::path(get, path = "/webhooks", tag = "Webhooks", operation_id = "list_webhooks",
-    params(PageParameters),
-    responses((status = 200, description = "A page of webhooks", body = ShortList<Webhook>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(get, path = "/webhooks", tag = "Webhooks", params(PageParameters),
+    responses((status = 200, description = "A page of webhooks", body = ShortList<Webhook>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_webhooks(
     State(site): State<AppState>,
     account: Account,
@@ -28,9 +29,9 @@ pub async fn list_webhooks(
 /// Get a webhook.
 ///
 /// Returns the details of a webhook request.
-#[utoipa::path(get, path = "/webhooks/{webhook_token}", tag = "Webhooks", operation_id = "get_webhook",
-    params(("webhook_token" = String, Path, description = "Webhook token")),
-    responses((status = 200, description = "The webhook", body = Envelope<Webhook>), (status = 404, description = "resource_not_found")))]
+#[utoipa::path(get, path = "/webhooks/{webhook_token}", tag = "Webhooks",
+    responses((status = 200, description = "The webhook", body = Envelope<Webhook>)),
+    extensions(("x-refusals" = json!([RecordNotFound]))))]
 pub async fn get_webhook(
     State(site): State<AppState>,
     account: Account,
@@ -43,10 +44,9 @@ pub async fn get_webhook(
 /// Replay a webhook.
 ///
 /// Requests the URL again and forgets the errors recorded before. Returns the webhook in state pending.
-#[utoipa::path(put, path = "/webhooks/{webhook_token}/replay", tag = "Webhooks", operation_id = "replay_webhook",
-    params(("webhook_token" = String, Path, description = "Webhook token")),
-    responses((status = 200, description = "The webhook", body = Envelope<Webhook>),
-        (status = 400, description = "cannot_replay_webhook"), (status = 404, description = "resource_not_found")))]
+#[utoipa::path(put, path = "/webhooks/{webhook_token}/replay", tag = "Webhooks",
+    responses((status = 200, description = "The webhook", body = Envelope<Webhook>)),
+    extensions(("x-refusals" = json!([CannotReplayWebhook, RecordNotFound]))))]
 pub async fn replay_webhook(
     State(site): State<AppState>,
     Path(token): Path<String>,

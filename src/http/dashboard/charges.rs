@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use super::auth::{AccountSession, VerifiedForm};
-use super::layout::{ErrorPage, PageContent, PageResult};
+use super::layout::{FormResult, PageContent, PageResult};
 use super::record::{self, Address, Column, Record, facts, longest_page, token, words};
 use super::{is_test, layout};
 use crate::http::AppState;
@@ -87,8 +87,7 @@ fn newest_first(tree: &Value) -> Value {
 pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
     let account = &user.account;
     let charge = Record::of(&charges::show(&site, account, &id).await?)?;
-    let refunds = refunds::of_charge(&site, account, &id, longest_page()).await?.records;
-    let refunds = refunds.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let refunds = Record::each(&refunds::of_charge(&site, account, &id, longest_page()).await?.records)?;
     let mut disputes = Vec::new();
     if account.settings().disputes {
         let params = DisputeSearch::read(&json!({ "query": id }), disputes::find::SORTS);
@@ -207,43 +206,27 @@ fn to_charge(id: &str) -> Redirect {
 }
 
 /// Captures the charge.
-pub async fn capture(
-    State(site): State<AppState>,
-    Path(id): Path<String>,
-    form: VerifiedForm,
-) -> Result<Redirect, ErrorPage> {
+pub async fn capture(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
     let params = params::read::<Capture>(&json!({}));
     charges::capture(&site.ctx, &form.caller, &id, params).await?;
     Ok(to_charge(&id))
 }
 
 /// Voids the charge.
-pub async fn void(
-    State(site): State<AppState>,
-    Path(id): Path<String>,
-    form: VerifiedForm,
-) -> Result<Redirect, ErrorPage> {
+pub async fn void(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
     charges::void(&site.ctx, &form.caller, &id).await?;
     Ok(to_charge(&id))
 }
 
 /// Refunds the charge.
-pub async fn refund(
-    State(site): State<AppState>,
-    Path(id): Path<String>,
-    form: VerifiedForm,
-) -> Result<Redirect, ErrorPage> {
+pub async fn refund(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
     let params = params::read::<NewRefund>(&json!({ "amount": amount(form.input.tree()) }));
     refunds::create(&site, &form.caller, &id, params).await?;
     Ok(to_charge(&id))
 }
 
 /// Opens a dispute of the charge.
-pub async fn dispute(
-    State(site): State<AppState>,
-    Path(id): Path<String>,
-    form: VerifiedForm,
-) -> Result<Redirect, ErrorPage> {
+pub async fn dispute(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
     let params = params::read(&json!({ "charge_token": id, "amount": amount(form.input.tree()) }));
     let dispute = disputes::open::open(&site, &form.caller, params).await?;
     let dispute = Record::of(&dispute)?;
@@ -255,7 +238,7 @@ pub async fn decide_refund(
     State(site): State<AppState>,
     Path(id): Path<String>,
     form: VerifiedForm,
-) -> Result<Redirect, ErrorPage> {
+) -> FormResult {
     let params = form.input.params::<DecidedRefund>();
     let refund = Record::of(&sandbox::decide(&site, &form.caller, &id, params).await?)?;
     Ok(to_charge(refund.text("/charge")))

@@ -5,7 +5,7 @@ use maud::html;
 
 use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
-use super::record::{self, Address, Column, Record, facts, first_page, table, words};
+use super::record::{self, Column, Record, facts, first_page, table, words};
 use super::{charges, subscriptions};
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
@@ -30,23 +30,18 @@ const CARDS: [Column; 4] = [
 
 /// Lists the customers, newest first.
 pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let paging = input.paging().valid()?;
-    let page = customers::list(&site, &user.account, paging).await?;
-    let here = Address::of("/dashboard/customers");
-    let content = record::list("Customers, newest first", &COLUMNS, page, &here)?;
-    Ok(PageContent::of(Address::of("/1/customers").page(paging).to_string(), "Customers", content))
+    let page = customers::list(&site, &user.account, input.paging().valid()?).await?;
+    record::section("Customers", &COLUMNS, page)
 }
 
 /// Shows one customer.
 pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
     let account = &user.account;
     let customer = Record::of(&customers::show(&site, account, &id).await?)?;
-    let cards = customers::list_cards(&site, account, &id, first_page()).await?.records;
-    let cards = cards.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
-    let charged = all_charges::of_customer(&site, account, &id, first_page()).await?.records;
-    let charged = charged.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
-    let subscribed = all_subscriptions::of_customer(&site, account, &id, first_page()).await?.records;
-    let subscribed = subscribed.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let cards = Record::each(&customers::list_cards(&site, account, &id, first_page()).await?.records)?;
+    let charged = Record::each(&all_charges::of_customer(&site, account, &id, first_page()).await?.records)?;
+    let subscribed =
+        Record::each(&all_subscriptions::of_customer(&site, account, &id, first_page()).await?.records)?;
     let content = html! {
         (facts(&[
             ("E-mail", words(customer.text("/email"))),

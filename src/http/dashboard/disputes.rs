@@ -7,8 +7,8 @@ use maud::{Markup, html};
 
 use super::auth::{AccountSession, VerifiedForm};
 use super::is_test;
-use super::layout::{self, ErrorPage, PageContent, PageResult};
-use super::record::{self, Address, Column, Record, facts, table, words};
+use super::layout::{self, FormResult, PageContent, PageResult};
+use super::record::{self, Column, Record, facts, table, words};
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::params::dispute::DecidedDispute;
@@ -32,17 +32,14 @@ const ACTIVITY: [Column; 4] = [
 /// Lists the disputes, newest first.
 pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
     let page = disputes::list(&site, &user.account, input.sorting(find::SORTS)).await?;
-    let same = Address::of("/1/disputes").page(page.paging).to_string();
-    let here = Address::of("/dashboard/disputes");
-    Ok(PageContent::of(same, "Disputes", record::list("Disputes, newest first", &COLUMNS, page, &here)?))
+    record::section("Disputes", &COLUMNS, page)
 }
 
 /// Shows one dispute.
 pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
     let account = &user.account;
     let dispute = Record::of(&disputes::show(&site, account, &id).await?)?;
-    let activity = disputes::activity(&site, account, &id).await?;
-    let activity = activity.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let activity = Record::each(&disputes::activity(&site, account, &id).await?)?;
     let content = html! {
         (facts(&[
             ("Amount", dispute.money("/amount")),
@@ -65,25 +62,18 @@ fn decisions(user: &AccountSession, id: &str, status: &str) -> Markup {
     let next: Vec<_> = DisputeStatus::from_code(status).into_iter().flat_map(next).collect();
     html! {
         @if !next.is_empty() {
-            section.deeds aria-label="What you can do" {
-                form method="post" action={ "/dashboard/disputes/" (id) "/decide" } {
-                    (layout::carried(&user.session))
-                    span { "Let the network decide:" }
-                    @for status in next {
-                        button.other name="status" value=(status.code()) { (status.code().replace('_', " ")) }
-                    }
+            (layout::actions(user, &format!("/dashboard/disputes/{id}/decide"), &html! {
+                span { "Let the network decide:" }
+                @for status in next {
+                    button.other name="status" value=(status.code()) { (status.code().replace('_', " ")) }
                 }
-            }
+            }))
         }
     }
 }
 
 /// Decides the dispute, as the network would.
-pub async fn decide(
-    State(site): State<AppState>,
-    Path(id): Path<String>,
-    form: VerifiedForm,
-) -> Result<Redirect, ErrorPage> {
+pub async fn decide(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
     let params = form.input.params::<DecidedDispute>();
     disputes::decide(&site, &form.caller, &id, params).await?;
     Ok(Redirect::to(&format!("/dashboard/disputes/{id}")))

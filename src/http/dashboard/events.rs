@@ -5,7 +5,7 @@ use maud::html;
 
 use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
-use super::record::{self, Address, Column, Record, facts, words};
+use super::record::{self, Column, Record, facts, words};
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::services::events;
@@ -19,10 +19,8 @@ const COLUMNS: [Column; 4] = [
 
 /// Lists the events, newest first.
 pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let paging = input.paging().valid()?;
-    let page = events::list(&site, &user.account, paging).await?;
-    let content = record::list("Events, newest first", &COLUMNS, page, &Address::of("/dashboard/events"))?;
-    Ok(PageContent::of(Address::of("/1/events").page(paging).to_string(), "Events", content))
+    let page = events::list(&site, &user.account, input.paging().valid()?).await?;
+    record::section("Events", &COLUMNS, page)
 }
 
 /// Shows one event.

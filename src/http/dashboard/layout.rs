@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use maud::{DOCTYPE, Markup, html};
@@ -30,6 +30,8 @@ pub struct PageContent {
 
 /// A page, or the error page shown instead.
 pub type PageResult = Result<PageContent, ErrorPage>;
+/// Where a form leads, or the error page shown instead.
+pub type FormResult = Result<Redirect, ErrorPage>;
 
 impl PageContent {
     /// Creates a page that shows what GET of this path answers.
@@ -185,6 +187,15 @@ fn leave(session: &Session) -> Markup {
 /// Renders the CSRF field of a session's forms.
 pub fn carried(session: &Session) -> Markup {
     html! { input type="hidden" name="form" value=(session.form); }
+}
+
+/// Renders a section with one form of actions on the record that a page shows.
+pub fn actions(user: &AccountSession, path: &str, content: &Markup) -> Markup {
+    html! {
+        section.deeds aria-label="What you can do" {
+            form method="post" action=(path) { (carried(&user.session)) (content) }
+        }
+    }
 }
 
 fn answered(

@@ -20,8 +20,7 @@ pub async fn show(State(site): State<AppState>, user: AccountSession) -> PageRes
     let balance = Record::of(&ledger::balance(&site, account).await?)?;
     let days = ledger::history(&site, account).await?;
     let latest = Paging { page: 1, per_page: LATEST };
-    let latest = all_charges::list(&site, account, latest).await?.records;
-    let latest = latest.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let latest = Record::each(&all_charges::list(&site, account, latest).await?.records)?;
     let sums = |name: &str| {
         let sums = balance.all(name);
         html! { @for sum in &sums { span.sum { (sum.money("/amount")) } } }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
+use super::layout::{PageContent, PageResult};
 use crate::error::Error;
 use crate::limits::PER_PAGE_MAX;
 use crate::params::{Paging, Params};
@@ -19,6 +20,11 @@ impl Record {
     /// Serialises a record as a response shows it.
     pub fn of(view: &impl Serialize) -> Result<Self, Error> {
         Ok(Self(serde_json::to_value(view)?))
+    }
+
+    /// Serialises records, each as a response shows it.
+    pub fn each<T: Serialize>(views: &[T]) -> Result<Vec<Self>, Error> {
+        views.iter().map(Self::of).collect()
     }
 
     /// Returns the record at a pointer (RFC 6901).
@@ -187,7 +193,7 @@ pub fn list<T: Serialize>(
     here: &Address,
 ) -> Result<Markup, Error> {
     let ListPage { records, count, paging } = page;
-    let records = records.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let records = Record::each(&records)?;
     let last = count.div_ceil(paging.per_page).max(1);
     let at = |page: u64| here.clone().with("page", &page.to_string()).to_string();
     Ok(html! {
@@ -200,6 +206,14 @@ pub fn list<T: Serialize>(
             }
         }
     })
+}
+
+/// Creates the page of a section's list, which GET of the same path below /1 answers, too.
+pub fn section<T: Serialize>(title: &str, columns: &[Column], page: ListPage<T>) -> PageResult {
+    let name = title.to_lowercase();
+    let same = Address::of(format!("/1/{name}")).page(page.paging).to_string();
+    let here = Address::of(format!("/dashboard/{name}"));
+    Ok(PageContent::of(same, title, list(&format!("{title}, newest first"), columns, page, &here)?))
 }
 
 /// Returns the parameters of a list's first page.

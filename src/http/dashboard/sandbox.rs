@@ -10,7 +10,7 @@ use serde_json::json;
 use validator::Validate;
 
 use super::auth::{self, AccountSession, VerifiedForm};
-use super::layout::{self, ErrorPage, PageContent, PageResult};
+use super::layout::{self, ErrorPage, FormResult, PageContent, PageResult};
 use super::record::{Record, facts};
 use super::{SANDBOX, snapshots};
 use crate::http::AppState;
@@ -133,7 +133,7 @@ fn end(user: &AccountSession) -> Markup {
 }
 
 /// Sets the acquirer's faults, or resets them.
-pub async fn order(State(site): State<AppState>, form: VerifiedForm) -> Result<Redirect, ErrorPage> {
+pub async fn order(State(site): State<AppState>, form: VerifiedForm) -> FormResult {
     let none =
         json!({ "latency_ms": 0, "decline": "", "gateway_error_rate": "0", "drop_rate": "0", "seed": 0 });
     let sent = form.input.tree();
@@ -143,7 +143,7 @@ pub async fn order(State(site): State<AppState>, form: VerifiedForm) -> Result<R
 }
 
 /// Changes the account's switches.
-pub async fn change(State(site): State<AppState>, form: VerifiedForm) -> Result<Redirect, ErrorPage> {
+pub async fn change(State(site): State<AppState>, form: VerifiedForm) -> FormResult {
     account::change(&site, &form.caller, form.input.params()).await?;
     Ok(Redirect::to(SANDBOX))
 }

@@ -5,7 +5,7 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 
 use super::auth::{AccountSession, VerifiedForm};
-use super::layout::{self, ErrorPage};
+use super::layout::{self, FormResult};
 use super::record::{Record, first_page};
 use super::{SANDBOX, SNAPSHOTS};
 use crate::error::Error;
@@ -15,8 +15,7 @@ use crate::services::snapshots;
 
 /// Renders the account's snapshots and their actions.
 pub async fn of_account(site: &AppState, user: &AccountSession) -> Result<Markup, Error> {
-    let kept = snapshots::list(site, &user.account, first_page().valid()?).await?.records;
-    let kept = kept.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let kept = Record::each(&snapshots::list(site, &user.account, first_page().valid()?).await?.records)?;
     let carried = layout::carried(&user.session);
     let action = |token: &str, verb: &str| format!("{SNAPSHOTS}/{token}/{verb}");
     Ok(html! {
@@ -37,27 +36,19 @@ pub async fn of_account(site: &AppState, user: &AccountSession) -> Result<Markup
 }
 
 /// Creates a snapshot of the account.
-pub async fn create(State(site): State<AppState>, form: VerifiedForm) -> Result<Redirect, ErrorPage> {
+pub async fn create(State(site): State<AppState>, form: VerifiedForm) -> FormResult {
     snapshots::create(&site, &form.caller).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
 /// Restores a snapshot.
-pub async fn restore(
-    State(site): State<AppState>,
-    Path(id): Path<String>,
-    form: VerifiedForm,
-) -> Result<Redirect, ErrorPage> {
+pub async fn restore(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
     snapshots::restore(&site, &form.caller, &id).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
 /// Deletes a snapshot.
-pub async fn delete(
-    State(site): State<AppState>,
-    Path(id): Path<String>,
-    form: VerifiedForm,
-) -> Result<Redirect, ErrorPage> {
+pub async fn delete(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
     snapshots::remove(&site, &form.caller, &id).await?;
     Ok(Redirect::to(SANDBOX))
 }

@@ -7,8 +7,8 @@ use maud::html;
 
 use super::auth::{AccountSession, VerifiedForm};
 use super::is_test;
-use super::layout::{self, ErrorPage, PageContent, PageResult};
-use super::record::{self, Address, Column, Record, facts, first_page, table, words};
+use super::layout::{self, FormResult, PageContent, PageResult};
+use super::record::{self, Column, Record, facts, first_page, table, words};
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::services::subscriptions::state::{SubscriptionAction, next};
@@ -32,11 +32,8 @@ const ENTRIES: [Column; 4] = [
 
 /// Lists the subscriptions, newest first.
 pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let paging = input.paging().valid()?;
-    let page = subscriptions::list(&site, &user.account, paging).await?;
-    let here = Address::of("/dashboard/subscriptions");
-    let content = record::list("Subscriptions, newest first", &COLUMNS, page, &here)?;
-    Ok(PageContent::of(Address::of("/1/subscriptions").page(paging).to_string(), "Subscriptions", content))
+    let page = subscriptions::list(&site, &user.account, input.paging().valid()?).await?;
+    record::section("Subscriptions", &COLUMNS, page)
 }
 
 /// Shows one subscription.
@@ -44,11 +41,11 @@ pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): 
     let account = &user.account;
     let subscription = Record::of(&subscriptions::show(&site, account, &id).await?)?;
     let plan = Record::of(&plans::show(&site, account, subscription.text("/plan_token")).await?)?;
-    let entries = subscriptions::ledger(&site, account, &id, first_page()).await?.records;
-    let entries = entries.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let entries = Record::each(&subscriptions::ledger(&site, account, &id, first_page()).await?.records)?;
     let state = SubscriptionState::from_code(subscription.text("/state"));
     let is_open = state.is_some_and(|state| next(state, SubscriptionAction::Unsubscribe).is_ok());
     let may_cancel = !plan.all("/customer_permissions").is_empty();
+    let unsubscribe = format!("/dashboard/subscriptions/{id}/unsubscribe");
     let content = html! {
         (facts(&[
             ("State", subscription.state("/state")),
@@ -63,12 +60,7 @@ pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): 
             ("Cancelled", subscription.time("/cancelled_at")),
         ]))
         @if is_test(&site) && is_open && may_cancel {
-            section.deeds aria-label="What you can do" {
-                form method="post" action={ "/dashboard/subscriptions/" (id) "/unsubscribe" } {
-                    (layout::carried(&user.session))
-                    button { "Unsubscribe as the customer" }
-                }
-            }
+            (layout::actions(&user, &unsubscribe, &html! { button { "Unsubscribe as the customer" } }))
         }
         (table("Ledger, newest first", &ENTRIES, &entries))
         (subscription.whole())
@@ -81,7 +73,7 @@ pub async fn unsubscribe(
     State(site): State<AppState>,
     Path(id): Path<String>,
     form: VerifiedForm,
-) -> Result<Redirect, ErrorPage> {
+) -> FormResult {
     subscriptions::unsubscribe(&site, &form.caller, &id).await?;
     Ok(Redirect::to(&format!("/dashboard/subscriptions/{id}")))
 }

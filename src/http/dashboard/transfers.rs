@@ -27,11 +27,8 @@ const LINES: [Column; 4] = [
 
 /// Lists the transfers, newest first.
 pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let paging = input.paging().valid()?;
-    let page = transfers::list(&site, &user.account, paging).await?;
-    let here = Address::of("/dashboard/transfers");
-    let content = record::list("Transfers, newest first", &COLUMNS, page, &here)?;
-    Ok(PageContent::of(Address::of("/1/transfers").page(paging).to_string(), "Transfers", content))
+    let page = transfers::list(&site, &user.account, input.paging().valid()?).await?;
+    record::section("Transfers", &COLUMNS, page)
 }
 
 /// Shows one transfer.

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::auth::{AccountSession, VerifiedForm};
 use super::is_test;
-use super::layout::{self, ErrorPage, PageContent, PageResult};
+use super::layout::{self, FormResult, PageContent, PageResult};
 use super::record::{self, Address, Column, Record, facts, first_page, table, words};
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
@@ -33,8 +33,8 @@ const ENDPOINTS: [Column; 3] = [
 /// Lists the endpoints, and the webhooks, newest first.
 pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
-    let endpoints = webhook_endpoints::list(&site, &user.account, first_page().valid()?).await?.records;
-    let endpoints = endpoints.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let endpoints =
+        Record::each(&webhook_endpoints::list(&site, &user.account, first_page().valid()?).await?.records)?;
     let page = webhooks::list(&site, &user.account, paging).await?;
     let content = html! {
         (table("Endpoints", &ENDPOINTS, &endpoints))
@@ -75,12 +75,7 @@ pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): 
             ("Accepted", webhook.time("/accepted_at")),
         ]))
         @if is_test(&site) && is_replayed {
-            section.deeds aria-label="What you can do" {
-                form method="post" action={ "/dashboard/webhooks/" (id) "/replay" } {
-                    (layout::carried(&user.session))
-                    button { "Replay it" }
-                }
-            }
+            (layout::actions(&user, &format!("/dashboard/webhooks/{id}/replay"), &html! { button { "Replay it" } }))
         }
         h2 { "Attempts" }
         ol.history {
@@ -99,21 +94,13 @@ pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): 
 }
 
 /// Sends a ping event to an endpoint.
-pub async fn ping(
-    State(site): State<AppState>,
-    Path(id): Path<String>,
-    form: VerifiedForm,
-) -> Result<Redirect, ErrorPage> {
+pub async fn ping(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
     let webhook = Record::of(&ping::ping(&site, &form.caller, &id).await?)?;
     Ok(Redirect::to(&format!("/dashboard/webhooks/{}", webhook.text("/token"))))
 }
 
 /// Delivers the webhook again.
-pub async fn replay(
-    State(site): State<AppState>,
-    Path(id): Path<String>,
-    form: VerifiedForm,
-) -> Result<Redirect, ErrorPage> {
+pub async fn replay(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
     webhooks::replay(&site, &form.caller, &id).await?;
     Ok(Redirect::to(&format!("/dashboard/webhooks/{id}")))
 }

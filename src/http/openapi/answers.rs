@@ -39,7 +39,7 @@ pub(super) fn shown(operation: &mut Map<String, Value>, recorded: &Value) {
 /// list.
 pub(super) fn shared(document: &mut Value) {
     let mut groups: BTreeMap<String, Vec<&mut Map<String, Value>>> = BTreeMap::new();
-    for (method, operation) in operations(document) {
+    for (_, method, operation) in operations(document) {
         let is_maker = operation["operationId"].as_str().is_some_and(|id| id.starts_with("create_"));
         if method != "get" && !is_maker {
             continue;

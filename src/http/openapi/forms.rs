@@ -8,32 +8,30 @@ use super::names::SCHEMAS;
 
 pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Describes both bodies of an operation. A body without required fields is optional, not null. Nested form fields are written
+/// Adds to a JSON body the same as a form. A body without required fields is optional, not null. Nested form fields are written
 /// name\[key\], which OpenAPI calls deepObject. Adds the name of the form's schema to `forms`.
 pub(super) fn describe(operation: &mut Map<String, Value>, schemas: &Value, forms: &mut BTreeSet<String>) {
     let Some(body) = operation.get_mut("requestBody") else { return };
-    let content = body["content"].as_object_mut();
-    let mut required = false;
-    for (media, body) in content.into_iter().flat_map(|content| content.iter_mut()) {
-        if let Some(meant) = body["schema"]["oneOf"].as_array().and_then(|either| not_null(either)) {
-            body["schema"] = meant;
-        }
-        let name = body["schema"]["$ref"].as_str().and_then(|reference| reference.strip_prefix(SCHEMAS));
-        let Some(name) = name.map(str::to_owned) else { continue };
-        required |= schemas[&name].get("required").is_some();
-        if media == FORM {
-            body["schema"] = json!({ "$ref": format!("{SCHEMAS}{name}Form") });
-            let properties = schemas[&name]["properties"].as_object().into_iter().flatten();
-            let style = json!({ "style": "deepObject", "explode": true });
-            let nested = properties.filter(|(_, schema)| is_object(schema));
-            let encoding: Map<_, _> = nested.map(|(name, _)| (name.clone(), style.clone())).collect();
-            if !encoding.is_empty() {
-                body["encoding"] = encoding.into();
-            }
-            forms.insert(name);
-        }
+    let Some(content) = body["content"].as_object_mut() else { return };
+    let Some((media, sent)) = content.iter_mut().next() else { return };
+    if let Some(meant) = sent["schema"]["oneOf"].as_array().and_then(|either| not_null(either)) {
+        sent["schema"] = meant;
     }
-    body["required"] = required.into();
+    let name = sent["schema"]["$ref"].as_str().and_then(|reference| reference.strip_prefix(SCHEMAS));
+    let Some(name) = name.map(str::to_owned) else { return };
+    if media == "application/json" {
+        let mut form = json!({ "schema": { "$ref": format!("{SCHEMAS}{name}Form") } });
+        let properties = schemas[&name]["properties"].as_object().into_iter().flatten();
+        let style = json!({ "style": "deepObject", "explode": true });
+        let nested = properties.filter(|(_, schema)| is_object(schema));
+        let encoding: Map<_, _> = nested.map(|(name, _)| (name.clone(), style.clone())).collect();
+        if !encoding.is_empty() {
+            form["encoding"] = encoding.into();
+        }
+        content.insert(FORM.into(), form);
+        forms.insert(name.clone());
+    }
+    body["required"] = schemas[&name].get("required").is_some().into();
 }
 
 fn is_object(schema: &Value) -> bool {

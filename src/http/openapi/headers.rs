@@ -1,8 +1,7 @@
 //! Response headers.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::refusals;
 use crate::error::ErrorCode;
 
 /// On the replayed response to a repeated request.
@@ -36,18 +35,14 @@ pub(super) fn components() -> Value {
     })
 }
 
-/// Adds the request id to every response, and to a refusal the header that says how to overcome it.
-pub(super) fn headers(operation: &mut Map<String, Value>) {
-    let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
-    for (status, response) in responses.into_iter().flatten() {
-        name(response, REQUEST_ID);
-        let codes = refusals::named(status, response["description"].as_str().unwrap_or_default());
-        if codes.contains(&ErrorCode::Unauthorized) {
-            name(response, AUTHENTICATE);
-        }
-        if codes.iter().any(|code| code.passes()) {
-            name(response, RETRY_AFTER);
-        }
+/// Adds the request id to a response, and to a refusal the headers that say how to overcome it.
+pub(super) fn describe(response: &mut Value, codes: &[ErrorCode]) {
+    name(response, REQUEST_ID);
+    if codes.contains(&ErrorCode::Unauthorized) {
+        name(response, AUTHENTICATE);
+    }
+    if codes.iter().any(|code| code.passes()) {
+        name(response, RETRY_AFTER);
     }
 }
 

@@ -1,16 +1,17 @@
-//! Errors: every status of every operation, with each of its codes and an example body.
+//! Refusals: every error status of every operation, with each of its codes and an example body.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use entity::FailureCode;
+use entity::failure::Decline;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::examples::token;
 use super::headers::{self, REPLAYED};
 use super::operations;
+use super::parameters::example_token;
 use crate::error::{Error, ErrorCode, Refusal};
 use crate::params::FieldErrors;
-use crate::services::{snapshots, transfers, webhook_endpoints};
 
 /// Errors that any operation may answer with.
 const EVERYWHERE: &[ErrorCode] = &[
@@ -27,78 +28,125 @@ const EVERYWHERE: &[ErrorCode] = &[
 /// The path of example bodies that several operations share.
 pub(super) const EXAMPLES: &str = "#/components/examples/";
 
-/// Adds the Idempotency-Key, and its refusals, to an operation that changes something (`docs/decisions.md`, 63).
-pub(super) fn repeatable(operation: &mut Map<String, Value>) {
-    let in_sandbox = operation.get("tags").is_some_and(|tags| tags[0] == super::SANDBOX);
-    let key = json!({ "$ref": "#/components/parameters/IdempotencyKey" });
-    match operation.get_mut("parameters").and_then(Value::as_array_mut) {
-        Some(parameters) => parameters.push(key),
-        None => {
-            operation.insert("parameters".into(), json!([key]));
-        }
-    }
-    let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
-    // Only responses that changed something or reached the acquirer are stored under a key (`docs/decisions.md`, 65).
-    for (status, response) in responses.iter_mut() {
-        let codes = named(status, response["description"].as_str().unwrap_or_default());
-        let of_cards = status.as_str() < "500" && codes.iter().any(|code| is_decline(*code));
-        if status.as_str() < "300" || of_cards {
-            headers::name(response, REPLAYED);
-        }
-    }
-    // For a merchant that is not active, in live; the sandbox exists only in test.
-    if !in_sandbox {
-        says(responses, ErrorCode::ApiUnavailable);
-    }
-    says(responses, ErrorCode::IdempotencyKeyReused);
-    says(responses, ErrorCode::IdempotencyKeyInUse);
+/// The key of an operation's `extensions` that lists its refusals as values.
+const LISTED: &str = "x-refusals";
+
+/// What an operation lists in its annotation: `NotFound`, `declines()`, `(GatewayError, "nothing was charged")`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Listed {
+    Code(ErrorCode),
+    Codes(Vec<ErrorCode>),
+    /// A note follows the code in the description.
+    Noted(ErrorCode, String),
+    /// The body has a sentence of its own, and names no charge.
+    Worded(ErrorCode, String, String),
 }
 
-/// Adds a code to its status, unless it is there.
-fn says(responses: &mut Map<String, Value>, code: ErrorCode) {
-    let response = responses.entry(code.status().to_string()).or_insert_with(|| json!({ "description": "" }));
-    let said = response["description"].as_str().unwrap_or_default();
-    let code = code.code();
-    if said.split([',', ':', ' ']).any(|word| word == code) {
-        return;
-    }
-    response["description"] = if said.is_empty() { code.into() } else { format!("{said}, {code}").into() };
+/// A refusal of one operation.
+struct Documented {
+    code: ErrorCode,
+    note: String,
+    sentence: Option<String>,
 }
 
-/// Adds the example body of each error, and the errors of every operation. `recorded` is the operation's response to invalid
-/// parameters.
-pub(super) fn errors(operation: &mut Map<String, Value>, recorded: &Value) {
+impl From<ErrorCode> for Documented {
+    fn from(code: ErrorCode) -> Self {
+        Self { code, note: String::new(), sentence: None }
+    }
+}
+
+impl Listed {
+    fn refusals(self) -> Vec<Documented> {
+        match self {
+            Self::Code(code) => vec![code.into()],
+            Self::Codes(codes) => codes.into_iter().map(Documented::from).collect(),
+            Self::Noted(code, note) => vec![Documented { code, note, sentence: None }],
+            Self::Worded(code, note, sentence) => vec![Documented { code, note, sentence: Some(sentence) }],
+        }
+    }
+}
+
+/// Returns the codes of declined cards.
+pub fn declines() -> Vec<ErrorCode> {
+    Decline::ALL.iter().map(|decline| FailureCode::from(*decline).into()).collect()
+}
+
+/// Adds a response for each status of the listed refusals and of those that every operation has. `recorded` is the operation's
+/// response to invalid parameters.
+pub(super) fn describe(operation: &mut Map<String, Value>, is_write: bool, recorded: &Value) {
     let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
-    let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
-    for code in EVERYWHERE {
-        says(responses, *code);
+    let in_sandbox = operation.get("tags").is_some_and(|tags| tags[0] == super::SANDBOX);
+    let listed = operation.shift_remove(LISTED).unwrap_or_else(|| json!([]));
+    let listed: Vec<Listed> = serde_json::from_value(listed).expect("a list of refusals");
+    let mut refusals: Vec<_> = listed.into_iter().flat_map(Listed::refusals).collect();
+    let mut common = Vec::new();
+    if is_write {
+        // For a merchant that is not active, in live; the sandbox exists only in test.
+        common.extend((!in_sandbox).then_some(ErrorCode::ApiUnavailable));
+        common.extend([ErrorCode::IdempotencyKeyReused, ErrorCode::IdempotencyKeyInUse]);
     }
-    responses.sort_keys();
-    for (status, response) in responses.iter_mut().filter(|(status, _)| status.as_str() >= "400") {
-        let object = json!({ "$ref": "#/components/schemas/ErrorBody" });
-        let codes = named(status, response["description"].as_str().unwrap_or_default());
-        let schema = if codes.iter().any(|code| code.body_is_array()) {
-            json!({ "type": "array", "items": object, "minItems": 1, "maxItems": 1 })
-        } else {
-            object
-        };
-        let examples: Map<_, _> =
-            codes.iter().map(|code| (code.code().to_owned(), shown(&id, *code, &recorded[&id]))).collect();
-        response["content"] = json!({ "application/json": { "schema": schema, "examples": examples } });
+    for code in common.iter().chain(EVERYWHERE) {
+        if refusals.iter().all(|listed| listed.code != *code) {
+            refusals.push((*code).into());
+        }
+    }
+    let mut statuses: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for refusal in refusals {
+        statuses.entry(refusal.code.status()).or_default().push(refusal);
+    }
+    let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
+    for success in responses.values_mut() {
+        if is_write {
+            headers::name(success, REPLAYED);
+        }
+        headers::describe(success, &[]);
+    }
+    for (status, refusals) in statuses {
+        responses.insert(status.to_string(), response(&id, refusals, &recorded[&id]));
     }
 }
 
-/// Returns the example of a refusal: a reference where other operations answer the same.
-fn shown(operation: &str, code: ErrorCode, recorded: &Value) -> Value {
-    let shared = |name: String| json!({ "$ref": format!("{EXAMPLES}{name}") });
-    if recorded["error"] == code.code() {
-        json!({ "summary": code.description(), "value": recorded })
-    } else if let Some(error) = of_its_own(operation, code) {
-        said(code, &error)
-    } else if is_about_payment(code) && operation.ends_with("_authorisation") {
-        shared(authorisation_example(code))
+fn response(operation: &str, mut refusals: Vec<Documented>, recorded: &Value) -> Value {
+    let said = |Documented { code, note, .. }: &Documented| {
+        if note.is_empty() { code.code().to_owned() } else { format!("{}: {note}", code.code()) }
+    };
+    let description = refusals.iter().map(said).collect::<Vec<_>>().join(", ");
+    refusals.sort_by_key(|refusal| refusal.code);
+    let codes: Vec<_> = refusals.iter().map(|refusal| refusal.code).collect();
+    let object = json!({ "$ref": "#/components/schemas/ErrorBody" });
+    let schema = if codes.iter().any(|code| code.body_is_array()) {
+        json!({ "type": "array", "items": object, "minItems": 1, "maxItems": 1 })
     } else {
-        shared(example_name(code).to_owned())
+        object
+    };
+    let examples: Map<_, _> = refusals
+        .iter()
+        .map(|refusal| (refusal.code.code().to_owned(), refusal.example(operation, recorded)))
+        .collect();
+    let mut response = json!({ "description": description });
+    // Of refusals only declines are stored under a key (`docs/decisions.md`, 65).
+    if codes.iter().any(|code| declines().contains(code)) {
+        headers::name(&mut response, REPLAYED);
+    }
+    response["content"] = json!({ "application/json": { "schema": schema, "examples": examples } });
+    headers::describe(&mut response, &codes);
+    response
+}
+
+impl Documented {
+    /// Returns the example: a reference where other operations answer the same.
+    fn example(&self, operation: &str, recorded: &Value) -> Value {
+        let shared = |name: String| json!({ "$ref": format!("{EXAMPLES}{name}") });
+        if recorded["error"] == self.code.code() {
+            json!({ "summary": self.code.description(), "value": recorded })
+        } else if let Some(sentence) = &self.sentence {
+            said(self.code, &Error::explained(self.code, sentence.clone()))
+        } else if is_about_payment(self.code) && operation.ends_with("_authorisation") {
+            shared(authorisation_example(self.code))
+        } else {
+            shared(example_name(self.code).to_owned())
+        }
     }
 }
 
@@ -106,44 +154,12 @@ fn said(code: ErrorCode, error: &Error) -> Value {
     json!({ "summary": code.description(), "value": serde_json::to_value(error.body("0198c5e5")).unwrap_or_default() })
 }
 
-/// Returns the body of a refusal that one operation words in its own way, or without the charge that others name.
-fn of_its_own(operation: &str, code: ErrorCode) -> Option<Error> {
-    Some(match (operation, code) {
-        ("create_transfer", ErrorCode::InsufficientServiceBalance) => {
-            Error::explained(code, transfers::create::NOT_COVERED)
-        }
-        ("create_sandbox_snapshot", ErrorCode::LimitReached) => {
-            Error::explained(code, snapshots::create::full())
-        }
-        ("restore_sandbox_snapshot", ErrorCode::InvalidState) => {
-            Error::explained(code, snapshots::restore::OTHER_RELEASE)
-        }
-        ("rotate_sandbox_webhook_key", ErrorCode::InvalidState) => {
-            Error::explained(code, webhook_endpoints::keys::FORMER_SIGNS)
-        }
-        ("verify_charge", ErrorCode::TransactionForbidden)
-        | ("create_wallet_session", ErrorCode::GatewayError) => code.into(),
-        _ => return None,
-    })
-}
-
-/// Returns the codes that a response's description lists: "not_found", "gateway_error: nothing was charged".
-pub(super) fn named(status: &str, description: &str) -> Vec<ErrorCode> {
-    let words: Vec<_> = description.split([',', ':']).map(str::trim).collect();
-    let meant = |code: &&ErrorCode| {
-        code.status().to_string() == status
-            && words.contains(&code.code())
-            && **code != ErrorCode::RouteNotFound
-    };
-    ErrorCode::ALL.iter().filter(meant).copied().collect()
-}
-
-/// Two error codes are spelled alike; a subscription's has a body of its own.
+/// Returns the name of a code's example. Two codes are spelled alike; a subscription's has a body of its own.
 fn example_name(code: ErrorCode) -> &'static str {
     if code == ErrorCode::InvalidSubscription { "invalid_subscription" } else { code.code() }
 }
 
-/// The refusal of an authorisation, where a charge's names the charge.
+/// Returns the name of an example that names the authorisation, not the charge.
 fn authorisation_example(code: ErrorCode) -> String {
     format!("authorisation_{}", example_name(code))
 }
@@ -156,16 +172,12 @@ fn bodies() -> Map<String, Value> {
             bodies.insert(example_name(*code).into(), said(*code, &example(*code)));
         }
         if is_about_payment(*code) {
-            let authorisation_token = token("auth_token");
+            let authorisation_token = example_token("auth_token");
             let refusal = Refusal { authorisation_token, ..Refusal::from(*code) };
             bodies.insert(authorisation_example(*code), said(*code, &refusal.into()));
         }
     }
     bodies
-}
-
-fn is_decline(code: ErrorCode) -> bool {
-    FailureCode::ALL.iter().any(|failure| ErrorCode::from(*failure) == code)
 }
 
 /// Tells whether the body of this code names the charge or authorisation.
@@ -177,7 +189,7 @@ fn is_about_payment(code: ErrorCode) -> bool {
         ErrorCode::BadAuthorisation,
         ErrorCode::InvalidCaptureAmount,
     ];
-    of_states.contains(&code) || is_decline(code)
+    of_states.contains(&code) || FailureCode::ALL.iter().any(|failure| ErrorCode::from(*failure) == code)
 }
 
 fn example(code: ErrorCode) -> Error {
@@ -197,7 +209,7 @@ fn example(code: ErrorCode) -> Error {
     } else if code == ErrorCode::InternalError {
         Error::internal("an example")
     } else if is_about_payment(code) {
-        Refusal { charge_token: token("charge_token"), ..Refusal::from(code) }.into()
+        Refusal { charge_token: example_token("charge_token"), ..Refusal::from(code) }.into()
     } else {
         code.into()
     }
@@ -205,22 +217,9 @@ fn example(code: ErrorCode) -> Error {
 
 /// Moves error responses that several operations share to the components, named after their codes.
 pub(super) fn shared(document: &mut Value) {
-    let mut times: HashMap<String, u32> = HashMap::new();
-    for response in refusals(document) {
-        *times.entry(response.to_string()).or_default() += 1;
-    }
-    let mut shared = BTreeMap::new();
-    for response in refusals(document) {
-        if times.get(&response.to_string()).is_some_and(|times| *times > 1) {
-            let name = response_name(response);
-            // A response of the same name with another text stays at its operation.
-            let known = shared.entry(name.clone()).or_insert_with(|| response.clone());
-            if known == response {
-                *response = json!({ "$ref": format!("#/components/responses/{name}") });
-            }
-        }
-    }
-    document["components"]["responses"] = shared.into_iter().collect();
+    let mut shared = super::share(refusals(document).collect(), "responses", response_name);
+    shared.sort_keys();
+    document["components"]["responses"] = shared.into();
     let (mut bodies, text) = (bodies(), document.to_string());
     bodies.retain(|name, _| text.contains(&format!("{EXAMPLES}{name}\"")));
     document["components"]["examples"] = bodies.into();
@@ -228,7 +227,7 @@ pub(super) fn shared(document: &mut Value) {
 
 fn refusals(document: &mut Value) -> impl Iterator<Item = &mut Value> {
     operations(document)
-        .filter_map(|(_, operation)| operation.get_mut("responses")?.as_object_mut())
+        .filter_map(|(.., operation)| operation.get_mut("responses")?.as_object_mut())
         .flat_map(|responses| responses.values_mut())
         .filter(|response| response.pointer("/content/application~1json/examples").is_some())
 }

@@ -3,6 +3,7 @@
 use axum::extract::State;
 
 use crate::error::Error;
+use crate::error::ErrorCode::InvalidResource;
 use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
 use crate::http::extract::Input;
@@ -15,7 +16,7 @@ use crate::views::sandbox::SandboxAccount;
 /// Get the account's switches.
 ///
 /// Returns the switches and settings of this account that a test may change.
-#[utoipa::path(get, path = "/sandbox/account", tag = "Sandbox", operation_id = "get_sandbox_account",
+#[utoipa::path(get, path = "/sandbox/account", tag = "Sandbox",
     responses((status = 200, description = "Switches and settings", body = Envelope<SandboxAccount>)))]
 pub async fn get_sandbox_account(account: Account, _input: Input) -> Result<Shown<SandboxAccount>, Error> {
     Ok(Shown(account::show(&account)))
@@ -24,12 +25,10 @@ pub async fn get_sandbox_account(account: Account, _input: Input) -> Result<Show
 /// Change the account's switches.
 ///
 /// Changes switches and settings of this account. What is absent stays as it is.
-#[utoipa::path(put, path = "/sandbox/account", tag = "Sandbox", operation_id = "update_sandbox_account",
-    request_body(content((Option<ChangedAccount> = "application/json"), (Option<ChangedAccount> = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "Switches and settings", body = Envelope<SandboxAccount>),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(put, path = "/sandbox/account", tag = "Sandbox",
+    request_body(content = Option<ChangedAccount>, example = json!({ "transfers_schedule": "daily" })),
+    responses((status = 200, description = "Switches and settings", body = Envelope<SandboxAccount>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn update_sandbox_account(
     State(site): State<AppState>,
     request: WriteRequest,

@@ -3,6 +3,7 @@
 use axum::extract::State;
 
 use crate::error::Error;
+use crate::error::ErrorCode::{InvalidResource, NotFound};
 use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope};
 use crate::http::extract::Path;
@@ -15,12 +16,10 @@ use crate::views::sandbox::SandboxKeys;
 ///
 /// Makes an account with keys, a clock and an opening deposit of its own, for one run of tests. The keys are shown this
 /// once.
-#[utoipa::path(post, path = "/sandbox/accounts", tag = "Sandbox", operation_id = "create_sandbox_account",
-    request_body(content((Option<NewSandboxAccount> = "application/json"), (Option<NewSandboxAccount> = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 201, description = "The account's token and keys", body = Envelope<SandboxKeys>),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(post, path = "/sandbox/accounts", tag = "Sandbox",
+    request_body(content = Option<NewSandboxAccount>, example = json!({ "partner": false })),
+    responses((status = 201, description = "The account's token and keys", body = Envelope<SandboxKeys>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_sandbox_account(
     State(site): State<AppState>,
     request: WriteRequest,
@@ -32,9 +31,8 @@ pub async fn create_sandbox_account(
 ///
 /// Deletes an account that this account has made, or this account itself if it was made so, with everything in it. Its
 /// keys stop working at once.
-#[utoipa::path(delete, path = "/sandbox/accounts/{account_token}", tag = "Sandbox", operation_id = "delete_sandbox_account",
-    params(("account_token" = String, Path, description = "Account token")),
-    responses((status = 204, description = "Deleted"), (status = 404, description = "not_found")))]
+#[utoipa::path(delete, path = "/sandbox/accounts/{account_token}", tag = "Sandbox",
+    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn delete_sandbox_account(
     State(site): State<AppState>,
     Path(token): Path<String>,

@@ -3,6 +3,7 @@
 use axum::extract::State;
 
 use crate::error::Error;
+use crate::error::ErrorCode::InvalidResource;
 use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
 use crate::http::extract::Input;
@@ -15,7 +16,7 @@ use crate::views::sandbox::Faults;
 /// Get the acquirer's faults.
 ///
 /// Returns the faults that are ordered of this account's acquirer.
-#[utoipa::path(get, path = "/sandbox/acquirer", tag = "Sandbox", operation_id = "get_sandbox_acquirer",
+#[utoipa::path(get, path = "/sandbox/acquirer", tag = "Sandbox",
     responses((status = 200, description = "The faults", body = Envelope<Faults>)))]
 pub async fn get_sandbox_acquirer(account: Account, _input: Input) -> Result<Shown<Faults>, Error> {
     Ok(Shown(acquirer::show(&account)?))
@@ -26,12 +27,10 @@ pub async fn get_sandbox_acquirer(account: Account, _input: Input) -> Result<Sho
 /// From now on this account's acquirer answers later, declines every attempt, fails, or does what it was asked and loses
 /// the answer. Which of the calls fail is drawn from the seed and the number of the call since this request, so the same
 /// seed gives the same run. What is absent stays as it is.
-#[utoipa::path(put, path = "/sandbox/acquirer", tag = "Sandbox", operation_id = "update_sandbox_acquirer",
-    request_body(content((Option<ChangedFaults> = "application/json"), (Option<ChangedFaults> = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "The faults", body = Envelope<Faults>),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(put, path = "/sandbox/acquirer", tag = "Sandbox",
+    request_body(content = Option<ChangedFaults>, example = json!({ "latency_ms": 50, "seed": 42 })),
+    responses((status = 200, description = "The faults", body = Envelope<Faults>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn update_sandbox_acquirer(
     State(site): State<AppState>,
     request: WriteRequest,

@@ -3,6 +3,7 @@
 use axum::extract::State;
 
 use crate::error::Error;
+use crate::error::ErrorCode::{ClockMoving, InvalidResource};
 use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
 use crate::http::extract::Input;
@@ -15,7 +16,7 @@ use crate::views::clock::{Clock, MovedClock};
 /// Get the clock.
 ///
 /// Returns what the account's own clock shows, and how far it runs ahead of the wall clock.
-#[utoipa::path(get, path = "/sandbox/clock", tag = "Sandbox", operation_id = "get_clock",
+#[utoipa::path(get, path = "/sandbox/clock", tag = "Sandbox",
     responses((status = 200, description = "The clock", body = Envelope<Clock>)))]
 pub async fn get_clock(account: Account, _input: Input) -> Result<Shown<Clock>, Error> {
     Ok(Shown(clock::show(&account)))
@@ -27,13 +28,10 @@ pub async fn get_clock(account: Account, _input: Input) -> Result<Shown<Clock>, 
 /// order and at its instant. This may be a long-running request: after 50 seconds it answers how far it came, complete
 /// being false, and the answered to goes on from there. A refund about which the acquirer does not answer stays pending.
 /// Webhooks are delivered as always.
-#[utoipa::path(put, path = "/sandbox/clock", tag = "Sandbox", operation_id = "move_clock",
-    request_body(content((MoveClock = "application/json"), (MoveClock = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "The clock, and what was due on the way", body = Envelope<MovedClock>),
-        (status = 409, description = "clock_moving"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(put, path = "/sandbox/clock", tag = "Sandbox",
+    request_body(content = MoveClock, example = json!({ "advance": "7d" })),
+    responses((status = 200, description = "The clock, and what was due on the way", body = Envelope<MovedClock>)),
+    extensions(("x-refusals" = json!([ClockMoving, InvalidResource]))))]
 pub async fn move_clock(
     State(site): State<AppState>,
     request: WriteRequest,

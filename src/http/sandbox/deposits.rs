@@ -3,6 +3,7 @@
 use axum::extract::State;
 
 use crate::error::Error;
+use crate::error::ErrorCode::InvalidResource;
 use crate::http::AppState;
 use crate::http::answer::{Created, Envelope};
 use crate::http::write_request::WriteRequest;
@@ -13,9 +14,10 @@ use crate::views::deposit::Deposit;
 /// Make a deposit.
 ///
 /// Lets money arrive from outside. It raises the balance when available_at comes.
-#[utoipa::path(post, path = "/sandbox/deposits", tag = "Sandbox", operation_id = "create_sandbox_deposit",
-    request_body(content((NewDeposit = "application/json"), (NewDeposit = "application/x-www-form-urlencoded"))),
-    responses((status = 201, description = "The deposit", body = Envelope<Deposit>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(post, path = "/sandbox/deposits", tag = "Sandbox",
+    request_body(content = NewDeposit, example = json!({ "narration": "Direct credit" })),
+    responses((status = 201, description = "The deposit", body = Envelope<Deposit>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_sandbox_deposit(
     State(site): State<AppState>,
     request: WriteRequest,

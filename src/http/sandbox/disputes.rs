@@ -3,6 +3,7 @@
 use axum::extract::State;
 
 use crate::error::Error;
+use crate::error::ErrorCode::{InvalidResource, InvalidState, NotFound};
 use crate::http::AppState;
 use crate::http::answer::{Created, Envelope, Shown};
 use crate::http::extract::Path;
@@ -14,12 +15,9 @@ use crate::views::dispute::Dispute;
 /// Open a dispute.
 ///
 /// Lets a cardholder dispute a captured charge, all that can still be disputed of it or a part.
-#[utoipa::path(post, path = "/sandbox/disputes", tag = "Sandbox", operation_id = "create_sandbox_dispute",
-    request_body(content((NewDispute = "application/json"), (NewDispute = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 201, description = "The dispute", body = Envelope<Dispute>),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(post, path = "/sandbox/disputes", tag = "Sandbox", request_body = NewDispute,
+    responses((status = 201, description = "The dispute", body = Envelope<Dispute>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_sandbox_dispute(
     State(site): State<AppState>,
     request: WriteRequest,
@@ -31,15 +29,10 @@ pub async fn create_sandbox_dispute(
 ///
 /// Gives a dispute another status, as the network would. Arbitration after a dispute that was won is about what refunds have
 /// left since: amount shows it.
-#[utoipa::path(put, path = "/sandbox/disputes/{dispute_token}", tag = "Sandbox", operation_id = "decide_sandbox_dispute",
-    params(("dispute_token" = String, Path, description = "Dispute token")),
-    request_body(content((DecidedDispute = "application/json"), (DecidedDispute = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "The dispute", body = Envelope<Dispute>),
-        (status = 400, description = "invalid_state: that status cannot follow the present one"),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(put, path = "/sandbox/disputes/{dispute_token}", tag = "Sandbox",
+    request_body = DecidedDispute,
+    responses((status = 200, description = "The dispute", body = Envelope<Dispute>)),
+    extensions(("x-refusals" = json!([(InvalidState, "that status cannot follow the present one"), NotFound, InvalidResource]))))]
 pub async fn decide_sandbox_dispute(
     State(site): State<AppState>,
     Path(token): Path<String>,

@@ -3,6 +3,7 @@
 use axum::extract::State;
 
 use crate::error::Error;
+use crate::error::ErrorCode::{InvalidResource, InvalidState, NotFound};
 use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
 use crate::http::extract::Path;
@@ -14,15 +15,10 @@ use crate::views::merchant::MerchantDetail;
 /// Decide about a merchant.
 ///
 /// Gives a merchant that you have referred another status, as the operator would.
-#[utoipa::path(put, path = "/sandbox/merchants/{merchant_token}", tag = "Sandbox", operation_id = "decide_sandbox_merchant",
-    params(("merchant_token" = String, Path, description = "Merchant token")),
-    request_body(content((DecidedMerchant = "application/json"), (DecidedMerchant = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "The merchant", body = Envelope<MerchantDetail>),
-        (status = 400, description = "invalid_state: that status cannot follow the present one"),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(put, path = "/sandbox/merchants/{merchant_token}", tag = "Sandbox",
+    request_body = DecidedMerchant,
+    responses((status = 200, description = "The merchant", body = Envelope<MerchantDetail>)),
+    extensions(("x-refusals" = json!([(InvalidState, "that status cannot follow the present one"), NotFound, InvalidResource]))))]
 pub async fn decide_sandbox_merchant(
     State(site): State<AppState>,
     Path(token): Path<String>,

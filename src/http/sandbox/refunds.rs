@@ -3,6 +3,7 @@
 use axum::extract::State;
 
 use crate::error::Error;
+use crate::error::ErrorCode::{InvalidResource, InvalidState, NotFound};
 use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
 use crate::http::extract::Path;
@@ -14,15 +15,9 @@ use crate::views::refund::Refund;
 /// Decide a refund.
 ///
 /// Lets a pending refund succeed or fail now. A failed one gives its money back.
-#[utoipa::path(put, path = "/sandbox/refunds/{refund_token}", tag = "Sandbox", operation_id = "decide_sandbox_refund",
-    params(("refund_token" = String, Path, description = "Refund token")),
-    request_body(content((DecidedRefund = "application/json"), (DecidedRefund = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "The refund", body = Envelope<Refund>),
-        (status = 400, description = "invalid_state: it has ended before"),
-        (status = 404, description = "not_found"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(put, path = "/sandbox/refunds/{refund_token}", tag = "Sandbox", request_body = DecidedRefund,
+    responses((status = 200, description = "The refund", body = Envelope<Refund>)),
+    extensions(("x-refusals" = json!([(InvalidState, "it has ended before"), NotFound, InvalidResource]))))]
 pub async fn decide_sandbox_refund(
     State(site): State<AppState>,
     Path(token): Path<String>,

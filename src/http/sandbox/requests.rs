@@ -3,6 +3,7 @@
 use axum::extract::State;
 
 use crate::error::Error;
+use crate::error::ErrorCode::{InvalidResource, NotFound};
 use crate::http::AppState;
 use crate::http::answer::{Envelope, Listed, LongList, Shown};
 use crate::http::extract::{Input, Path};
@@ -15,9 +16,9 @@ use crate::views::logged_request::LoggedRequest;
 ///
 /// Returns a paginated list of the last 1,000 requests with a key of this account, the newest first, with their answers'
 /// errors and without their secrets. Requests for this list are not in it.
-#[utoipa::path(get, path = "/sandbox/requests", tag = "Sandbox", operation_id = "list_sandbox_requests",
-    params(PageParameters),
-    responses((status = 200, description = "A page of requests", body = LongList<LoggedRequest>), (status = 422, description = "invalid_resource")))]
+#[utoipa::path(get, path = "/sandbox/requests", tag = "Sandbox", params(PageParameters),
+    responses((status = 200, description = "A page of requests", body = LongList<LoggedRequest>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_sandbox_requests(
     State(site): State<AppState>,
     account: Account,
@@ -29,9 +30,9 @@ pub async fn list_sandbox_requests(
 /// Get a request.
 ///
 /// Returns the request whose answer bore this X-Request-Id; of several the newest.
-#[utoipa::path(get, path = "/sandbox/requests/{request_id}", tag = "Sandbox", operation_id = "get_sandbox_request",
-    params(("request_id" = String, Path, description = "X-Request-Id")),
-    responses((status = 200, description = "The request", body = Envelope<LoggedRequest>), (status = 404, description = "not_found")))]
+#[utoipa::path(get, path = "/sandbox/requests/{request_id}", tag = "Sandbox",
+    responses((status = 200, description = "The request", body = Envelope<LoggedRequest>)),
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_sandbox_request(
     State(site): State<AppState>,
     account: Account,

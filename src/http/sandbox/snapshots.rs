@@ -3,6 +3,9 @@
 use axum::extract::State;
 
 use crate::error::Error;
+use crate::error::ErrorCode::{
+    ClockMoving, InvalidResource, InvalidState, LimitReached, NotFound, PaymentsUnderWay, SnapshotTooLarge,
+};
 use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
 use crate::http::extract::{Input, Path};
@@ -15,13 +18,9 @@ use crate::views::snapshot::Snapshot;
 ///
 /// Keeps all that this account holds at this moment, its clock too, to be put back later; only the cvc of cards is not kept. At
 /// most ten at a time, each for thirty days.
-#[utoipa::path(post, path = "/sandbox/snapshots", tag = "Sandbox", operation_id = "create_sandbox_snapshot",
-    responses(
-        (status = 201, description = "The snapshot", body = Envelope<Snapshot>),
-        (status = 403, description = "limit_reached"),
-        (status = 409, description = "payments_under_way"),
-        (status = 413, description = "snapshot_too_large"),
-    ))]
+#[utoipa::path(post, path = "/sandbox/snapshots", tag = "Sandbox",
+    responses((status = 201, description = "The snapshot", body = Envelope<Snapshot>)),
+    extensions(("x-refusals" = json!([(LimitReached, "", snapshots::create::full()), PaymentsUnderWay, SnapshotTooLarge]))))]
 pub async fn create_sandbox_snapshot(
     State(site): State<AppState>,
     request: WriteRequest,
@@ -32,12 +31,9 @@ pub async fn create_sandbox_snapshot(
 /// List snapshots.
 ///
 /// Returns a paginated list of this account's snapshots, newest first.
-#[utoipa::path(get, path = "/sandbox/snapshots", tag = "Sandbox", operation_id = "list_sandbox_snapshots",
-    params(PageParameters),
-    responses(
-        (status = 200, description = "A page of snapshots", body = LongList<Snapshot>),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(get, path = "/sandbox/snapshots", tag = "Sandbox", params(PageParameters),
+    responses((status = 200, description = "A page of snapshots", body = LongList<Snapshot>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_sandbox_snapshots(
     State(site): State<AppState>,
     account: Account,
@@ -50,14 +46,9 @@ pub async fn list_sandbox_snapshots(
 ///
 /// Lets this account hold what it held when the snapshot was made, and nothing else; its clock goes back as well. Its
 /// keys, its merchants and its snapshots stay as they are, and what waited to be delivered waits again.
-#[utoipa::path(put, path = "/sandbox/snapshots/{snapshot_token}/restore", tag = "Sandbox", operation_id = "restore_sandbox_snapshot",
-    params(("snapshot_token" = String, Path, description = "Snapshot token")),
-    responses(
-        (status = 200, description = "The snapshot", body = Envelope<Snapshot>),
-        (status = 400, description = "invalid_state: another release has made it"),
-        (status = 404, description = "not_found"),
-        (status = 409, description = "clock_moving, payments_under_way"),
-    ))]
+#[utoipa::path(put, path = "/sandbox/snapshots/{snapshot_token}/restore", tag = "Sandbox",
+    responses((status = 200, description = "The snapshot", body = Envelope<Snapshot>)),
+    extensions(("x-refusals" = json!([(InvalidState, "another release has made it", snapshots::restore::OTHER_RELEASE), NotFound, ClockMoving, PaymentsUnderWay]))))]
 pub async fn restore_sandbox_snapshot(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -69,9 +60,8 @@ pub async fn restore_sandbox_snapshot(
 /// Delete a snapshot.
 ///
 /// Deletes a snapshot of this account; the account stays as it is.
-#[utoipa::path(delete, path = "/sandbox/snapshots/{snapshot_token}", tag = "Sandbox", operation_id = "delete_sandbox_snapshot",
-    params(("snapshot_token" = String, Path, description = "Snapshot token")),
-    responses((status = 204, description = "Deleted"), (status = 404, description = "not_found")))]
+#[utoipa::path(delete, path = "/sandbox/snapshots/{snapshot_token}", tag = "Sandbox",
+    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn delete_sandbox_snapshot(
     State(site): State<AppState>,
     Path(token): Path<String>,

@@ -3,6 +3,7 @@
 use axum::extract::State;
 
 use crate::error::Error;
+use crate::error::ErrorCode::{InvalidState, NotFound};
 use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
 use crate::http::extract::Path;
@@ -14,13 +15,9 @@ use crate::views::subscription::Subscription;
 ///
 /// What the customer does where the plan's permissions allow it: what is paid runs out, then the subscription is
 /// cancelled.
-#[utoipa::path(put, path = "/sandbox/subscriptions/{sub_token}/unsubscribe", tag = "Sandbox", operation_id = "unsubscribe_sandbox_subscription",
-    params(("sub_token" = String, Path, description = "Subscription token")),
-    responses(
-        (status = 200, description = "The subscription", body = Envelope<Subscription>),
-        (status = 400, description = "invalid_state: it has ended, or the plan does not allow it"),
-        (status = 404, description = "not_found"),
-    ))]
+#[utoipa::path(put, path = "/sandbox/subscriptions/{sub_token}/unsubscribe", tag = "Sandbox",
+    responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
+    extensions(("x-refusals" = json!([(InvalidState, "it has ended, or the plan does not allow it"), NotFound]))))]
 pub async fn unsubscribe_sandbox_subscription(
     State(site): State<AppState>,
     Path(token): Path<String>,

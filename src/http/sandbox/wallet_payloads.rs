@@ -3,6 +3,7 @@
 use axum::extract::State;
 
 use crate::error::Error;
+use crate::error::ErrorCode::InvalidResource;
 use crate::http::AppState;
 use crate::http::answer::{Created, Envelope};
 use crate::http::write_request::WriteRequest;
@@ -14,12 +15,9 @@ use crate::views::sandbox::WalletPayload;
 ///
 /// Makes what a device would hand over: a payload really encrypted, and signed by the test root, ready to be posted to
 /// /payment_sources within five minutes.
-#[utoipa::path(post, path = "/sandbox/wallet_payloads", tag = "Sandbox", operation_id = "create_sandbox_wallet_payload",
-    request_body(content((NewWalletPayload = "application/json"), (NewWalletPayload = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 201, description = "The payload", body = Envelope<WalletPayload>),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(post, path = "/sandbox/wallet_payloads", tag = "Sandbox", request_body = NewWalletPayload,
+    responses((status = 201, description = "The payload", body = Envelope<WalletPayload>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_sandbox_wallet_payload(
     State(site): State<AppState>,
     request: WriteRequest,

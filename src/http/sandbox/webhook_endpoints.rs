@@ -3,6 +3,7 @@
 use axum::extract::State;
 
 use crate::error::Error;
+use crate::error::ErrorCode::{InvalidResource, InvalidState, RecordNotFound};
 use crate::http::AppState;
 use crate::http::answer::{Created, Envelope, Shown};
 use crate::http::extract::Path;
@@ -10,6 +11,7 @@ use crate::http::write_request::WriteRequest;
 use crate::params::sandbox::NewWebhookKey;
 use crate::services::events::ping;
 use crate::services::sandbox::webhook_endpoints;
+use crate::services::webhook_endpoints::keys::FORMER_SIGNS;
 use crate::views::webhook::Webhook;
 use crate::views::webhook_endpoint::RotatedKey;
 
@@ -17,9 +19,9 @@ use crate::views::webhook_endpoint::RotatedKey;
 ///
 /// Sends an event of the type ping to this endpoint and to no other, signed and delivered as every event is. Returns the
 /// webhook, which tells what comes of it.
-#[utoipa::path(post, path = "/sandbox/webhook_endpoints/{webhook_endpoint_token}/ping", tag = "Sandbox", operation_id = "ping_sandbox_webhook_endpoint",
-    params(("webhook_endpoint_token" = String, Path, description = "Webhook endpoint token")),
-    responses((status = 201, description = "The webhook", body = Envelope<Webhook>), (status = 404, description = "resource_not_found")))]
+#[utoipa::path(post, path = "/sandbox/webhook_endpoints/{webhook_endpoint_token}/ping", tag = "Sandbox",
+    responses((status = 201, description = "The webhook", body = Envelope<Webhook>)),
+    extensions(("x-refusals" = json!([RecordNotFound]))))]
 pub async fn ping_sandbox_webhook_endpoint(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -32,15 +34,10 @@ pub async fn ping_sandbox_webhook_endpoint(
 ///
 /// Gives the endpoint a fresh key. Until the grace has passed, by the account's clock, the former key signs as well:
 /// webhook-signature then holds both signatures, and a receiver that knows either key believes it.
-#[utoipa::path(put, path = "/sandbox/webhook_endpoints/{webhook_endpoint_token}/key", tag = "Sandbox", operation_id = "rotate_sandbox_webhook_key",
-    params(("webhook_endpoint_token" = String, Path, description = "Webhook endpoint token")),
-    request_body(content((Option<NewWebhookKey> = "application/json"), (Option<NewWebhookKey> = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "The fresh key", body = Envelope<RotatedKey>),
-        (status = 400, description = "invalid_state: a former key still signs, and a grace is asked for"),
-        (status = 404, description = "resource_not_found"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(put, path = "/sandbox/webhook_endpoints/{webhook_endpoint_token}/key", tag = "Sandbox",
+    request_body(content = Option<NewWebhookKey>, example = json!({ "grace": "2d" })),
+    responses((status = 200, description = "The fresh key", body = Envelope<RotatedKey>)),
+    extensions(("x-refusals" = json!([(InvalidState, "a former key still signs, and a grace is asked for", FORMER_SIGNS), RecordNotFound, InvalidResource]))))]
 pub async fn rotate_sandbox_webhook_key(
     State(site): State<AppState>,
     Path(token): Path<String>,

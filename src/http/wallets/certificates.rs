@@ -3,6 +3,7 @@
 use axum::extract::State;
 
 use crate::error::Error;
+use crate::error::ErrorCode::{ApiUnavailable, InvalidResource, NotFound};
 use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
 use crate::http::extract::{Input, Path};
@@ -16,11 +17,9 @@ use crate::views::wallet::WalletCertificate;
 /// Create a certificate.
 ///
 /// Makes a key for which the wallet can seal payments, and a signing request to hand to the wallet provider.
-#[utoipa::path(post, path = "/walletA_pay/certificates", tag = "Mobile wallet support", operation_id = "create_wallet_certificate",
-    responses(
-        (status = 201, description = "The certificate, incomplete", body = Envelope<WalletCertificate>),
-        (status = 400, description = "api_unavailable"),
-    ))]
+#[utoipa::path(post, path = "/walletA_pay/certificates", tag = "Mobile wallet support",
+    responses((status = 201, description = "The certificate, incomplete", body = Envelope<WalletCertificate>)),
+    extensions(("x-refusals" = json!([ApiUnavailable]))))]
 pub async fn create_wallet_certificate(
     State(site): State<AppState>,
     request: WriteRequest,
@@ -31,13 +30,9 @@ pub async fn create_wallet_certificate(
 /// List certificates.
 ///
 /// Returns a paginated list of all certificates, newest first.
-#[utoipa::path(get, path = "/walletA_pay/certificates", tag = "Mobile wallet support", operation_id = "list_wallet_certificates",
-    params(PageParameters),
-    responses(
-        (status = 200, description = "A page of certificates", body = LongList<WalletCertificate>),
-        (status = 400, description = "api_unavailable"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(get, path = "/walletA_pay/certificates", tag = "Mobile wallet support", params(PageParameters),
+    responses((status = 200, description = "A page of certificates", body = LongList<WalletCertificate>)),
+    extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn list_wallet_certificates(
     State(site): State<AppState>,
     account: Account,
@@ -50,13 +45,10 @@ pub async fn list_wallet_certificates(
 ///
 /// Takes the payment processing certificate that the wallet provider has issued for a signing request. It must carry the
 /// key of an incomplete certificate, and be valid now.
-#[utoipa::path(put, path = "/walletA_pay/certificates", tag = "Mobile wallet support", operation_id = "update_wallet_certificate",
-    request_body(content((IssuedCertificate = "application/json"), (IssuedCertificate = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 200, description = "The certificate, active", body = Envelope<WalletCertificate>),
-        (status = 400, description = "api_unavailable"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(put, path = "/walletA_pay/certificates", tag = "Mobile wallet support",
+    request_body(content = IssuedCertificate, example = json!({ "pem": "-----BEGIN CERTIFICATE-----\nMIIB...\n-----END CERTIFICATE-----\n" })),
+    responses((status = 200, description = "The certificate, active", body = Envelope<WalletCertificate>)),
+    extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn update_wallet_certificate(
     State(site): State<AppState>,
     request: WriteRequest,
@@ -67,13 +59,9 @@ pub async fn update_wallet_certificate(
 /// Get a certificate.
 ///
 /// Returns the details of a certificate.
-#[utoipa::path(get, path = "/walletA_pay/certificates/{certificate_token}", tag = "Mobile wallet support", operation_id = "get_wallet_certificate",
-    params(("certificate_token" = String, Path, description = "Certificate token")),
-    responses(
-        (status = 200, description = "The certificate", body = Envelope<WalletCertificate>),
-        (status = 400, description = "api_unavailable"),
-        (status = 404, description = "not_found"),
-    ))]
+#[utoipa::path(get, path = "/walletA_pay/certificates/{certificate_token}", tag = "Mobile wallet support",
+    responses((status = 200, description = "The certificate", body = Envelope<WalletCertificate>)),
+    extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_wallet_certificate(
     State(site): State<AppState>,
     account: Account,
@@ -86,13 +74,8 @@ pub async fn get_wallet_certificate(
 /// Delete a certificate.
 ///
 /// Deletes a certificate and its key permanently.
-#[utoipa::path(delete, path = "/walletA_pay/certificates/{certificate_token}", tag = "Mobile wallet support", operation_id = "delete_wallet_certificate",
-    params(("certificate_token" = String, Path, description = "Certificate token")),
-    responses(
-        (status = 204, description = "Deleted"),
-        (status = 400, description = "api_unavailable"),
-        (status = 404, description = "not_found"),
-    ))]
+#[utoipa::path(delete, path = "/walletA_pay/certificates/{certificate_token}", tag = "Mobile wallet support",
+    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn delete_wallet_certificate(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -104,13 +87,8 @@ pub async fn delete_wallet_certificate(
 /// Delete a certificate (short path).
 ///
 /// The same at the other path that clients know.
-#[utoipa::path(delete, path = "/walletA_pay/{certificate_token}", tag = "Mobile wallet support", operation_id = "delete_wallet_certificate_as_listed",
-    params(("certificate_token" = String, Path, description = "Certificate token")),
-    responses(
-        (status = 204, description = "Deleted"),
-        (status = 400, description = "api_unavailable"),
-        (status = 404, description = "not_found"),
-    ))]
+#[utoipa::path(delete, path = "/walletA_pay/{certificate_token}", tag = "Mobile wallet support",
+    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn delete_wallet_certificate_as_listed(
     State(site): State<AppState>,
     Path(token): Path<String>,

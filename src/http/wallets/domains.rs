@@ -3,6 +3,7 @@
 use axum::extract::State;
 
 use crate::error::Error;
+use crate::error::ErrorCode::{ApiUnavailable, InvalidResource, NotFound};
 use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
 use crate::http::extract::{Input, Path};
@@ -17,13 +18,9 @@ use crate::views::wallet::WalletDomain;
 ///
 /// Registers a domain on whose pages the wallet may be used. Before, the domain must host the wallet provider's
 /// verification file at its well-known path.
-#[utoipa::path(post, path = "/walletA_pay/domains", tag = "Mobile wallet support", operation_id = "create_wallet_domain",
-    request_body(content((NamedDomain = "application/json"), (NamedDomain = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 201, description = "The domain", body = Envelope<WalletDomain>),
-        (status = 400, description = "api_unavailable"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(post, path = "/walletA_pay/domains", tag = "Mobile wallet support", request_body = NamedDomain,
+    responses((status = 201, description = "The domain", body = Envelope<WalletDomain>)),
+    extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn create_wallet_domain(
     State(site): State<AppState>,
     request: WriteRequest,
@@ -34,13 +31,9 @@ pub async fn create_wallet_domain(
 /// List domains.
 ///
 /// Returns a paginated list of all registered domains, newest first.
-#[utoipa::path(get, path = "/walletA_pay/domains", tag = "Mobile wallet support", operation_id = "list_wallet_domains",
-    params(PageParameters),
-    responses(
-        (status = 200, description = "A page of domains", body = LongList<WalletDomain>),
-        (status = 400, description = "api_unavailable"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+#[utoipa::path(get, path = "/walletA_pay/domains", tag = "Mobile wallet support", params(PageParameters),
+    responses((status = 200, description = "A page of domains", body = LongList<WalletDomain>)),
+    extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn list_wallet_domains(
     State(site): State<AppState>,
     account: Account,
@@ -52,13 +45,8 @@ pub async fn list_wallet_domains(
 /// Delete a domain.
 ///
 /// Takes a domain off the list: on its pages the wallet may not be used any more.
-#[utoipa::path(delete, path = "/walletA_pay/domains/{domain_token}", tag = "Mobile wallet support", operation_id = "delete_wallet_domain",
-    params(("domain_token" = String, Path, description = "Domain token")),
-    responses(
-        (status = 204, description = "Deleted"),
-        (status = 400, description = "api_unavailable"),
-        (status = 404, description = "not_found"),
-    ))]
+#[utoipa::path(delete, path = "/walletA_pay/domains/{domain_token}", tag = "Mobile wallet support",
+    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn delete_wallet_domain(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -70,14 +58,10 @@ pub async fn delete_wallet_domain(
 /// Check a host.
 ///
 /// Returns the registered domain of a host's name.
-#[utoipa::path(get, path = "/walletA_pay/host_check", tag = "Mobile wallet support", operation_id = "check_wallet_host",
+#[utoipa::path(get, path = "/walletA_pay/host_check", tag = "Mobile wallet support",
     params(("domain_name" = String, Query, description = "Fully qualified domain name", example = "shop.example.com")),
-    responses(
-        (status = 200, description = "The domain", body = Envelope<WalletDomain>),
-        (status = 400, description = "api_unavailable"),
-        (status = 404, description = "not_found: it is not registered"),
-        (status = 422, description = "invalid_resource"),
-    ))]
+    responses((status = 200, description = "The domain", body = Envelope<WalletDomain>)),
+    extensions(("x-refusals" = json!([ApiUnavailable, (NotFound, "it is not registered"), InvalidResource]))))]
 pub async fn check_wallet_host(
     State(site): State<AppState>,
     account: Account,

@@ -3,6 +3,7 @@
 use axum::extract::State;
 
 use crate::error::Error;
+use crate::error::ErrorCode::{ApiUnavailable, GatewayError};
 use crate::http::AppState;
 use crate::http::answer::{Created, Envelope};
 use crate::http::write_request::WriteRequest;
@@ -14,13 +15,10 @@ use crate::views::wallet::WalletSession;
 ///
 /// Asks the wallet provider for a session, which the page hands to the device. In the test environment a simulated
 /// provider answers.
-#[utoipa::path(post, path = "/walletA_pay/sessions", tag = "Mobile wallet support", operation_id = "create_wallet_session",
-    request_body(content((NewSession = "application/json"), (NewSession = "application/x-www-form-urlencoded"))),
-    responses(
-        (status = 201, description = "The session", body = Envelope<WalletSession>),
-        (status = 400, description = "api_unavailable"),
-        (status = 502, description = "gateway_error: the provider gave none"),
-    ))]
+#[utoipa::path(post, path = "/walletA_pay/sessions", tag = "Mobile wallet support",
+    request_body(content = NewSession, example = json!({ "initiative": "messaging" })),
+    responses((status = 201, description = "The session", body = Envelope<WalletSession>)),
+    extensions(("x-refusals" = json!([ApiUnavailable, (GatewayError, "the provider gave none", GatewayError.description())]))))]
 pub async fn create_wallet_session(
     State(site): State<AppState>,
     request: WriteRequest,

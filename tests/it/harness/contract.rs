@@ -89,8 +89,10 @@ impl Contract {
             ));
         };
         lock(&self.seen).insert((name.clone(), status.as_u16()));
-        self.note(&name, status, body);
+        let code = if status.as_u16() < 400 { None } else { error_code(body) };
+        self.note(&name, status, code.as_deref());
         let mut faults = self.header_faults(&response, headers);
+        faults.extend(code.and_then(|code| self.code_fault(&response, &code)));
         faults.extend(self.content_faults(&response, method, headers, body));
         report(&format!("{name} -> {}", status.as_u16()), &faults)
     }
@@ -106,15 +108,9 @@ impl Contract {
     }
 
     /// Operation, status and error code, once a run.
-    fn note(&self, name: &str, status: StatusCode, body: &[u8]) {
+    fn note(&self, name: &str, status: StatusCode, code: Option<&str>) {
         let Some(notes) = std::env::var_os(NOTES) else { return };
-        let body: Value = if status.as_u16() < 400 {
-            Value::Null
-        } else {
-            serde_json::from_slice(body).unwrap_or_default()
-        };
-        let code = body.get(0).unwrap_or(&body)["error"].as_str().unwrap_or_default();
-        let line = format!("{name} {} {code}", status.as_u16());
+        let line = format!("{name} {} {}", status.as_u16(), code.unwrap_or_default());
         if lock(&self.noted).insert(line.clone()) {
             let mut notes = OpenOptions::new().create(true).append(true).open(notes).unwrap();
             writeln!(notes, "{}", line.trim_end()).unwrap();
@@ -223,6 +219,13 @@ impl Contract {
         faults
     }
 
+    /// Returns a fault if the operation does not list a code of its refusals: each has an example of its name.
+    fn code_fault(&self, response: &str, code: &str) -> Option<String> {
+        let listed = self.document.pointer(&format!("{response}/content/application~1json/examples"))?;
+        let codes = || fields(listed).map(|(code, _)| code.as_str()).collect::<Vec<_>>().join(", ");
+        listed.get(code).is_none().then(|| format!("the code {code} is not documented, only {}", codes()))
+    }
+
     /// A header's text may stand for a number or a truth value.
     fn header_fits(&self, schema: &str, value: &HeaderValue) -> bool {
         let text = String::from_utf8_lossy(value.as_bytes());
@@ -305,6 +308,12 @@ impl Contract {
         lock(&self.validators).insert(schema.to_owned(), Arc::clone(&validators));
         Ok(validators)
     }
+}
+
+/// Returns the code of a refusal's body, which is an object or an array of one.
+fn error_code(body: &[u8]) -> Option<String> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    body.get(0).unwrap_or(&body)["error"].as_str().map(str::to_owned)
 }
 
 /// Closes every schema of the document that an outgoing body is checked against.

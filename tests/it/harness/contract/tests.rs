@@ -78,7 +78,9 @@ fn contract() -> Contract {
         },
         "webhooks": { "charge.created": { "post": { "requestBody": { "content": content("Charge") } } } },
         "components": {
-            "responses": { "NotFound": { "content": content("Error") } },
+            "responses": { "NotFound": { "content": { "application/json": {
+                "schema": { "$ref": "#/components/schemas/Error" }, "examples": { "not_found": {}, "gone": {} },
+            } } } },
             "schemas": {
                 "Card": card,
                 "Charge": charge,
@@ -154,6 +156,14 @@ fn a_body_that_breaks_its_schema_is_found() {
     assert_eq!(missing, "GET /1/charges -> 200: /0: \"amount\" is a required property");
     let error = get("/1/charges/ch_1", 404, &json!({ "error": 1 })).unwrap_err();
     assert_eq!(error, "GET /1/charges/{token} -> 404: /error: 1 is not of type \"string\"");
+}
+
+#[test]
+fn a_code_that_the_operation_does_not_list_is_found() {
+    let fault = |body: Value| get("/1/charges/ch_1", 404, &body).unwrap_err();
+    let words = "GET /1/charges/{token} -> 404: the code lost is not documented, only not_found, gone";
+    assert_eq!(fault(json!({ "error": "lost" })), words);
+    assert!(fault(json!([{ "error": "lost" }])).starts_with(words));
 }
 
 #[test]
