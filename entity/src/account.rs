@@ -5,7 +5,6 @@ use crate::{AccountToken, BankAccountToken, JsonText, TimeSpan, Timestamp};
 
 table! {
     /// One account with its switches and settings (`docs/decisions.md`, 222).
-    #[expect(clippy::struct_excessive_bools, reason = "switches of the account, each independent of the others")]
     "accounts" [id: AccountToken] {
         /// The name that customers know.
         business_name: String,

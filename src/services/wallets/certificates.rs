@@ -118,7 +118,6 @@ pub async fn complete(
     }
     let incomplete = wallet_certificate::Entity::owned_by(caller.account.id())
         .filter(Column::PublicKeyHash.eq(certified.public_key_hash.as_str()))
-        .filter(Column::State.eq(CertificateState::Incomplete))
         .one(ctx.store.read())
         .await?;
     let seen = incomplete.ok_or_else(unfit)?;
@@ -138,7 +137,8 @@ async fn activate(
     seen: &wallet_certificate::Model,
     row: &wallet_certificate::Model,
 ) -> Result<WalletCertificate, Error> {
-    if !tx.compare_and_swap(seen, row, &[Column::State]).await? {
+    let incomplete = seen.state == CertificateState::Incomplete;
+    if !incomplete || !tx.compare_and_swap(seen, row, &[Column::State]).await? {
         return Err(unfit());
     }
     Ok(WalletCertificate::from(row.clone()))
