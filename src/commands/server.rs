@@ -52,12 +52,18 @@ fn listening() -> Result<String, String> {
     if listen.port() == 0 {
         return Err("CARD_PAYMENTS_LISTEN names no port: name the server by --server".into());
     }
-    let ip = match listen.ip() {
-        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
-        named @ (IpAddr::V4(_) | IpAddr::V6(_)) => named,
-    };
-    Ok(format!("http://{}", SocketAddr::new(ip, listen.port())))
+    Ok(format!("http://{}", near(listen)))
+}
+
+/// Returns the address at which this machine reaches a server that listens on this one.
+pub fn near(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address {
+            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    address
 }
 
 /// Parses the address of a server.
@@ -65,5 +71,22 @@ pub fn address(text: &str) -> Result<String, &'static str> {
     match rules::http_url(text) {
         Ok(()) if !text.is_empty() => Ok(text.to_owned()),
         Ok(()) | Err(_) => Err("not an http or https address"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_listens_everywhere_is_asked_here() {
+        for (listens, asked) in [
+            ("0.0.0.0:8080", "127.0.0.1:8080"),
+            ("[::]:8080", "[::1]:8080"),
+            ("10.0.0.7:80", "10.0.0.7:80"),
+            ("127.0.0.1:1", "127.0.0.1:1"),
+        ] {
+            assert_eq!(near(listens.parse().unwrap()), asked.parse().unwrap());
+        }
     }
 }

@@ -10,7 +10,7 @@ use card_payments::acquirer::simulator::{Numbers, Simulator};
 use card_payments::app::Parts;
 use card_payments::blobs::Disk;
 use card_payments::config::{Environment, LoadOptions, Secrets};
-use card_payments::http::server::ShutdownPhase;
+use card_payments::http::server::ServerPhase;
 use card_payments::http::{AdmissionControl, ServerInfo};
 use card_payments::limits::CLOCK_MOVE;
 use card_payments::outbound::{AddressPolicy, Outbound};
@@ -267,7 +267,7 @@ impl App {
     }
 
     /// How far the process is on its way out.
-    pub fn enters(&self, phase: ShutdownPhase) {
+    pub fn enters(&self, phase: ServerPhase) {
         self.inner().phase.send_replace(phase);
     }
 
