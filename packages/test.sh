@@ -39,12 +39,13 @@ cd "$root/npm"
 npm install --offline --ignore-scripts --no-audit --no-fund --silent "$files"/*.tgz
 cp "$packages"/npm/{examples,test}/* .
 npx --offline card-payments --version | grep -F "$version"
-timeout 10 node --test checkout.test.mjs
-timeout 60 node --test library.test.mjs
+timeout 10 node --test --test-reporter=dot checkout.test.mjs
+timeout 60 node --test --test-reporter=dot library.test.mjs
 cd "$packages/.."
 
 section rust
 in_rust() { PATH=$root/python/bin:$PATH cargo "$1" --quiet --locked --manifest-path packages/rust/Cargo.toml --target-dir target/rust-package --all-targets "${@:2}"; }
+cargo fmt --check --manifest-path packages/rust/Cargo.toml
 in_rust clippy -- -D warnings
 in_rust test
 
@@ -64,7 +65,7 @@ in_machine --install "$files"/*.deb
 timeout 10 "$machine/usr/bin/card-payments" exec -- sh -c 'curl -sf "$CARD_PAYMENTS_URL/1/charges" -u "$CARD_PAYMENTS_SECRET_KEY:" \
     -d email=roland@example.com -d description=Test -d amount=400 -d ip_address=203.192.1.172 -d "card[number]=4200000000000000" \
     -d "card[expiry_month]=12" -d "card[expiry_year]=2099" -d "card[cvc]=123" -d "card[name]=Roland Robot" \
-    -d "card[address_line1]=42 Sevenoaks St" -d "card[address_city]=Lathlain" -d "card[address_country]=AU"' | grep -F '"success":true'
+    -d "card[address_line1]=42 Sevenoaks St" -d "card[address_city]=Lathlain" -d "card[address_country]=AU"' | grep -qF '"success":true'
 grep -q '^card-payments:' "$machine/etc/passwd"
 [ "$(stat -c %a "$machine/etc/card-payments/vault.key")" = 600 ]
 [ "$(stat -c %a "$machine/var/lib/card-payments")" = 700 ]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,9 +23,9 @@ pub struct Inbox {
     received: Arc<Received>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Received {
-    key: OnceLock<Vec<u8>>,
+    key: Vec<u8>,
     events: Mutex<Events>,
     changed: Condvar,
 }
@@ -41,16 +41,15 @@ impl Inbox {
     pub(crate) fn open(register: impl FnOnce(&str) -> String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let url = format!("http://{}/", listener.local_addr().expect("a port"));
-        let received = Arc::new(Received::default());
-        let key = register(&url);
-        let key = STANDARD.decode(key.trim_start_matches("whsec_")).expect("a key in base64");
-        received.key.get_or_init(|| key);
-        let receiver = Arc::clone(&received);
+        let key = STANDARD.decode(register(&url).trim_start_matches("whsec_")).expect("a key in base64");
+        // What arrives before this waits at the port.
+        let received = Arc::new(Received { key, events: Mutex::default(), changed: Condvar::default() });
+        let shared = Arc::clone(&received);
         // Ends with the process.
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let receiver = Arc::clone(&receiver);
-                thread::spawn(move || receiver.receive(stream));
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || shared.receive(stream));
             }
         });
         Self { url, received }
@@ -113,8 +112,7 @@ impl Received {
     }
 
     fn is_signed(&self, id: &str, timestamp: &str, body: &[u8], signatures: &str) -> bool {
-        let Some(key) = self.key.get() else { return false };
-        let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key of any length");
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("a key of any length");
         mac.update(format!("{id}.{timestamp}.").as_bytes());
         mac.update(body);
         signatures

@@ -63,7 +63,11 @@ impl Server {
         let Ok(started) = serde_json::from_str::<Value>(&line) else {
             panic!("card-payments did not start: {}", child.wait().expect("its exit code"));
         };
-        Self { url: text(&started, "listening"), secret_key: text(&started, "secret_key"), child: Some(child) }
+        Self {
+            url: text(&started, "listening"),
+            secret_key: text(&started, "secret_key"),
+            child: Some(child),
+        }
     }
 
     /// Returns the server at an address. The key is that of one of its accounts.

@@ -28,7 +28,10 @@ fn each_test_has_an_account_of_its_own() {
 fn an_error_says_what_was_refused() {
     let server = Server::start();
     let refused = server.request("POST", "/1/plans", &json!({})).unwrap_err();
-    assert!(refused.to_string().starts_with("POST /1/plans: 422 unprocessable_entity: Validation failure"), "{refused}");
+    assert!(
+        refused.to_string().starts_with("POST /1/plans: 422 unprocessable_entity: Validation failure"),
+        "{refused}"
+    );
 }
 
 #[test]
