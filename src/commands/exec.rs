@@ -52,7 +52,7 @@ pub struct Exec {
     command: Vec<OsString>,
 }
 
-/// How long the server may take to stop: nobody waits for its responses any more.
+/// How long the server may take to stop. Nobody waits for its responses any more.
 const STOP: Duration = Duration::from_secs(5);
 
 /// Runs the command.

@@ -31,7 +31,7 @@ use crate::limits::{ANSWER_STALLED, CONNECTION_IDLE, HEAD_BYTES_MAX, LISTEN_BACK
 /// How far a server has started or shut down. The owner of the sender decides when.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ServerPhase {
-    /// It serves the command that creates its fixtures; /readyz says no.
+    /// It serves, but its fixtures are not created yet: /readyz says no.
     Starting,
     /// It serves.
     #[default]
