@@ -103,7 +103,7 @@ pub async fn serve(
             drop(serving);
         });
     }
-    server::raise_file_limit(app.gate().connections().taken().1);
+    server::raise_file_limit(app.admission().connections().taken().1);
     let creating = async {
         if let (Some(fixtures), Some(keys)) = (fixtures, &app.keys) {
             app.phase.send_replace(ServerPhase::Starting);
@@ -125,7 +125,7 @@ pub async fn serve(
         started.map(drop)
     };
     let ((), left) = tokio::join!(
-        server::serve(listener, app.router.clone(), app.gate().connections(), app.phase.subscribe()),
+        server::serve(listener, app.router.clone(), app.admission().connections(), app.phase.subscribe()),
         leave
     );
     // Payments whose client has hung up, and deliveries.
