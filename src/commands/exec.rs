@@ -99,7 +99,7 @@ pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
     };
     let ended = tokio::select! {
         biased;
-        served = &mut serving => return served.and(Err("the server has stopped".into())),
+        done = &mut serving => return done.and(Err("the server has stopped".into())),
         ended = running => ended,
     };
     drop(stop);
