@@ -23,7 +23,7 @@ use crate::acquirer::simulator::Simulator;
 use crate::blobs::{Blobs, Bucket, BucketError, Disk};
 use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
 use crate::error::Error;
-use crate::http::server::ShutdownPhase;
+use crate::http::server::ServerPhase;
 use crate::http::{
     self, AdmissionControl, AppState, AppStateInner, DashboardAuth, Metrics, RateLimit, ServerInfo,
 };
@@ -131,8 +131,8 @@ pub struct App {
     pub router: Router,
     /// The first account's keys, in test.
     pub keys: Option<ApiKeyPair>,
-    /// The shutdown phase; the process that runs the server sends it.
-    pub phase: watch::Sender<ShutdownPhase>,
+    /// The phase; the process that runs the server sends it.
+    pub phase: watch::Sender<ServerPhase>,
     site: AppState,
     /// Held while the server runs: one server per SQLite file.
     _lock: Option<FileLock>,

@@ -153,6 +153,18 @@ pub struct ServeOptions {
     pub log: String,
 }
 
+/// Fixtures that a test server creates before it is ready.
+#[derive(Debug, Clone, Default, Args)]
+pub struct FixtureOptions {
+    /// A file of fixtures for the first account, in test. The server is ready once they are created; an account that is not
+    /// empty keeps what it has.
+    #[arg(long, env = "CARD_PAYMENTS_FIXTURES", value_name = "FILE")]
+    pub fixtures: Option<PathBuf>,
+    /// Use the built-in sample as the fixtures: a year of a small shop.
+    #[arg(long, env = "CARD_PAYMENTS_SAMPLE", conflicts_with = "fixtures")]
+    pub sample: bool,
+}
+
 /// Secrets from environment variables or files.
 #[derive(Debug, Clone, Default)]
 pub struct Secrets {

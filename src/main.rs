@@ -3,31 +3,18 @@
 mod commands;
 
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
-use std::net::SocketAddr;
+use std::io::Write;
 use std::process::ExitCode;
 use std::sync::LazyLock;
-use std::time::Duration;
 
-use card_payments::app::{App, Parts};
-use card_payments::config::{
-    self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, unknown_variables,
-};
-use card_payments::http::server::{self, ShutdownPhase};
-use card_payments::http::{self, Connections, ServerInfo};
-use card_payments::limits::ADMIN_CONNECTIONS;
-use card_payments::services::request_log;
-use card_payments::{trace, workers};
+use card_payments::config::DatabaseOptions;
+use card_payments::http;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use rustix::fs::Mode;
 use rustix::process::umask;
 use serde_json::json;
 use tikv_jemallocator::Jemalloc;
-use tokio::net::TcpListener;
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::watch;
 
-use self::commands::banner::Banner;
 use self::commands::terminal::{self, BAD};
 
 #[global_allocator]
@@ -57,7 +44,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 
 #[derive(Subcommand)]
 enum Command {
-    Serve(Box<Serve>),
+    Serve(Box<commands::serve::Serve>),
     Openapi(Openapi),
     Migrate(commands::migrate::Migrate),
     /// Accounts: merchants, their keys, switches and settings.
@@ -80,31 +67,10 @@ enum Command {
     Listen(commands::listen::Listen),
     Trigger(commands::trigger::Trigger),
     Seed(commands::seed::Seed),
+    Exec(commands::exec::Exec),
     Health(commands::health::Health),
     Acquirer(commands::acquirer::Acquirer),
     Completions(Completions),
-}
-
-/// Serve the API (the default).
-///
-/// Prints its address, in test the keys of the first account and a payment to try, and when it is ready "Listening on
-/// http://HOST:PORT". It logs to stderr and ends on SIGTERM or SIGINT once what is in flight is done.
-///
-/// Secrets are environment variables, or files named by the same variable with _FILE behind it: CARD_PAYMENTS_VAULT_KEY,
-/// CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY (test only), CARD_PAYMENTS_WALLET_A_IDENTITY,
-/// CARD_PAYMENTS_WALLET_G_KEY, CARD_PAYMENTS_ACQUIRER_SECRET, CARD_PAYMENTS_OPERATOR_KEY (live only). Traces are exported as the
-/// OTEL_... variables of OpenTelemetry say.
-#[derive(Args)]
-#[command(after_help = "Example:\n  card-payments serve --listen 127.0.0.1:8080\n\n\
-    With --json {listening, version, environment, api, swagger, dashboard, secret_key, publishable_key}; the keys in test only.")]
-struct Serve {
-    #[command(flatten)]
-    options: ServeOptions,
-    #[command(flatten)]
-    database: DatabaseOptions,
-    /// One JSON object when it is ready, in place of the text.
-    #[arg(long)]
-    json: bool,
 }
 
 /// Print the OpenAPI document. Needs no database.
@@ -140,15 +106,18 @@ struct On<C: Subcommand> {
 }
 
 fn main() -> ExitCode {
-    // Files that the program creates are its user's only: the database, its log, uploads, copies.
-    umask(Mode::RWXG | Mode::RWXO);
     let Cli { command } = Cli::parse_from(arguments());
+    // Files that the program creates are its user's only: the database, its log, uploads, copies. A command of the user's
+    // keeps the user's mask.
+    if !matches!(command, Command::Exec(_)) {
+        umask(Mode::RWXG | Mode::RWXO);
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error),
     };
     match runtime.block_on(run(command)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) if terminal::is_reader_gone(&*error) => ExitCode::SUCCESS,
         Err(error) => failed(&*error),
     }
@@ -183,9 +152,10 @@ fn failed(error: &dyn std::error::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
+async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
     match command {
-        Command::Serve(command) => Box::pin(serve(*command)).await,
+        Command::Exec(command) => return Box::pin(commands::exec::run(command)).await,
+        Command::Serve(command) => Box::pin(commands::serve::run(*command)).await,
         Command::Openapi(Openapi { json, postman }) => {
             let document = http::openapi();
             let text = if postman {
@@ -195,7 +165,8 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
             } else {
                 http::openapi::yaml(&document)
             };
-            Ok(terminal::stdout().write_all(text.as_bytes())?)
+            terminal::stdout().write_all(text.as_bytes())?;
+            Ok(())
         }
         Command::Migrate(command) => commands::migrate::run(command).await,
         Command::Account(On { command, database }) => commands::account::run(command, &database).await,
@@ -218,133 +189,12 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);
             if json {
                 let script = String::from_utf8_lossy(&script);
-                return commands::tell(&json!({ "shell": shell.to_string(), "script": script }), &"", true);
+                commands::tell(&json!({ "shell": shell.to_string(), "script": script }), &"", true)?;
+            } else {
+                terminal::stdout().write_all(&script)?;
             }
-            Ok(terminal::stdout().write_all(&script)?)
+            Ok(())
         }
     }
-}
-
-async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
-    let Serve { options, database, json } = command;
-    log(&options.log)?;
-    for unknown in unknown_variables() {
-        tracing::warn!("{unknown}; {}", unknown.mend());
-    }
-    let secrets = Secrets::from_environment()?;
-    let traces = trace::Settings::from_environment(database.environment.name())?;
-    // Before anything slow: the first process of a container gets only signals that it handles, and an operator who
-    // reads the banner may stop the server at once.
-    let mut signals = Signals::listen()?;
-    // The ports before the data directory: a server that cannot listen changes nothing.
-    let listener = bind(options.listen)?;
-    let admin = options.admin_listen.map(bind).transpose()?;
-    let configuring = Parts::configured(&options, &database, &secrets);
-    let Some(parts) = signals.unless_told(configuring).await.transpose()? else { return Ok(()) };
-    let address = listener.local_addr()?;
-    let named = options.base_url.map(|named| named.trim_end_matches('/').to_owned());
-    let info = ServerInfo {
-        base_url: named.clone().unwrap_or_else(|| format!("http://{address}")),
-        named,
-        environment: database.environment,
-        trusted_proxies: options.trusted_proxies,
-        fill_in_key: options.fill_in_key,
-        metrics: admin.is_none() && database.environment == Environment::Test,
-        load: options.load,
-    };
-    let location = database.url().parse()?;
-    let exporting = traces.map(trace::install);
-    let opening = Box::pin(App::open(&location, parts, secrets, info.clone()));
-    let Some(app) = signals.unless_told(opening).await.transpose()? else { return Ok(()) };
-    let working = workers::start(&app.ctx);
-    if let Some(admin) = admin {
-        let router = app.admin();
-        // Runs until the process ends, so that monitoring sees how it ends.
-        let (serving, phase) = watch::channel(ShutdownPhase::Serving);
-        tokio::spawn(async move {
-            server::serve(admin, router, &Connections::new(ADMIN_CONNECTIONS), phase).await;
-            drop(serving);
-        });
-    }
-    let banner = Banner::new(address, &info, &app);
-    // The server runs on if nobody reads the banner.
-    drop(commands::tell(&banner, &banner, json));
-    server::raise_file_limit(app.admission().connections().taken().1);
-    let leave = async {
-        signals.next().await;
-        tracing::info!("stopping");
-        app.phase.send_replace(ShutdownPhase::Draining);
-        // A second signal skips the wait.
-        let _ = tokio::time::timeout(Duration::from_secs(options.drain_seconds), signals.next()).await;
-        app.phase.send_replace(ShutdownPhase::Closing);
-    };
-    tokio::join!(
-        server::serve(listener, app.router.clone(), app.admission().connections(), app.phase.subscribe()),
-        leave
-    );
-    // Payments whose client has hung up, and deliveries.
-    app.ctx.tasks.close();
-    if tokio::time::timeout(SHUTDOWN, app.ctx.tasks.wait()).await.is_ok() {
-        working.stop().await;
-    } else {
-        tracing::warn!("payments are still under way; they are settled at the next start");
-    }
-    workers::write_counts(&app.ctx).await;
-    if let Err(error) = request_log::write_down(&app.ctx, None).await {
-        tracing::warn!(%error, "some requests are missing in the log of requests");
-    }
-    if let Some(exporting) = exporting {
-        exporting.stop().await;
-    }
-    Ok(())
-}
-
-/// The longest time that a payment in flight can take: a call that starts at the last moment and is answered at the
-/// last moment, and its reversal.
-const SHUTDOWN: Duration = Duration::from_secs(50);
-
-fn bind(address: SocketAddr) -> Result<TcpListener, String> {
-    server::bind(address).map_err(|error| format!("cannot listen on {address}: {error}"))
-}
-
-/// Sets up logging: text on a terminal, JSON otherwise; always on stderr.
-fn log(filter: &str) -> Result<(), ConfigError> {
-    let filter = config::log_filter(filter)?;
-    // A closed pipe must not stop the server, so errors of the log itself are ignored.
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let log = log.log_internal_errors(false);
-    if std::io::stderr().is_terminal() {
-        log.init();
-    } else {
-        log.json().init();
-    }
-    Ok(())
-}
-
-/// SIGTERM and SIGINT, handled from its creation on.
-struct Signals(Signal, Signal);
-
-impl Signals {
-    fn listen() -> std::io::Result<Self> {
-        Ok(Self(signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?))
-    }
-
-    /// Runs the work, unless a signal arrives first.
-    async fn unless_told<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
-        tokio::select! {
-            done = work => Some(done),
-            () = self.next() => {
-                tracing::info!("stopping before the start was done");
-                None
-            }
-        }
-    }
-
-    /// Waits for the next signal of either kind.
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.0.recv() => {}
-            _ = self.1.recv() => {}
-        }
-    }
+    .map(|()| ExitCode::SUCCESS)
 }

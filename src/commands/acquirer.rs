@@ -1,7 +1,7 @@
 //! `card-payments acquirer`: the simulator as a server of its own.
 
 use std::error::Error;
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use card_payments::acquirer::http::{Secrets, document, router};
 use card_payments::acquirer::simulator::Simulator;
 use card_payments::config::{self, Environment, parse_listen_address};
 use card_payments::http::Connections;
-use card_payments::http::server::{self, ShutdownPhase};
+use card_payments::http::server::{self, ServerPhase};
 use card_payments::limits::ACQUIRER_CONNECTIONS;
 use card_payments::runtime::clock::SystemClock;
 use clap::Args;
 use serde_json::json;
 use tokio::sync::watch;
 
+use super::serve::{STOP, bind, log, on_signals};
 use super::{tell, terminal};
-use crate::{Signals, bind, log};
 
 /// Serve the built-in acquirer to other servers, by the protocol in docs/acquirer.md.
 ///
@@ -52,7 +52,7 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
         let document = if json { format!("{:#}\n", document::document()) } else { document::yaml() };
         return Ok(terminal::stdout().write_all(document.as_bytes())?);
     }
-    log(&filter)?;
+    log(&filter, io::stderr, io::stderr().is_terminal())?;
     let secret = config::Secrets::from_environment()?.acquirer;
     let secret = secret.ok_or("CARD_PAYMENTS_ACQUIRER_SECRET is required")?;
     let secrets =
@@ -65,17 +65,17 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     let routes =
         router(Arc::new(Simulator::served(environment)), secrets, environment, Arc::new(SystemClock));
     // Set up before the address is printed: a reader of that line may stop the server at once.
-    let mut signals = Signals::listen()?;
+    let mut stop = on_signals(STOP)?;
     let address = format!("http://{address}");
     // A closed pipe does not end the server.
     drop(tell(&json!({ "listening": address }), &format!("Listening on {address}"), json));
     server::raise_file_limit(ACQUIRER_CONNECTIONS);
     let seats = Connections::new(ACQUIRER_CONNECTIONS);
-    let (phase, phases) = watch::channel(ShutdownPhase::Serving);
+    let (phase, phases) = watch::channel(ServerPhase::Serving);
     let leave = async {
-        signals.next().await;
+        stop.recv().await;
         tracing::info!("stopping");
-        phase.send_replace(ShutdownPhase::Closing);
+        phase.send_replace(ServerPhase::Closing);
     };
     tokio::join!(server::serve(listener, routes, &seats, phases), leave);
     Ok(())

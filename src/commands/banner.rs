@@ -13,7 +13,8 @@ use crate::commands::terminal::HEAD;
 /// The banner: text for people, and with `--json` an object for programs.
 #[derive(Serialize)]
 pub struct Banner<'a> {
-    listening: String,
+    /// The address on which the server listens.
+    pub listening: String,
     version: &'static str,
     environment: &'static str,
     api: String,
@@ -22,10 +23,12 @@ pub struct Banner<'a> {
     /// Why the server refuses writes, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     refuses_writes: Option<String>,
+    /// The first account's secret key, in test.
     #[serde(skip_serializing_if = "Option::is_none")]
-    secret_key: Option<&'a str>,
+    pub secret_key: Option<&'a str>,
+    /// Its publishable key.
     #[serde(skip_serializing_if = "Option::is_none")]
-    publishable_key: Option<&'a str>,
+    pub publishable_key: Option<&'a str>,
 }
 
 impl<'a> Banner<'a> {

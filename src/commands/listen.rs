@@ -24,10 +24,10 @@ use serde_json::value::RawValue;
 
 use self::tail::EventCursor;
 use super::events::Event;
+use super::serve::{STOP, on_signals};
 use super::server::{ServerOptions, address};
 use super::tell;
 use super::terminal::print_notice;
-use crate::Signals;
 
 /// The pause between two polls of the server.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -81,7 +81,7 @@ fn webhook_key(text: &str) -> Result<Secret, &'static str> {
 /// Runs the command.
 pub async fn run(command: Listen) -> Result<(), Box<dyn Error>> {
     let Listen { forward_to, events, sign_with, json, server } = command;
-    let mut signals = Signals::listen()?;
+    let mut stop = on_signals(STOP)?;
     let listening = async {
         let server = server.open().await?;
         let tail = EventCursor::begin(&server).await?;
@@ -95,7 +95,7 @@ pub async fn run(command: Listen) -> Result<(), Box<dyn Error>> {
     };
     tokio::select! {
         ended = listening => ended,
-        () = signals.next() => Ok(()),
+        _ = stop.recv() => Ok(()),
     }
 }
 

@@ -4,15 +4,16 @@ use std::fmt;
 
 use clap::{Arg, Args, Command};
 
-use super::{DatabaseOptions, Secrets, ServeOptions};
+use super::{DatabaseOptions, FixtureOptions, Secrets, ServeOptions};
 
 const PREFIX: &str = "CARD_PAYMENTS_";
-/// Variables of the commands that call a running server.
-const OF_COMMANDS: [&str; 3] = ["CARD_PAYMENTS_SERVER", "CARD_PAYMENTS_KEY", "CARD_PAYMENTS_WEBHOOK_KEY"];
+/// Variables of the commands that call a running server, and of those that run beside one.
+const OF_COMMANDS: [&str; 4] =
+    ["CARD_PAYMENTS_SERVER", "CARD_PAYMENTS_KEY", "CARD_PAYMENTS_WEBHOOK_KEY", "CARD_PAYMENTS_URL"];
 
 /// Returns the options of `serve`.
 pub fn serve_options() -> Command {
-    let options = ServeOptions::augment_args(Command::new("serve"));
+    let options = FixtureOptions::augment_args(ServeOptions::augment_args(Command::new("serve")));
     DatabaseOptions::augment_args(options).disable_help_flag(true)
 }
 

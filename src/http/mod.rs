@@ -65,7 +65,7 @@ pub use dashboard::DashboardAuth;
 pub use metrics::Metrics;
 pub use rate_limit::RateLimit;
 use representations::Representations;
-use server::ShutdownPhase;
+use server::ServerPhase;
 pub use system::{INSTALLATION, ServerInfo};
 
 use crate::config::Environment;
@@ -98,7 +98,7 @@ pub struct AppStateInner {
     /// The admission control.
     pub admission: Arc<AdmissionControl>,
     /// Whether the server is shutting down, and how far.
-    pub phase: watch::Receiver<ShutdownPhase>,
+    pub phase: watch::Receiver<ServerPhase>,
 }
 
 impl AppState {

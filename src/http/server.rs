@@ -28,9 +28,11 @@ use super::stall_timeout::StallTimeoutStream;
 use super::unread_body;
 use crate::limits::{ANSWER_STALLED, CONNECTION_IDLE, HEAD_BYTES_MAX, LISTEN_BACKLOG, REQUEST_TIMEOUT};
 
-/// How far a server has shut down. The owner of the sender decides when.
+/// How far a server has started or shut down. The owner of the sender decides when.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ShutdownPhase {
+pub enum ServerPhase {
+    /// It serves, but its fixtures are not created yet: /readyz says no.
+    Starting,
     /// It serves.
     #[default]
     Serving,
@@ -53,17 +55,17 @@ pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(LISTEN_BACKLOG)
 }
 
-/// Serves connections, each with a seat, until the phase is [`ShutdownPhase::Closing`] and everything in flight is
+/// Serves connections, each with a seat, until the phase is [`ServerPhase::Closing`] and everything in flight is
 /// answered; an upload that takes longer than any other request is cut off.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
     seats: &Arc<Connections>,
-    phase: watch::Receiver<ShutdownPhase>,
+    phase: watch::Receiver<ServerPhase>,
 ) {
     let connections = TaskTracker::new();
     let mut closing = phase.clone();
-    let mut closing = pin!(closing.wait_for(|phase| *phase == ShutdownPhase::Closing));
+    let mut closing = pin!(closing.wait_for(|phase| *phase == ServerPhase::Closing));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -98,7 +100,7 @@ async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
     stream: Heads<S>,
     peer: SocketAddr,
     router: Router,
-    mut phase: watch::Receiver<ShutdownPhase>,
+    mut phase: watch::Receiver<ServerPhase>,
 ) {
     let leaving = phase.clone();
     let (refused, ends) = (stream.refused(), stream.seat().ends());
@@ -114,7 +116,7 @@ async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
             let Ok(mut response) = answer.await;
             let ends = rest.drain();
             // The client's next request uses another connection, perhaps to another copy.
-            if ends || *leaving.borrow() > ShutdownPhase::Serving {
+            if ends || *leaving.borrow() > ServerPhase::Serving {
                 response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             Ok::<_, Infallible>(response)
@@ -135,7 +137,7 @@ async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
         _ = connection.as_mut() => return,
         // It was idle: a new connection gets its seat.
         () = ends.notified() => return,
-        _ = phase.wait_for(|phase| *phase == ShutdownPhase::Closing) => {}
+        _ = phase.wait_for(|phase| *phase == ServerPhase::Closing) => {}
     }
     connection.as_mut().graceful_shutdown();
     let _ = connection.await;

@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use tokio::task::spawn_blocking;
 
 use super::representations::Representations;
-use super::server::ShutdownPhase;
+use super::server::ServerPhase;
 use super::{AppState, Document, swagger};
 use crate::config::{Environment, LoadOptions};
 use crate::error::{Error, ErrorCode};
@@ -87,10 +87,10 @@ async fn healthz(State(site): State<AppState>) -> impl IntoResponse {
     ([(INSTALLATION, site.installation.to_string())], "ok\n")
 }
 
-/// Answers whether the server is ready: it can read its database, can write to it as far as it knows, and is not
-/// shutting down.
+/// Answers whether the server is ready: it can read its database, can write to it as far as it knows, has created its
+/// fixtures, and is not shutting down.
 async fn readyz(State(site): State<AppState>) -> Result<&'static str, Error> {
-    if *site.phase.borrow() > ShutdownPhase::Serving {
+    if *site.phase.borrow() != ServerPhase::Serving {
         return Err(ErrorCode::ServiceUnavailable.into());
     }
     installation::check_health(&site).await.map_err(|_| ErrorCode::ServiceUnavailable)?;

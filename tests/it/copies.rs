@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use card_payments::http::server::ShutdownPhase;
+use card_payments::http::server::ServerPhase;
 use card_payments::vault::OperatorKeys;
 
 use crate::harness::postgres::{Database, Template};
@@ -250,7 +250,7 @@ fn a_server_that_leaves_answers_and_closes_each_connection() {
 
 rules! {
     async fn a_copy_that_leaves_is_not_ready_and_serves(app) {
-        for phase in [ShutdownPhase::Draining, ShutdownPhase::Closing] {
+        for phase in [ServerPhase::Draining, ServerPhase::Closing] {
             app.enters(phase);
             let (status, headers, _) = app.anonymous().bytes("/readyz").await;
             assert_eq!((status, &headers["retry-after"]), (503, &"1".parse().unwrap()));

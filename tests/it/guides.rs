@@ -160,8 +160,15 @@ impl Guide {
         std::fs::create_dir(&tools).unwrap();
         std::fs::write(tools.join("curl"), CURL).unwrap();
         std::fs::set_permissions(tools.join("curl"), PermissionsExt::from_mode(0o755)).unwrap();
-        std::os::unix::fs::symlink(root.join("tests/verifiers/node_modules"), folder.join("node_modules"))
-            .unwrap();
+        let modules = folder.join("node_modules");
+        std::fs::create_dir(&modules).unwrap();
+        let published = std::fs::read_dir(root.join("tests/verifiers/node_modules")).into_iter().flatten();
+        let published = published.map(|module| module.unwrap().path());
+        for module in published.chain([root.join("packages/npm")]) {
+            // Ours is called as npm calls it.
+            let name = module.file_name().filter(|name| *name != "npm").unwrap_or("card-payments".as_ref());
+            std::os::unix::fs::symlink(&module, modules.join(name)).unwrap();
+        }
         let here = Path::new(env!("CARGO_BIN_EXE_card-payments")).parent().unwrap();
         let mut path =
             vec![tools, here.to_owned(), root.join(verifiers::PYTHON).parent().unwrap().to_owned()];
@@ -174,7 +181,10 @@ impl Guide {
             .env("URL", format!("http://{}", self.server.address))
             .env("KEY", KEY)
             .env("PORT", self.receiver.port().to_string())
-            .env("CARD_PAYMENTS_DATA_DIR", folder.join("data"));
+            .env("CARD_PAYMENTS_DATA_DIR", folder.join("data"))
+            .env("PYTHONPATH", root.join("packages/python"))
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("PYTEST_PLUGINS", "card_payments.pytest_plugin");
         command
     }
 
@@ -257,9 +267,10 @@ fn prefix(text: &str) -> Option<&str> {
 
 #[test]
 fn documents_tell_what_happens() {
-    // The receivers that docs/webhooks.md shows need their libraries.
+    // The receivers that docs/webhooks.md shows need their libraries, and the tests of the other page pytest.
+    let needing = ["docs/webhooks.md", EXAMPLES];
     let documents = site::documents().into_iter();
-    let guides = documents.filter(|name| name != "docs/webhooks.md" || verifiers::installed());
+    let guides = documents.filter(|name| !needing.contains(&name.as_str()) || verifiers::installed());
     let guides: Vec<_> = guides.filter_map(Guide::open).collect();
     assert!(guides.len() >= 5, "{}", guides.len());
     std::thread::scope(|scope| {
@@ -267,6 +278,20 @@ fn documents_tell_what_happens() {
             scope.spawn(move || guide.tells_what_happens());
         }
     });
+}
+
+/// Shows the examples of the packages.
+const EXAMPLES: &str = "docs/testing-in-your-language.md";
+
+#[test]
+fn the_examples_of_the_packages_are_those_of_their_page() {
+    let shown = blocks(&site::read(EXAMPLES));
+    for example in
+        ["python/examples/test_checkout.py", "npm/examples/checkout.test.mjs", "rust/examples/checkout.rs"]
+    {
+        let text = site::read(&format!("packages/{example}"));
+        assert!(shown.iter().any(|block| block.text == text), "{EXAMPLES} does not show packages/{example}");
+    }
 }
 
 #[test]

@@ -44,6 +44,7 @@ mod distributed;
 mod documents;
 mod events;
 mod evidence;
+mod exec;
 mod expired_cards;
 mod files;
 mod full_disks;

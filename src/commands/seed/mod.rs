@@ -1,4 +1,4 @@
-//! `card-payments seed FILE`: creates fixtures through the API of a running server.
+//! `card-payments seed FILE`: creates fixtures through the API of a running server, which may be this process.
 
 mod faults;
 mod nouns;
@@ -10,17 +10,22 @@ mod yaml;
 use std::error::Error;
 use std::fs::File;
 use std::io::Read;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use card_payments::app::StartError;
+use card_payments::config::{Environment, FixtureOptions, reachable};
 use card_payments::outbound::api_client::ApiClient;
+use card_payments::sensitive::secret::Secret;
 use clap::Args;
 use http::Method;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use self::faults::{Fault, Faults};
+use self::plan::SeedPlan;
 use self::runner::{Made, SeedRunner, SeedTarget};
 use super::progress_bar::{Bar, Unit};
 use super::server::{ServerOptions, refuse_live};
@@ -69,28 +74,84 @@ pub struct Seed {
 /// Runs the command.
 pub async fn run(command: Seed) -> Result<(), Box<dyn Error>> {
     let Seed { file, new_account, anyway, server, json, .. } = command;
-    let (name, story_key, text) = match &file {
-        Some(file) => {
-            let text = read(file).map_err(|error| format!("{}: {error}", file.display()))?;
-            (stem(file), key(file), text)
-        }
-        None => ("sample".to_owned(), "sample".to_owned(), SAMPLE.to_owned()),
-    };
-    let mut faults = Faults::default();
-    let story = plan::read(&text, &mut faults);
-    if !faults.is_empty() {
-        return Err(told(&faults.told(), &name, json)?.into());
-    }
+    let fixtures = Fixtures::read(file.as_deref(), json)?;
     let server = server.open().await?;
     refuse_live(&server, "nothing is made up").await?;
     let home = if new_account { made(server, json).await? } else { SeedTarget { server, made: None } };
-    let played = SeedRunner::begin(&home, &story_key, anyway).await?;
+    if !anyway && fixtures.is_foreign(&home.server).await? {
+        return Err("something has happened in this account already: name a fresh one, let --new-account make one, or \
+                    say --anyway"
+            .into());
+    }
+    let played = SeedRunner::begin(&home, &fixtures.key).await?;
     let bar = Bar::new("Seeding", Unit::Things);
     // A closed pipe does not stop the requests.
     let said = |made: &Made| bar.suspend(|| drop(tell(made, made, json)));
-    let played = played.tell(&story, &bar, said).await?;
+    let played = played.tell(&fixtures.plan, &bar, said).await?;
     drop(bar);
     tell(&played, &played, json)
+}
+
+/// Fixtures without a fault.
+pub struct Fixtures {
+    plan: SeedPlan,
+    /// Their name in Idempotency-Keys.
+    key: String,
+}
+
+impl Fixtures {
+    /// Reads a file, or the sample. The error has all faults of the file, by line.
+    fn read(file: Option<&Path>, json: bool) -> Result<Self, Box<dyn Error>> {
+        let (name, key, text) = match file {
+            Some(file) => {
+                let text = read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+                (stem(file), key(file), text)
+            }
+            None => ("sample".to_owned(), "sample".to_owned(), SAMPLE.to_owned()),
+        };
+        let mut faults = Faults::default();
+        let plan = plan::read(&text, &mut faults);
+        if faults.is_empty() {
+            Ok(Self { plan, key })
+        } else {
+            Err(told(&faults.told(), &name, json)?.into())
+        }
+    }
+
+    /// Reads the fixtures that a server is to create, if there are any.
+    pub fn of_server(
+        options: &FixtureOptions,
+        environment: Environment,
+    ) -> Result<Option<Self>, Box<dyn Error>> {
+        let option = match options {
+            FixtureOptions { fixtures: None, sample: false } => return Ok(None),
+            FixtureOptions { sample: true, .. } => "CARD_PAYMENTS_SAMPLE",
+            FixtureOptions { fixtures: Some(_), .. } => "CARD_PAYMENTS_FIXTURES",
+        };
+        if environment == Environment::Live {
+            return Err(StartError::TestOnly(option).into());
+        }
+        Self::read(options.fixtures.as_deref(), false).map(Some)
+    }
+
+    /// Creates them in the account with this key, through the server that listens on this address. Leaves an account as it is
+    /// in which anything else has happened.
+    pub async fn create(&self, listening: SocketAddr, key: &Secret) -> Result<(), Box<dyn Error>> {
+        let server = ApiClient::at(&format!("http://{}", reachable(listening)), Some(key.clone())).await?;
+        if self.is_foreign(&server).await? {
+            tracing::warn!("no fixtures are created: something has happened in the first account already");
+            return Ok(());
+        }
+        let target = SeedTarget { server, made: None };
+        SeedRunner::begin(&target, &self.key).await?.tell(&self.plan, &(), |_| ()).await?;
+        tracing::info!("the fixtures are created");
+        Ok(())
+    }
+
+    /// Returns whether something has happened in the account besides these fixtures.
+    async fn is_foreign(&self, server: &ApiClient) -> Result<bool, String> {
+        Ok(!runner::is_fresh(server).await? && !runner::is_begun(server, &self.key).await?)
+    }
 }
 
 /// Creates an account for the fixtures and prints its keys.

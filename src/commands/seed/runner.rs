@@ -81,17 +81,12 @@ pub struct SeedRunner<'a> {
 }
 
 impl<'a> SeedRunner<'a> {
-    /// Begins or continues a run. Refuses an account that is not empty, unless `anyway`.
-    pub async fn begin(home: &'a SeedTarget, name: &'a str, anyway: bool) -> Result<Self, String> {
-        let server = &home.server;
+    /// Begins or continues a run.
+    pub async fn begin(home: &'a SeedTarget, name: &'a str) -> Result<Self, String> {
         let key = format!("seed:{name}");
-        if !anyway && !is_fresh(server).await? && !is_begun(server, &key).await? {
-            return Err("something has happened in this account already: name a fresh one, let --new-account make one, or \
-                        say --anyway"
-                .into());
-        }
         // Its time is also the beginning of the run.
-        let told = server
+        let told = home
+            .server
             .answer_to(Method::POST, "/1/sandbox/snapshots", Some(&json!({})), &[("idempotency-key", &key)])
             .await?;
         let snapshot = told.record()?;
@@ -244,7 +239,7 @@ async fn asked(server: &ApiClient, method: Method, path: &str) -> Result<(), Str
 }
 
 /// Returns whether the account is empty.
-async fn is_fresh(server: &ApiClient) -> Result<bool, String> {
+pub async fn is_fresh(server: &ApiClient) -> Result<bool, String> {
     // Events are deleted after a while, charges never.
     for list in ["/1/events", "/1/charges"] {
         let told = server.answer_to(Method::GET, &format!("{list}?per_page=1"), None, &[]).await?;
@@ -256,12 +251,13 @@ async fn is_fresh(server: &ApiClient) -> Result<bool, String> {
     Ok(true)
 }
 
-/// Returns whether the server knows an Idempotency-Key. Sends an invalid request with it: a known key is refused before the
-/// parameters are read, and an unknown one is not stored.
-async fn is_begun(server: &ApiClient, key: &str) -> Result<bool, String> {
+/// Returns whether the server knows the Idempotency-Key with which these fixtures begin. Sends an invalid request with it: a
+/// known key is refused before the parameters are read, and an unknown one is not stored.
+pub async fn is_begun(server: &ApiClient, name: &str) -> Result<bool, String> {
+    let key = format!("seed:{name}");
     let impossible = json!({ "settlement_delay_days": "none" });
     let told = server
-        .answer_to(Method::PUT, "/1/sandbox/account", Some(&impossible), &[("idempotency-key", key)])
+        .answer_to(Method::PUT, "/1/sandbox/account", Some(&impossible), &[("idempotency-key", &key)])
         .await?;
     Ok(told.code() == "idempotency_key_reused")
 }

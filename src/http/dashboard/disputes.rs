@@ -62,7 +62,7 @@ fn decisions(user: &AccountSession, id: &str, status: &str) -> Markup {
     let next: Vec<_> = DisputeStatus::from_code(status).into_iter().flat_map(next).collect();
     html! {
         @if !next.is_empty() {
-            (layout::actions(user, &format!("/dashboard/disputes/{id}/decide"), &html! {
+            (layout::actions(&user.session, &format!("/dashboard/disputes/{id}/decide"), &html! {
                 span { "Let the network decide:" }
                 @for status in next {
                     button.other name="status" value=(status.code()) { (status.code().replace('_', " ")) }

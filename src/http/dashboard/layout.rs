@@ -190,10 +190,10 @@ pub fn carried(session: &Session) -> Markup {
 }
 
 /// Renders a section with one form of actions on the record that a page shows.
-pub fn actions(user: &AccountSession, path: &str, content: &Markup) -> Markup {
+pub fn actions(session: &Session, path: &str, content: &Markup) -> Markup {
     html! {
         section.deeds aria-label="What you can do" {
-            form method="post" action=(path) { (carried(&user.session)) (content) }
+            form method="post" action=(path) { (carried(session)) (content) }
         }
     }
 }

@@ -60,7 +60,7 @@ pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): 
             ("Cancelled", subscription.time("/cancelled_at")),
         ]))
         @if is_test(&site) && is_open && may_cancel {
-            (layout::actions(&user, &unsubscribe, &html! { button { "Unsubscribe as the customer" } }))
+            (layout::actions(&user.session, &unsubscribe, &html! { button { "Unsubscribe as the customer" } }))
         }
         (table("Ledger, newest first", &ENTRIES, &entries))
         (subscription.whole())

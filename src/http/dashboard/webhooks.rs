@@ -75,7 +75,7 @@ pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): 
             ("Accepted", webhook.time("/accepted_at")),
         ]))
         @if is_test(&site) && is_replayed {
-            (layout::actions(&user, &format!("/dashboard/webhooks/{id}/replay"), &html! { button { "Replay it" } }))
+            (layout::actions(&user.session, &format!("/dashboard/webhooks/{id}/replay"), &html! { button { "Replay it" } }))
         }
         h2 { "Attempts" }
         ol.history {

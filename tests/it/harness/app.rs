@@ -10,7 +10,7 @@ use card_payments::acquirer::simulator::{Numbers, Simulator};
 use card_payments::app::Parts;
 use card_payments::blobs::Disk;
 use card_payments::config::{Environment, LoadOptions, Secrets};
-use card_payments::http::server::ShutdownPhase;
+use card_payments::http::server::ServerPhase;
 use card_payments::http::{AdmissionControl, ServerInfo};
 use card_payments::limits::CLOCK_MOVE;
 use card_payments::outbound::{AddressPolicy, Outbound};
@@ -235,8 +235,8 @@ impl App {
         self.inner().admission()
     }
 
-    /// Sets the phase of the process's shutdown.
-    pub fn enters(&self, phase: ShutdownPhase) {
+    /// Sets the phase of the process.
+    pub fn enters(&self, phase: ServerPhase) {
         self.inner().phase.send_replace(phase);
     }
 

@@ -9,7 +9,7 @@ use card_payments::acquirer::Acquirer;
 use card_payments::acquirer::http::{Address, HttpAcquirer, Secrets, router};
 use card_payments::config::Environment;
 use card_payments::http::Connections;
-use card_payments::http::server::{self, ShutdownPhase};
+use card_payments::http::server::{self, ServerPhase};
 use card_payments::runtime::clock::{Clock, SystemClock};
 use card_payments::sensitive::secret::Secret;
 use tokio::net::TcpListener;
@@ -31,7 +31,7 @@ pub async fn served(acquirer: Arc<dyn Acquirer>, environment: Environment) -> So
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
-        let (_serving, phase) = watch::channel(ShutdownPhase::Serving);
+        let (_serving, phase) = watch::channel(ServerPhase::Serving);
         server::serve(listener, routes, &Connections::new(1024), phase).await;
     });
     address

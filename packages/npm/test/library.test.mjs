@@ -1,0 +1,87 @@
+// The helpers, against the program.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { connect, start } from "card-payments";
+
+const require = createRequire(import.meta.url);
+const PLAN = { name: "Tea", amount: 1000, interval: 1, interval_unit: "month" };
+const folder = mkdtempSync(join(tmpdir(), "card-payments-test-"));
+let server;
+before(async () => (server = await start()));
+after(() => server.stop());
+
+test("each test has an account of its own", async () => {
+  const [one, other] = await Promise.all([server.createAccount(), server.createAccount()]);
+  await one.request("POST", "/1/plans", PLAN);
+  assert.equal((await one.request("GET", "/1/plans")).length, 1);
+  assert.deepEqual(await other.request("GET", "/1/plans"), []);
+  assert.match(one.publishableKey, /^pk_/);
+  await Promise.all([one.delete(), other.delete()]);
+  await assert.rejects(one.request("GET", "/1/plans"), { name: "ApiError", status: 401, code: "unauthorized" });
+});
+
+test("an error says what was refused", async () => {
+  const refused = server.request("POST", "/1/plans", {});
+  await assert.rejects(refused, /^ApiError: POST \/1\/plans: 422 unprocessable_entity: Validation failure/);
+});
+
+test("a clock is moved by a span or to a time", async () => {
+  const account = await server.createAccount();
+  await account.moveClock("1d");
+  assert.deepEqual(await account.moveClock({ to: "2090-01-01" }), []);
+  assert.match((await account.request("GET", "/1/sandbox/clock")).now, /^2090-01-01/);
+  await account.delete();
+});
+
+test("an inbox takes what is signed and nothing else", async () => {
+  const account = await server.createAccount();
+  const inbox = await account.openInbox();
+  const headers = { "webhook-id": "evt_1", "webhook-timestamp": "0", "webhook-signature": "v1,AAAA" };
+  assert.equal((await fetch(inbox.url, { method: "POST", headers, body: "{}" })).status, 400);
+  await account.request("POST", "/1/plans", PLAN);
+  assert.equal((await inbox.waitFor("plan.created")).data.name, "Tea");
+  await assert.rejects(inbox.waitFor("plan.created", { timeout: 0.1 }), /no plan.created within 0.1 seconds, but plan.created/);
+  await account.delete();
+});
+
+test("a server has fixtures and a log and ends", async () => {
+  const [fixtures, log] = [join(folder, "shop.yaml"), join(folder, "server.log")];
+  writeFileSync(fixtures, "plans:\n  tea: { name: Tea, amount: 1000, every: month }\n");
+  const own = await start({ fixtures, log });
+  const again = connect(own.url + "/", own.secretKey);
+  assert.deepEqual((await again.request("GET", "/1/plans")).map((plan) => plan.name), ["Tea"]);
+  await own.stop();
+  await own.stop();
+  await assert.rejects(again.request("GET", "/1/plans"), TypeError);
+  assert.match(readFileSync(log, "utf8"), /"\/1\/plans"/);
+});
+
+test("a server that does not start is an error", async () => {
+  const fixtures = join(folder, "wrong.yaml");
+  writeFileSync(fixtures, "plants:\n");
+  await assert.rejects(start({ fixtures }), /did not start: exit code 1/);
+  await assert.rejects(start({ program: "/nowhere/card-payments" }), { code: "ENOENT" });
+});
+
+test("a test run that forgets to stop its server ends, and the server with it", async () => {
+  const script = 'require("card-payments").start().then((server) => console.log(server.url))';
+  const { status, stdout } = spawnSync(process.execPath, ["-e", script], { encoding: "utf8", timeout: 20_000 });
+  assert.equal(status, 0);
+  for (;;) {
+    const answer = await fetch(stdout.trim() + "/healthz").catch(() => undefined);
+    if (answer === undefined) break;
+  }
+});
+
+test("the program is on the PATH, and its exit code and signals are the program's", () => {
+  const bin = join(require.resolve("card-payments"), "../bin.js");
+  const run = (...args) => spawnSync(process.execPath, [bin, ...args], { encoding: "utf8" });
+  assert.match(run("--version").stdout, /^card-payments /);
+  assert.equal(run("exec", "--", "sh", "-c", "exit 7").status, 7);
+  assert.equal(run("exec", "--", "sh", "-c", "kill -TERM $$").status, 143);
+});

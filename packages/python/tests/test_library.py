@@ -1,0 +1,84 @@
+"""The library and its fixtures, against the program."""
+
+import urllib.error
+import urllib.request
+
+import card_payments as library
+import pytest
+from card_payments import ApiError
+
+PLAN = {"name": "Tea", "amount": 1000, "interval": 1, "interval_unit": "month"}
+
+
+def test_each_test_has_an_account_of_its_own(card_payments):
+    with card_payments.create_account() as one, card_payments.create_account() as other:
+        one.request("POST", "/1/plans", PLAN)
+        assert len(one.request("GET", "/1/plans")) == 1
+        assert other.request("GET", "/1/plans") == []
+        assert one.publishable_key.startswith("pk_")
+    with pytest.raises(ApiError) as gone:
+        one.request("GET", "/1/plans")
+    assert (gone.value.status, gone.value.code) == (401, "unauthorized")
+
+
+def test_an_error_says_what_was_refused(card_payments_account):
+    with pytest.raises(ApiError, match=r"POST /1/plans: 422 unprocessable_entity: Validation failure") as refused:
+        card_payments_account.request("POST", "/1/plans", {})
+    assert {message["param"] for message in refused.value.body["messages"]} >= {"name", "amount"}
+
+
+def test_a_clock_is_moved_by_a_span_or_to_a_time(card_payments_account):
+    card_payments_account.move_clock("1d")
+    assert card_payments_account.move_clock(to="2090-01-01") == []
+    assert card_payments_account.request("GET", "/1/sandbox/clock")["now"].startswith("2090-01-01")
+
+
+def test_an_inbox_takes_what_is_signed_and_nothing_else(card_payments_account):
+    inbox = card_payments_account.open_inbox()
+    headers = {"webhook-id": "evt_1", "webhook-timestamp": "0", "webhook-signature": "v1,AAAA"}
+    forged = urllib.request.Request(inbox.url, data=b"{}", headers=headers)
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(forged)
+    assert refused.value.code == 400
+    card_payments_account.request("POST", "/1/plans", PLAN)
+    assert inbox.wait_for("plan.created")["data"]["name"] == "Tea"
+    with pytest.raises(TimeoutError, match="no plan.created within 0.1 seconds, but plan.created"):
+        inbox.wait_for("plan.created", timeout=0.1)
+
+
+def test_a_server_has_fixtures_and_a_log_and_ends(tmp_path):
+    fixtures, log = tmp_path / "shop.yaml", tmp_path / "server.log"
+    fixtures.write_text("plans:\n  tea: { name: Tea, amount: 1000, every: month }\n")
+    with library.start(fixtures=fixtures, log=log) as server:
+        assert [plan["name"] for plan in server.request("GET", "/1/plans")] == ["Tea"]
+        again = library.connect(server.url, server.secret_key)
+        assert again.request("GET", "/1/plans") == server.request("GET", "/1/plans")
+    with pytest.raises(OSError):
+        again.request("GET", "/1/plans")
+    assert '"/1/plans"' in log.read_text()
+
+
+def test_a_server_that_does_not_start_is_an_error(tmp_path, capfd):
+    fixtures = tmp_path / "shop.yaml"
+    fixtures.write_text("plants:\n")
+    with pytest.raises(RuntimeError, match="did not start: exit code 1"):
+        library.start(fixtures=fixtures)
+    assert "line 1: plants is no section" in capfd.readouterr().err
+
+
+def test_tests_beside_a_running_server_use_it(pytester, card_payments, monkeypatch):
+    monkeypatch.setenv("CARD_PAYMENTS_SECRET_KEY", card_payments.secret_key)
+    pytester.makepyfile(
+        f"""
+        def test_it(card_payments, card_payments_account):
+            assert card_payments_account.url == card_payments.url == "{card_payments.url}"
+        """
+    )
+    pytester.runpytest_subprocess("--card-payments-url", card_payments.url).assert_outcomes(passed=1)
+    monkeypatch.delenv("CARD_PAYMENTS_SECRET_KEY")
+    pytester.runpytest_subprocess("--card-payments-url", card_payments.url).assert_outcomes(errors=1)
+
+
+def test_another_program_may_be_named():
+    with pytest.raises(FileNotFoundError):
+        library.start(program="/nowhere/card-payments")

@@ -1,0 +1,170 @@
+//! `card-payments exec`.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use card_payments::config::FixtureOptions;
+use clap::{Args, FromArgMatches};
+use rustix::process::{Pid, Signal, getpgrp, kill_process};
+use rustix::termios::tcgetpgrp;
+use tokio::process::{Child, Command};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+use super::serve::{self, Serve, on_signals};
+use super::{tell, terminal};
+
+/// Run a command beside a test server that lives as long as the command.
+///
+/// Starts a server on a free port with a temporary data directory, waits until it is ready, and runs the command with
+/// CARD_PAYMENTS_URL, CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY. Other commands of this program, run by the command,
+/// find the same server and its database. At the end nothing is left.
+///
+/// Passes SIGINT, SIGTERM and SIGHUP to the command, and returns its exit code: 128 and the signal's number if a signal ended it,
+/// 127 if there is no such command, 126 if it cannot be run. Without a command, prints what `serve` prints and serves until its
+/// input ends.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  card-payments exec -- pytest\n  card-payments exec --sample -- npm test\n\n\
+    With --json and without a command {listening, secret_key, publishable_key} and more."
+)]
+pub struct Exec {
+    #[command(flatten)]
+    fixtures: FixtureOptions,
+    /// Keep the data directory, and print where it is.
+    #[arg(long)]
+    keep: bool,
+    /// A file for the server's log. Without it there is no log.
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// One JSON object in place of the text.
+    #[arg(long, conflicts_with = "command")]
+    json: bool,
+    /// The command and its arguments.
+    #[arg(last = true)]
+    command: Vec<OsString>,
+}
+
+/// How long the server may take to stop. Nobody waits for its responses any more.
+const STOP: Duration = Duration::from_secs(5);
+
+/// Runs the command.
+pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
+    let mut signals = on_signals([Signal::INT, Signal::TERM, Signal::HUP])?;
+    let mut folder = tempfile::Builder::new().prefix("card-payments-").tempdir()?;
+    let server = server(folder.path(), exec.fixtures)?;
+    if let Some(path) = &exec.log {
+        let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        serve::log(&server.options.log, file, false)?;
+    }
+    let (stop, stopped) = mpsc::channel(1);
+    let (ready, is_ready) = oneshot::channel();
+    let command = exec.command.split_first();
+    let mut serving = pin!(serve::serve(server, stopped, |banner| {
+        if command.is_none() {
+            drop(tell(banner, banner, exec.json));
+        }
+        let key = |key: Option<&str>| key.unwrap_or_default().to_owned();
+        drop(ready.send([banner.listening.clone(), key(banner.secret_key), key(banner.publishable_key)]));
+    }));
+    let running = async {
+        let [url, secret_key, publishable_key] = tokio::select! {
+            server = is_ready => server?,
+            Some(signal) = signals.recv() => return Ok(code(128 + signal.as_raw())),
+        };
+        let Some((program, arguments)) = command else { return Ok(until_input_ends(signals).await) };
+        let variables = [
+            ("CARD_PAYMENTS_URL", &url),
+            ("CARD_PAYMENTS_SECRET_KEY", &secret_key),
+            ("CARD_PAYMENTS_PUBLISHABLE_KEY", &publishable_key),
+            ("CARD_PAYMENTS_SERVER", &url),
+            ("CARD_PAYMENTS_KEY", &secret_key),
+        ];
+        let mut command = Command::new(program);
+        command.args(arguments).envs(variables).env("CARD_PAYMENTS_DATA_DIR", folder.path());
+        match command.env_remove("CARD_PAYMENTS_DATABASE_URL").kill_on_drop(true).spawn() {
+            Ok(child) => until_end(child, signals).await,
+            Err(error) => {
+                terminal::print_notice(format_args!("error: {}: {error}", program.display()));
+                Ok(code(if error.kind() == ErrorKind::NotFound { 127 } else { 126 }))
+            }
+        }
+    };
+    let ended = tokio::select! {
+        biased;
+        done = &mut serving => return done.and(Err("the server has stopped".into())),
+        ended = running => ended,
+    };
+    drop(stop);
+    let _ = timeout(STOP, serving).await;
+    if exec.keep {
+        folder.disable_cleanup(true);
+        terminal::print_notice(format_args!("The data directory is {}", folder.path().display()));
+    } else {
+        folder.close()?;
+    }
+    ended
+}
+
+/// Returns the command that serves from this folder, with all other options from the environment.
+fn server(folder: &Path, fixtures: FixtureOptions) -> Result<Serve, Box<dyn Error>> {
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--environment", "test", "--data-dir"];
+    let arguments = arguments.map(OsString::from).into_iter().chain([folder.into()]);
+    let matches = Serve::augment_args(clap::Command::new("serve")).try_get_matches_from(arguments)?;
+    let mut serve = Serve::from_arg_matches(&matches)?;
+    (serve.options.base_url, serve.options.admin_listen, serve.options.blobs) = (None, None, None);
+    (serve.database.database_url, serve.fixtures) = (None, fixtures);
+    Ok(serve)
+}
+
+/// Passes signals to the command until it ends, and returns its exit code.
+async fn until_end(
+    mut child: Child,
+    mut signals: mpsc::Receiver<Signal>,
+) -> Result<ExitCode, Box<dyn Error>> {
+    loop {
+        let signal = tokio::select! {
+            status = child.wait() => {
+                let status = status?;
+                return Ok(code(status.code().unwrap_or(128 + status.signal().unwrap_or_default())));
+            }
+            Some(signal) = signals.recv() => signal,
+        };
+        let process = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        // A terminal has sent its Ctrl-C to the command as well.
+        if let Some(process) = process.filter(|_| signal != Signal::INT || !is_in_foreground()) {
+            // A command that has just ended gets nothing.
+            let _ = kill_process(process, signal);
+        }
+    }
+}
+
+/// Returns whether this process and its command are what a terminal runs.
+fn is_in_foreground() -> bool {
+    File::open("/dev/tty").is_ok_and(|terminal| tcgetpgrp(terminal).is_ok_and(|group| group == getpgrp()))
+}
+
+/// Waits for the end of the input, or a signal.
+async fn until_input_ends(mut signals: mpsc::Receiver<Signal>) -> ExitCode {
+    let (open, ended) = oneshot::channel::<()>();
+    // A thread of its own does not keep the process from ending.
+    std::thread::spawn(move || {
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        drop(open);
+    });
+    tokio::select! {
+        _ = ended => ExitCode::SUCCESS,
+        Some(signal) = signals.recv() => code(128 + signal.as_raw()),
+    }
+}
+
+fn code(number: i32) -> ExitCode {
+    u8::try_from(number).map_or(ExitCode::FAILURE, ExitCode::from)
+}

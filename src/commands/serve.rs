@@ -1,0 +1,202 @@
+//! `card-payments serve`.
+
+use std::error::Error;
+use std::io::{self, IsTerminal};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use card_payments::app::{App, Parts};
+use card_payments::config::{
+    self, ConfigError, DatabaseOptions, Environment, FixtureOptions, Secrets, ServeOptions, unknown_variables,
+};
+use card_payments::http::server::{self, ServerPhase};
+use card_payments::http::{Connections, ServerInfo};
+use card_payments::limits::ADMIN_CONNECTIONS;
+use card_payments::services::request_log;
+use card_payments::{trace, workers};
+use clap::Args;
+use rustix::process::Signal;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+use tracing_subscriber::fmt::MakeWriter;
+
+use super::banner::Banner;
+use super::seed::Fixtures;
+use super::tell;
+
+/// Serve the API (the default).
+///
+/// Prints its address, in test the keys of the first account and a payment to try, and when it is ready "Listening on
+/// http://HOST:PORT". It logs to stderr and ends on SIGTERM or SIGINT once what is in flight is done.
+///
+/// Secrets are environment variables, or files named by the same variable with _FILE behind it: CARD_PAYMENTS_VAULT_KEY,
+/// CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY (test only), CARD_PAYMENTS_WALLET_A_IDENTITY,
+/// CARD_PAYMENTS_WALLET_G_KEY, CARD_PAYMENTS_ACQUIRER_SECRET, CARD_PAYMENTS_OPERATOR_KEY (live only). Traces are exported as the
+/// OTEL_... variables of OpenTelemetry say.
+#[derive(Args)]
+#[command(after_help = "Example:\n  card-payments serve --listen 127.0.0.1:8080\n\n\
+    With --json {listening, version, environment, api, swagger, dashboard, secret_key, publishable_key}; the keys in test only.")]
+pub struct Serve {
+    /// How to serve.
+    #[command(flatten)]
+    pub options: ServeOptions,
+    /// The database.
+    #[command(flatten)]
+    pub database: DatabaseOptions,
+    /// The fixtures.
+    #[command(flatten)]
+    pub fixtures: FixtureOptions,
+    /// One JSON object when it is ready, in place of the text.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command until a signal ends it.
+pub async fn run(command: Serve) -> Result<(), Box<dyn Error>> {
+    log(&command.options.log, io::stderr, io::stderr().is_terminal())?;
+    let (stop, json) = (on_signals(STOP)?, command.json);
+    // The server runs on if nobody reads the banner.
+    serve(command, stop, |banner| drop(tell(banner, banner, json))).await
+}
+
+/// Serves until `stop` yields; a second time skips the wait for balancers. Calls `ready` once the fixtures are created.
+pub async fn serve(
+    Serve { options, database, fixtures, .. }: Serve,
+    mut stop: mpsc::Receiver<Signal>,
+    ready: impl FnOnce(&Banner<'_>),
+) -> Result<(), Box<dyn Error>> {
+    for unknown in unknown_variables() {
+        tracing::warn!("{unknown}; {}", unknown.mend());
+    }
+    let secrets = Secrets::from_environment()?;
+    let traces = trace::Settings::from_environment(database.environment.name())?;
+    let fixtures = Fixtures::of_server(&fixtures, database.environment)?;
+    // The ports before the data directory: a server that cannot listen changes nothing.
+    let listener = bind(options.listen)?;
+    let admin = options.admin_listen.map(bind).transpose()?;
+    let configuring = Parts::configured(&options, &database, &secrets);
+    let Some(parts) = unless_stopped(&mut stop, configuring).await.transpose()? else { return Ok(()) };
+    let address = listener.local_addr()?;
+    let named = options.base_url.map(|named| named.trim_end_matches('/').to_owned());
+    let index = ServerInfo {
+        base_url: named.clone().unwrap_or_else(|| format!("http://{address}")),
+        named,
+        environment: database.environment,
+        trusted_proxies: options.trusted_proxies,
+        fill_in_key: options.fill_in_key,
+        metrics: admin.is_none() && database.environment == Environment::Test,
+        load: options.load,
+    };
+    let location = database.url().parse()?;
+    let exporting = traces.map(trace::install);
+    let opening = Box::pin(App::open(&location, parts, secrets, index.clone()));
+    let Some(app) = unless_stopped(&mut stop, opening).await.transpose()? else { return Ok(()) };
+    let working = workers::start(&app.ctx);
+    if let Some(admin) = admin {
+        let router = app.admin();
+        // Runs until the process ends, so that monitoring sees how it ends.
+        let (serving, phase) = watch::channel(ServerPhase::Serving);
+        tokio::spawn(async move {
+            server::serve(admin, router, &Connections::new(ADMIN_CONNECTIONS), phase).await;
+            drop(serving);
+        });
+    }
+    server::raise_file_limit(app.admission().connections().taken().1);
+    let creating = async {
+        if let (Some(fixtures), Some(keys)) = (fixtures, &app.keys) {
+            app.phase.send_replace(ServerPhase::Starting);
+            fixtures.create(address, &keys.secret).await?;
+            app.phase.send_replace(ServerPhase::Serving);
+        }
+        ready(&Banner::new(address, &index, &app));
+        Ok(())
+    };
+    let leave = async {
+        let started = unless_stopped(&mut stop, creating).await.transpose();
+        if let Ok(Some(())) = started {
+            stop.recv().await;
+            tracing::info!("stopping");
+            app.phase.send_replace(ServerPhase::Draining);
+            let _ = timeout(Duration::from_secs(options.drain_seconds), stop.recv()).await;
+        }
+        app.phase.send_replace(ServerPhase::Closing);
+        started.map(drop)
+    };
+    let ((), left) = tokio::join!(
+        server::serve(listener, app.router.clone(), app.admission().connections(), app.phase.subscribe()),
+        leave
+    );
+    // Payments whose client has hung up, and deliveries.
+    app.ctx.tasks.close();
+    if timeout(SHUTDOWN, app.ctx.tasks.wait()).await.is_ok() {
+        working.stop().await;
+    } else {
+        tracing::warn!("payments are still under way; they are settled at the next start");
+    }
+    workers::write_counts(&app.ctx).await;
+    if let Err(error) = request_log::write_down(&app.ctx, None).await {
+        tracing::warn!(%error, "some requests are missing in the log of requests");
+    }
+    if let Some(exporting) = exporting {
+        exporting.stop().await;
+    }
+    left
+}
+
+/// The longest time that a payment in flight can take: a call that starts at the last moment and is answered at the
+/// last moment, and its reversal.
+const SHUTDOWN: Duration = Duration::from_secs(50);
+
+/// Listens on an address; the error names it.
+pub fn bind(address: SocketAddr) -> Result<TcpListener, String> {
+    server::bind(address).map_err(|error| format!("cannot listen on {address}: {error}"))
+}
+
+/// Sets up logging: text on a terminal, JSON otherwise.
+pub fn log<W>(filter: &str, writer: W, is_terminal: bool) -> Result<(), ConfigError>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let filter = config::log_filter(filter)?;
+    // A closed pipe must not stop the server, so errors of the log itself are ignored.
+    let log =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).log_internal_errors(false);
+    if is_terminal {
+        log.init();
+    } else {
+        log.json().init();
+    }
+    Ok(())
+}
+
+/// The signals that end a server.
+pub const STOP: [Signal; 2] = [Signal::TERM, Signal::INT];
+
+/// Yields each of these signals. They are handled from now on, before anything slow: the first process of a container gets only
+/// signals that it handles.
+pub fn on_signals<const N: usize>(signals: [Signal; N]) -> io::Result<mpsc::Receiver<Signal>> {
+    let (sender, received) = mpsc::channel(2);
+    for number in signals {
+        let (mut signals, sender) = (signal(SignalKind::from_raw(number.as_raw()))?, sender.clone());
+        tokio::spawn(async move {
+            while signals.recv().await.is_some() {
+                // A third signal adds nothing.
+                let _ = sender.try_send(number);
+            }
+        });
+    }
+    Ok(received)
+}
+
+/// Runs the work, unless `stop` yields first.
+async fn unless_stopped<T>(stop: &mut mpsc::Receiver<Signal>, work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        done = work => Some(done),
+        _ = stop.recv() => {
+            tracing::info!("stopping before the start was done");
+            None
+        }
+    }
+}
