@@ -10,7 +10,6 @@ use clap::Args;
 use serde_json::json;
 
 use super::tell;
-use card_payments::config::reachable;
 
 /// Ask the server on this machine whether it is healthy. Needs no database.
 ///
