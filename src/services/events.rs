@@ -9,7 +9,9 @@ use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Serialize;
 
 use super::context::{Account, Context};
+use super::counts;
 use super::page::{List, ListPage};
+use super::webhooks::outbox;
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
 use crate::store::Tx;
@@ -24,7 +26,7 @@ pub fn record(
     record: &impl Serialize,
 ) -> Result<(), Error> {
     let id = note(tx, account, now, what, record)?;
-    tx.publish_event(account, id, now);
+    outbox::publish(tx, account, id, now);
     Ok(())
 }
 
@@ -44,7 +46,7 @@ pub fn note(
         data: JsonText::of(record)?,
         created_at: now,
     });
-    tx.count(account, Counted::Events, 1);
+    counts::add(tx, account, Counted::Events, 1);
     Ok(id)
 }
 

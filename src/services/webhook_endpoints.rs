@@ -17,6 +17,7 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::{PURGE_BATCH, WEBHOOK_ENDPOINTS_MAX};
 use crate::params::webhook_endpoint::NewWebhookEndpoint;
 use crate::params::{Paging, Params};
+use crate::services::counts;
 use crate::store::Tx;
 use crate::views::webhook_endpoint::WebhookEndpoint;
 
@@ -137,7 +138,7 @@ async fn thin_out(tx: &Tx, account: AccountToken, id: WebhookEndpointToken) -> R
         .filter(webhook::Column::AccountId.eq(account))
         .filter(webhook::Column::Id.in_subquery(portion));
     let gone = webhooks.exec(tx).await?.rows_affected;
-    tx.uncount(account, Counted::Webhooks, gone);
+    counts::subtract(tx, account, Counted::Webhooks, gone);
     Ok(gone)
 }
 
@@ -154,7 +155,7 @@ async fn remove(tx: &Tx, account: AccountToken, id: WebhookEndpointToken) -> Res
         .filter(webhook::Column::AccountId.eq(account))
         .filter(webhook::Column::EndpointId.eq(id));
     let gone = webhooks.exec(tx).await?.rows_affected;
-    tx.uncount(account, Counted::Webhooks, gone);
+    counts::subtract(tx, account, Counted::Webhooks, gone);
     Ok(())
 }
 
