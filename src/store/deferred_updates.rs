@@ -13,7 +13,7 @@ use sea_orm::{DbBackend, DbErr, Statement, Value};
 use super::connect::answered;
 
 /// The meaning of an update for its unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Change {
     /// A compare-and-set: the unit continues only if it changes a row.
     Decides,

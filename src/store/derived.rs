@@ -1,8 +1,6 @@
 //! Rows that a commit derives from rows of the database. Units give the values; the commit inserts what a query makes of
 //! them, so that no unit reads those rows before.
 
-use std::fmt::Write;
-
 use futures::future::BoxFuture;
 use sea_orm::{DbBackend, DbErr, Value};
 
@@ -31,7 +29,7 @@ pub(super) struct DerivedRows {
     pub derivation: Option<&'static Derivation>,
     pub values: Vec<Vec<Value>>,
     /// What follows the commit, if it has derived any rows.
-    pub then: Vec<Box<dyn FnOnce() + Send>>,
+    pub then: Vec<Box<dyn FnOnce() + Send + Sync>>,
 }
 
 impl DerivedRows {
@@ -39,7 +37,7 @@ impl DerivedRows {
         &mut self,
         how: &'static Derivation,
         values: Vec<Value>,
-        then: Option<Box<dyn FnOnce() + Send>>,
+        then: Option<Box<dyn FnOnce() + Send + Sync>>,
     ) {
         self.absorb(Self { derivation: Some(how), values: vec![values], then: then.into_iter().collect() });
     }
@@ -71,18 +69,15 @@ impl Derivation {
         }
     }
 
-    /// PostgreSQL: writes the statement that counts the rows of the CTE `derived`.
-    pub(super) fn count_derived(&self, sql: &mut String, values: &mut Vec<Value>, slot: i32) {
-        // A parameter: as text it would make another statement for each slot, for the database to parse and plan.
-        values.push(slot.into());
-        // Writing to a String cannot fail.
-        let _ = write!(sql, "{}", self.count_derived.replace("$slot", &format!("${}", values.len())));
+    /// PostgreSQL: returns the statement that counts the rows of the CTE `derived` in the slot that is parameter `n`.
+    pub(super) fn count_derived(&self, n: usize) -> String {
+        self.count_derived.replace("$slot", &format!("${n}"))
     }
 
     /// SQLite: writes the statement that counts what [`Self::insert`] inserts. There is one writer, so both statements find the
     /// same rows.
     pub(super) fn count(&self, sql: &mut String, values: &mut Vec<Value>, rows: &[Vec<Value>]) {
-        let accounts: Vec<_> = rows.iter().map(|row| vec![row[0].clone()]).collect();
-        with_values(sql, values, DbBackend::Sqlite, &self.columns[..1], &accounts, self.count);
+        let owners: Vec<_> = rows.iter().map(|row| vec![row[0].clone()]).collect();
+        with_values(sql, values, DbBackend::Sqlite, &self.columns[..1], &owners, self.count);
     }
 }

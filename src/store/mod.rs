@@ -10,6 +10,8 @@ mod deferred_updates;
 mod derived;
 mod distributed;
 mod either;
+mod group_commit;
+mod group_statement;
 mod inspect;
 mod installation_info;
 mod integrity;
@@ -58,6 +60,7 @@ use crate::runtime::request_context::{Wait, waiting};
 use crate::trace::{self, Span, SpanKind};
 use condition::Condition;
 use either::{Either, Reading};
+use group_commit::GroupCommit;
 use sqlite::Look;
 use statements::Counting;
 use tx::{Listener, TransactionFactory};
@@ -122,19 +125,25 @@ impl Store {
         ids: Arc<IdGenerator>,
     ) -> Result<Self, ConnectError> {
         let (reading, origin, full) = connect::open(location, lock).await?;
+        let statements = Arc::new(Statements::default());
         let condition = Condition::default();
         if let Some(why) = full {
             condition.failed(&why);
         }
-        let together = match &origin {
-            Either::Sqlite(_) => false,
-            Either::Postgres(connections) => !distributed::is_distributed(connections).await?,
+        let groups = match (location, &origin) {
+            (Location::Postgres { url }, Either::Postgres(connections)) => {
+                if distributed::is_distributed(connections).await? {
+                    None
+                } else {
+                    Some(Arc::new(GroupCommit::new(connect::for_groups(url).await?, Arc::clone(&statements))))
+                }
+            }
+            _ => None,
         };
-        let statements = Arc::new(Statements::default());
         let reader = Counting::new(reading, Arc::clone(&statements));
         let (listener, operator) = (Listener::default(), Arc::default());
         let (counted, told) = (Arc::clone(&statements), Arc::clone(&listener));
-        let begin = TransactionFactory::new((origin, together), ids, counted, told, Arc::clone(&operator));
+        let begin = TransactionFactory::new((origin, groups), ids, counted, told, Arc::clone(&operator));
         let writer = match reader.inner() {
             Either::Sqlite(readers) => {
                 let file = Arc::clone(readers.0.file());

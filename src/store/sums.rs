@@ -36,14 +36,19 @@ type Additions<S> = BTreeMap<<S as Sum>::Key, i64>;
 struct SumsOf<S: Sum>(Additions<S>);
 
 trait TypeErasedSums: Any + Send + Sync {
-    fn absorb(&mut self, other: Box<dyn TypeErasedSums>);
+    fn empty(&self) -> Box<dyn TypeErasedSums>;
+    fn absorb(&mut self, other: &dyn TypeErasedSums);
     fn table(&self, slot: i32) -> Table;
 }
 
 impl<S: Sum> TypeErasedSums for SumsOf<S> {
-    fn absorb(&mut self, other: Box<dyn TypeErasedSums>) {
-        let other: Box<dyn Any> = other;
-        for (key, n) in other.downcast::<Self>().map(|other| other.0).unwrap_or_default() {
+    fn empty(&self) -> Box<dyn TypeErasedSums> {
+        Box::new(Self(BTreeMap::new()))
+    }
+
+    fn absorb(&mut self, other: &dyn TypeErasedSums) {
+        let other: &dyn Any = other;
+        for (&key, n) in other.downcast_ref::<Self>().into_iter().flat_map(|other| &other.0) {
             *self.0.entry(key).or_default() += n;
         }
     }
@@ -82,13 +87,15 @@ impl Sums {
         self.0.is_empty()
     }
 
-    pub fn absorb(&mut self, other: Self) {
-        for (name, sums) in other.0 {
-            match self.0.get_mut(name) {
-                Some(own) => own.absorb(sums),
-                None => drop(self.0.insert(name, sums)),
-            }
+    pub fn absorb(&mut self, other: &Self) {
+        for (name, sums) in &other.0 {
+            self.0.entry(name).or_insert_with(|| sums.empty()).absorb(&**sums);
         }
+    }
+
+    /// Returns the names of the tables.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.keys().copied()
     }
 
     /// Returns the rows, by table, that add everything in `slot`.

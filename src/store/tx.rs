@@ -22,6 +22,8 @@ use super::connect::taken;
 use super::deferred_updates::{Change, DeferredUpdates};
 use super::derived::Derivation;
 use super::either::Origin;
+use super::group_commit::{Committed, GroupCommit};
+use super::group_statement::Writes;
 use super::open_transaction::{CommitError, OpenTransaction, uncommitted};
 use super::statements::Statements;
 use super::sums::Sum;
@@ -41,19 +43,19 @@ pub(super) struct TransactionFactory {
     statements: Arc<Statements>,
     listener: Listener,
     operator: Arc<OnceLock<Operator>>,
-    /// Whether all writes of a unit may be one statement.
-    together: bool,
+    /// Writes units together; `None` where the writes of one unit are no single statement.
+    groups: Option<Arc<GroupCommit>>,
 }
 
 impl TransactionFactory {
     pub fn new(
-        (origin, together): (Origin, bool),
+        (origin, groups): (Origin, Option<Arc<GroupCommit>>),
         ids: Arc<IdGenerator>,
         statements: Arc<Statements>,
         listener: Listener,
         operator: Arc<OnceLock<Operator>>,
     ) -> Self {
-        Self { origin, ids, statements, listener, operator, together }
+        Self { origin, ids, statements, listener, operator, groups }
     }
 
     pub fn tx(&self) -> Tx {
@@ -70,7 +72,7 @@ impl TransactionFactory {
 
     /// Creates a transaction that assumes the success of compare-and-sets, where they can be sent with the other writes.
     pub fn guessing(&self) -> Tx {
-        Tx { held: self.together.then(Mutex::default), ..self.tx() }
+        Tx { held: self.groups.is_some().then(Mutex::default), ..self.tx() }
     }
 }
 
@@ -180,7 +182,8 @@ impl Tx {
         Ok(())
     }
 
-    /// Updates rows, if there are any; no query reads them before the commit.
+    /// Updates rows, if there are any; no query reads them before the commit. On PostgreSQL the update may leave with other units'
+    /// writes, so it must follow from a compare-and-set whose winner alone may change these rows.
     pub async fn defer_update<Q: QueryTrait>(&self, change: Q) -> Result<(), DbErr>
     where
         Q::QueryStatement: StatementBuilder + QueryStatementBuilder,
@@ -266,7 +269,7 @@ impl Tx {
         &self,
         how: &'static Derivation,
         values: Vec<Value>,
-        then: Option<Box<dyn FnOnce() + Send>>,
+        then: Option<Box<dyn FnOnce() + Send + Sync>>,
     ) {
         self.unit().derived.add(how, values, then);
     }
@@ -359,41 +362,55 @@ impl Tx {
 
     /// Sends the buffered writes and commits.
     pub(super) async fn commit(self) -> Result<(), CommitError> {
-        let mut appended = std::mem::take(&mut *self.batch());
+        let mut rows = std::mem::take(&mut *self.batch());
         // The first statement sent has sent the deferred updates before it.
         let held = self.held.as_ref().filter(|_| !self.begun.initialized());
         let held = held.map(|held| std::mem::take(&mut *lock(held))).unwrap_or_default();
-        let backend = self.get_database_backend();
-        if appended.is_empty() && held.is_empty() && !self.begun.initialized() {
+        if rows.is_empty() && held.is_empty() && !self.begun.initialized() {
             return Ok(());
         }
-        let together = self.begin.together.then_some(held);
-        let looked_up = match appended.derived.derivation {
-            Some(how) if backend == DbBackend::Postgres && together.is_none() => {
-                let values = std::mem::take(&mut appended.derived.values);
-                appended.derived.derivation = None;
-                let any = (how.look_up)(&self, values).await;
-                appended.absorb(std::mem::take(&mut *self.unit()));
-                any.map_err(|error| CommitError::Failed(error.into()))?
-            }
-            _ => false,
-        };
-        let begun = match self.begun.into_inner() {
-            Some(begun) => begun,
-            None => OpenTransaction::alone(&self.begin.origin).await.map_err(uncommitted)?,
-        };
-        let then = std::mem::take(&mut appended.derived.then);
-        let unique = std::mem::take(&mut appended.unique);
-        let appended = appended.into_statements(backend, together, begun.slot());
-        if !appended.is_empty() {
-            self.begin.statements.wrote();
-        }
-        self.begin.statements.committed();
-        let derived = begun.commit(appended).await.map_err(|error| refused(error, &unique))?;
+        let looked_up = self.look_up(&mut rows).await.map_err(|error| CommitError::Failed(error.into()))?;
+        let then = std::mem::take(&mut rows.derived.then);
+        let unique = std::mem::take(&mut rows.unique);
+        let derived = self.send(Writes { held, rows }).await.map_err(|error| refused(error, &unique))?;
         if derived || looked_up {
             then.into_iter().for_each(|then| then());
         }
         Ok(())
+    }
+
+    /// A distributed PostgreSQL: looks up the rows to derive, appends them, and returns whether there are any.
+    async fn look_up(&self, rows: &mut WriteBuffer) -> Result<bool, DbErr> {
+        if self.get_database_backend() != DbBackend::Postgres || self.begin.groups.is_some() {
+            return Ok(false);
+        }
+        let Some(derivation) = rows.derived.derivation.take() else { return Ok(false) };
+        let any = (derivation.look_up)(self, std::mem::take(&mut rows.derived.values)).await?;
+        rows.absorb(std::mem::take(&mut *self.unit()));
+        Ok(any)
+    }
+
+    /// Sends all writes and commits, in a group where the unit has sent nothing before. Returns whether rows were derived.
+    async fn send(self, writes: Writes) -> Result<bool, CommitError> {
+        let (writes, _lead) = match &self.begin.groups {
+            Some(groups) if !self.begun.initialized() => match groups.commit(writes).await? {
+                Committed::Written(derived) => return Ok(derived),
+                Committed::Alone(writes, lead) => (writes, lead),
+            },
+            _ => (writes, None),
+        };
+        let backend = self.get_database_backend();
+        let begun = match self.begun.into_inner() {
+            Some(begun) => begun,
+            None => OpenTransaction::alone(&self.begin.origin).await.map_err(uncommitted)?,
+        };
+        let together = self.begin.groups.as_ref().map(|_| writes.held);
+        let statements = writes.rows.into_statements(backend, together, begun.slot());
+        if !statements.is_empty() {
+            self.begin.statements.wrote();
+        }
+        self.begin.statements.committed();
+        begun.commit(statements).await
     }
 
     /// Rolls back.

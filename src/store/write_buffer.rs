@@ -98,6 +98,11 @@ impl WriteBuffer {
         &mut self.tables[at]
     }
 
+    /// Returns the tables that rows are appended to.
+    pub fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty() && self.sums.is_empty() && self.derived.values.is_empty()
     }
@@ -107,7 +112,7 @@ impl WriteBuffer {
         for Table { name, columns, rows, conflict } in other.tables {
             self.table(name, || Table { name, columns, rows: Vec::new(), conflict }).rows.extend(rows);
         }
-        self.sums.absorb(other.sums);
+        self.sums.absorb(&other.sums);
         self.derived.absorb(other.derived);
         self.unique.extend(other.unique);
     }
@@ -187,7 +192,9 @@ fn as_one(held: DeferredUpdates, tables: &[Table], derived: &DerivedRows, slot: 
         derivation.insert(&mut sql, &mut values, &derived.values, DbBackend::Postgres);
         sql.push(')');
         named(&mut sql, "counted");
-        derivation.count_derived(&mut sql, &mut values, slot);
+        // A parameter: as text it would make another statement for each slot, for the database to parse and plan.
+        values.push(slot.into());
+        sql.push_str(&derivation.count_derived(values.len()));
         sql.push(')');
         end.push("(SELECT COUNT(*) FROM derived) AS derived".to_owned());
     }

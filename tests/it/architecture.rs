@@ -275,7 +275,7 @@ const TABLES_OF_THE_STORE: &[(&str, &[&str], &str)] = &[
     ("src/store/inspect.rs", &["vault_keys"], "when the keys were rotated, without opening them"),
     ("src/store/installation_info.rs", &["installation", "vault_keys"], "read before anything is migrated"),
     ("src/store/room.rs", &["installation"], "written to prove that there is room"),
-    ("src/store/sqlite/fault.rs", &["charges"], "a message of SQLite's, in a test"),
+    ("src/store/sqlite/fault.rs", &["charges", "idempotency_keys"], "messages of SQLite's, in a test"),
 ];
 
 /// Finds tables, and modules of entity but that of tokens.
