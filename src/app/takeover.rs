@@ -6,17 +6,17 @@ use crate::services::{Context, payments, refunds, sandbox, webhooks};
 
 /// Makes that work due now. If the database refuses writes, the work becomes due at its usual time. With a seed no time
 /// passes, so then the server does not start.
-pub(super) async fn take_up(ctx: &Context) -> Result<(), InstallationError> {
-    match hasten(ctx).await {
+pub(super) async fn take_over(ctx: &Context) -> Result<(), InstallationError> {
+    match make_due_now(ctx).await {
         Err(error) if ctx.store.refuses_writes().is_some() && !ctx.chance.is_seeded() => {
-            tracing::warn!(%error, "what was under way when the server ended is taken up when its time is over");
+            tracing::warn!(%error, "work in flight when the server ended becomes due at its usual time");
             Ok(())
         }
         done => Ok(done?),
     }
 }
 
-async fn hasten(ctx: &Context) -> Result<(), Error> {
+async fn make_due_now(ctx: &Context) -> Result<(), Error> {
     payments::recovery::make_due_now(ctx).await?;
     refunds::submit::make_due_now(ctx).await?;
     webhooks::make_due_now(ctx).await?;

@@ -30,7 +30,7 @@ pub use tls::{Identity, NoIdentity, platform};
 pub use unreached::OutboundError;
 
 use crate::limits::OUTBOUND_ANSWER_BYTES_MAX;
-use crate::runtime::request_context;
+use crate::runtime::request_permits::release_permit;
 use lookup::GuardedResolver;
 
 /// How the server introduces itself; decisions 11.
@@ -170,7 +170,7 @@ fn is_callable(url: &Url) -> bool {
 
 async fn answered(call: RequestBuilder, end: Instant) -> Result<Response, OutboundError> {
     // A request of ours that asks a stranger waits for as long as that one likes.
-    request_context::release_permit();
+    release_permit();
     let answer = timeout_at(end, call.send()).await.map_err(|_| OutboundError::Timeout)?;
     answer.map_err(|error| OutboundError::of(&error))
 }

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use sea_orm::ActiveEnum;
 
 use super::cards::{self, ValidatedCard};
-use super::context::{Account, Context};
+use super::context::{Account, Caller, Context};
 use super::idempotency;
 use super::wallets::{certificates, payloads};
 use crate::error::Error;
@@ -21,20 +21,17 @@ use crate::wallet::{DecryptedPayload, Unreadable, WalletAToken, WalletGToken};
 ///
 /// Refusals: `service_unavailable` if the acquirer does not return the number's details; `invalid_resource`, which
 /// gives no reason for an unusable payload.
-pub async fn store(
-    ctx: &Context,
-    account: &Account,
-    asked: NewPaymentSource,
-) -> Result<PaymentSource, Error> {
+pub async fn store(ctx: &Context, caller: &Caller, asked: NewPaymentSource) -> Result<PaymentSource, Error> {
+    let account = &caller.account;
     let (presented, used) = match asked {
         NewPaymentSource::Card(Params { value, mut faults }) => {
-            let card = cards::present(ctx, account, &value, AT, &mut faults).await?;
+            let card = cards::validate(ctx, account, &value, AT, &mut faults).await?;
             let mut card = card.filter(|_| faults.is_empty()).ok_or(faults)?;
             card.row.source = Some(SourceType::Card);
             (card, None)
         }
         NewPaymentSource::NetworkToken(Params { value, mut faults }) => {
-            let card = cards::of_network(ctx, account, &value, AT, &mut faults).await?;
+            let card = cards::validate_network_token(ctx, account, &value, AT, &mut faults).await?;
             (card.filter(|_| faults.is_empty()).ok_or(faults)?, None)
         }
         NewPaymentSource::WalletA(token) => {
@@ -45,10 +42,10 @@ pub async fn store(
         }
     };
     let row = cards::single_use(ctx, account, presented);
-    let unit = idempotency::write(ctx, account, (row, used), |tx, (row, used)| {
+    let unit = idempotency::write(ctx, caller, (row, used), |tx, (row, used)| {
         async move {
             if let Some(used) = used
-                && !payloads::remember(tx, used).await?
+                && !payloads::record_use(tx, used).await?
             {
                 return Err(unusable().into());
             }
@@ -96,6 +93,6 @@ async fn of_wallet(
     opened: Result<DecryptedPayload, Unreadable>,
 ) -> Result<(ValidatedCard, Option<wallet_payload::Model>), Error> {
     let DecryptedPayload { card, payment, until, merchant: _ } = opened.map_err(|Unreadable| unusable())?;
-    let card = cards::of_wallet(ctx, account, wallet, card).await?.ok_or_else(unusable)?;
+    let card = cards::validate_wallet_card(ctx, account, wallet, card).await?.ok_or_else(unusable)?;
     Ok((card, Some(payloads::used(account.id(), &wallet.to_value(), &payment, until))))
 }

@@ -192,8 +192,8 @@ impl GroupCommit {
         self.statements.wrote();
         self.statements.committed();
         let row = transaction.query_one(sql, arguments).await.map_err(uncommitted)?;
-        let derives = units.iter().any(|unit| unit.rows.derived.derivation.is_some());
-        let derived = row.filter(|_| derives).map(|row| row.try_get::<i64>("", "derived")).transpose();
+        let says = units.iter().any(|unit| unit.rows.derived.derivation.is_some());
+        let derived = row.filter(|_| says).map(|row| row.try_get::<i64>("", "derived")).transpose();
         Ok(derived.map_err(uncommitted)?.unwrap_or_default() > 0)
     }
 }

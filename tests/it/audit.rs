@@ -13,7 +13,7 @@ use card_payments::services::events::ping::ping;
 use card_payments::services::merchants::decide_as_operator;
 use card_payments::services::merchants::export::export;
 use card_payments::services::webhook_endpoints::keys as signing_keys;
-use card_payments::services::{Account, deposits, disputes};
+use card_payments::services::{Account, Caller, deposits, disputes};
 use card_payments::store::Operator;
 use card_payments::vault::OperatorKeys;
 use entity::dispute::{DisputeCategory, DisputeStatus};
@@ -89,8 +89,9 @@ rules! {
         decide_as_operator(&ctx.store, now, merchant, MerchantStatus::Active).await.err().unwrap();
         export(ctx, first.parse().unwrap()).await.unwrap();
         let endpoint = token_of(&client.endpoint("http://127.0.0.1:9/").await);
-        signing_keys::rotate(ctx, &named, endpoint.parse().unwrap(), TimeSpan::days(1)).await.unwrap();
-        let pinged = serde_json::to_value(ping(ctx, &named, &endpoint).await.unwrap()).unwrap();
+        let caller = Caller::without_key(named.clone());
+        signing_keys::rotate(ctx, &caller, endpoint.parse().unwrap(), TimeSpan::days(1)).await.unwrap();
+        let pinged = serde_json::to_value(ping(ctx, &caller, &endpoint).await.unwrap()).unwrap();
         let arrival = Arrival { amount: 7, narration: "x".into(), available_at: None };
         let deposit = deposits::arrive(&ctx.store, named, arrival).await.unwrap();
         let opened = disputes::operator::open(&ctx.store, now, &charge, Some(9), DisputeCategory::General).await;
@@ -98,7 +99,7 @@ rules! {
         disputes::operator::resolve(&ctx.store, now, token(&dispute), DisputeStatus::Resolved).await.unwrap();
         let from = "203.0.113.7".parse().unwrap();
         audit::signed_in(ctx, from).await.unwrap();
-        audit::viewed(ctx, account, from).await.unwrap();
+        audit::record_view(ctx, account, from).await.unwrap();
 
         let trail = trail(app, None).await;
         let end = |key: &str| format!("...{}", &key[key.len() - 4..]);

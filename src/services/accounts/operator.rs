@@ -19,24 +19,24 @@ use crate::views::account::AccountSettings;
 /// How many accounts are read at a time.
 const PAGE: u64 = 500;
 
-/// Passes every account to `tell`, oldest first.
+/// Passes every account to `on_account`, oldest first.
 pub async fn list<E: From<Error>>(
     store: &Store,
-    mut tell: impl FnMut(AccountSettings) -> Result<(), E>,
+    mut on_account: impl FnMut(AccountSettings) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut last = None;
     loop {
-        let accounts = after(store, last, PAGE).await?;
+        let accounts = list_after(store, last, PAGE).await?;
         let Some(account) = accounts.last() else { return Ok(()) };
         last = Some(account.token);
         for account in accounts {
-            tell(account)?;
+            on_account(account)?;
         }
     }
 }
 
 /// Returns up to `limit` accounts newer than `last`, oldest first.
-pub async fn after(
+pub async fn list_after(
     store: &Store,
     last: Option<AccountToken>,
     limit: u64,

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorCode};
 use crate::params::Params;
 use crate::params::account::ChangedSettings;
 use crate::params::sandbox::ChangedAccount;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
 use crate::store::Tx;
 use crate::views::sandbox::SandboxAccount;
@@ -20,11 +20,11 @@ use crate::views::sandbox::SandboxAccount;
 /// Refusals: `invalid_resource`.
 pub async fn change(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     params: Params<ChangedAccount>,
 ) -> Result<SandboxAccount, Error> {
-    let change = (account.id(), account.now, ChangedSettings::from(params.valid()?));
-    let unit = idempotency::write(ctx, account, change, |tx, (id, now, asked)| {
+    let change = (caller.account.id(), caller.account.now, ChangedSettings::from(params.valid()?));
+    let unit = idempotency::write(ctx, caller, change, |tx, (id, now, asked)| {
         async move { Ok(SandboxAccount::from(&record(tx, *id, *now, asked).await?)) }.boxed()
     });
     unit.await
@@ -39,7 +39,7 @@ pub async fn record(
     now: Timestamp,
     asked: &ChangedSettings,
 ) -> Result<account::Model, Error> {
-    let seen = held(tx, id).await?;
+    let seen = lock_account(tx, id).await?;
     let mut row = seen.clone();
     set(&mut row.disputes, asked.disputes);
     set(&mut row.wallet, asked.wallet);
@@ -71,12 +71,12 @@ fn set<T>(column: &mut T, asked: Option<T>) {
 /// Locks the account's row until commit. An account deleted since the request began counts as gone.
 ///
 /// Refusals: `unauthorized`.
-pub async fn held(tx: &Tx, id: AccountToken) -> Result<account::Model, Error> {
+pub async fn lock_account(tx: &Tx, id: AccountToken) -> Result<account::Model, Error> {
     let row = account::Entity::find_by_id(id).lock(LockType::NoKeyUpdate).one(tx).await?;
     row.filter(|row| row.closed_at.is_none()).ok_or_else(|| ErrorCode::Unauthorized.into())
 }
 
 /// Returns an update of one account.
-pub fn of(id: AccountToken) -> UpdateMany<account::Entity> {
+pub fn update_of(id: AccountToken) -> UpdateMany<account::Entity> {
     account::Entity::update_many().filter(Column::Id.eq(id))
 }

@@ -2,7 +2,7 @@
 //!
 //! A request only counts in memory; it reads and writes no row. A worker adds the counts to the table every few
 //! seconds, and a server once more when it ends; a killed server loses its counts since. Memory and rows stay bounded,
-//! however many keys and addresses there are: a key's addresses are told apart only up to a limit a day, and a
+//! however many keys and addresses there are: a key's addresses are distinguished only up to a limit a day, and a
 //! publishable key's never, because its clients are other people's browsers (`docs/decisions.md`, 346).
 
 use std::collections::HashMap;
@@ -36,7 +36,7 @@ pub struct Key {
     tail: Option<[u8; TAIL]>,
 }
 
-/// How many characters tell apart the keys that this server generates.
+/// How many characters distinguish the keys that this server generates.
 const TAIL: usize = 4;
 /// A shorter key is a tester's, and no part of it is shown.
 const SHOWN_FROM: usize = 16;
@@ -76,7 +76,7 @@ struct Uses {
     n: i64,
 }
 
-/// The uses counted but not yet written, and the addresses by which a key's uses of today are told apart.
+/// The uses counted but not yet written, and the addresses by which a key's uses of today are distinguished.
 #[derive(Debug, Default)]
 pub struct KeyUses(Mutex<HashMap<(Hash, Day), Vec<Uses>>>);
 
@@ -92,7 +92,7 @@ impl KeyUses {
     }
 
     fn add(&self, more: Uses) {
-        let mut counted = self.counted();
+        let mut counted = self.lock_counts();
         let of = (more.key.hash, more.last_at.day());
         if counted.len() >= KEYS_COUNTED_MAX && !counted.contains_key(&of) {
             counted.retain(|_, uses| uses.iter().any(|uses| uses.n > 0));
@@ -118,7 +118,7 @@ impl KeyUses {
     /// deadlock.
     fn take(&self, today: Day) -> Vec<Uses> {
         let mut taken = Vec::new();
-        let mut counted = self.counted();
+        let mut counted = self.lock_counts();
         for uses in counted.values_mut().flatten().filter(|uses| uses.n > 0) {
             taken.push(*uses);
             uses.n = 0;
@@ -129,7 +129,7 @@ impl KeyUses {
         taken
     }
 
-    fn counted(&self) -> MutexGuard<'_, HashMap<(Hash, Day), Vec<Uses>>> {
+    fn lock_counts(&self) -> MutexGuard<'_, HashMap<(Hash, Day), Vec<Uses>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -265,7 +265,7 @@ mod tests {
         for n in 0..2 * KEYS_COUNTED_MAX {
             counted.add(used(Key { hash: hash(n), ..key(1) }, 1, 0));
         }
-        assert!(counted.counted().len() <= KEYS_COUNTED_MAX);
+        assert!(counted.lock_counts().len() <= KEYS_COUNTED_MAX);
         assert!(all(&counted) > 0);
         // Written counts free their place.
         counted.add(used(Key { hash: hash(9 * KEYS_COUNTED_MAX), ..key(1) }, 1, 0));

@@ -58,14 +58,14 @@ pub fn table(name: &str) -> Option<&'static Table> {
 pub struct Table {
     columns: fn() -> (&'static str, Vec<String>),
     count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>>,
-    batch: for<'a> fn(&'a Context, &'a Keys, Option<Place>) -> Doing<'a>,
+    batch: for<'a> fn(&'a Context, &'a KeyCache, Option<RowKey>) -> Doing<'a>,
     open: fn(&DataKeys, &mut dyn Any) -> Result<(), Error>,
     close: fn(&DataKeys, &mut dyn Any) -> Result<(), Error>,
 }
 
 impl Table {
     const fn of<T: SealedTable>() -> Self {
-        let batch: for<'a> fn(&'a Context, &'a Keys, Option<Place>) -> Doing<'a> =
+        let batch: for<'a> fn(&'a Context, &'a KeyCache, Option<RowKey>) -> Doing<'a> =
             |ctx, keys, after| batch::<T>(ctx, keys, after).boxed();
         let count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>> = |ctx, key| {
             let sealed = T::find().filter(T::SEALED_BY.eq(key));
@@ -130,7 +130,7 @@ fn columns<T: SealedTable>() -> (&'static str, Vec<String>) {
 #[derive(Debug, Default, Clone, Copy)]
 pub struct ReencryptionReport {
     /// Rows that were encrypted again.
-    pub anew: u64,
+    pub reencrypted: u64,
     /// Rows that name the key but that it does not open.
     pub damaged: u64,
 }
@@ -144,20 +144,24 @@ pub async fn count(ctx: &Context, key: Uuid) -> Result<u64, Error> {
     Ok(rows)
 }
 
-/// Encrypts again, with the current key, all rows that `key` seals; passes the number done to `tell`.
-pub async fn seal(ctx: &Context, key: Uuid, tell: impl Fn(u64)) -> Result<ReencryptionReport, Error> {
-    let keys = Keys { former: key, all: ctx.vault.data_keys() };
+/// Encrypts again, with the current key, all rows that `key` seals; passes the number done to `on_progress`.
+pub async fn reencrypt(
+    ctx: &Context,
+    key: Uuid,
+    on_progress: impl Fn(u64),
+) -> Result<ReencryptionReport, Error> {
+    let keys = KeyCache { former: key, all: ctx.vault.data_keys() };
     if keys.all.current() == key {
         return Err(Error::internal("the data key that seals is no former one"));
     }
-    let mut walked = ReencryptionReport::default();
+    let mut report = ReencryptionReport::default();
     for table in TABLES {
-        walked.damaged += loop {
+        report.damaged += loop {
             let (mut after, mut changed, mut damaged) = (None, 0, 0);
             loop {
                 let batch = (table.batch)(ctx, &keys, after).await?;
-                walked.anew += batch.anew;
-                tell(walked.anew);
+                report.reencrypted += batch.reencrypted;
+                on_progress(report.reencrypted);
                 damaged += batch.damaged;
                 changed += batch.changed;
                 after = batch.last;
@@ -170,11 +174,11 @@ pub async fn seal(ctx: &Context, key: Uuid, tell: impl Fn(u64)) -> Result<Reencr
             }
         };
     }
-    Ok(walked)
+    Ok(report)
 }
 
 /// The former key to replace, and the keys that open and seal its rows.
-struct Keys {
+struct KeyCache {
     former: Uuid,
     all: Arc<DataKeys>,
 }
@@ -182,19 +186,23 @@ struct Keys {
 type Doing<'a> = BoxFuture<'a, Result<Batch, Error>>;
 
 /// A row's primary key.
-type Place = Vec<Value>;
+type RowKey = Vec<Value>;
 
 /// The result of a batch of rows.
 struct Batch {
-    anew: u64,
+    reencrypted: u64,
     damaged: u64,
     /// Rows changed or deleted concurrently.
     changed: u64,
     /// The primary key of the last row; `None` at the end of the table.
-    last: Option<Place>,
+    last: Option<RowKey>,
 }
 
-async fn batch<T: SealedTable>(ctx: &Context, keys: &Keys, after: Option<Place>) -> Result<Batch, Error> {
+async fn batch<T: SealedTable>(
+    ctx: &Context,
+    keys: &KeyCache,
+    after: Option<RowKey>,
+) -> Result<Batch, Error> {
     let place = || T::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column);
     let mut rows = T::find().filter(T::SEALED_BY.eq(keys.former));
     if let Some(after) = after {
@@ -219,23 +227,23 @@ async fn batch<T: SealedTable>(ctx: &Context, keys: &Keys, after: Option<Place>)
     let found = updates.len() as u64;
     let unit = ctx.store.write(updates, |tx, updates| {
         async move {
-            let mut anew = 0;
+            let mut reencrypted = 0;
             for update in updates {
-                anew += update.clone().exec(tx).await?.rows_affected;
+                reencrypted += update.clone().exec(tx).await?.rows_affected;
             }
-            Ok(anew)
+            Ok(reencrypted)
         }
         .boxed()
     });
-    let anew = unit.await?;
-    if anew > 0 {
+    let reencrypted = unit.await?;
+    if reencrypted > 0 {
         crash_points::point("vault", "batch.after");
     }
-    Ok(Batch { anew, damaged, changed: found - anew, last })
+    Ok(Batch { reencrypted, damaged, changed: found - reencrypted, last })
 }
 
 /// Returns the update that encrypts the row again, if its ciphertexts are still the same.
-fn update<T: SealedTable>(keys: &Keys, row: &T::Model) -> Result<UpdateMany<T>, Error> {
+fn update<T: SealedTable>(keys: &KeyCache, row: &T::Model) -> Result<UpdateMany<T>, Error> {
     let mut update = T::update_many().col_expr(T::SEALED_BY, Expr::value(keys.all.current()));
     for column in T::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column) {
         update = update.filter(column.eq(row.get(column)));
@@ -246,9 +254,9 @@ fn update<T: SealedTable>(keys: &Keys, row: &T::Model) -> Result<UpdateMany<T>, 
             continue;
         };
         let context = T::context(row, column);
-        let anew = keys.all.seal(&context, &keys.all.open(&context, keys.former, &bytes)?);
-        let anew: SimpleExpr = Expr::value(anew.bytes);
-        update = update.filter(column.eq(bytes)).col_expr(column, anew);
+        let resealed = keys.all.seal(&context, &keys.all.open(&context, keys.former, &bytes)?);
+        let resealed: SimpleExpr = Expr::value(resealed.bytes);
+        update = update.filter(column.eq(bytes)).col_expr(column, resealed);
     }
     Ok(update)
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{DATA, context, fresh, read_again, reencrypt, seals, unwrapped};
+use super::{DATA, context, fresh, reencrypt, reload, seals, unwrapped};
 use crate::error::Error;
 use crate::limits::DATA_KEY_KEPT;
 use crate::runtime::crash_points;
@@ -60,7 +60,7 @@ pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<Ro
     crash_points::point("vault", "key.after");
     // Read before the keys: a key retired by now seals nothing afterwards, even if another rotation comes between.
     let retired = retired().all(ctx.store.read()).await?;
-    read_again(ctx).await?;
+    reload(ctx).await?;
     let mut rotation = Rotation { data_key, rows: 0, damaged: 0, removed: 0, kept: 0 };
     let mut sealed = 0;
     for row in &retired {
@@ -70,10 +70,10 @@ pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<Ro
     for row in retired {
         let due = row.remove_at.is_some_and(|at| at <= wall);
         let before = rotation.rows;
-        let walked = reencrypt::seal(ctx, row.id, |rows| progress.set_done(before + rows)).await?;
-        rotation.rows += walked.anew;
-        rotation.damaged += walked.damaged;
-        if due && end(ctx, row, walked).await? {
+        let report = reencrypt::reencrypt(ctx, row.id, |rows| progress.set_done(before + rows)).await?;
+        rotation.rows += report.reencrypted;
+        rotation.damaged += report.damaged;
+        if due && delete_unused(ctx, row, report).await? {
             rotation.removed += 1;
         } else {
             rotation.kept += 1;
@@ -96,10 +96,11 @@ impl New {
         let keys = vault_key::Entity::find().order_by_asc(vault_key::Column::Id);
         let keys = keys.lock(LockType::Update).all(tx).await?;
         for row in keys.iter().filter(|row| row.wrapped_by != self.operator.wrapping_id()) {
-            let anew = self.operator.wrap(&context(row.id, &row.purpose), &unwrapped(&self.operator, row)?);
+            let wrapped =
+                self.operator.wrap(&context(row.id, &row.purpose), &unwrapped(&self.operator, row)?);
             let wrapped = vault_key::Entity::update_many()
-                .col_expr(vault_key::Column::WrappedBy, Expr::value(anew.by))
-                .col_expr(vault_key::Column::Wrapped, Expr::value(anew.bytes))
+                .col_expr(vault_key::Column::WrappedBy, Expr::value(wrapped.by))
+                .col_expr(vault_key::Column::Wrapped, Expr::value(wrapped.bytes))
                 .filter(vault_key::Column::Id.eq(row.id));
             wrapped.exec(tx).await?;
         }
@@ -136,22 +137,22 @@ pub fn due(wall: Timestamp) -> Select<vault_key::Entity> {
 /// Encrypts again all rows that a former data key still seals, then deletes the key.
 pub async fn retire(ctx: &Context, row: vault_key::Model) -> Result<(), Error> {
     // No process may seal with it meanwhile, not even this one.
-    read_again(ctx).await?;
-    let walked = reencrypt::seal(ctx, row.id, |_| ()).await?;
-    end(ctx, row, walked).await.map(drop)
+    reload(ctx).await?;
+    let report = reencrypt::reencrypt(ctx, row.id, |_| ()).await?;
+    delete_unused(ctx, row, report).await.map(drop)
 }
 
 /// Deletes a key that seals no row, as a scan after its time has found. A needed one stays and is checked again after
 /// the same time.
-async fn end(
+async fn delete_unused(
     ctx: &Context,
     row: vault_key::Model,
-    walked: reencrypt::ReencryptionReport,
+    report: reencrypt::ReencryptionReport,
 ) -> Result<bool, Error> {
-    if walked.damaged > 0 {
-        tracing::error!(key = %row.id, rows = walked.damaged, "a former data key stays: damaged rows name it");
+    if report.damaged > 0 {
+        tracing::error!(key = %row.id, rows = report.damaged, "a former data key stays: damaged rows name it");
     }
-    let later = (walked.damaged > 0).then(|| ctx.clock.now() + DATA_KEY_KEPT);
+    let later = (report.damaged > 0).then(|| ctx.clock.now() + DATA_KEY_KEPT);
     let unit = ctx.store.write((row, later), |tx, (row, later)| {
         async move {
             use vault_key::Column;

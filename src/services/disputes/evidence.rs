@@ -9,13 +9,13 @@ use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::state::{answerable, standing};
-use super::transitions::{answer, held};
+use super::state::{check_answerable, standing};
+use super::transitions::{answer, lock_dispute};
 use super::{enabled, find};
 use crate::error::Error;
 use crate::params::dispute::{ChangedEvidence, ChangedKind};
 use crate::params::{FieldErrors, Params, Patch};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::files::link::Links;
 use crate::services::idempotency;
 use crate::store::Tx;
@@ -37,10 +37,11 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Evide
 /// do not exist), `dispute_already_under_review`, `dispute_already_cancelled`, `dispute_already_resolved`.
 pub async fn update(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<ChangedEvidence>,
 ) -> Result<EvidenceBatch, Error> {
+    let account = &caller.account;
     enabled(account)?;
     let id = find::by_token(ctx, account, token).await?.id;
     let (kinds, faults) = params.kinds();
@@ -51,15 +52,15 @@ pub async fn update(
     }
     let change =
         Change { account: account.id(), now: account.now, id, kinds, links: Links::of(ctx, account) };
-    idempotency::write(ctx, account, change, |tx, change| change.record(tx).boxed()).await
+    idempotency::write(ctx, caller, change, |tx, change| change.record(tx).boxed()).await
 }
 
 /// Submits the batch, even an empty one, for review; from then on it is frozen.
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`, `dispute_already_under_review`,
 /// `dispute_already_cancelled`, `dispute_already_resolved`.
-pub async fn submit(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
-    answer(ctx, account, token, DisputeStatus::EvidenceUnderReview).await.map(drop)
+pub async fn submit(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
+    answer(ctx, caller, token, DisputeStatus::EvidenceUnderReview).await.map(drop)
 }
 
 struct Change {
@@ -75,8 +76,8 @@ impl Change {
         // Locks files before the dispute, in the order in which file deletion locks them.
         let lock = Some(LockType::NoKeyUpdate);
         let files = named(tx, self.account, &self.kinds, FieldErrors::default(), lock).await?;
-        let dispute = held(tx, self.account, self.id).await?;
-        answerable(standing(self.now, &dispute))?;
+        let dispute = lock_dispute(tx, self.account, self.id).await?;
+        check_answerable(standing(self.now, &dispute))?;
         let before = of_dispute(tx, self.account, self.id).await?;
         let after: Vec<_> = self.kinds.iter().filter_map(|kind| self.after(kind, &before, &files)).collect();
         let gone = evidence::Entity::delete_many()

@@ -5,19 +5,19 @@ use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::transitions::held;
+use super::transitions::lock_dispute;
 use crate::error::{Error, ErrorCode};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::{files, idempotency};
 use crate::store::Tx;
 
 /// Deletes a file. A batch of evidence that is not submitted loses it.
 ///
 /// Refusals, first match wins: `not_found`, `dispute_evidence_already_submitted`.
-pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
-    let file = files::find::by_token(ctx, account, token).await?;
-    let asked = (account.id(), file.id, ctx.clock.now());
-    idempotency::write(ctx, account, asked, |tx, &(account, id, wall)| gone(tx, account, id, wall).boxed())
+pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
+    let file = files::find::by_token(ctx, &caller.account, token).await?;
+    let asked = (caller.account.id(), file.id, ctx.clock.now());
+    idempotency::write(ctx, caller, asked, |tx, &(account, id, wall)| gone(tx, account, id, wall).boxed())
         .await
 }
 
@@ -32,7 +32,7 @@ async fn gone(tx: &Tx, account: AccountToken, id: FileToken, wall: Timestamp) ->
     let naming = evidence::Entity::owned_by(account).filter(Column::FileId.eq(id));
     let naming = naming.order_by_asc(Column::DisputeId).all(tx).await?;
     for evidence in &naming {
-        if held(tx, account, evidence.dispute_id).await?.submitted_at.is_some() {
+        if lock_dispute(tx, account, evidence.dispute_id).await?.submitted_at.is_some() {
             return Err(ErrorCode::DisputeEvidenceAlreadySubmitted.into());
         }
     }

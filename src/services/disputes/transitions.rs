@@ -11,7 +11,7 @@ use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
 
 use super::activity::note;
-use super::state::{answerable, next, standing};
+use super::state::{check_answerable, next, standing};
 use super::{enabled, find};
 use crate::error::{Error, ErrorCode};
 use crate::limits::CHARGEBACK_FEE_CENTS;
@@ -19,7 +19,7 @@ use crate::params::Params;
 use crate::params::dispute::DecidedDispute;
 use crate::runtime::crash_points;
 use crate::services::accounts::wipe::deleted;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
@@ -32,8 +32,8 @@ use crate::views::dispute::Dispute;
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`, `dispute_already_under_review`,
 /// `dispute_already_cancelled`, `dispute_already_resolved`.
-pub async fn accept(ctx: &Context, account: &Account, token: &str) -> Result<Dispute, Error> {
-    answer(ctx, account, token, DisputeStatus::Accepted).await
+pub async fn accept(ctx: &Context, caller: &Caller, token: &str) -> Result<Dispute, Error> {
+    answer(ctx, caller, token, DisputeStatus::Accepted).await
 }
 
 /// Records the merchant's answer to a dispute.
@@ -41,18 +41,19 @@ pub async fn accept(ctx: &Context, account: &Account, token: &str) -> Result<Dis
 /// Refusals: as [`accept`].
 pub(super) async fn answer(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     to: DisputeStatus,
 ) -> Result<Dispute, Error> {
+    let account = &caller.account;
     enabled(account)?;
     let id = find::by_token(ctx, account, token).await?.id;
     let asked = (account.id(), id, to, account.now);
-    let unit = idempotency::write(ctx, account, asked, |tx, &(account, id, to, now)| {
+    let unit = idempotency::write(ctx, caller, asked, |tx, &(account, id, to, now)| {
         async move {
-            let row = held(tx, account, id).await?;
-            answerable(standing(now, &row))?;
-            moved(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
+            let row = lock_dispute(tx, account, id).await?;
+            check_answerable(standing(now, &row))?;
+            record_transition(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
         }
         .boxed()
     });
@@ -66,13 +67,14 @@ pub(super) async fn answer(
 /// Refusals, first match wins: `not_found`, `invalid_resource`, `invalid_state`.
 pub async fn decide(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<DecidedDispute>,
 ) -> Result<Dispute, Error> {
+    let account = &caller.account;
     let id = find::by_token(ctx, account, token).await?.id;
     let asked = (account.id(), id, params.valid()?.status, account.now);
-    let unit = idempotency::write(ctx, account, asked, |tx, &(account, id, to, now)| {
+    let unit = idempotency::write(ctx, caller, asked, |tx, &(account, id, to, now)| {
         decided(tx, account, id, to, now).boxed()
     });
     unit.await
@@ -88,16 +90,16 @@ pub(super) async fn decided(
     to: DisputeStatus,
     now: Timestamp,
 ) -> Result<Dispute, Error> {
-    let mut row = held(tx, account, id).await?;
+    let mut row = lock_dispute(tx, account, id).await?;
     row.status = standing(now, &row);
     if row.status == DisputeStatus::Won && to == DisputeStatus::ArbitrationUnderReview {
         let left = left_after_winning(tx, &row).await?;
         if left.amount <= 0 {
             return Err(ErrorCode::InvalidState.into());
         }
-        take_less(tx, &mut row, left).await?;
+        reduce_to_remaining(tx, &mut row, left).await?;
     }
-    moved(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
+    record_transition(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
 }
 
 /// The remaining amount of a charge, in its currency and in AUD cents.
@@ -125,7 +127,7 @@ async fn left_after_winning(tx: &Tx, row: &dispute::Model) -> Result<Left, Error
 
 /// Reduces the dispute to the remaining amount, if that is less: the cardholder already has the refunded part. Refunds
 /// in another currency are rounded one by one and may differ by a cent.
-async fn take_less(tx: &Tx, row: &mut dispute::Model, left: Left) -> Result<(), Error> {
+async fn reduce_to_remaining(tx: &Tx, row: &mut dispute::Model, left: Left) -> Result<(), Error> {
     let seen = row.clone();
     row.amount = Ord::min(seen.amount, left.amount);
     row.settlement_amount = Ord::min(seen.settlement_amount, left.settlement_amount);
@@ -171,8 +173,8 @@ impl DueWork for DisputeExpiryWork {
         let due = (row, moment.now(ctx), moment.clock_update());
         let expired = ctx.store.write(due, |tx, (seen, now, mark)| {
             async move {
-                let row = held(tx, seen.account_id, seen.id).await?;
-                if moved(tx, row, DisputeStatus::Expired, *now).await?.is_none() {
+                let row = lock_dispute(tx, seen.account_id, seen.id).await?;
+                if record_transition(tx, row, DisputeStatus::Expired, *now).await?.is_none() {
                     return Ok(WorkResult::Skipped);
                 }
                 mark.set(tx).await?;
@@ -185,13 +187,17 @@ impl DueWork for DisputeExpiryWork {
 }
 
 /// Locks the dispute until commit and returns it.
-pub(super) async fn held(tx: &Tx, account: AccountToken, id: DisputeToken) -> Result<dispute::Model, Error> {
+pub(super) async fn lock_dispute(
+    tx: &Tx,
+    account: AccountToken,
+    id: DisputeToken,
+) -> Result<dispute::Model, Error> {
     let row = dispute::Entity::owned_by(account).filter(Column::Id.eq(id));
     row.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)
 }
 
 /// Moves a locked dispute to a status, with its money, event and entries. `None` if the table has no such transition.
-async fn moved(
+async fn record_transition(
     tx: &Tx,
     mut row: dispute::Model,
     to: DisputeStatus,
@@ -206,13 +212,13 @@ async fn moved(
         row.submitted_at = Some(now);
     }
     tx.update(&seen, &row).await?;
-    let charge = tell_charge(tx, &seen, &row).await?;
+    let charge = update_charge(tx, &seen, &row).await?;
     note(tx, &row, now, ActivityKind::Updated, None);
     if row.charged_back != seen.charged_back {
         charge_back(tx, &row, now, row.charged_back);
     }
     let account = row.account_id;
-    let charge = find::shown(tx, account, now, vec![charge]).await?.remove(0);
+    let charge = find::views_of(tx, account, now, vec![charge]).await?.remove(0);
     let dispute = Dispute::new(&row, charge);
     events::record(tx, account, now, step.emits, &dispute)?;
     crash_points::point("dispute", "move.before");
@@ -220,7 +226,7 @@ async fn moved(
 }
 
 /// Updates the dispute counts of the charge and returns the charge.
-async fn tell_charge(tx: &Tx, seen: &dispute::Model, row: &dispute::Model) -> Result<charge::Model, Error> {
+async fn update_charge(tx: &Tx, seen: &dispute::Model, row: &dispute::Model) -> Result<charge::Model, Error> {
     use charge::Column;
 
     let more = |is: fn(DisputeStatus) -> bool| i32::from(is(row.status)) - i32::from(is(seen.status));

@@ -18,7 +18,7 @@ use sea_orm::{
 use serde::Serialize;
 
 use self::claim::IdempotencyClaim;
-use super::context::{Account, Context};
+use super::context::{Caller, Context};
 use super::data_keys::reencrypt::SealedTable;
 use super::data_keys::unseal;
 use crate::error::{Error, ErrorCode};
@@ -80,61 +80,67 @@ fn its_answer() -> RelationDef {
 /// Runs a request's only transaction; if the request has a key, the claim and the response are part of it.
 ///
 /// Refusals: the unit's, `idempotency_key_in_use`.
-pub async fn write<D, T, F>(ctx: &Context, account: &Account, data: D, unit: F) -> Result<T, Error>
+pub async fn write<D, T, F>(ctx: &Context, caller: &Caller, data: D, unit: F) -> Result<T, Error>
 where
     D: Send + Sync + 'static,
     T: Serialize + Send + 'static,
     F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
 {
-    written(ctx, account, data, unit, false).await
+    written(ctx, caller, data, unit, false).await
 }
 
 /// Runs a transaction that replaces the account's rows, Idempotency-Keys among them: it runs alone, and its own key
 /// stays.
 ///
 /// Refusals: the unit's, `idempotency_key_in_use`.
-pub async fn write_anew<D, T, F>(ctx: &Context, account: &Account, data: D, unit: F) -> Result<T, Error>
+pub async fn write_exclusively<D, T, F>(ctx: &Context, caller: &Caller, data: D, unit: F) -> Result<T, Error>
 where
     D: Send + Sync + 'static,
     T: Serialize + Send + 'static,
     F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
 {
-    written(ctx, account, data, unit, true).await
+    written(ctx, caller, data, unit, true).await
 }
 
-async fn written<D, T, F>(ctx: &Context, account: &Account, data: D, unit: F, anew: bool) -> Result<T, Error>
+async fn written<D, T, F>(
+    ctx: &Context,
+    caller: &Caller,
+    data: D,
+    unit: F,
+    exclusive: bool,
+) -> Result<T, Error>
 where
     D: Send + Sync + 'static,
     T: Serialize + Send + 'static,
     F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
 {
-    let under = account.claim().map(|claim| ClaimedWrite {
-        account: account.id(),
-        claim: claim.clone(),
+    let claimed = caller.claim.as_ref().map(|claim| ClaimedWrite {
+        account: caller.account.id(),
+        claim: Arc::clone(claim),
         wall: ctx.clock.now(),
         vault: Arc::clone(&ctx.vault),
     });
-    let record = ctx.store.write((data, under), move |tx, (data, under)| {
+    let record = ctx.store.write((data, claimed), move |tx, (data, claimed)| {
         // The future does nothing before it is awaited.
         let work = unit(tx, data);
         async move {
-            if anew {
+            if exclusive {
                 tx.require_exclusive().await?;
             }
-            let Some(under) = under else { return work.await };
-            under.claim(tx, anew).await?;
+            let Some(write) = claimed else { return work.await };
+            write.claim(tx, exclusive).await?;
             let record = work.await?;
-            if anew {
-                clear(tx, under.account, under.claim.hash()).await?;
+            if exclusive {
+                clear(tx, write.account, write.claim.hash()).await?;
             }
-            let answer = under.claim.answer(&record)?;
-            store_response(tx, &under.vault, under.account, under.claim.hash(), &answer);
+            let answer = write.claim.response(&record)?;
+            store_response(tx, &write.vault, write.account, write.claim.hash(), &answer);
             Ok(record)
         }
         .boxed()
     });
     let record = record.await?;
-    if let Some(claim) = account.claim() {
+    if let Some(claim) = &caller.claim {
         claim.hold();
     }
     Ok(record)
@@ -143,7 +149,7 @@ where
 /// The claim of a request with only one transaction.
 struct ClaimedWrite {
     account: AccountToken,
-    claim: IdempotencyClaim,
+    claim: Arc<IdempotencyClaim>,
     wall: Timestamp,
     vault: Arc<Vault>,
 }
@@ -179,7 +185,7 @@ pub fn store_response(tx: &Tx, vault: &Vault, account: AccountToken, hash: &[u8]
 
 /// Releases the key of a request that changed nothing.
 pub async fn release_key(tx: &Tx, account: AccountToken, hash: &[u8]) -> Result<(), Error> {
-    Ok(tx.defer_update(claimed(account, hash)).await?)
+    Ok(tx.defer_update(delete_key(account, hash)).await?)
 }
 
 /// Selects keys past their retention, by the wall clock. A key without a response is in flight, however old.
@@ -204,8 +210,8 @@ pub async fn forget(ctx: &Context, key: idempotency_key::Model) -> Result<(), Er
     let unit = ctx.store.write(key, |tx, key| {
         async move {
             let same = idempotency_key::Column::CreatedAt.eq(key.created_at);
-            if claimed(key.account_id, &key.hash).filter(same).exec(tx).await?.rows_affected > 0 {
-                answered(key.account_id, &key.hash).exec(tx).await?;
+            if delete_key(key.account_id, &key.hash).filter(same).exec(tx).await?.rows_affected > 0 {
+                delete_answer(key.account_id, &key.hash).exec(tx).await?;
             }
             Ok(())
         }
@@ -216,18 +222,18 @@ pub async fn forget(ctx: &Context, key: idempotency_key::Model) -> Result<(), Er
 
 /// Deletes the former claim and response of a key that this commit claims.
 async fn clear(tx: &Tx, account: AccountToken, hash: &[u8]) -> Result<(), Error> {
-    claimed(account, hash).exec(tx).await?;
-    answered(account, hash).exec(tx).await?;
+    delete_key(account, hash).exec(tx).await?;
+    delete_answer(account, hash).exec(tx).await?;
     Ok(())
 }
 
-fn answered(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_answer::Entity> {
+fn delete_answer(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_answer::Entity> {
     idempotency_answer::Entity::delete_many()
         .filter(idempotency_answer::Column::AccountId.eq(account))
         .filter(idempotency_answer::Column::Hash.eq(hash))
 }
 
-fn claimed(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_key::Entity> {
+fn delete_key(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_key::Entity> {
     idempotency_key::Entity::delete_many()
         .filter(idempotency_key::Column::AccountId.eq(account))
         .filter(idempotency_key::Column::Hash.eq(hash))

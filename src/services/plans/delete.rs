@@ -12,7 +12,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Se
 use super::find::by_token;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{DELETED_ENTRIES, DELETED_SUBSCRIPTIONS};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::{counts, events, idempotency};
 use crate::store::Tx;
 use crate::views::plan::Plan;
@@ -20,10 +20,10 @@ use crate::views::plan::Plan;
 /// Deletes a plan and all its subscriptions permanently.
 ///
 /// Refusals, first match wins: `not_found`, `cannot_delete_plan`.
-pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
-    let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
-    let data = (row, account.now, ctx.clock.now());
-    idempotency::write(ctx, account, data, |tx, (row, now, wall)| hide(tx, row, *now, *wall).boxed()).await
+pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
+    let row = by_token(ctx.store.read(), &caller.account, token).await?.ok_or(ErrorCode::NotFound)?;
+    let data = (row, caller.account.now, ctx.clock.now());
+    idempotency::write(ctx, caller, data, |tx, (row, now, wall)| hide(tx, row, *now, *wall).boxed()).await
 }
 
 async fn hide(tx: &Tx, seen: &plan::Model, now: Timestamp, wall: Timestamp) -> Result<(), Error> {
@@ -65,13 +65,13 @@ pub fn due(wall: Timestamp) -> Select<plan::Entity> {
 
 /// Deletes the remaining rows of a deleted plan. Running twice, or on two servers at once, does no harm.
 pub async fn sweep(ctx: &Context, plan: plan::Model) -> Result<(), Error> {
-    while ctx.store.write(plan.clone(), |tx, plan| portion(tx, plan).boxed()).await? {}
+    while ctx.store.write(plan.clone(), |tx, plan| delete_batch(tx, plan).boxed()).await? {}
     Ok(())
 }
 
 /// Deletes a batch of the plan's subscriptions, their ledgers first, and the plan after the last of them. Returns
 /// whether rows remain.
-async fn portion(tx: &Tx, plan: &plan::Model) -> Result<bool, Error> {
+async fn delete_batch(tx: &Tx, plan: &plan::Model) -> Result<bool, Error> {
     use subscription_entry::Column as Entry;
 
     let account = plan.account_id;

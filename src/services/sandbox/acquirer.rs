@@ -9,32 +9,28 @@ use crate::error::Error;
 use crate::params::sandbox::{ChangedFaults, chance};
 use crate::params::{Params, Patch};
 use crate::services::accounts::{faults, settings};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
 use crate::store::Tx;
 use crate::views::sandbox::Faults;
 
 /// Returns the configured faults.
 pub fn show(account: &Account) -> Result<Faults, Error> {
-    Ok(faults::of(account.settings())?.into())
+    Ok(faults::faults_of(account.settings())?.into())
 }
 
 /// Configures faults; absent fields stay. Resets the count of calls, so that the same configuration gives the same run.
 ///
 /// Refusals: `invalid_resource`.
-pub async fn change(
-    ctx: &Context,
-    account: &Account,
-    params: Params<ChangedFaults>,
-) -> Result<Faults, Error> {
-    let change = (account.id(), params.valid()?);
-    let unit = idempotency::write(ctx, account, change, |tx, (id, asked)| record(tx, *id, asked).boxed());
+pub async fn change(ctx: &Context, caller: &Caller, params: Params<ChangedFaults>) -> Result<Faults, Error> {
+    let change = (caller.account.id(), params.valid()?);
+    let unit = idempotency::write(ctx, caller, change, |tx, (id, asked)| record(tx, *id, asked).boxed());
     unit.await
 }
 
 async fn record(tx: &Tx, id: AccountToken, asked: &ChangedFaults) -> Result<Faults, Error> {
-    let row = settings::held(tx, id).await?;
-    let stays = faults::of(&row)?;
+    let row = settings::lock_account(tx, id).await?;
+    let stays = faults::faults_of(&row)?;
     let ordered = AcquirerFaults {
         latency_ms: asked.latency_ms.unwrap_or(stays.latency_ms),
         decline: match asked.decline {
@@ -46,7 +42,7 @@ async fn record(tx: &Tx, id: AccountToken, asked: &ChangedFaults) -> Result<Faul
         drop_rate: chance(asked.drop_rate.as_deref()).unwrap_or(stays.drop_rate),
         seed: asked.seed.unwrap_or(stays.seed),
     };
-    let change = settings::of(id)
+    let change = settings::update_of(id)
         .col_expr(Column::AcquirerFaults, Expr::value(JsonText::of(&ordered)?))
         .col_expr(Column::AcquirerCalls, Expr::value(0_i64));
     change.exec(tx).await?;

@@ -10,12 +10,12 @@ use super::course::{Bill, continue_interval, restarted};
 use super::create::order;
 use super::find::by_token;
 use super::record_outcome::pay;
-use super::rows::{customer_held, held, plan_of, put};
+use super::rows::{customer_held, lock_subscription, plan_of, put};
 use super::state::{SubscriptionAction, SubscriptionTransition, next};
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
 use crate::params::subscription::Reactivation;
-use crate::services::context::{Account, Ctx};
+use crate::services::context::{Account, Caller, Ctx};
 use crate::services::payments::creation::{PaymentIntent, record_row};
 use crate::services::payments::order::{ChargeIntent, ChargeOrder};
 use crate::services::{cards, customers, idempotency, plans};
@@ -28,10 +28,11 @@ use crate::views::subscription::Subscription;
 /// no interval left, its customer deleted); then the acquirer's: a decline, or `gateway_error`, which change nothing.
 pub async fn reactivate(
     ctx: &Ctx,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<Reactivation>,
 ) -> Result<Subscription, Error> {
+    let account = &caller.account;
     let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
     let asked = params.valid().map_err(Error::subscription)?;
     let plan = plan_of(ctx.store.read(), &row).await?;
@@ -41,7 +42,7 @@ pub async fn reactivate(
     wanted.step(&wanted.row)?;
     let bill = Bill::reactivated(&wanted.row, &wanted.plan, asked.include_setup_fee.unwrap_or(true));
     if wanted.is_paid(&wanted.row) || bill.sum() == 0 {
-        return idempotency::write(ctx, account, wanted, |tx, wanted| wanted.free(tx).boxed()).await;
+        return idempotency::write(ctx, caller, wanted, |tx, wanted| wanted.free(tx).boxed()).await;
     }
     let named = match wanted.row.card_id {
         Some(card) => cards::find(ctx, account, card).await?,
@@ -49,8 +50,8 @@ pub async fn reactivate(
     };
     let payer = (&wanted.plan, customer, named.unwrap_or(primary));
     let order = order(ctx, account, Origin::Subscription, &bill, payer).await?;
-    let ChargeOrder { intent: charge, call } = order;
-    pay(ctx, account, ReactivateIntent { wanted, charge }, call, ErrorCode::InvalidState).await
+    let ChargeOrder { intent: charge, call } = order.under_key(caller);
+    pay(ctx, caller, ReactivateIntent { wanted, charge }, call, ErrorCode::InvalidState).await
 }
 
 struct ReactivateUnit {
@@ -79,8 +80,8 @@ impl ReactivateUnit {
     }
 
     /// Locks the row and returns it, if it can still be reactivated as it could when it was read.
-    async fn held(&self, tx: &Tx) -> Result<(subscription::Model, SubscriptionTransition), Error> {
-        let row = held(tx, &self.row).await?.ok_or(ErrorCode::NotFound)?;
+    async fn lock(&self, tx: &Tx) -> Result<(subscription::Model, SubscriptionTransition), Error> {
+        let row = lock_subscription(tx, &self.row).await?.ok_or(ErrorCode::NotFound)?;
         let step = self.step(&row)?;
         // Billed meanwhile, or reactivated and cancelled again: the bill is of another interval.
         if row.finishes_at != self.row.finishes_at {
@@ -94,9 +95,9 @@ impl ReactivateUnit {
         if !customer_held(tx, self.row.account_id, self.row.customer_id).await? {
             return Err(ErrorCode::InvalidState.into());
         }
-        let (before, step) = self.held(tx).await?;
+        let (before, step) = self.lock(tx).await?;
         // A plan whose subscriptions are all cancelled may be deleted at this moment.
-        if !plans::count::hold(tx, before.account_id, before.plan_id).await? {
+        if !plans::count::lock_plan(tx, before.account_id, before.plan_id).await? {
             return Err(ErrorCode::NotFound.into());
         }
         let after = if self.is_paid(&before) {
@@ -118,9 +119,9 @@ struct ReactivateIntent {
 impl PaymentIntent for ReactivateIntent {
     fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
         async move {
-            let (seen, _) = self.wanted.held(tx).await?;
+            let (seen, _) = self.wanted.lock(tx).await?;
             record_row(tx, &self.charge).await?;
-            if !plans::count::began(tx, seen.account_id, seen.plan_id).await? {
+            if !plans::count::count_charge_start(tx, seen.account_id, seen.plan_id).await? {
                 return Err(ErrorCode::NotFound.into());
             }
             let mut row = seen.clone();

@@ -1,6 +1,8 @@
 //! The outcome of a bill: the outcome of its charge and the subscription's next row, in one commit, whichever request or
 //! worker learns it.
 
+use std::sync::Arc;
+
 use entity::charge::{self, Origin};
 use entity::counter::Counted;
 use entity::event::EventType;
@@ -10,13 +12,13 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
-use super::course::{Bill, closed, continue_interval, record_failure, renewed, restarted};
+use super::course::{Bill, continue_interval, end_billing, next_interval, record_failure, restarted};
 use super::entries;
-use super::rows::{charged, customer_held, plan_of, put, tell};
+use super::rows::{customer_held, lock_charged, plan_of, put, record_event};
 use super::state::{SubscriptionAction, next};
 use crate::acquirer::AuthoriseCall;
 use crate::error::{Error, ErrorCode};
-use crate::services::context::{Account, Context, Ctx};
+use crate::services::context::{Caller, Context, Ctx};
 use crate::services::counts;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::idempotency::claim::IdempotencyClaim;
@@ -45,15 +47,15 @@ pub(super) enum BillingOutcome {
 /// Refusals: the intent's, the acquirer's; `gone` if the customer was deleted meanwhile.
 pub(super) async fn pay(
     ctx: &Ctx,
-    account: &Account,
+    caller: &Caller,
     intent: impl PaymentIntent,
     call: AuthoriseCall,
     gone: ErrorCode,
 ) -> Result<Subscription, Error> {
-    let (task, moment) = (Ctx::clone(ctx), WorkTime::on_running_clock(account.clone()));
-    let purpose = BillPayment { claim: account.claim().cloned() };
+    let (task, moment) = (Ctx::clone(ctx), WorkTime::on_running_clock(caller.account.clone()));
+    let (claim, purpose) = (caller.claim.clone(), BillPayment { claim: caller.claim.clone() });
     // A customer's card is never spent.
-    let payment = NewPayment { intent, token: TokenUse::Inline, call, purpose };
+    let payment = NewPayment { intent, token: TokenUse::Inline, call, purpose, claim };
     ctx.in_own_task(async move { Box::pin(pay_bill(&task, &moment, payment, gone)).await }).await
 }
 
@@ -86,13 +88,13 @@ pub(super) async fn record_outcome(
     result: AttemptResult,
 ) -> Result<BillingOutcome, Error> {
     let outcome = PaymentOutcome::new(ctx, moment, row, TokenUse::Inline, result);
-    outcome::conclude(ctx, moment, outcome, BillPayment { claim: None }).await
+    outcome::commit_outcome(ctx, moment, outcome, BillPayment { claim: None }).await
 }
 
 /// The payment of a bill: the subscription goes on, or does not, in the commit of the charge's outcome.
 pub(super) struct BillPayment {
     /// The claim of the request that waits for the subscription.
-    pub claim: Option<IdempotencyClaim>,
+    pub claim: Option<Arc<IdempotencyClaim>>,
 }
 
 impl PaymentPurpose for BillPayment {
@@ -124,14 +126,16 @@ impl BillPayment {
             return unpaid(of_charge);
         }
         // Its plan may have been deleted during a renewal of a cancelled subscription: the charge stands alone.
-        let Some(row) = charged(tx, charge.account_id, charge.id).await? else { return unpaid(of_charge) };
+        let Some(row) = lock_charged(tx, charge.account_id, charge.id).await? else {
+            return unpaid(of_charge);
+        };
         if approved {
             let plan = plan_of(tx, &row).await?;
             let (subscription, event) = self.continue_subscription(tx, outcome, &row, &plan).await?;
             return Ok(BillingOutcome::Paid(Box::new(subscription), event));
         }
         if is_renewal {
-            renewal_failed(tx, &row, outcome.now).await?;
+            record_failed_renewal(tx, &row, outcome.now).await?;
             return unpaid(EventType::SubscriptionRenewalFailed);
         }
         abandon_subscription(tx, row).await?;
@@ -147,36 +151,36 @@ impl BillPayment {
     ) -> Result<(Subscription, Option<EventType>), Error> {
         let (step, after) = if outcome.row.origin == Origin::Renewal {
             let step = next(before.state, SubscriptionAction::Renew)?;
-            (step, renewed(before, step, plan))
+            (step, next_interval(before, step, plan))
         } else if before.state == SubscriptionState::Starting {
             let step = next(before.state, starts(before))?;
             counts::add(tx, before.account_id, Counted::Subscriptions, 1);
             (step, continue_interval(before, step, plan))
         } else {
             let step = next(before.state, SubscriptionAction::Reactivate)?;
-            plans::count::ceased(tx, before.account_id, before.plan_id).await?;
+            plans::count::count_charge_end(tx, before.account_id, before.plan_id).await?;
             (step, restarted(before, step, plan, outcome.row.created_at))
         };
         let bill = Bill::paid(plan, after.interval_number, outcome.row.amount);
         entries::record(tx, &after, plan, &bill, outcome.row.id, outcome.now);
         let subscription = put(tx, before, after, step.emits, outcome.now).await?;
         if let Some(claim) = &self.claim {
-            outcome.keep_response(tx, claim.hash(), &claim.answer(&subscription)?);
+            outcome.keep_response(tx, claim.hash(), &claim.response(&subscription)?);
         }
         Ok((subscription, step.emits))
     }
 }
 
 /// Bills it again later, or ends it.
-async fn renewal_failed(tx: &Tx, row: &subscription::Model, now: Timestamp) -> Result<(), Error> {
+async fn record_failed_renewal(tx: &Tx, row: &subscription::Model, now: Timestamp) -> Result<(), Error> {
     let plan = plan_of(tx, row).await?;
     let was_due = row.next_billing_at.is_some();
     let step = next(row.state, SubscriptionAction::Refuse)?;
     let after = record_failure(row, &plan, now);
-    tell(tx, after.clone(), step.emits, now)?;
+    record_event(tx, after.clone(), step.emits, now)?;
     if was_due && after.next_billing_at.is_none() {
         let step = next(after.state, SubscriptionAction::Cancel)?;
-        let over = closed(&after, step, now);
+        let over = end_billing(&after, step, now);
         return put(tx, row, over, step.emits, now).await.map(drop);
     }
     tx.update(row, &after).await
@@ -194,9 +198,9 @@ async fn abandon_subscription(tx: &Tx, row: subscription::Model) -> Result<(), E
             .filter(Column::AccountId.eq(row.account_id))
             .filter(Column::Id.eq(row.id));
         gone.exec(tx).await?;
-        plans::count::moved(tx, row.account_id, row.plan_id, Some(row.state), None).await?;
+        plans::count::count_move(tx, row.account_id, row.plan_id, Some(row.state), None).await?;
         return Ok(());
     }
-    plans::count::ceased(tx, row.account_id, row.plan_id).await?;
+    plans::count::count_charge_end(tx, row.account_id, row.plan_id).await?;
     tx.update(&row, &subscription::Model { charge_id: None, ..row.clone() }).await
 }

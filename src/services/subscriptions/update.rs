@@ -5,11 +5,11 @@ use futures::FutureExt;
 
 use super::create::{card_of, check_card};
 use super::find::by_token;
-use super::rows::{customer_held, held};
+use super::rows::{customer_held, lock_subscription};
 use crate::error::{Error, ErrorCode};
 use crate::params::subscription::SubscriptionChanges;
 use crate::params::{Params, Patch};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::{customers, idempotency};
 use crate::store::Tx;
 use crate::views::subscription::Subscription;
@@ -19,10 +19,11 @@ use crate::views::subscription::Subscription;
 /// Refusals, first match wins: `resource_not_found`, `invalid_resource` (400), `invalid_request`.
 pub async fn update(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<SubscriptionChanges>,
 ) -> Result<Subscription, Error> {
+    let account = &caller.account;
     let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::RecordNotFound)?;
     let Params { value, mut faults } = params;
     if value.card_token == Patch::Absent && !faults.has("card_token") {
@@ -40,7 +41,7 @@ pub async fn update(
             Some(card_of(ctx, account, &customer, &token).await?.id)
         }
     };
-    idempotency::write(ctx, account, (row, card), |tx, (row, card)| record(tx, row, *card).boxed()).await
+    idempotency::write(ctx, caller, (row, card), |tx, (row, card)| record(tx, row, *card).boxed()).await
 }
 
 async fn record(tx: &Tx, seen: &subscription::Model, card: Option<CardToken>) -> Result<Subscription, Error> {
@@ -50,7 +51,7 @@ async fn record(tx: &Tx, seen: &subscription::Model, card: Option<CardToken>) ->
         }
         check_card(tx, seen, card).await?;
     }
-    let held = held(tx, seen).await?.ok_or(ErrorCode::RecordNotFound)?;
+    let held = lock_subscription(tx, seen).await?.ok_or(ErrorCode::RecordNotFound)?;
     let row = subscription::Model { card_id: card, ..held.clone() };
     tx.update(&held, &row).await?;
     Ok(row.into())
