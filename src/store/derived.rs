@@ -20,8 +20,11 @@ pub struct Derivation {
     /// SQLite: counts the rows derived from a table `v` of accounts.
     pub count: &'static str,
     /// A distributed PostgreSQL, where one statement cannot derive rows: reads, appends, and returns whether there are any.
-    pub look_up: for<'t> fn(&'t Tx, Vec<Vec<Value>>) -> BoxFuture<'t, Result<bool, DbErr>>,
+    pub look_up: LookUp,
 }
+
+/// Reads what rows are derived from, by their values.
+type LookUp = for<'t> fn(&'t Tx, Vec<Vec<Value>>) -> BoxFuture<'t, Result<bool, DbErr>>;
 
 /// Values to derive rows from.
 #[derive(Default)]
@@ -63,7 +66,7 @@ impl Derivation {
         rows: &[Vec<Value>],
         backend: DbBackend,
     ) {
-        with_values(sql, values, backend, self.columns, rows, self.insert);
+        with_values(sql, values, backend, self.columns, rows.to_vec(), self.insert);
         if backend == DbBackend::Postgres {
             sql.push_str(self.locked);
         }
@@ -77,7 +80,7 @@ impl Derivation {
     /// SQLite: writes the statement that counts what [`Self::insert`] inserts. There is one writer, so both statements find the
     /// same rows.
     pub(super) fn count(&self, sql: &mut String, values: &mut Vec<Value>, rows: &[Vec<Value>]) {
-        let owners: Vec<_> = rows.iter().map(|row| vec![row[0].clone()]).collect();
-        with_values(sql, values, DbBackend::Sqlite, &self.columns[..1], &owners, self.count);
+        let owners = rows.iter().map(|row| vec![row[0].clone()]).collect();
+        with_values(sql, values, DbBackend::Sqlite, &self.columns[..1], owners, self.count);
     }
 }

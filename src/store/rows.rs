@@ -11,7 +11,7 @@ use sea_orm::{DbBackend, Statement, Value};
 /// statement to one node only if it sees the account.
 pub fn about(backend: DbBackend, columns: &[&str], rows: Vec<Vec<Value>>, statement: &str) -> Statement {
     let (mut sql, mut values) = (String::new(), Vec::new());
-    with_values(&mut sql, &mut values, backend, columns, &rows, statement);
+    with_values(&mut sql, &mut values, backend, columns, rows, statement);
     Statement::from_sql_and_values(backend, sql, values)
 }
 
@@ -21,15 +21,15 @@ pub(super) fn with_values(
     values: &mut Vec<Value>,
     backend: DbBackend,
     columns: &[&str],
-    rows: &[Vec<Value>],
+    rows: Vec<Vec<Value>>,
     statement: &str,
 ) {
     let account = format!("${}", values.len() + 1);
+    let of_one = columns.first() == Some(&"account_id") && rows.iter().all(|row| row[0] == rows[0][0]);
     // Writing to a String cannot fail.
     let _ = write!(sql, "WITH v ({}) AS (", columns.join(", "));
     value_rows(sql, values, backend, rows);
     sql.push_str(") ");
-    let of_one = columns.first() == Some(&"account_id") && rows.iter().all(|row| row[0] == rows[0][0]);
     if backend == DbBackend::Postgres && of_one {
         sql.push_str(&statement.replace("v.account_id", &account));
     } else {
@@ -40,10 +40,10 @@ pub(super) fn with_values(
 /// Writes `VALUES (...), ...`, with each database's own placeholders.
 pub(super) fn value_rows(sql: &mut String, values: &mut Vec<Value>, backend: DbBackend, rows: &[Vec<Value>]) {
     sql.push_str("VALUES ");
-    for (n, row) in rows.iter().enumerate() {
+    for (n, row) in rows.into_iter().enumerate() {
         sql.push_str(if n == 0 { "(" } else { ", (" });
-        for (n, value) in row.iter().enumerate() {
-            values.push(value.clone());
+        for (n, value) in row.into_iter().enumerate() {
+            values.push(value);
             if n > 0 {
                 sql.push_str(", ");
             }

@@ -374,7 +374,9 @@ impl Tx {
         let unique = std::mem::take(&mut rows.unique);
         let derived = self.send(Writes { held, rows }).await.map_err(|error| refused(error, &unique))?;
         if derived || looked_up {
-            then.into_iter().for_each(|then| then());
+            for then in then {
+                then();
+            }
         }
         Ok(())
     }

@@ -209,6 +209,6 @@ fn as_one(held: DeferredUpdates, tables: &[Table], derived: &DerivedRows, slot: 
 
 fn insert(sql: &mut String, values: &mut Vec<Value>, table: &Table, rows: &[Vec<Value>], backend: DbBackend) {
     let _ = write!(sql, "INSERT INTO {} ({}) ", table.name, table.columns.join(", "));
-    value_rows(sql, values, backend, rows);
+    value_rows(sql, values, backend, rows.to_vec());
     sql.push_str(&table.conflict);
 }
