@@ -38,7 +38,12 @@ pub(super) fn with_values(
 }
 
 /// Writes `VALUES (...), ...`, with each database's own placeholders.
-pub(super) fn value_rows(sql: &mut String, values: &mut Vec<Value>, backend: DbBackend, rows: &[Vec<Value>]) {
+pub(super) fn value_rows(
+    sql: &mut String,
+    values: &mut Vec<Value>,
+    backend: DbBackend,
+    rows: Vec<Vec<Value>>,
+) {
     sql.push_str("VALUES ");
     for (n, row) in rows.into_iter().enumerate() {
         sql.push_str(if n == 0 { "(" } else { ", (" });
