@@ -10,7 +10,8 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use card_payments::runtime::clock::IdGenerator;
-use card_payments::store::{Location, Store, WordTable};
+use card_payments::services::search_text;
+use card_payments::store::{Location, Store};
 use entity::posting::Book;
 use entity::{Token, card, charge, event, journal_entry, posting};
 use rusqlite::Connection;
@@ -258,7 +259,7 @@ impl Filling {
             ));
         }
         if !self.is_postgres() {
-            let (words, code) = (WordTable::Charges.name(), WordTable::account_code(row.account_id));
+            let (words, code) = (search_text::TABLE, search_text::account_code(row.account_id));
             copies.push(format!(
                 "INSERT INTO {words} (text, id) SELECT '{code}' || CHAR(10) || {search_text}, c.charge \
                  FROM copies c JOIN charges t ON {}",

@@ -18,6 +18,7 @@ use super::page::{List, ListPage};
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
 use crate::params::deposit::Arrival;
+use crate::services::counts;
 use crate::store::{Store, Tx};
 use crate::views::deposit::Deposit;
 
@@ -77,7 +78,7 @@ pub async fn make(tx: &Tx, row: &deposit::Model) -> Result<Deposit, Error> {
 pub async fn book(tx: &Tx, row: &deposit::Model) -> Result<(), Error> {
     // Insert immediately: a debit of the same batch must see that the money has not arrived yet.
     tx.insert(row).await?;
-    tx.count(row.account_id, Counted::Deposits, 1);
+    counts::add(tx, row.account_id, Counted::Deposits, 1);
     let entry = Entry {
         account: row.account_id,
         kind: EntryKind::Deposit,

@@ -8,7 +8,9 @@ use entity::{AccountToken, EventToken, JsonText, Listed, Owned, Timestamp, event
 use serde::Serialize;
 
 use super::context::{Account, Context};
+use super::counts;
 use super::page::{List, ListPage};
+use super::webhooks::outbox;
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
 use crate::store::Tx;
@@ -23,7 +25,7 @@ pub fn record(
     record: &impl Serialize,
 ) -> Result<(), Error> {
     let id = note(tx, account, now, what, record)?;
-    tx.publish_event(account, id, now);
+    outbox::publish(tx, account, id, now);
     Ok(())
 }
 
@@ -43,7 +45,7 @@ pub fn note(
         data: JsonText::of(record)?,
         created_at: now,
     });
-    tx.count(account, Counted::Events, 1);
+    counts::add(tx, account, Counted::Events, 1);
     Ok(id)
 }
 

@@ -2,7 +2,8 @@
 //! only, in this order: an operation lives with the later noun.
 //!
 //! idempotency::claim, context (which all of them get), request_log, acquirer_lookup (of cards and rates),
-//! installation, audit (of operator actions), data_keys (of the vault), idempotency, page (of a list), search_text, state_table,
+//! installation, audit (of operator actions), data_keys (of the vault), idempotency, page (of a list), counts, search_text,
+//! state_table,
 //! due_work::clocks (work due by each account's clock), due_work::work_time (when due work happens), due_work (the
 //! description of each kind), ledger, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention
 //! (of events and webhooks), cards, wallets, payment_sources, customers, payer (the card that pays), payments (the engine
@@ -18,6 +19,7 @@ pub mod bank_accounts;
 pub mod cards;
 pub mod charges;
 pub mod context;
+mod counts;
 pub mod customers;
 pub mod data_keys;
 pub mod deposits;
@@ -39,7 +41,7 @@ pub mod refunds;
 pub mod request_log;
 mod retention;
 pub mod sandbox;
-mod search_text;
+pub mod search_text;
 pub mod settlement;
 pub mod snapshots;
 mod state_table;

@@ -14,6 +14,7 @@ use super::due_work::work_time::{OptionalClockUpdate, WorkTime};
 use super::due_work::{DueRow, DueWork, WorkResult};
 use crate::error::Error;
 use crate::limits::PURGE_BATCH;
+use crate::services::counts;
 use crate::store::Tx;
 
 /// Deletes an account's expired rows: the oldest first, at most a batch. Once none is left, the account is due again at
@@ -54,16 +55,16 @@ impl Batch {
     /// Deletes a batch and returns the number of its rows.
     async fn record(&self, tx: &Tx) -> Result<u64, Error> {
         // Two servers that purge together would each count rows that the other one deletes.
-        tx.lock_account(self.account.id).await?;
+        tx.lock::<account::Entity>(self.account.id).await?;
         // Webhooks first: no webhook outlives its event.
         let webhooks = self.delete_oldest::<webhook::Entity>(tx, webhook::Column::CreatedAt).await?;
-        tx.uncount(self.account.id, Counted::Webhooks, webhooks);
+        counts::subtract(tx, self.account.id, Counted::Webhooks, webhooks);
         let events = if webhooks == PURGE_BATCH {
             0
         } else {
             self.delete_oldest::<event::Entity>(tx, event::Column::CreatedAt).await?
         };
-        tx.uncount(self.account.id, Counted::Events, events);
+        counts::subtract(tx, self.account.id, Counted::Events, events);
         self.delete_logged(tx).await?;
         if webhooks < PURGE_BATCH && events < PURGE_BATCH {
             self.look_again(tx).await?;

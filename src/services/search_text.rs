@@ -1,7 +1,40 @@
 //! Folds, stores and finds the text of searches (`docs/decisions.md`, 20 and 204).
 
-use sea_orm::DbBackend;
+use entity::AccountToken;
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
+use sea_orm::{ConnectionTrait, DbBackend};
+use uuid::Uuid;
+
+use crate::store::Tx;
+
+/// SQLite's full-text table of the charges' words; PostgreSQL indexes the row's own column.
+pub const TABLE: &str = "charges_search";
+
+/// Returns three private-use characters for the account: a trigram of its own in every row and every search. Two accounts may
+/// share a code; the search checks the account itself as well.
+pub fn account_code(account: AccountToken) -> String {
+    const FIRST: u32 = 0xE000;
+    const HOW_MANY: u32 = 6400;
+    let bytes = account.id().into_bytes();
+    // The last bytes of a UUIDv7 are the random ones.
+    let mut random =
+        u64::from_be_bytes([0, 0, bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]]);
+    (0..3)
+        .filter_map(|_| {
+            let digit = u32::try_from(random % u64::from(HOW_MANY)).ok()?;
+            random /= u64::from(HOW_MANY);
+            char::from_u32(FIRST + digit)
+        })
+        .collect()
+}
+
+/// Adds a charge's text to the search table.
+pub(super) fn append(tx: &Tx, account: AccountToken, id: Uuid, text: &str) {
+    if tx.get_database_backend() != DbBackend::Postgres {
+        let text = format!("{}\n{text}", account_code(account));
+        tx.append_values(TABLE, [("text", text.into()), ("id", id.into())]);
+    }
+}
 
 /// Returns the stored text of a search, one line for each text, so that no match spans two.
 pub fn stored_text<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {

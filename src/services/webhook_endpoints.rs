@@ -17,6 +17,7 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::{PURGE_BATCH, WEBHOOK_ENDPOINTS_MAX};
 use crate::params::webhook_endpoint::NewWebhookEndpoint;
 use crate::params::{Paging, Params};
+use crate::services::counts;
 use crate::store::Tx;
 use crate::views::webhook_endpoint::WebhookEndpoint;
 
@@ -136,7 +137,7 @@ async fn delete_webhooks(tx: &Tx, account: AccountToken, id: WebhookEndpointToke
         .into_query();
     let webhooks = webhook::Entity::delete_of(account).filter(webhook::Column::Id.in_subquery(portion));
     let gone = webhooks.exec(tx).await?.rows_affected;
-    tx.uncount(account, Counted::Webhooks, gone);
+    counts::subtract(tx, account, Counted::Webhooks, gone);
     Ok(gone)
 }
 
@@ -149,7 +150,7 @@ async fn remove(tx: &Tx, account: AccountToken, id: WebhookEndpointToken) -> Res
     }
     let webhooks = webhook::Entity::delete_of(account).filter(webhook::Column::EndpointId.eq(id));
     let gone = webhooks.exec(tx).await?.rows_affected;
-    tx.uncount(account, Counted::Webhooks, gone);
+    counts::subtract(tx, account, Counted::Webhooks, gone);
     Ok(())
 }
 

@@ -16,7 +16,7 @@ use super::postgres_pool::PostgresPool;
 use super::probe::probe;
 use super::sqlite::{self, Connection, DatabaseFile, FileLock, Readers, SqliteAdapter, WriteConnection};
 use super::statement_observer::watched;
-use crate::limits::PROVING_BYTES;
+use crate::limits::{GROUPS_MAX, PROVING_BYTES};
 use crate::runtime::durable_fs::{self, NoFolder};
 use crate::runtime::progress::Progress;
 
@@ -290,8 +290,8 @@ async fn run(
 /// The size of the pool. Measured: eight connections to two database cores were as fast as thirty-two; other statements wait
 /// in our queue, which is fairer.
 pub(super) const POSTGRES_CONNECTIONS: u32 = 16;
-/// Of these, the connections for statements; the others are for long reads.
-const POSTGRES_STATEMENTS: usize = 12;
+/// Of these, the connections for statements; others are for long reads, and for group commit.
+const POSTGRES_STATEMENTS: usize = 12 - GROUPS_MAX as usize;
 /// The statements cached per connection: all that a server sends, so that none is parsed twice on a connection.
 const POSTGRES_CACHED: usize = 512;
 pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -318,11 +318,32 @@ const PATIENCE: [(&str, &str); 3] =
     [("lock_timeout", "10s"), ("statement_timeout", "30s"), ("idle_in_transaction_session_timeout", "30s")];
 
 pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectError> {
-    let mut options = options(url, POSTGRES_CONNECTIONS);
+    let mut options = options(url, POSTGRES_CONNECTIONS - u32::from(GROUPS_MAX));
     options.map_sqlx_postgres_opts(|postgres| {
         postgres.options(PATIENCE).statement_cache_capacity(POSTGRES_CACHED)
     });
     Ok(Database::connect(options).await?)
+}
+
+/// What the connections of group commit plan and wait for. Each statement finds its rows by primary keys, by one plan for groups
+/// of all sizes: made while a table is empty, another plan would read all of it later. A group that waits for a row is written
+/// unit by unit, so that no unit waits for another unit's row.
+const OF_GROUPS: [(&str, &str); 6] = [
+    ("plan_cache_mode", "force_generic_plan"),
+    ("enable_seqscan", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+    ("jit", "off"),
+    ("lock_timeout", "200ms"),
+];
+
+/// Returns the connections of group commit, which connect when they are first needed.
+pub(super) async fn for_groups(url: &str) -> Result<PostgresPool, ConnectError> {
+    let mut options = options(url, GROUPS_MAX.into());
+    options.connect_lazy(true).map_sqlx_postgres_opts(|postgres| {
+        postgres.options(PATIENCE).options(OF_GROUPS).statement_cache_capacity(POSTGRES_CACHED)
+    });
+    Ok(PostgresPool::new(Database::connect(options).await?, GROUPS_MAX.into()))
 }
 
 /// Connects with time-outs, to read what other connections may have locked.

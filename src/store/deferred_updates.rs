@@ -3,17 +3,17 @@
 //! Round trips decide throughput there. As long as a unit sends nothing else, its compare-and-sets are deferred and treated
 //! as successful. They are sent with the buffered writes, in one statement that is a transaction of its own and fails if a
 //! compare-and-set changed no row. Then the unit continued on a wrong guess: nothing is written, and it runs once more with
-//! its compare-and-sets sent at once.
+//! its compare-and-sets sent immediately.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
-use sea_orm::sea_query::{PostgresQueryBuilder, QueryStatementBuilder, SqlWriterValues, Values};
+use sea_orm::sea_query::{PostgresQueryBuilder, QueryBuilder, QueryStatementBuilder, SqlWriter};
 use sea_orm::{DbBackend, DbErr, Statement, Value};
 
 use super::connect::answered;
 
 /// The meaning of an update for its unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Change {
     /// A compare-and-set: the unit continues only if it changes a row.
     Decides,
@@ -21,46 +21,91 @@ pub(super) enum Change {
     Follows,
 }
 
-/// Updates that wait for the commit, or for the first statement that cannot be deferred.
+/// An update that waits for the commit, or for the first statement that cannot be deferred.
 #[derive(Debug, Clone)]
-pub(super) struct DeferredUpdates {
-    /// `WITH g0 AS (UPDATE ... RETURNING 1), g1 AS (...)`.
-    parts: SqlWriterValues,
-    /// The kind of each update, by its number.
-    changes: Vec<Change>,
+pub(super) struct DeferredUpdate {
+    pub change: Change,
+    /// The text before, between and after the values.
+    pub texts: Vec<String>,
+    pub values: Vec<Value>,
 }
 
-impl Default for DeferredUpdates {
-    fn default() -> Self {
-        Self { parts: SqlWriterValues::new("$", true), changes: Vec::new() }
+impl DeferredUpdate {
+    fn new(change: Change, statement: &impl QueryStatementBuilder) -> Self {
+        let mut update = Self { change, texts: vec![String::new()], values: Vec::new() };
+        statement.build_collect_any_into(&PostgresQueryBuilder, &mut update);
+        update
+    }
+
+    /// Returns the statement with `placeholder` of each value, by its position.
+    pub fn text(&self, placeholder: impl Fn(usize) -> String) -> String {
+        let mut sql = String::new();
+        for (at, text) in self.texts.iter().enumerate() {
+            if at > 0 {
+                sql.push_str(&placeholder(at - 1));
+            }
+            sql.push_str(text);
+        }
+        sql
     }
 }
 
+impl Write for DeferredUpdate {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.as_writer().write_str(text)
+    }
+}
+
+impl fmt::Display for DeferredUpdate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text(|at| format!("${}", at + 1)))
+    }
+}
+
+impl SqlWriter for DeferredUpdate {
+    fn push_param<T: QueryBuilder>(&mut self, value: Value, _: &T) {
+        self.values.push(value);
+        self.texts.push(String::new());
+    }
+
+    fn as_writer(&mut self) -> &mut dyn Write {
+        let last = self.texts.len() - 1;
+        &mut self.texts[last]
+    }
+}
+
+/// The deferred updates of a unit.
+#[derive(Debug, Clone, Default)]
+pub(super) struct DeferredUpdates(pub Vec<DeferredUpdate>);
+
 impl DeferredUpdates {
     pub fn is_empty(&self) -> bool {
-        self.changes.is_empty()
+        self.0.is_empty()
     }
 
     /// Returns whether the success of a compare-and-set was assumed.
     pub fn has_guessed(&self) -> bool {
-        self.changes.contains(&Change::Decides)
+        self.0.iter().any(|update| update.change == Change::Decides)
     }
 
     pub fn add(&mut self, change: Change, statement: &impl QueryStatementBuilder) {
-        let named = if self.is_empty() { "WITH" } else { "," };
-        // Writing to a String cannot fail.
-        let _ = write!(self.parts, "{named} g{} AS (", self.changes.len());
-        statement.build_collect_any_into(&PostgresQueryBuilder, &mut self.parts);
-        let _ = write!(self.parts, " RETURNING 1)");
-        self.changes.push(change);
+        self.0.push(DeferredUpdate::new(change, statement));
     }
 
     /// Returns the CTEs and their values, for other CTEs to follow, and the expressions that the statement selects in the end:
     /// each divides by the number of rows that a compare-and-set changed.
     pub fn into_parts(self) -> (String, Vec<Value>, Vec<String>) {
-        let guards = self.changes.iter().enumerate().filter(|(_, change)| **change == Change::Decides);
-        let won = guards.map(|(n, _)| format!("1 / (SELECT COUNT(*) FROM g{n})")).collect();
-        let (sql, Values(values)) = self.parts.into_parts();
+        let (mut sql, mut values, mut won) = (String::new(), Vec::new(), Vec::new());
+        for (n, update) in self.0.into_iter().enumerate() {
+            let named = if n == 0 { "WITH" } else { "," };
+            let text = update.text(|at| format!("${}", values.len() + at + 1));
+            // Writing to a String cannot fail.
+            let _ = write!(sql, "{named} g{n} AS ({text} RETURNING 1)");
+            if update.change == Change::Decides {
+                won.push(format!("1 / (SELECT COUNT(*) FROM g{n})"));
+            }
+            values.extend(update.values);
+        }
         (sql, values, won)
     }
 

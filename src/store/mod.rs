@@ -7,13 +7,15 @@ mod columns;
 mod condition;
 mod connect;
 mod deferred_updates;
+mod derived;
 mod distributed;
 mod either;
+mod group_commit;
+mod group_statement;
 mod inspect;
 mod installation_info;
 mod integrity;
 mod open_transaction;
-mod outbox;
 mod postgres;
 mod postgres_pool;
 mod probe;
@@ -22,46 +24,47 @@ mod rows;
 mod sqlite;
 mod statement_observer;
 mod statements;
+mod sums;
 mod tx;
 mod unit;
 mod write_buffer;
 
+use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use entity::Timestamp;
 use futures::future::BoxFuture;
 use sea_orm::{AccessMode, ConnectionTrait, DbBackend, DbErr, IsolationLevel, TransactionTrait};
-use tokio::sync::mpsc;
 
 pub use backup::{BackupError, backup};
 pub use cached_statement::CachedStatement;
 pub(crate) use columns::record;
 pub use columns::{ColumnReader, FromColumns};
 pub use connect::{ConnectError, Location, migrate};
+pub use derived::Derivation;
 pub use distributed::{NotDistributed, Place, distribute};
 pub use either::Snapshot;
 pub use inspect::{DatabaseKind, Inspection, PostgresSaid, PostgresServer, SqliteFile, inspect};
 pub use installation_info::{FoundKey, InstallationInfo, read_installation};
 pub use integrity::{Integrity, check_integrity};
 pub use migration::{STEPS, Step};
-pub use outbox::OutboxEvent;
 pub use rows::about;
 pub use sqlite::FileLock;
 pub use statement_observer::watch;
 pub use statements::{Counts, Statements};
+pub use sums::Sum;
 pub use tx::Tx;
-pub use write_buffer::WordTable;
 
 use crate::error::{Error, ErrorCode};
-use crate::runtime::clock::{Clock, IdGenerator};
+use crate::runtime::clock::IdGenerator;
 use crate::runtime::request_context::{Wait, waiting};
 use crate::trace::{self, Span, SpanKind};
 use condition::Condition;
 use either::{Either, Reading};
-use outbox::DispatcherChannel;
+use group_commit::GroupCommit;
 use sqlite::Look;
 use statements::Counting;
-use tx::TransactionFactory;
+use tx::{Listener, TransactionFactory};
 use unit::{UnitOfWork, UnitResult, typed};
 
 /// Returns the number of migrations of the schema.
@@ -77,7 +80,7 @@ pub struct Store {
     reader: Reader,
     writer: Writer,
     statements: Arc<Statements>,
-    hand_off: DispatcherChannel,
+    listener: Listener,
     operator: Arc<OnceLock<Operator>>,
     condition: Condition,
 }
@@ -123,20 +126,25 @@ impl Store {
         ids: Arc<IdGenerator>,
     ) -> Result<Self, ConnectError> {
         let (reading, origin, full) = connect::open(location, lock).await?;
+        let statements = Arc::new(Statements::default());
         let condition = Condition::default();
         if let Some(why) = full {
             condition.failed(&why);
         }
-        let together = match &origin {
-            Either::Sqlite(_) => false,
-            Either::Postgres(connections) => !distributed::is_distributed(connections).await?,
+        let groups = match (location, &origin) {
+            (Location::Postgres { url }, Either::Postgres(connections)) => {
+                if distributed::is_distributed(connections).await? {
+                    None
+                } else {
+                    Some(Arc::new(GroupCommit::new(connect::for_groups(url).await?, Arc::clone(&statements))))
+                }
+            }
+            _ => None,
         };
-        let statements = Arc::new(Statements::default());
         let reader = Counting::new(reading, Arc::clone(&statements));
-        let hand_off = DispatcherChannel::default();
-        let operator = Arc::default();
-        let (counted, told) = (Arc::clone(&statements), hand_off.clone());
-        let begin = TransactionFactory::new((origin, together), ids, counted, told, Arc::clone(&operator));
+        let (listener, operator) = (Listener::default(), Arc::default());
+        let (counted, told) = (Arc::clone(&statements), Arc::clone(&listener));
+        let begin = TransactionFactory::new((origin, groups), ids, counted, told, Arc::clone(&operator));
         let writer = match reader.inner() {
             Either::Sqlite(readers) => {
                 let file = Arc::clone(readers.0.file());
@@ -144,7 +152,7 @@ impl Store {
             }
             Either::Postgres(_) => Writer::Postgres(begin),
         };
-        Ok(Self { reader, writer, statements, hand_off, operator, condition })
+        Ok(Self { reader, writer, statements, listener, operator, condition })
     }
 
     /// Sets the operator who writes through this store; the audit trail records what the operator does (`services::audit`). A
@@ -223,10 +231,9 @@ impl Store {
         }
     }
 
-    /// Returns a channel of the events that this process commits from now on and that have an endpoint, sent at once while there
-    /// is room. Their webhooks are inserted leased to the listener.
-    pub fn listen(&self, clock: Arc<dyn Clock>) -> mpsc::Receiver<OutboxEvent> {
-        self.hand_off.listen(clock)
+    /// Sets the listener, which units find in their transactions (`Tx::listener`). A store has one listener at most.
+    pub fn set_listener(&self, listener: impl Any + Send + Sync) {
+        assert!(self.listener.set(Box::new(listener)).is_ok(), "a store has one listener");
     }
 
     /// Returns the kind of database.

@@ -7,6 +7,7 @@ use super::either::{Either, Origin};
 use super::postgres_pool::Transaction;
 use super::sqlite::WriteConnection;
 use super::write_buffer::WriteStatement;
+use crate::error::Error;
 
 /// A transaction that has begun: on SQLite the state of the writer's only connection, on PostgreSQL a connection of its own.
 pub(super) type OpenTransaction = Either<WriteConnection, Transaction>;
@@ -14,8 +15,8 @@ pub(super) type OpenTransaction = Either<WriteConnection, Transaction>;
 /// The reason why a transaction is not known to be committed.
 #[derive(Debug)]
 pub(super) enum CommitError {
-    /// The database refused: nothing was committed.
-    Failed(DbErr),
+    /// The unit or the database refused: nothing was committed.
+    Failed(Error),
     /// The commit itself failed, or its answer is lost: it may have happened.
     InDoubt(DbErr),
 }
@@ -54,12 +55,12 @@ impl OpenTransaction {
         }
     }
 
-    /// Writes the buffered statements and commits. Returns whether webhooks were written.
+    /// Writes the buffered statements and commits. Returns whether rows were derived.
     pub(super) async fn commit(self, appended: Vec<WriteStatement>) -> Result<bool, CommitError> {
         match self {
             Self::Sqlite(writing) => {
                 let written = write(&writing, appended).await;
-                let committed = written.and_then(|told| writing.0.say("COMMIT").map(|()| told));
+                let committed = written.and_then(|derived| writing.0.say("COMMIT").map(|()| derived));
                 committed.map_err(|error| {
                     roll_back(&writing.0);
                     uncommitted(error)
@@ -73,8 +74,9 @@ impl OpenTransaction {
                     }
                     transaction.begin().await.map_err(uncommitted)?;
                 }
-                let told = write(&transaction, appended).await.map_err(CommitError::Failed)?;
-                transaction.commit().await.map_err(uncommitted).map(|()| told)
+                let derived =
+                    write(&transaction, appended).await.map_err(|error| CommitError::Failed(error.into()))?;
+                transaction.commit().await.map_err(uncommitted).map(|()| derived)
             }
         }
     }
@@ -90,20 +92,20 @@ impl OpenTransaction {
 }
 
 async fn write(connection: &impl ConnectionTrait, appended: Vec<WriteStatement>) -> Result<bool, DbErr> {
-    let mut told = 0;
+    let mut derived = 0;
     for writes in appended {
         match writes {
             WriteStatement::Rows(statement) => {
                 connection.execute_raw(statement).await?;
             }
-            WriteStatement::Told(statement) => {
+            WriteStatement::Derived(statement) => {
                 // If it is a transaction of its own, this is its commit: the driver reads on until the server has confirmed it.
                 let row = connection.query_one_raw(statement).await?;
-                told += row.map(|row| row.try_get::<i64>("", "told")).transpose()?.unwrap_or_default();
+                derived += row.map(|row| row.try_get::<i64>("", "derived")).transpose()?.unwrap_or_default();
             }
         }
     }
-    Ok(told > 0)
+    Ok(derived > 0)
 }
 
 /// Ends the transaction after any failure.
@@ -123,10 +125,10 @@ pub(super) fn uncommitted(error: DbErr) -> CommitError {
             DbErr::Exec(RuntimeErr::Internal(_)) | DbErr::Query(RuntimeErr::Internal(_))
         ) =>
         {
-            CommitError::Failed(error)
+            CommitError::Failed(error.into())
         }
         // SQLite's extended codes have the primary code in their low byte.
-        Some(code) if !DISK.contains(&plain(&code).as_str()) => CommitError::Failed(error),
+        Some(code) if !DISK.contains(&plain(&code).as_str()) => CommitError::Failed(error.into()),
         Some(_) | None => CommitError::InDoubt(error),
     }
 }

@@ -10,7 +10,7 @@ use super::connect::answered;
 use super::deferred_updates::has_lost;
 use super::open_transaction::CommitError;
 use super::tx::{TransactionFactory, Tx};
-use super::unit::{Done, UnitOfWork, UnitResult, in_doubt, uncommitted};
+use super::unit::{Done, UnitOfWork, UnitResult, in_doubt};
 use crate::error::{Error, ErrorCode};
 use crate::runtime::request_context::{detach, is_detached};
 use crate::trace;
@@ -53,9 +53,13 @@ enum Failed {
     Error(Error),
 }
 
-impl From<DbErr> for Failed {
-    fn from(error: DbErr) -> Self {
-        if has_lost(&error) { Self::Guessed } else { Self::Error(uncommitted(error)) }
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        if matches!(&error, Error::Database(error) if has_lost(error)) {
+            Self::Guessed
+        } else {
+            Self::Error(error)
+        }
     }
 }
 

@@ -10,7 +10,8 @@ use std::time::Instant;
 use async_trait::async_trait;
 use sea_orm::sea_query::Values;
 use sea_orm::sqlx::{
-    self, AssertSqlSafe, Connection, Executor, PgConnection, PgPool, Postgres, pool::PoolConnection,
+    self, AssertSqlSafe, Connection, Executor, IntoArguments, PgConnection, PgPool, Postgres,
+    pool::PoolConnection, postgres::PgArguments,
 };
 use sea_orm::{
     ConnAcquireErr, ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult,
@@ -153,7 +154,7 @@ fn unacquired(error: sqlx::Error) -> DbErr {
     DbErr::Conn(RuntimeErr::SqlxError(error.into()))
 }
 
-type Query = sqlx::query::Query<'static, Postgres, SqlxValues>;
+type Query = sqlx::query::Query<'static, Postgres, PgArguments>;
 
 /// A connection in use.
 struct ConnectionGuard {
@@ -240,7 +241,7 @@ fn query(statement: Statement) -> Query {
     let Statement { sql, values, .. } = statement;
     let values = values.unwrap_or(Values(Vec::new()));
     let is_kept = values.0.len() <= PREPARED_VALUES_MAX;
-    sqlx::query_with(AssertSqlSafe(sql), SqlxValues(values)).persistent(is_kept)
+    sqlx::query_with(AssertSqlSafe(sql), SqlxValues(values).into_arguments()).persistent(is_kept)
 }
 
 fn unexecuted(error: sqlx::Error) -> DbErr {
@@ -291,6 +292,11 @@ impl Transaction {
         let lent = self.lent.get_mut();
         lent.in_transaction = true;
         lent.run("BEGIN").await.map(drop)
+    }
+
+    /// Returns the first row of a statement that is kept prepared.
+    pub async fn query_one(&self, sql: String, arguments: PgArguments) -> Result<Option<QueryResult>, DbErr> {
+        self.lent.lock().await.query_one(sqlx::query_with(AssertSqlSafe(sql), arguments)).await
     }
 
     pub async fn commit(self) -> Result<(), DbErr> {

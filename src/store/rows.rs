@@ -11,29 +11,30 @@ use sea_orm::{DbBackend, Statement, Value};
 /// statement to one node only if it sees the account.
 pub fn about(backend: DbBackend, columns: &[&str], rows: Vec<Vec<Value>>, statement: &str) -> Statement {
     let (mut sql, mut values) = (String::new(), Vec::new());
-    let of_one = columns.first() == Some(&"account_id") && rows.iter().all(|row| row[0] == rows[0][0]);
-    value_table(&mut sql, &mut values, backend, columns, rows.into_iter());
-    sql.push(' ');
-    if backend == DbBackend::Postgres && of_one {
-        sql.push_str(&statement.replace("v.account_id", "$1"));
-    } else {
-        sql.push_str(statement);
-    }
+    with_values(&mut sql, &mut values, backend, columns, rows, statement);
     Statement::from_sql_and_values(backend, sql, values)
 }
 
-/// Writes `WITH v (...) AS (VALUES (...), ...)`.
-pub(super) fn value_table(
+/// Writes `WITH v (...) AS (VALUES (...), ...)` and the statement on it.
+pub(super) fn with_values(
     sql: &mut String,
     values: &mut Vec<Value>,
     backend: DbBackend,
     columns: &[&str],
-    rows: impl Iterator<Item = Vec<Value>>,
+    rows: Vec<Vec<Value>>,
+    statement: &str,
 ) {
+    let account = format!("${}", values.len() + 1);
+    let of_one = columns.first() == Some(&"account_id") && rows.iter().all(|row| row[0] == rows[0][0]);
     // Writing to a String cannot fail.
     let _ = write!(sql, "WITH v ({}) AS (", columns.join(", "));
     value_rows(sql, values, backend, rows);
-    sql.push(')');
+    sql.push_str(") ");
+    if backend == DbBackend::Postgres && of_one {
+        sql.push_str(&statement.replace("v.account_id", &account));
+    } else {
+        sql.push_str(statement);
+    }
 }
 
 /// Writes `VALUES (...), ...`, with each database's own placeholders.
@@ -41,10 +42,10 @@ pub(super) fn value_rows(
     sql: &mut String,
     values: &mut Vec<Value>,
     backend: DbBackend,
-    rows: impl Iterator<Item = Vec<Value>>,
+    rows: Vec<Vec<Value>>,
 ) {
     sql.push_str("VALUES ");
-    for (n, row) in rows.enumerate() {
+    for (n, row) in rows.into_iter().enumerate() {
         sql.push_str(if n == 0 { "(" } else { ", (" });
         for (n, value) in row.into_iter().enumerate() {
             values.push(value);

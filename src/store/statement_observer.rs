@@ -6,8 +6,9 @@ use sea_orm::{DatabaseConnection, Statement};
 
 static WATCHER: OnceLock<fn(&Statement)> = OnceLock::new();
 
-/// Registers the watcher of statements, which stores opened afterwards show as they send them, except those of migrations and
-/// those that begin and end transactions. A process has one watcher, the first.
+/// Registers the watcher of statements, which stores opened afterwards show as they send them, except those of migrations,
+/// those that begin and end transactions, and those of groups, which say together what their units' own say. A process has one
+/// watcher, the first.
 pub fn watch(watcher: fn(&Statement)) {
     WATCHER.get_or_init(|| watcher);
 }

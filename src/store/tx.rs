@@ -1,38 +1,39 @@
 //! The transaction that a unit of work runs in.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
-use entity::counter::Counted;
+use entity::Token;
 use entity::token::TokenKind;
-use entity::{
-    AccountToken, Day, EventToken, Timestamp, Token, WebhookEndpointToken, account, idempotency_key,
-    webhook_endpoint,
-};
-use sea_orm::sea_query::{Expr, LockType, OnConflict, QueryStatementBuilder};
+use sea_orm::sea_query::{Expr, LockType, QueryStatementBuilder};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbBackend, DbErr, EntityTrait, ExecResult, IntoActiveModel, Iterable,
-    ModelTrait, PrimaryKeyToColumn, QueryFilter, QueryResult, QuerySelect, QueryTrait, Statement,
-    StatementBuilder, UpdateMany,
+    ColumnTrait, ConnectionTrait, DbBackend, DbErr, EntityName, EntityTrait, ExecResult, Iterable,
+    ModelTrait, PrimaryKeyToColumn, PrimaryKeyTrait, QueryFilter, QueryResult, QuerySelect, QueryTrait,
+    Statement, StatementBuilder, UpdateMany, Value,
 };
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
 use super::AS_LONG_AS_IT_TAKES;
 use super::Operator;
+use super::connect::taken;
 use super::deferred_updates::{Change, DeferredUpdates};
+use super::derived::Derivation;
 use super::either::Origin;
+use super::group_commit::{Committed, GroupCommit};
+use super::group_statement::Writes;
 use super::open_transaction::{CommitError, OpenTransaction, uncommitted};
-use super::outbox::{DispatcherChannel, OutboxEvent};
 use super::statements::Statements;
-use super::write_buffer::{WordTable, WriteBuffer, WriteStatement};
+use super::sums::Sum;
+use super::write_buffer::{WriteBuffer, WriteStatement};
 use crate::error::{Error, ErrorCode};
-use crate::limits::DEBIT_SLOT;
 use crate::runtime::clock::IdGenerator;
 use crate::trace::TraceContext;
+
+/// The value of a store that its transactions find.
+pub(super) type Listener = Arc<OnceLock<Box<dyn Any + Send + Sync>>>;
 
 /// Begins transactions.
 #[derive(Clone)]
@@ -40,21 +41,21 @@ pub(super) struct TransactionFactory {
     origin: Origin,
     ids: Arc<IdGenerator>,
     statements: Arc<Statements>,
-    hand_off: DispatcherChannel,
+    listener: Listener,
     operator: Arc<OnceLock<Operator>>,
-    /// Whether all writes of a unit may be one statement.
-    together: bool,
+    /// Writes units together; `None` where the writes of one unit are no single statement.
+    groups: Option<Arc<GroupCommit>>,
 }
 
 impl TransactionFactory {
     pub fn new(
-        (origin, together): (Origin, bool),
+        (origin, groups): (Origin, Option<Arc<GroupCommit>>),
         ids: Arc<IdGenerator>,
         statements: Arc<Statements>,
-        hand_off: DispatcherChannel,
+        listener: Listener,
         operator: Arc<OnceLock<Operator>>,
     ) -> Self {
-        Self { origin, ids, statements, hand_off, operator, together }
+        Self { origin, ids, statements, listener, operator, groups }
     }
 
     pub fn tx(&self) -> Tx {
@@ -71,7 +72,7 @@ impl TransactionFactory {
 
     /// Creates a transaction that assumes the success of compare-and-sets, where they can be sent with the other writes.
     pub fn guessing(&self) -> Tx {
-        Tx { held: self.together.then(Mutex::default), ..self.tx() }
+        Tx { held: self.groups.is_some().then(Mutex::default), ..self.tx() }
     }
 }
 
@@ -99,32 +100,22 @@ impl Tx {
         self.unit().row(row);
     }
 
-    /// Claims an Idempotency-Key, before the unit's first write. Between units of one batch this method decides, so that the
-    /// loser's conflict does not spoil the batch; between others, the primary key decides at the commit.
-    ///
-    /// Refusals: `idempotency_key_in_use`.
-    pub fn claim(&self, key: &idempotency_key::Model) -> Result<(), Error> {
-        if self.batch().has_claimed(key) {
-            return Err(ErrorCode::IdempotencyKeyInUse.into());
+    /// Appends a row that refuses its unit with `code` if one with its primary key exists, before the unit's first write. Between
+    /// units of one batch this method decides, so that the loser does not spoil the batch; between others, the primary key decides
+    /// at the commit.
+    pub fn append_unique<M: ModelTrait>(&self, row: &M, code: ErrorCode) -> Result<(), Error> {
+        if self.batch().has(row) {
+            return Err(code.into());
         }
-        self.unit().claim(key);
+        let mut unit = self.unit();
+        unit.row(row);
+        unit.unique.push((EntityName::table_name(&M::Entity::default()), code));
         Ok(())
     }
 
-    /// Claims an Idempotency-Key like [`Tx::claim`], but on PostgreSQL waits here for a unit that has claimed it already: for a
-    /// unit that would otherwise do all its work, conflict and be undone.
-    ///
-    /// Refusals: `idempotency_key_in_use`.
-    pub async fn claim_first(&self, key: &idempotency_key::Model) -> Result<(), Error> {
-        if self.get_database_backend() != DbBackend::Postgres {
-            return self.claim(key);
-        }
-        let claim = idempotency_key::Entity::insert(key.clone().into_active_model());
-        let claim = claim.on_conflict(OnConflict::new().do_nothing().to_owned());
-        match claim.exec_without_returning(self).await? {
-            0 => Err(ErrorCode::IdempotencyKeyInUse.into()),
-            _ => Ok(()),
-        }
+    /// Appends a row of a table that has no model.
+    pub fn append_values<const N: usize>(&self, table: &'static str, row: [(&'static str, Value); N]) {
+        self.unit().values(table, row);
     }
 
     /// Inserts a row at once, for other units of the same batch: they may name it before this unit has answered.
@@ -191,7 +182,8 @@ impl Tx {
         Ok(())
     }
 
-    /// Updates rows, if there are any; no query reads them before the commit.
+    /// Updates rows, if there are any; no query reads them before the commit. On PostgreSQL the update may leave with other units'
+    /// writes, so it must follow from a compare-and-set whose winner alone may change these rows.
     pub async fn defer_update<Q: QueryTrait>(&self, change: Q) -> Result<(), DbErr>
     where
         Q::QueryStatement: StatementBuilder + QueryStatementBuilder,
@@ -215,41 +207,39 @@ impl Tx {
     }
 
     async fn write_at_once(&self, rows: WriteBuffer, slot: i32) -> Result<(), DbErr> {
-        for writes in rows.into_statements(self.get_database_backend(), None, slot, None) {
-            let (WriteStatement::Rows(statement) | WriteStatement::Told(statement)) = writes;
+        for writes in rows.into_statements(self.get_database_backend(), None, slot) {
+            let (WriteStatement::Rows(statement) | WriteStatement::Derived(statement)) = writes;
             self.execute_raw(statement).await?;
         }
         Ok(())
     }
 
-    /// Adds to a counter of the account.
-    pub fn count(&self, account: AccountToken, what: Counted, n: i64) {
-        if n != 0 {
-            self.unit().count(account, what, n);
-        }
+    /// Adds to a sum that the unit does not read.
+    pub fn add<S: Sum>(&self, key: S::Key, n: i64) {
+        self.unit().sums.add::<S>(key, n);
     }
 
-    /// Subtracts deleted rows from a counter of the account.
-    pub fn uncount(&self, account: AccountToken, what: Counted, gone: u64) {
-        self.count(account, what, -i64::try_from(gone).unwrap_or(i64::MAX));
+    /// Returns what this commit adds to the sums whose key is `counted`; no query sees it yet.
+    pub fn added<S: Sum>(&self, counted: impl Fn(&S::Key) -> bool) -> i64 {
+        self.unit().sums.added::<S>(&counted) + self.batch().sums.added::<S>(&counted)
     }
 
-    /// Adds money to the account's balance of a day. Never for a debit, which must read the balance first.
-    pub fn credit(&self, account: AccountToken, available_on: Day, amount: i64) {
-        self.unit().credit(account, available_on, amount);
+    /// Adds to a sum at once, so that the next query sees it.
+    pub async fn add_at_once<S: Sum>(&self, key: S::Key, slot: i32, n: i64) -> Result<(), DbErr> {
+        let mut alone = WriteBuffer::default();
+        alone.sums.add::<S>(key, n);
+        self.write_at_once(alone, slot).await
     }
 
-    /// Returns the credits buffered for this commit, of all days or up to one day; no query sees them yet.
-    pub fn credits_to_come(&self, account: AccountToken, up_to: Option<Day>) -> i64 {
-        self.unit().credits(account, up_to) + self.batch().credits(account, up_to)
-    }
-
-    /// Locks the account until the commit, for work that one unit at a time may do: debiting its balance (read, then
-    /// [`Tx::debit`]), purging old rows. SQLite has a single writer and needs no lock.
-    pub async fn lock_account(&self, account: AccountToken) -> Result<(), DbErr> {
+    /// Locks a row until the commit, for work that one unit at a time may do. SQLite has a single writer and needs no lock.
+    pub async fn lock<E: EntityTrait>(
+        &self,
+        key: impl Into<<E::PrimaryKey as PrimaryKeyTrait>::ValueType>,
+    ) -> Result<(), DbErr> {
         if self.get_database_backend() == DbBackend::Postgres {
-            let held = account::Entity::find_by_id(account).select_only().column(account::Column::Id);
-            held.lock(LockType::NoKeyUpdate).into_tuple::<AccountToken>().one(self).await?;
+            let keys = E::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column);
+            let row = E::find_by_id(key).select_only().columns(keys).lock(LockType::NoKeyUpdate);
+            self.query_one(&row.into_query()).await?;
         }
         Ok(())
     }
@@ -274,25 +264,24 @@ impl Tx {
         Ok(())
     }
 
-    /// Debits the account's balance of a day at once, so that the next query sees it.
-    pub async fn debit(&self, account: AccountToken, available_on: Day, amount: i64) -> Result<(), DbErr> {
-        let mut alone = WriteBuffer::default();
-        alone.credit(account, available_on, -amount);
-        self.write_at_once(alone, DEBIT_SLOT).await
+    /// Has the commit derive rows from `values`, and do `then` afterwards if it has derived any.
+    pub fn derive(
+        &self,
+        how: &'static Derivation,
+        values: Vec<Value>,
+        then: Option<Box<dyn FnOnce() + Send + Sync>>,
+    ) {
+        self.unit().derived.add(how, values, then);
     }
 
-    /// Adds a row's text to the search table; PostgreSQL searches the row itself.
-    pub fn words(&self, table: WordTable, account: AccountToken, id: Uuid, text: &str) {
-        if self.get_database_backend() != DbBackend::Postgres {
-            self.unit().words(table, account, id, text);
-        }
+    /// Returns the store's listener, if it has one of this type.
+    pub fn listener<L: 'static>(&self) -> Option<&L> {
+        self.begin.listener.get().and_then(|listener| listener.downcast_ref())
     }
 
-    /// Publishes an event to the account's webhook endpoints, with the commit.
-    pub fn publish_event(&self, account: AccountToken, event: EventToken, at: Timestamp) {
-        let webhooks = std::array::from_fn(|_| self.token());
-        let trace = lock(&self.cause).as_ref().map(ToString::to_string);
-        self.unit().publish_event(OutboxEvent { account, event, at, webhooks, trace });
+    /// Returns the trace that caused the unit.
+    pub fn cause(&self) -> Option<TraceContext> {
+        *lock(&self.cause)
     }
 
     /// Sets the trace that caused the unit to run next.
@@ -373,71 +362,57 @@ impl Tx {
 
     /// Sends the buffered writes and commits.
     pub(super) async fn commit(self) -> Result<(), CommitError> {
-        let mut appended = std::mem::take(&mut *self.batch());
+        let mut rows = std::mem::take(&mut *self.batch());
         // The first statement sent has sent the deferred updates before it.
         let held = self.held.as_ref().filter(|_| !self.begun.initialized());
         let held = held.map(|held| std::mem::take(&mut *lock(held))).unwrap_or_default();
-        let backend = self.get_database_backend();
-        if appended.is_empty() && held.is_empty() && !self.begun.initialized() {
+        if rows.is_empty() && held.is_empty() && !self.begun.initialized() {
             return Ok(());
         }
-        let mut announced = appended.events().to_vec();
-        let places = self.begin.hand_off.places(announced.len());
-        let leased_until = places.as_ref().map(|places| places.leased_until);
-        let together = self.begin.together.then_some(held);
-        let addressed = backend == DbBackend::Postgres && together.is_none();
-        if addressed {
-            announced = self.address(&mut appended, leased_until).await.map_err(CommitError::Failed)?;
-        }
-        let begun = match self.begun.into_inner() {
-            Some(begun) => begun,
-            None => OpenTransaction::alone(&self.begin.origin).await.map_err(uncommitted)?,
-        };
-        let appended = appended.into_statements(backend, together, begun.slot(), leased_until);
-        if !appended.is_empty() {
-            self.begin.statements.wrote();
-        }
-        self.begin.statements.committed();
-        let told = begun.commit(appended).await?;
-        // If no endpoint gets a webhook, the dispatcher need not look for any.
-        if let Some(places) = places.filter(|_| told || addressed) {
-            places.fill(announced);
+        let looked_up = self.look_up(&mut rows).await.map_err(|error| CommitError::Failed(error.into()))?;
+        let then = std::mem::take(&mut rows.derived.then);
+        let unique = std::mem::take(&mut rows.unique);
+        let derived = self.send(Writes { held, rows }).await.map_err(|error| refused(error, &unique))?;
+        if derived || looked_up {
+            for then in then {
+                then();
+            }
         }
         Ok(())
     }
 
-    /// Buffers the webhooks of the published events. Locks the endpoints: another transaction that deletes one waits, and then
-    /// deletes these webhooks as well. Returns the events that have an endpoint.
-    async fn address(
-        &self,
-        appended: &mut WriteBuffer,
-        leased_until: Option<Timestamp>,
-    ) -> Result<Vec<OutboxEvent>, DbErr> {
-        let (mut told, mut known) = (Vec::new(), HashMap::new());
-        for announcement in appended.take_events() {
-            let account = announcement.account;
-            let endpoints: &Vec<(WebhookEndpointToken, i32)> = match known.entry(account) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(unknown) => unknown.insert(self.listeners(account).await?),
-            };
-            for &endpoint in endpoints {
-                appended.tell(&announcement, endpoint, leased_until);
-            }
-            if !endpoints.is_empty() {
-                told.push(announcement);
-            }
+    /// A distributed PostgreSQL: looks up the rows to derive, appends them, and returns whether there are any.
+    async fn look_up(&self, rows: &mut WriteBuffer) -> Result<bool, DbErr> {
+        if self.get_database_backend() != DbBackend::Postgres || self.begin.groups.is_some() {
+            return Ok(false);
         }
-        Ok(told)
+        let Some(derivation) = rows.derived.derivation.take() else { return Ok(false) };
+        let any = (derivation.look_up)(self, std::mem::take(&mut rows.derived.values)).await?;
+        rows.absorb(std::mem::take(&mut *self.unit()));
+        Ok(any)
     }
 
-    /// Returns the endpoints of an account, by token and slot, and locks them.
-    async fn listeners(&self, account: AccountToken) -> Result<Vec<(WebhookEndpointToken, i32)>, DbErr> {
-        let endpoints = webhook_endpoint::Entity::find()
-            .select_only()
-            .columns([webhook_endpoint::Column::Id, webhook_endpoint::Column::Slot])
-            .filter(webhook_endpoint::Column::AccountId.eq(account))
-            .lock(LockType::KeyShare);
-        endpoints.into_tuple().all(self.begun().await?).await
+    /// Sends all writes and commits, in a group where the unit has sent nothing before. Returns whether rows were derived.
+    async fn send(self, writes: Writes) -> Result<bool, CommitError> {
+        let (writes, _lead) = match &self.begin.groups {
+            Some(groups) if !self.begun.initialized() => match groups.commit(writes).await? {
+                Committed::Written(derived) => return Ok(derived),
+                Committed::Alone(writes, lead) => (writes, lead),
+            },
+            _ => (writes, None),
+        };
+        let backend = self.get_database_backend();
+        let begun = match self.begun.into_inner() {
+            Some(begun) => begun,
+            None => OpenTransaction::alone(&self.begin.origin).await.map_err(uncommitted)?,
+        };
+        let together = self.begin.groups.as_ref().map(|_| writes.held);
+        let statements = writes.rows.into_statements(backend, together, begun.slot());
+        if !statements.is_empty() {
+            self.begin.statements.wrote();
+        }
+        self.begin.statements.committed();
+        begun.commit(statements).await
     }
 
     /// Rolls back.
@@ -473,6 +448,13 @@ impl ConnectionTrait for Tx {
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         self.reading(&statement.sql).await?.query_all_raw(statement).await
     }
+}
+
+/// Returns the error of a commit: the code of a unique row, if one with its key exists.
+fn refused(error: CommitError, unique: &[(&'static str, ErrorCode)]) -> CommitError {
+    let CommitError::Failed(Error::Database(cause)) = &error else { return error };
+    let code = unique.iter().find(|(table, _)| taken(cause, table)).map(|(_, code)| *code);
+    code.map_or(error, |code| CommitError::Failed(code.into()))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

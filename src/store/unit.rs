@@ -5,14 +5,12 @@ use std::any::Any;
 use std::marker::PhantomData;
 use std::panic::AssertUnwindSafe;
 
-use entity::idempotency_key;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use sea_orm::{DbErr, EntityName, RuntimeErr};
+use sea_orm::{DbErr, RuntimeErr};
 
-use super::connect::taken;
 use super::tx::Tx;
-use crate::error::{Error, ErrorCode};
+use crate::error::Error;
 use crate::trace::TraceContext;
 
 /// A type-erased unit of work.
@@ -73,15 +71,6 @@ impl UnitOfWork {
 pub(super) fn typed<T: 'static>(answer: UnitResult) -> Result<T, Error> {
     let answer = answer?.downcast::<T>();
     answer.map(|it| *it).map_err(|_| Error::internal("another unit's answer"))
-}
-
-/// Returns the error for a commit that did not happen.
-pub(super) fn uncommitted(error: DbErr) -> Error {
-    // Of two requests with one Idempotency-Key, this one came second.
-    if taken(&error, idempotency_key::Entity.table_name()) {
-        return ErrorCode::IdempotencyKeyInUse.into();
-    }
-    error.into()
 }
 
 /// Returns the error for a commit whose outcome is unknown, so no code may act on either outcome. It is `service_unavailable`

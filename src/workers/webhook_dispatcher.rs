@@ -20,8 +20,8 @@ use tokio::time::Instant;
 use crate::error::Error;
 use crate::limits::{DELIVERIES_MAX, WEBHOOK_BATCH};
 use crate::services::Ctx;
+use crate::services::webhooks::outbox::{self, OutboxEvent};
 use crate::services::webhooks::{self, DeliveryAttempt, DueWebhook, LeasedWebhook};
-use crate::store::OutboxEvent;
 use lanes::{DeliveryPermits, EndpointLane, Last};
 
 const PAUSE: Duration = Duration::from_secs(1);
@@ -56,7 +56,7 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
         outcomes,
         room: Notify::new(),
     });
-    let announcements = ctx.store.listen(Arc::clone(&ctx.clock));
+    let announcements = outbox::listen(&ctx.store, Arc::clone(&ctx.clock));
     WorkerHandles {
         loops: [
             tokio::spawn(Arc::clone(&courier).receive_committed(announcements)),

@@ -113,6 +113,21 @@ const RULES: &[Rule] = &[
         )],
     },
     Rule {
+        name: "the store holds no record of payments",
+        covers: |path| in_room(path, "store"),
+        wakes: "src/store",
+        find: records_of_payments,
+        bad: &[
+            ("src/store/tx.rs", "use entity::{Timestamp, webhook_endpoint};\n"),
+            ("src/store/tx.rs", "let row = entity::charge::Entity::find();\n"),
+            ("src/store/rows.rs", "sql.push_str(\"INSERT INTO webhooks (id)\");\n"),
+        ],
+        good: &[
+            ("src/store/tx.rs", "use entity::token::TokenKind;\nuse entity::{TimeSpan, Timestamp, Token};\n"),
+            ("src/store/room.rs", "\"DELETE FROM installation WHERE name = 'room'\"\n"),
+        ],
+    },
+    Rule {
         name: "workers are loops that call services",
         covers: |path| in_room(path, "workers"),
         wakes: "src/workers",
@@ -247,6 +262,39 @@ fn is_leaf(path: &str) -> bool {
     ["config", "error", "limits", "outbound", "params", "runtime", "sensitive", "trace", "wallet"]
         .iter()
         .any(|leaf| in_room(path, leaf))
+}
+
+/// The tables that the store may name, where, and why.
+const TABLES_OF_THE_STORE: &[(&str, &[&str], &str)] = &[
+    ("src/store/backup.rs", &["installation"], "a backup says which environment it is of"),
+    (
+        "src/store/distributed.rs",
+        &["accounts", "audit_entries", "installation", "vault_keys"],
+        "places tables",
+    ),
+    ("src/store/inspect.rs", &["vault_keys"], "when the keys were rotated, without opening them"),
+    ("src/store/installation_info.rs", &["installation", "vault_keys"], "read before anything is migrated"),
+    ("src/store/room.rs", &["installation"], "written to prove that there is room"),
+    ("src/store/sqlite/fault.rs", &["charges", "idempotency_keys"], "messages of SQLite's, in a test"),
+];
+
+/// Finds tables, and modules of entity but that of tokens.
+fn records_of_payments(path: &str, text: &str) -> Found {
+    let tables =
+        sources().into_iter().filter(|(path, _)| path.starts_with("entity/")).flat_map(|(_, text)| {
+            let named =
+                text.lines().filter_map(|line| line.split("table_name = \"").nth(1)?.split('"').next());
+            named.map(str::to_owned).collect::<Vec<_>>()
+        });
+    let allowed =
+        TABLES_OF_THE_STORE.iter().find(|(allowed, ..)| *allowed == path).map_or(&[][..], |it| it.1);
+    let tables: Vec<_> = tables.filter(|table| !allowed.contains(&table.as_str())).collect();
+    matching(text, |line| {
+        let table = words(line).find(|word| tables.iter().any(|table| table == word));
+        let mut of_entity = line.split("entity::").skip(1).flat_map(words);
+        let module = of_entity.find(|word| word.starts_with(char::is_lowercase) && *word != "token");
+        table.or(module).map(|name| format!("names {name}"))
+    })
 }
 
 /// What services are built on. None of these rooms knows another one.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use card_payments::runtime::clock::Clock;
+use card_payments::services::webhooks::outbox;
 use card_payments::workers;
 use entity::TimeSpan;
 use futures::future::join_all;
@@ -149,7 +150,7 @@ rules! {
     async fn the_leases_of_a_killed_copy_are_taken_over(app) {
         let (client, receiver) = (app.client(), Receiver::start().await);
         client.endpoint(&receiver.url()).await;
-        let killed = app.ctx().store.listen(app.clock.clone());
+        let killed = outbox::listen(&app.ctx().store, app.clock.clone());
         client.captured(400).await;
         drop(killed);
         assert_eq!(app.number("SELECT attempt FROM webhooks").await, 1);
@@ -227,7 +228,7 @@ async fn a_copy_takes_over_what_a_killed_one_held() {
     let (client, receiver) = (app.client(), Receiver::start().await);
     client.endpoint(&receiver.url()).await;
     let killed = app.copy().await;
-    let held = killed.ctx.store.listen(app.clock.clone());
+    let held = outbox::listen(&killed.ctx.store, app.clock.clone());
     Client::new(killed.router.clone(), Some(app.secret_key().into())).captured(400).await;
     drop((held, killed));
     let copy = app.copy().await;
@@ -245,7 +246,7 @@ async fn a_server_that_starts_on_its_file_delivers_what_was_left_at_once() {
     let mut app = App::start(Database::Sqlite).await.unwrap();
     let receiver = Receiver::start().await;
     app.client().endpoint(&receiver.url()).await;
-    let held = app.ctx().store.listen(app.clock.clone());
+    let held = outbox::listen(&app.ctx().store, app.clock.clone());
     app.client().captured(400).await;
     drop(held);
     app.restart().await;

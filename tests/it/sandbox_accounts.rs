@@ -6,7 +6,7 @@ use axum::body::Body;
 use card_payments::services::accounts::wipe;
 use card_payments::services::audit::key_uses;
 use card_payments::services::request_log;
-use card_payments::store::WordTable;
+use card_payments::services::search_text;
 use entity::{AccountToken, TimeSpan, account};
 use futures::future::{join, join_all};
 use http::{Method, header};
@@ -82,7 +82,7 @@ async fn rows_of(app: &App, account: &str) -> Vec<(String, i64)> {
         app.number(&format!("SELECT COUNT(*) FROM accounts WHERE id = {id}")).await,
     ));
     if app.database == Database::Sqlite {
-        let code = WordTable::account_code(account);
+        let code = search_text::account_code(account);
         let sql = format!("SELECT COUNT(*) FROM charges_search WHERE charges_search MATCH '\"{code}\"'");
         rows.push(("charges_search".into(), app.number(&sql).await));
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use axum::body::Body;
 use card_payments::error::{Error, ErrorCode};
+use card_payments::services::webhooks::outbox;
 use card_payments::store::{Counts, Tx};
 use entity::counter::{self, Counted};
 use entity::installation;
@@ -194,7 +195,7 @@ async fn postgres_counts_in_the_slot_of_the_session_that_writes() {
                     let slot: i32 = tx.query_one_raw(session).await?.unwrap().try_get("", "slot")?;
                     // No unit ends before each has a session.
                     everybody.wait().await;
-                    tx.count(account, Counted::Deposits, 1);
+                    tx.add::<counter::Model>((account, Counted::Deposits), 1);
                     Ok(slot)
                 }
                 .boxed()
@@ -444,7 +445,7 @@ rules! {
 
     async fn an_event_is_announced_to_the_courier_if_an_endpoint_listens(app) {
         let client = app.client();
-        let mut heard = app.ctx().store.listen(Arc::clone(&app.ctx().clock));
+        let mut heard = outbox::listen(&app.ctx().store, Arc::clone(&app.ctx().clock));
         client.captured(400).await;
         assert!(heard.is_empty());
         client.endpoint("http://127.0.0.1:1/").await;

@@ -26,7 +26,8 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::{ACCOUNT_QUIET_AFTER, RETENTION_DAYS_MAX, WIPE_BATCH};
 use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
-use crate::store::{Tx, WordTable};
+use crate::services::search_text;
+use crate::store::Tx;
 
 /// Closes an account made in the sandbox, called by that account or by its maker.
 ///
@@ -257,7 +258,7 @@ pub(in crate::services) async fn rebuild_search_text(tx: &Tx, account: AccountTo
     let charges = charges.columns([charge::Column::Id, charge::Column::SearchText]);
     let charges: Vec<(ChargeToken, String)> = charges.into_tuple().all(tx).await?;
     for (id, text) in charges {
-        tx.words(WordTable::Charges, account, id.id(), &text);
+        search_text::append(tx, account, id.id(), &text);
     }
     Ok(())
 }
@@ -268,24 +269,22 @@ async fn words(tx: &Tx, account: AccountToken) -> Result<u64, Error> {
     if tx.get_database_backend() == DbBackend::Postgres {
         return Ok(0);
     }
-    let code = WordTable::account_code(account);
+    let code = search_text::account_code(account);
     let all: Vec<AccountToken> =
         account::Entity::find().select_only().column(Column::Id).into_tuple().all(tx).await?;
-    let same_code = |other: &AccountToken| *other != account && WordTable::account_code(*other) == code;
+    let same_code = |other: &AccountToken| *other != account && search_text::account_code(*other) == code;
     let others = charge::Entity::find()
         .filter(charge::Column::AccountId.is_in(all.into_iter().filter(same_code)))
         .select_only()
         .column(charge::Column::Id);
     let some = Query::select()
         .column("rowid")
-        .from(WordTable::Charges.name())
+        .from(search_text::TABLE)
         .and_where(Expr::cust_with_values("charges_search MATCH ?", [format!("\"{code}\"")]))
         .and_where(Expr::col("id").not_in_subquery(others.into_query()))
         .limit(WIPE_BATCH)
         .take();
-    let gone = Query::delete()
-        .from_table(WordTable::Charges.name())
-        .and_where(Expr::col("rowid").in_subquery(some))
-        .take();
+    let gone =
+        Query::delete().from_table(search_text::TABLE).and_where(Expr::col("rowid").in_subquery(some)).take();
     Ok(tx.execute(&gone).await?.rows_affected())
 }

@@ -21,7 +21,7 @@ use crate::params::Search;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::services::search_text;
-use crate::store::{Reader, WordTable};
+use crate::store::Reader;
 use crate::views::charge::Charge;
 
 /// The fields that charges can be sorted by.
@@ -168,11 +168,11 @@ fn has_trigrams(query: &str) -> bool {
 /// with OR would scan the whole account.
 fn ids(account: AccountToken, words: &str, exactly: &ExactMatches) -> SelectStatement {
     let phrase = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let both = format!("{} AND {}", phrase(&WordTable::account_code(account)), phrase(words));
+    let both = format!("{} AND {}", phrase(&search_text::account_code(account)), phrase(words));
     let mut found = Query::select();
     found
         .column(Alias::new("id"))
-        .from(Alias::new(WordTable::Charges.name()))
+        .from(Alias::new(search_text::TABLE))
         .and_where(Expr::cust_with_values("charges_search MATCH ?", [both]));
     for condition in exactly.conditions() {
         let exact = charge::Entity::owned_by(account).filter(charge::listed()).filter(condition);

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorCode};
 use crate::params::customer::NewCustomer;
 use crate::params::{FieldErrors, Params, non_blank};
 use crate::services::context::{Account, Caller, Context};
-use crate::services::{cards, events, idempotency};
+use crate::services::{cards, counts, events, idempotency};
 use crate::store::Tx;
 use crate::views::customer::Customer;
 
@@ -114,7 +114,7 @@ async fn record(
         CardToAttach::Stored(_) => card.attach(tx, row, account, "card_token").await?,
     }
     tx.append(row);
-    tx.count(row.account_id, Counted::Customers, 1);
+    counts::add(tx, row.account_id, Counted::Customers, 1);
     let view = match card {
         CardToAttach::New(card) => Customer::new(row.clone(), card.as_ref().clone()),
         CardToAttach::Stored(_) => view(tx, row.clone()).await?,

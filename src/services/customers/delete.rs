@@ -10,7 +10,7 @@ use super::create::deleted_meanwhile;
 use super::find::view;
 use super::update::locked;
 use crate::error::Error;
-use crate::services::{cards, events};
+use crate::services::{cards, counts, events};
 use crate::store::Tx;
 
 /// Deletes a customer and all its cards permanently, as a part of its caller's unit; its charges stay, with the card as
@@ -29,6 +29,6 @@ pub(in crate::services) async fn record(
         return Err(deleted_meanwhile());
     }
     cards::delete_of_customer(tx, row.account_id, row.id, None).await?;
-    tx.count(row.account_id, Counted::Customers, -1);
+    counts::add(tx, row.account_id, Counted::Customers, -1);
     events::record(tx, row.account_id, now, EventType::CustomerDeleted, &last)
 }

@@ -17,7 +17,7 @@ use crate::params::dispute::NewDispute;
 use crate::params::{FieldErrors, Params};
 use crate::runtime::crash_points;
 use crate::services::context::{Caller, Context};
-use crate::services::{charges, events, idempotency};
+use crate::services::{charges, counts, events, idempotency};
 use crate::store::Tx;
 use crate::views::dispute::Dispute;
 
@@ -92,7 +92,7 @@ impl OpenDisputeUnit {
         };
         let charge = disputed(tx, charge, &row).await?;
         tx.append(&row);
-        tx.count(row.account_id, Counted::Disputes, 1);
+        counts::add(tx, row.account_id, Counted::Disputes, 1);
         note(tx, &row, self.now, ActivityKind::Created, None);
         transitions::charge_back(tx, &row, self.now, true);
         let (account, status) = (row.account_id, row.status);

@@ -16,6 +16,7 @@ use super::note;
 use crate::error::{Error, ErrorCode};
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Caller, Context};
+use crate::services::counts;
 use crate::services::idempotency;
 use crate::store::Tx;
 use crate::trace;
@@ -72,7 +73,7 @@ impl Ping {
         };
         // Insert immediately: another unit of the same batch may delete the endpoint with its webhooks.
         tx.insert(&row).await?;
-        tx.count(self.account, Counted::Webhooks, 1);
+        counts::add(tx, self.account, Counted::Webhooks, 1);
         let detail = json!({ "webhook": self.webhook });
         audit::record(
             tx,

@@ -9,7 +9,7 @@ use entity::{AccountToken, Timestamp, idempotency_key};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::response::{ApiResponse, ResponseKind};
 use crate::store::Tx;
 use crate::vault::{Purpose, Vault};
@@ -69,7 +69,7 @@ impl IdempotencyClaim {
     ///
     /// Refusals: `idempotency_key_in_use`.
     pub fn record(&self, tx: &Tx, account: AccountToken, wall: Timestamp) -> Result<(), Error> {
-        tx.claim(&self.row(account, wall))
+        tx.append_unique(&self.row(account, wall), ErrorCode::IdempotencyKeyInUse)
     }
 
     /// Returns the row with the hashes of key and request.

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use entity::{AccountToken, Owned, Timestamp, account, idempotency_answer, idempotency_key};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use sea_orm::sea_query::{Expr, ExprTrait, IntoCondition, Query, SimpleExpr};
+use sea_orm::sea_query::{Expr, ExprTrait, IntoCondition, OnConflict, Query, SimpleExpr};
 use sea_orm::{
-    ColumnTrait, DeleteMany, EntityTrait, JoinType, QueryFilter, QuerySelect, RelationDef, Select,
+    ColumnTrait, ConnectionTrait, DbBackend, DeleteMany, EntityTrait, IntoActiveModel, JoinType, QueryFilter,
+    QuerySelect, RelationDef, Select,
 };
 use serde::Serialize;
 
@@ -154,10 +155,19 @@ struct ClaimedWrite {
 }
 
 impl ClaimedWrite {
-    /// Claims the key first or last. Claimed last, it survives the deletion of the account's keys.
+    /// Claims the key first or last. Claimed last, it survives the deletion of the account's keys. Claimed first, it waits on
+    /// PostgreSQL for a unit that has claimed it already: this unit would otherwise do all its work, conflict and be undone.
     async fn claim(&self, tx: &Tx, last: bool) -> Result<(), Error> {
-        let row = self.claim.row(self.account, self.wall);
-        if last { tx.claim(&row) } else { tx.claim_first(&row).await }
+        if last || tx.get_database_backend() != DbBackend::Postgres {
+            return self.claim.record(tx, self.account, self.wall);
+        }
+        let claim =
+            idempotency_key::Entity::insert(self.claim.row(self.account, self.wall).into_active_model());
+        let claim = claim.on_conflict(OnConflict::new().do_nothing().to_owned());
+        match claim.exec_without_returning(tx).await? {
+            0 => Err(ErrorCode::IdempotencyKeyInUse.into()),
+            _ => Ok(()),
+        }
     }
 }
 

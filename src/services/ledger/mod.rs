@@ -11,7 +11,7 @@ use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::token::TokenKind;
 use entity::{
-    AccountToken, Currency, Day, Owned, PostingToken, TimeSpan, Timestamp, Token, balance, deposit,
+    AccountToken, Currency, Day, Owned, PostingToken, TimeSpan, Timestamp, Token, account, balance, deposit,
     journal_entry, posting,
 };
 use sea_orm::sea_query::{Expr, ExprTrait, SelectStatement, SimpleExpr};
@@ -19,11 +19,21 @@ use sea_orm::{ColumnTrait, DbErr, QueryFilter, QuerySelect, QueryTrait};
 use uuid::Uuid;
 
 use crate::error::Error;
+use crate::limits::DEBIT_SLOT;
 use crate::services::context::{Account, Context};
-use crate::store::Tx;
+use crate::store::{Sum, Tx};
 use crate::views;
 
 pub use history::history;
+
+impl Sum for balance::Model {
+    type Key = (AccountToken, Day);
+    const SUMMED: balance::Column = balance::Column::Amount;
+
+    fn row((account_id, available_on): Self::Key, slot: i32, amount: i64) -> Self {
+        Self { account_id, available_on, slot, amount }
+    }
+}
 
 /// A journal entry to write: its account, kind, source and time.
 pub struct Entry {
@@ -68,7 +78,7 @@ pub enum FundsSource {
 /// see [`debit`].
 pub fn record(tx: &Tx, entry: &Entry, available_on: Day, amount: i64, others: &[(Book, i64)]) {
     post(tx, entry, available_on, amount, others);
-    tx.credit(entry.account, available_on, amount);
+    tx.add::<balance::Model>((entry.account, available_on), amount);
 }
 
 /// One of several debits of an account that happen together or not at all.
@@ -109,19 +119,19 @@ pub async fn debit_all(
 ) -> Result<Result<(), BalanceTooLow>, Error> {
     let Some(Debit { entry: Entry { account, now, .. }, .. }) = debits.first() else { return Ok(Ok(())) };
     let sum: i64 = debits.iter().map(|debit| debit.amount).sum();
-    tx.lock_account(*account).await?;
+    tx.lock::<account::Entity>(*account).await?;
     if !covers(tx, *account, *now, draws, sum).await? {
         return Ok(Err(BalanceTooLow));
     }
     let today = now.day();
-    tx.debit(*account, today, sum).await?;
+    tx.add_at_once::<balance::Model>((*account, today), DEBIT_SLOT, -sum).await?;
     for Debit { entry, amount, to } in debits {
         post(tx, entry, today, -amount, &[(*to, *amount)]);
     }
     Ok(Ok(()))
 }
 
-/// Returns whether an account has `amount` AUD cents, at least zero. Without [`Tx::lock_account`] another debit may
+/// Returns whether an account has `amount` AUD cents, at least zero. Without [`Tx::lock`] another debit may
 /// take them right afterwards.
 pub async fn covers(
     tx: &Tx,
@@ -151,7 +161,8 @@ async fn available_balance(
         .select_only()
         .column_as(sum_of(balance::Column::Amount.into_expr()).sub(arriving), "arrived");
     let written = rows.into_tuple::<i64>().one(tx).await?.unwrap_or_default();
-    Ok(written + tx.credits_to_come(account, up_to))
+    let counts = |of: AccountToken, day: Day| of == account && up_to.is_none_or(|last| day <= last);
+    Ok(written + tx.added::<balance::Model>(|(of, day)| counts(*of, *day)))
 }
 
 /// Selects the sum of deposits that have not arrived: all, or those that arrive later today and are in today's balance

@@ -13,7 +13,7 @@ use crate::params::merchant::{Application, NewMerchant};
 use crate::services::accounts::{self, ApiKeyPair, NewAccount};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::merchants::password;
-use crate::services::{bank_accounts, events, idempotency, search_text};
+use crate::services::{bank_accounts, counts, events, idempotency, search_text};
 use crate::store::Tx;
 use crate::views::merchant::MerchantSummary;
 
@@ -68,7 +68,7 @@ impl Referred {
 /// Appends a merchant and counts it for its partner.
 pub(super) fn added(tx: &Tx, row: &merchant::Model) {
     tx.append(row);
-    tx.count(row.account_id, Counted::Merchants, 1);
+    counts::add(tx, row.account_id, Counted::Merchants, 1);
 }
 
 /// Returns the row of a merchant that waits for a decision, without keys of the other environment.

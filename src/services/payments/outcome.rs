@@ -21,8 +21,9 @@ use crate::services::context::Context;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::ledger::{self, Entry};
 use crate::services::payer::TokenUse;
-use crate::services::{cards, events, idempotency};
-use crate::store::{Tx, WordTable};
+use crate::services::search_text;
+use crate::services::{cards, counts, events, idempotency};
+use crate::store::Tx;
 use crate::vault::Vault;
 use crate::views::payment::Payment;
 
@@ -160,11 +161,11 @@ pub(in crate::services) async fn record(
         schedule_dispute(tx, outcome, &charge);
     }
     if charge.listed() && !outcome.row.listed() {
-        tx.count(charge.account_id, Counted::Charges, 1);
-        tx.words(WordTable::Charges, charge.account_id, charge.id.id(), &charge.search_text);
+        counts::add(tx, charge.account_id, Counted::Charges, 1);
+        search_text::append(tx, charge.account_id, charge.id.id(), &charge.search_text);
     }
     if row.is_authorisation() && outcome.row.state == ChargeState::Processing {
-        tx.count(row.account_id, Counted::Authorisations, 1);
+        counts::add(tx, row.account_id, Counted::Authorisations, 1);
     }
     let shown = Payment::at(outcome.now, charge);
     if let Some(event) = outcome.result.emits(row.capture) {

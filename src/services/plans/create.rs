@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::params::plan::NewPlan;
 use crate::params::{FieldErrors, Params};
 use crate::services::context::{Account, Caller, Context};
-use crate::services::{acquirer_lookup, events, idempotency};
+use crate::services::{acquirer_lookup, counts, events, idempotency};
 use crate::views::plan::Plan;
 
 /// Creates a plan.
@@ -33,7 +33,7 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewPlan>) -> 
     idempotency::write(ctx, caller, row, |tx, row| {
         async move {
             tx.append(row);
-            tx.count(row.account_id, Counted::Plans, 1);
+            counts::add(tx, row.account_id, Counted::Plans, 1);
             let plan = Plan::from(row.clone());
             events::record(tx, row.account_id, row.created_at, EventType::PlanCreated, &plan)?;
             Ok(plan)

@@ -13,7 +13,7 @@ use super::find::by_token;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{DELETED_ENTRIES, DELETED_SUBSCRIPTIONS};
 use crate::services::context::{Caller, Context};
-use crate::services::{events, idempotency};
+use crate::services::{counts, events, idempotency};
 use crate::store::Tx;
 use crate::views::plan::Plan;
 
@@ -52,8 +52,8 @@ async fn hide(tx: &Tx, seen: &plan::Model, now: Timestamp, wall: Timestamp) -> R
             .col_expr(subscription::Column::EndsAt, Expr::value(None::<i64>));
         ending.exec(tx).await?;
     }
-    tx.count(last.account_id, Counted::Plans, -1);
-    tx.count(last.account_id, Counted::Subscriptions, -(last.cancelling + last.cancelled));
+    counts::add(tx, last.account_id, Counted::Plans, -1);
+    counts::add(tx, last.account_id, Counted::Subscriptions, -(last.cancelling + last.cancelled));
     events::record(tx, last.account_id, now, EventType::PlanDeleted, &Plan::from(last))
 }
 

@@ -11,7 +11,7 @@ use crate::params::bank_account::NewBankAccount;
 use crate::params::recipient::NewRecipient;
 use crate::params::{FieldErrors, Params, non_blank};
 use crate::services::context::{Account, Caller, Context};
-use crate::services::{bank_accounts, events, idempotency, search_text};
+use crate::services::{bank_accounts, counts, events, idempotency, search_text};
 use crate::store::Tx;
 use crate::views::recipient::Recipient;
 
@@ -142,7 +142,7 @@ pub async fn create(
         async move {
             coming.attach(tx, account).await?;
             tx.append(row);
-            tx.count(row.account_id, Counted::Recipients, 1);
+            counts::add(tx, row.account_id, Counted::Recipients, 1);
             let recipient = Recipient::from(row.clone());
             events::record(tx, row.account_id, account.now, EventType::RecipientCreated, &recipient)?;
             Ok(recipient)

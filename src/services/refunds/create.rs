@@ -17,7 +17,7 @@ use crate::params::{FieldErrors, Params};
 use crate::runtime::crash_points;
 use crate::services::context::{Account, Caller, Context};
 use crate::services::ledger::{self, BalanceTooLow, Entry, FundsSource};
-use crate::services::{charges, events, idempotency};
+use crate::services::{charges, counts, events, idempotency};
 use crate::store::Tx;
 use crate::views::refund::Refund;
 
@@ -79,7 +79,7 @@ async fn record(tx: &Tx, asked: &CreateRefundUnit) -> Result<Refund, Error> {
         .map_err(|BalanceTooLow| ErrorCode::InsufficientServiceBalance)?;
     reduce(tx, &charge, &row).await?;
     tx.append(&row);
-    tx.count(row.account_id, Counted::Refunds, 1);
+    counts::add(tx, row.account_id, Counted::Refunds, 1);
     let refund = Refund::from(row);
     events::record(tx, charge.account_id, now, EventType::RefundCreated, &refund)?;
     crash_points::point("refund", "intent.before");

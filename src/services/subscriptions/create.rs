@@ -17,7 +17,7 @@ use crate::params::{Params, non_blank};
 use crate::services::context::{Account, Caller, Context, Ctx};
 use crate::services::payments::creation::{PaymentIntent, record_row};
 use crate::services::payments::order::{ChargeIntent, ChargeOrder, Terms};
-use crate::services::{acquirer_lookup, cards, customers, idempotency, payer, plans};
+use crate::services::{acquirer_lookup, cards, counts, customers, idempotency, payer, plans};
 use crate::store::Tx;
 use crate::views::subscription::Subscription;
 
@@ -165,7 +165,7 @@ impl CreateSubscriptionUnit {
         let step = next(SubscriptionState::Starting, starts(&self.row))?;
         let row = continue_interval(&self.row, step, &self.plan);
         self.insert(tx, &row).await?;
-        tx.count(row.account_id, Counted::Subscriptions, 1);
+        counts::add(tx, row.account_id, Counted::Subscriptions, 1);
         record_event(tx, row, step.emits, self.row.created_at)
     }
 

@@ -18,6 +18,7 @@ use super::state::{SubscriptionAction, next};
 use crate::acquirer::AuthoriseCall;
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Caller, Context, Ctx};
+use crate::services::counts;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::payer::TokenUse;
@@ -152,7 +153,7 @@ impl BillPayment {
             (step, next_interval(before, step, plan))
         } else if before.state == SubscriptionState::Starting {
             let step = next(before.state, starts(before))?;
-            tx.count(before.account_id, Counted::Subscriptions, 1);
+            counts::add(tx, before.account_id, Counted::Subscriptions, 1);
             (step, continue_interval(before, step, plan))
         } else {
             let step = next(before.state, SubscriptionAction::Reactivate)?;

@@ -15,6 +15,7 @@ pub use find::{line_items, list, of_recipient, show};
 pub use search::search;
 
 use crate::error::Error;
+use crate::services::counts;
 use crate::services::events;
 use crate::store::Tx;
 use crate::views::transfer::Transfer;
@@ -22,7 +23,7 @@ use crate::views::transfer::Transfer;
 /// Records a transfer whose money has been debited, with its count and its event.
 pub fn record(tx: &Tx, row: transfer::Model) -> Result<Transfer, Error> {
     tx.append(&row);
-    tx.count(row.account_id, Counted::Transfers, 1);
+    counts::add(tx, row.account_id, Counted::Transfers, 1);
     let (account, now) = (row.account_id, row.created_at);
     let transfer = Transfer::from(row);
     events::record(tx, account, now, EventType::TransferCreated, &transfer)?;

@@ -15,12 +15,13 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::deliver::LeasedWebhook;
+use super::outbox::{OutboxEvent, its_webhook};
 use crate::error::Error;
 use crate::limits::{WEBHOOK_BATCH, WEBHOOK_LEASE};
 use crate::services::context::Context;
 use crate::services::due_work::clocks;
 use crate::services::webhook_endpoints::keys::SealedKeys;
-use crate::store::{OutboxEvent, about};
+use crate::store::about;
 use crate::views;
 
 /// A webhook that is due and not leased.
@@ -108,12 +109,13 @@ pub async fn announced(ctx: &Context, announcements: &[OutboxEvent]) -> Result<V
     let rows = announcements.iter().map(|it| {
         std::iter::once(it.account.into()).chain(it.webhooks.into_iter().map(Value::from)).collect()
     });
-    let webhooks = format!(
+    let webhooks = concat!(
         "v JOIN webhook_endpoints e ON e.account_id = v.account_id \
-         JOIN webhooks w ON w.account_id = e.account_id AND w.id = {} AND w.attempt = 1",
-        OutboxEvent::ITS_WEBHOOK
+         JOIN webhooks w ON w.account_id = e.account_id AND w.id = ",
+        its_webhook!(),
+        " AND w.attempt = 1"
     );
-    load(ctx, &columns, rows.collect(), &webhooks).await
+    load(ctx, &columns, rows.collect(), webhooks).await
 }
 
 const LEASED: &str = "v JOIN webhooks w ON w.account_id = v.account_id AND w.id = v.id AND w.attempt = v.attempt \

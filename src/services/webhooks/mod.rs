@@ -4,6 +4,7 @@
 mod deliver;
 mod find;
 mod lease;
+pub mod outbox;
 mod replay;
 mod sign;
 pub mod state;

@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::BATCH_UNITS_MAX;
 use crate::store::open_transaction::CommitError;
 use crate::store::tx::{TransactionFactory, Tx};
-use crate::store::unit::{UnitOfWork, UnitResult, in_doubt, uncommitted};
+use crate::store::unit::{UnitOfWork, UnitResult, in_doubt};
 
 /// The connection that writes.
 #[derive(Clone)]
@@ -175,7 +175,7 @@ async fn singly(begin: &TransactionFactory, batch: Batch) {
                 tx.keep_unit();
                 match tx.commit().await {
                     Ok(()) => unit.tell(),
-                    Err(CommitError::Failed(error)) => unit.fail(uncommitted(error)),
+                    Err(CommitError::Failed(error)) => unit.fail(error),
                     Err(CommitError::InDoubt(error)) => unit.fail(in_doubt(&error)),
                 }
             }

@@ -1,0 +1,27 @@
+//! Counts of the records that lists show, so that no list counts its rows.
+
+use entity::AccountToken;
+use entity::counter::{Column, Counted, Model};
+
+use crate::store::{Sum, Tx};
+
+impl Sum for Model {
+    type Key = (AccountToken, Counted);
+    const SUMMED: Column = Column::N;
+
+    fn row((account_id, kind): Self::Key, slot: i32, n: i64) -> Self {
+        Self { account_id, kind, slot, n }
+    }
+}
+
+/// Adds to a count of the account.
+pub fn add(tx: &Tx, account: AccountToken, what: Counted, n: i64) {
+    if n != 0 {
+        tx.add::<Model>((account, what), n);
+    }
+}
+
+/// Subtracts deleted rows from a count of the account.
+pub fn subtract(tx: &Tx, account: AccountToken, what: Counted, gone: u64) {
+    add(tx, account, what, -i64::try_from(gone).unwrap_or(i64::MAX));
+}

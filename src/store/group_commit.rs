@@ -1,0 +1,218 @@
+//! PostgreSQL: group commit. While as many groups are being written as PostgreSQL writes well at once, units gather; then one
+//! statement writes what has gathered. No timer: a unit that finds fewer is written at once, and alone.
+//!
+//! A group that the database refuses is written unit by unit, each by a statement of its own, so that a lost compare-and-set, a
+//! taken key or a refused row is one unit's alone. A group whose answer is lost is in doubt for all of its units.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sea_orm::{DbErr, RuntimeErr};
+use tokio::sync::oneshot;
+
+use super::group_statement::{Writes, group_statement};
+use super::open_transaction::{CommitError, uncommitted};
+use super::postgres_pool::PostgresPool;
+use super::statements::Statements;
+use crate::limits::{GROUP_KINDS_MAX, GROUP_UNITS_MAX, GROUPS_MAX};
+
+/// When units are written in groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Grouping {
+    WhenBusy,
+    /// For tests: also a unit alone is a group.
+    Always,
+    /// For tests: each unit is written alone.
+    Never,
+}
+
+impl Grouping {
+    fn of_environment() -> Self {
+        let named = if cfg!(feature = "crash-points") {
+            std::env::var("CARD_PAYMENTS_TEST_GROUPS").ok()
+        } else {
+            None
+        };
+        match named.as_deref() {
+            Some("always") => Self::Always,
+            Some("never") => Self::Never,
+            _ => Self::WhenBusy,
+        }
+    }
+}
+
+/// Writes units in groups.
+pub(super) struct GroupCommit {
+    connections: PostgresPool,
+    statements: Arc<Statements>,
+    grouping: Grouping,
+    queue: Mutex<Queue>,
+}
+
+/// Units wait only while [`GROUPS_MAX`] groups are being written.
+#[derive(Default)]
+struct Queue {
+    in_flight: u8,
+    waiting: VecDeque<Member>,
+}
+
+/// A unit that waits.
+struct Member {
+    writes: Writes,
+    kind: u64,
+    turn: oneshot::Sender<Turn>,
+}
+
+/// What a waiting unit learns.
+enum Turn {
+    /// It leads its group: it writes it, and its own writes with it.
+    Leads(Lead, Writes, Vec<Member>),
+    /// It was written; whether the group has derived rows.
+    Written(bool),
+    /// Its group was refused.
+    Alone(Writes),
+    /// The answer to its group is lost.
+    InDoubt(String),
+}
+
+/// The right to write a group. Dropped, it goes to the units that have gathered.
+pub(super) struct Lead(Arc<GroupCommit>);
+
+impl Drop for Lead {
+    fn drop(&mut self) {
+        let Some(mut group) = self.0.queue().next_group() else { return };
+        let Some(Member { writes, turn, .. }) = group.pop_front() else { return };
+        // If its task is gone, the right that comes back goes on to others.
+        drop(turn.send(Turn::Leads(Lead(Arc::clone(&self.0)), writes, group.into())));
+    }
+}
+
+impl Queue {
+    /// Takes the next group; if no unit waits, one group fewer is in flight. The kinds in a group are few, so that there are
+    /// few texts.
+    fn next_group(&mut self) -> Option<VecDeque<Member>> {
+        let (mut kinds, mut group) = (Vec::new(), VecDeque::new());
+        let mut rest = VecDeque::with_capacity(self.waiting.len());
+        for member in self.waiting.drain(..) {
+            let is_known = kinds.contains(&member.kind);
+            if group.len() < GROUP_UNITS_MAX && (is_known || kinds.len() < GROUP_KINDS_MAX) {
+                if !is_known {
+                    kinds.push(member.kind);
+                }
+                group.push_back(member);
+            } else {
+                rest.push_back(member);
+            }
+        }
+        self.waiting = rest;
+        if group.is_empty() {
+            self.in_flight -= 1;
+            return None;
+        }
+        Some(group)
+    }
+}
+
+/// What became of a unit.
+pub(super) enum Committed {
+    /// It was written; whether its group has derived rows.
+    Written(bool),
+    /// It is to be written alone, as one of the groups in flight if it has the right.
+    Alone(Writes, Option<Lead>),
+}
+
+impl GroupCommit {
+    pub fn new(connections: PostgresPool, statements: Arc<Statements>) -> Self {
+        Self { connections, statements, grouping: Grouping::of_environment(), queue: Mutex::default() }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes a unit with others, or says that it is to be written alone.
+    pub async fn commit(self: &Arc<Self>, writes: Writes) -> Result<Committed, CommitError> {
+        if self.grouping == Grouping::Never {
+            return Ok(Committed::Alone(writes, None));
+        }
+        let (lead, own, others) = match self.enter(writes) {
+            Entered::Leads(lead, own) => (lead, own, Vec::new()),
+            Entered::Waits(turn) => match turn.await {
+                Ok(Turn::Leads(lead, own, others)) => (lead, own, others),
+                Ok(Turn::Written(derived)) => return Ok(Committed::Written(derived)),
+                Ok(Turn::Alone(own)) => return Ok(Committed::Alone(own, None)),
+                Ok(Turn::InDoubt(error)) => return Err(in_doubt(error)),
+                Err(_) => return Err(in_doubt("the task that wrote its group is gone".into())),
+            },
+        };
+        if others.is_empty() && self.grouping == Grouping::WhenBusy {
+            return Ok(Committed::Alone(own, Some(lead)));
+        }
+        let is_group = !others.is_empty();
+        let units: Vec<_> = std::iter::once(&own).chain(others.iter().map(|member| &member.writes)).collect();
+        let written = self.write(&units).await;
+        drop(lead);
+        for member in others {
+            let turn = match &written {
+                Ok(derived) => Turn::Written(*derived),
+                Err(CommitError::Failed(_)) => Turn::Alone(member.writes),
+                Err(CommitError::InDoubt(error)) => Turn::InDoubt(error.to_string()),
+            };
+            // The send fails if the unit's task is gone.
+            drop(member.turn.send(turn));
+        }
+        match written {
+            Ok(derived) => Ok(Committed::Written(derived)),
+            Err(CommitError::Failed(error)) if is_group => {
+                tracing::debug!(%error, "a group is written unit by unit");
+                Ok(Committed::Alone(own, None))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn enter(self: &Arc<Self>, writes: Writes) -> Entered {
+        let mut queue = self.queue();
+        if queue.in_flight < GROUPS_MAX {
+            queue.in_flight += 1;
+            return Entered::Leads(Lead(Arc::clone(self)), writes);
+        }
+        let (turn, told) = oneshot::channel();
+        queue.waiting.push_back(Member { kind: kind(&writes), writes, turn });
+        Entered::Waits(told)
+    }
+
+    /// Writes a group by one statement, which is its own transaction. Returns whether rows were derived.
+    async fn write(&self, units: &[&Writes]) -> Result<bool, CommitError> {
+        let transaction = self.connections.transaction().await.map_err(uncommitted)?;
+        let (sql, arguments) = group_statement(units, transaction.slot).map_err(|error| {
+            CommitError::Failed(DbErr::Query(RuntimeErr::Internal(error.to_string())).into())
+        })?;
+        self.statements.wrote();
+        self.statements.committed();
+        let row = transaction.query_one(sql, arguments).await.map_err(uncommitted)?;
+        let says = units.iter().any(|unit| unit.rows.derived.derivation.is_some());
+        let derived = row.filter(|_| says).map(|row| row.try_get::<i64>("", "derived")).transpose();
+        Ok(derived.map_err(uncommitted)?.unwrap_or_default() > 0)
+    }
+}
+
+enum Entered {
+    Leads(Lead, Writes),
+    Waits(oneshot::Receiver<Turn>),
+}
+
+fn in_doubt(error: String) -> CommitError {
+    CommitError::InDoubt(DbErr::Conn(RuntimeErr::Internal(error)))
+}
+
+/// Returns a number for the text of the statement that writes these.
+fn kind(Writes { held, rows }: &Writes) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    held.0.iter().for_each(|update| update.texts.hash(&mut hasher));
+    rows.tables().iter().for_each(|table| table.name.hash(&mut hasher));
+    rows.sums.names().for_each(|name| name.hash(&mut hasher));
+    rows.derived.derivation.is_some().hash(&mut hasher);
+    hasher.finish()
+}
