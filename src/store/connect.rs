@@ -76,6 +76,9 @@ pub enum ConnectError {
     /// The schema has migrations that this release does not know.
     #[error("the database's schema is of a later release: {}", .0.join(", "))]
     Later(Vec<String>),
+    /// The database is a copy that was cut off, or that differs from its source.
+    #[error("the database is an unfinished copy of another one")]
+    UnfinishedCopy,
     /// No PostgreSQL answers at the address.
     #[error("no PostgreSQL answers at {0}: {1}")]
     Unreachable(String, String),
@@ -113,6 +116,9 @@ impl ConnectError {
             }
             Self::NoFolder(_) => "name another CARD_PAYMENTS_DATA_DIR, or another file",
             Self::Damaged(_) => Self::RESTORE,
+            Self::UnfinishedCopy => {
+                "run card-payments copy again, which continues it, or name another database"
+            }
             Self::Later(_) => "run that release, or restore a backup that this one has made",
             Self::Unreachable(..) | Self::Refused(..) => {
                 "see that it runs, and that address, user and password are right"

@@ -26,7 +26,7 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::{ACCOUNT_QUIET_AFTER, RETENTION_DAYS_MAX, WIPE_BATCH};
 use crate::services::context::{Account, Context};
 use crate::services::idempotency;
-use crate::store::{Tx, WordTable};
+use crate::store::{Store, Tx, WordTable};
 
 /// Closes an account made in the sandbox, called by that account or by its maker.
 ///
@@ -247,6 +247,16 @@ async fn blobs(tx: &Tx, account: AccountToken) -> Result<u64, Error> {
         .filter(file::Column::AccountId.eq(account))
         .filter(file::Column::Id.is_in(some));
     Ok(gone.exec(tx).await?.rows_affected)
+}
+
+/// Rebuilds the search words of all accounts' charges, for a database whose rows come from another one.
+pub async fn rebuild_search_texts(store: &Store) -> Result<(), Error> {
+    let accounts = account::Entity::find().select_only().column(Column::Id);
+    let accounts: Vec<AccountToken> = accounts.into_tuple().all(store.read()).await?;
+    for account in accounts {
+        store.write(account, |tx, account| rebuild_search_text(tx, *account).boxed()).await?;
+    }
+    Ok(())
 }
 
 /// Rebuilds the search words of the account's charges and drops the previous ones.

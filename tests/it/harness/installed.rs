@@ -100,11 +100,14 @@ impl Installed {
 
     /// A connection of somebody else.
     pub async fn outside(&self) -> RawDatabase {
-        if let Some(postgres) = &self.postgres {
-            return RawDatabase::connect(postgres.url()).await;
-        }
+        RawDatabase::connect(&self.url()).await
+    }
+
+    /// The address of its database.
+    pub fn url(&self) -> String {
         let file = self.data.path().join("card-payments.db");
-        RawDatabase::connect(&format!("sqlite:{}", file.display())).await
+        let postgres = self.postgres.as_ref().map(|postgres| postgres.url().to_owned());
+        postgres.unwrap_or_else(|| format!("sqlite:{}", file.display()))
     }
 }
 
