@@ -62,6 +62,7 @@ enum Command {
     /// Webhook endpoints.
     Webhook(On<commands::webhook::Webhook>),
     Backup(commands::backup::Backup),
+    Copy(commands::copy::Copy),
     Check(commands::check::Check),
     Audit(commands::audit::Audit),
     Listen(commands::listen::Listen),
@@ -177,6 +178,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Vault(On { command, database }) => commands::vault::run(command, &database).await,
         Command::Webhook(On { command, database }) => commands::webhook::run(command, &database).await,
         Command::Backup(command) => commands::backup::run(command),
+        Command::Copy(command) => commands::copy::run(command).await,
         Command::Check(command) => commands::check::run(command).await,
         Command::Audit(command) => commands::audit::run(command).await,
         Command::Listen(command) => commands::listen::run(command).await,

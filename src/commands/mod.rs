@@ -7,6 +7,7 @@ pub mod audit;
 pub mod backup;
 pub mod banner;
 pub mod check;
+pub mod copy;
 pub mod deposit;
 pub mod dispute;
 mod events;
@@ -103,7 +104,12 @@ fn number(login: &str, own: u32) -> String {
 
 /// Returns the location of the database. The folder may not exist yet. A running server keeps its lock; commands need none.
 fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
-    let location: Location = database.url().parse()?;
+    location_of(&database.url())
+}
+
+/// Returns the location that a URL names.
+fn location_of(url: &str) -> Result<Location, Box<dyn Error>> {
+    let location: Location = url.parse()?;
     if let Location::Sqlite { path } = &location
         && let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty())
     {

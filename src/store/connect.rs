@@ -79,6 +79,9 @@ pub enum ConnectError {
     /// The schema was made before the first release.
     #[error("the database's schema is older than the first release, and no release reads it")]
     Unreleased,
+    /// The database is a copy that was cut off, or that differs from its source.
+    #[error("the database is an unfinished copy of another one")]
+    UnfinishedCopy,
     /// No PostgreSQL answers at the address.
     #[error("no PostgreSQL answers at {0}: {1}")]
     Unreachable(String, String),
@@ -123,6 +126,9 @@ impl ConnectError {
             }
             Self::NoFolder(_) => "name another CARD_PAYMENTS_DATA_DIR, or another file",
             Self::Damaged(_) => Self::RESTORE,
+            Self::UnfinishedCopy => {
+                "run card-payments copy again, which continues it, or name another database"
+            }
             Self::Later(_) => "run that release, or restore a backup that this one has made",
             Self::Unreleased => "begin with an empty database",
             Self::Unreachable(..) | Self::Refused(..) => {

@@ -19,7 +19,12 @@ pub struct InstallationInfo {
     pub seed: Option<String>,
     /// The keys of the vault, wrapped by the operator's key.
     pub keys: Vec<FoundKey>,
+    /// Whether it is an unfinished copy of another database.
+    pub is_copying: bool,
 }
+
+/// The entry of an unfinished copy.
+pub(super) const COPYING: &str = "copying";
 
 /// A key of the vault.
 #[derive(Debug)]
@@ -32,8 +37,14 @@ pub struct FoundKey {
     pub wrapped: Wrapped,
 }
 
-/// Reads the installation; changes nothing.
+/// Reads the installation; changes nothing. Refuses an unfinished copy.
 pub async fn read_installation(location: &Location) -> Result<InstallationInfo, ConnectError> {
+    let found = read_installation_of_copy(location).await?;
+    if found.is_copying { Err(ConnectError::UnfinishedCopy) } else { Ok(found) }
+}
+
+/// Reads the installation of a database that may be an unfinished copy; changes nothing.
+pub(super) async fn read_installation_of_copy(location: &Location) -> Result<InstallationInfo, ConnectError> {
     match location {
         Location::Sqlite { path } => {
             connect::refuse_unusable(path)?;
@@ -76,13 +87,14 @@ pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<InstallationI
         row.map(|row| row.try_get("", "value")).transpose()
     };
     let (environment, seed) = (said("environment").await?, said("seed").await?);
+    let is_copying = said(COPYING).await?.is_some();
     let keys =
         looker.query_all_raw(statement(looker, "SELECT id, purpose, wrapped_by, wrapped FROM vault_keys"));
     let keys = keys.await?.into_iter().map(|row| {
         let wrapped = Wrapped { by: row.try_get("", "wrapped_by")?, bytes: row.try_get("", "wrapped")? };
         Ok(FoundKey { id: row.try_get("", "id")?, purpose: row.try_get("", "purpose")?, wrapped })
     });
-    Ok(InstallationInfo { environment, seed, keys: keys.collect::<Result<_, DbErr>>()? })
+    Ok(InstallationInfo { environment, seed, keys: keys.collect::<Result<_, DbErr>>()?, is_copying })
 }
 
 /// Returns whether the first tables exist: a first migration that was killed may have left only its own record.

@@ -35,6 +35,7 @@ mod customers;
 mod dashboard;
 mod dashboard_deeds;
 mod dashboard_page;
+mod database_copies;
 mod database_files;
 mod deliveries;
 mod deposits;

@@ -27,7 +27,7 @@ use crate::limits::{ACCOUNT_QUIET_AFTER, RETENTION_DAYS_MAX, WIPE_BATCH};
 use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
 use crate::services::search_text;
-use crate::store::Tx;
+use crate::store::{Store, Tx};
 
 /// Closes an account made in the sandbox, called by that account or by its maker.
 ///
@@ -246,6 +246,16 @@ async fn blobs(tx: &Tx, account: AccountToken) -> Result<u64, Error> {
     }
     let gone = file::Entity::delete_of(account).filter(file::Column::Id.is_in(some));
     Ok(gone.exec(tx).await?.rows_affected)
+}
+
+/// Rebuilds the search words of all accounts' charges, for a database whose rows come from another one.
+pub async fn rebuild_search_texts(store: &Store) -> Result<(), Error> {
+    let accounts = account::Entity::find().select_only().column(Column::Id);
+    let accounts: Vec<AccountToken> = accounts.into_tuple().all(store.read()).await?;
+    for account in accounts {
+        store.write(account, |tx, account| rebuild_search_text(tx, *account).boxed()).await?;
+    }
+    Ok(())
 }
 
 /// Rebuilds the search words of the account's charges and drops the previous ones.
