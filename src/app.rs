@@ -152,14 +152,14 @@ impl Parts {
         }
         let (clock, chance) = clock_and_chance(database)?;
         let acquirer = NamedAcquirer::of(options.acquirer.as_deref(), environment, secrets)?;
-        let acquirer = acquirer.greeted(environment).await?;
+        let acquirer = acquirer.validated(environment).await?;
         if environment == Environment::Live && !options.base_url.as_deref().is_some_and(is_https) {
             tracing::warn!(
                 "CARD_PAYMENTS_BASE_URL is no https address: callers are led to pages and files by plain HTTP"
             );
         }
         let operator = operator(database, secrets, &chance).await?;
-        let reach = reach(environment, &options.webhook_allow);
+        let reach = address_policy(environment, &options.webhook_allow);
         let folder = database.data_dir.join("files");
         let blobs: Arc<dyn Blobs> = match &options.blobs {
             Some(address) => Arc::new(Bucket::at(address)?),
@@ -207,7 +207,7 @@ impl App {
         if lock.is_some() || ctx.chance.is_seeded() {
             // No other server can make a payment, submit a refund, deliver a webhook or move a clock on this file. With
             // a seed no other may either, and no time passes that would free the work of a killed server.
-            takeover::take_up(&ctx).await?;
+            takeover::take_over(&ctx).await?;
         }
         let door = DashboardAuth::of(environment, secrets.operator_key, Arc::clone(&ctx.clock));
         let rate_limit = index.load.rate_limit.and_then(NonZeroU32::new);
@@ -368,7 +368,7 @@ impl NamedAcquirer {
 
     /// Returns the acquirer, ready to be called. A remote one with a wrong answer stops the start; if it does not answer
     /// yet, the server starts but is not ready.
-    async fn greeted(self, environment: Environment) -> Result<Arc<dyn Acquirer>, StartError> {
+    async fn validated(self, environment: Environment) -> Result<Arc<dyn Acquirer>, StartError> {
         match self {
             Self::Simulator(simulator) => {
                 if environment == Environment::Live {
@@ -395,7 +395,7 @@ pub(crate) fn is_https(address: &str) -> bool {
     address.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
 }
 
-pub(crate) fn reach(environment: Environment, allow: &[Allowed]) -> AddressPolicy {
+pub(crate) fn address_policy(environment: Environment, allow: &[Allowed]) -> AddressPolicy {
     match environment {
         Environment::Test => AddressPolicy::test(),
         Environment::Live => AddressPolicy::live(allow.to_vec()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use entity::TimeSpan;
 
-use super::{Parts, StartError, clock_and_chance, context, operator, reach};
+use super::{Parts, StartError, address_policy, clock_and_chance, context, operator};
 use crate::acquirer::simulator::Simulator;
 use crate::blobs::Disk;
 use crate::config::{DatabaseOptions, Secrets};
@@ -31,7 +31,7 @@ pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> 
         acquirer: Arc::new(Simulator::of(environment)),
         acquirer_answer: ACQUIRER_ANSWER,
         environment,
-        outbound: Outbound::new(reach(environment, &[])),
+        outbound: Outbound::new(address_policy(environment, &[])),
         wallets: Wallets::default(),
         blobs: Arc::new(Disk::new(folder.clone())),
         incoming: folder,

@@ -6,8 +6,8 @@ use crate::services::{Context, payments, refunds, sandbox, webhooks};
 
 /// Makes that work due now. If the database refuses writes, the work becomes due at its usual time. With a seed no time
 /// passes, so then the server does not start.
-pub(super) async fn take_up(ctx: &Context) -> Result<(), InstallationError> {
-    match hasten(ctx).await {
+pub(super) async fn take_over(ctx: &Context) -> Result<(), InstallationError> {
+    match make_due_now(ctx).await {
         Err(error) if ctx.store.refuses_writes().is_some() && !ctx.chance.is_seeded() => {
             tracing::warn!(%error, "what was under way when the server ended is taken up when its time is over");
             Ok(())
@@ -16,7 +16,7 @@ pub(super) async fn take_up(ctx: &Context) -> Result<(), InstallationError> {
     }
 }
 
-async fn hasten(ctx: &Context) -> Result<(), Error> {
+async fn make_due_now(ctx: &Context) -> Result<(), Error> {
     payments::recovery::make_due_now(ctx).await?;
     refunds::submit::make_due_now(ctx).await?;
     webhooks::make_due_now(ctx).await?;

@@ -68,5 +68,5 @@ fn configured(
     secrets: &Secrets,
 ) -> Result<Wallets, StartError> {
     let environment = configuration.database.environment;
-    app::wallets(serve, environment, secrets, app::reach(environment, &serve.webhook_allow))
+    app::wallets(serve, environment, secrets, app::address_policy(environment, &serve.webhook_allow))
 }

@@ -150,7 +150,7 @@ impl Receiver {
     fn new(url: String, key: Option<Secret>) -> Self {
         Self {
             url,
-            key: key.unwrap_or_else(|| keys::fresh(&RandomSource::default())),
+            key: key.unwrap_or_else(|| keys::generate(&RandomSource::default())),
             outbound: Outbound::new(AddressPolicy::test()),
         }
     }

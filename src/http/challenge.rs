@@ -31,7 +31,7 @@ async fn show(State(site): State<AppState>, Path(secret): Path<String>) -> Respo
 
 /// Answers HEAD: a program that checks a link in a message has not opened the page.
 async fn look(State(site): State<AppState>, Path(secret): Path<String>) -> Response {
-    match three_d_secure::look(&site.ctx, &secret).await {
+    match three_d_secure::view(&site.ctx, &secret).await {
         Ok(shown) => answer(StatusCode::OK, &site, shown, false),
         Err(error) => refused(&error),
     }

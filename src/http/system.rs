@@ -92,7 +92,7 @@ async fn readyz(State(site): State<AppState>) -> Result<&'static str, Error> {
     if *site.phase.borrow() > ShutdownPhase::Serving {
         return Err(ErrorCode::ServiceUnavailable.into());
     }
-    installation::answers(&site).await.map_err(|_| ErrorCode::ServiceUnavailable)?;
+    installation::check_health(&site).await.map_err(|_| ErrorCode::ServiceUnavailable)?;
     Ok("ready\n")
 }
 

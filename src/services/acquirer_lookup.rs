@@ -27,7 +27,7 @@ pub async fn rate(ctx: &Context, currency: Currency) -> Result<Option<Rate>, Err
 /// does not accept it.
 ///
 /// Refusals: `service_unavailable`.
-pub async fn taken(ctx: &Context, code: Option<&str>) -> Result<Option<(Currency, Rate)>, Error> {
+pub async fn accepted_currency(ctx: &Context, code: Option<&str>) -> Result<Option<(Currency, Rate)>, Error> {
     let currency = match non_blank(code) {
         None => Some(Currency::Aud),
         Some(code) => Currency::parse(code),

@@ -1,10 +1,12 @@
 //! Cards: stores them and spends their single-use tokens (specification, Cards; `docs/decisions.md`, 102 and 107).
 
 mod expiry;
-mod present;
+mod validation;
 
 pub use expiry::CardExpiryWork;
-pub use present::{CardCredentials, ValidatedCard, of_network, of_wallet, present};
+pub use validation::{
+    CardCredentials, ValidatedCard, validate, validate_network_token, validate_wallet_card,
+};
 
 use entity::card::{self, CardState, Column};
 use entity::{AccountToken, CardToken, CustomerToken, Owned, Timestamp, customer, subscription};
@@ -34,7 +36,7 @@ pub async fn store(
     params: Params<NewCard>,
 ) -> Result<views::card::Card, Error> {
     let Params { value, mut faults } = params;
-    let card = present(ctx, account, &value, "", &mut faults).await?;
+    let card = validate(ctx, account, &value, "", &mut faults).await?;
     let (Some(card), true) = (card, faults.is_empty()) else { return Err(faults.into()) };
     let row = single_use(ctx, account, card);
     let unit = idempotency::write(ctx, account, row, |tx, row| {
@@ -87,9 +89,10 @@ pub fn seal(ctx: &Context, card: ValidatedCard) -> card::Model {
     let ValidatedCard { mut row, digits } = card;
     let data_keys = ctx.vault.data_keys();
     let sealed = |what, plain: &[u8]| data_keys.seal(&context(&row, what), plain);
-    let number = sealed(Kept::Number, digits.number.expose().as_bytes());
-    let cvc = digits.cvc.map(|cvc| sealed(Kept::Cvc, cvc.expose().as_bytes()).bytes);
-    let network = digits.network.map(|network| sealed(Kept::Network, &spelled(&network)).bytes);
+    let number = sealed(SealedCredential::Number, digits.number.expose().as_bytes());
+    let cvc = digits.cvc.map(|cvc| sealed(SealedCredential::Cvc, cvc.expose().as_bytes()).bytes);
+    let network =
+        digits.network.map(|network| sealed(SealedCredential::Network, &encode_cryptogram(&network)).bytes);
     row.sealed_by = Some(number.key);
     row.number_sealed = Some(number.bytes);
     row.cvc_sealed = cvc;
@@ -126,11 +129,11 @@ pub async fn unseal(ctx: &Context, row: &card::Model) -> Result<CardCredentials,
         let text = std::str::from_utf8(&plain).map(Secret::from);
         text.map(Some).map_err(|_| Error::internal("digits are no text"))
     };
-    let number = open(&row.number_sealed, Kept::Number).await?;
+    let number = open(&row.number_sealed, SealedCredential::Number).await?;
     Ok(CardCredentials {
         number: number.ok_or_else(|| Error::internal("the number of this card is erased"))?,
-        cvc: open(&row.cvc_sealed, Kept::Cvc).await?,
-        network: open(&row.network_sealed, Kept::Network).await?.map(|text| read(&text)),
+        cvc: open(&row.cvc_sealed, SealedCredential::Cvc).await?,
+        network: open(&row.network_sealed, SealedCredential::Network).await?.map(|text| read(&text)),
     })
 }
 
@@ -140,17 +143,17 @@ impl SealedTable for card::Entity {
 
     fn context(row: &card::Model, column: Column) -> Vec<u8> {
         if matches!(column, Column::CvcSealed) {
-            context(row, Kept::Cvc)
+            context(row, SealedCredential::Cvc)
         } else if matches!(column, Column::NetworkSealed) {
-            context(row, Kept::Network)
+            context(row, SealedCredential::Network)
         } else {
-            context(row, Kept::Number)
+            context(row, SealedCredential::Number)
         }
     }
 }
 
 /// Returns the indicator, a line end and the cryptogram.
-fn spelled(network: &NetworkProof) -> Zeroizing<Vec<u8>> {
+fn encode_cryptogram(network: &NetworkProof) -> Zeroizing<Vec<u8>> {
     let eci = network.eci.as_deref().unwrap_or_default();
     Zeroizing::new([eci, "\n", network.cryptogram.expose()].concat().into_bytes())
 }
@@ -161,14 +164,14 @@ fn read(text: &Secret) -> NetworkProof {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Kept {
+enum SealedCredential {
     Number,
     Cvc,
     Network,
 }
 
 /// Returns the associated data that binds a ciphertext to its row.
-fn context(row: &card::Model, what: Kept) -> Vec<u8> {
+fn context(row: &card::Model, what: SealedCredential) -> Vec<u8> {
     format!("{what:?} of {} of {}", row.id, row.account_id).into_bytes()
 }
 
@@ -179,8 +182,8 @@ pub async fn reserve(tx: &Tx, account: AccountToken, id: CardToken, now: Timesta
 }
 
 /// Spends the token and erases its credentials: the acquirer has answered.
-pub async fn consume(tx: &Tx, account: AccountToken, id: CardToken) -> Result<(), Error> {
-    let spent = erased(from(account, id, CardState::Reserved));
+pub async fn spend(tx: &Tx, account: AccountToken, id: CardToken) -> Result<(), Error> {
+    let spent = erase_credentials(from(account, id, CardState::Reserved));
     Ok(tx.defer_update(spent.col_expr(Column::State, state(CardState::Used))).await?)
 }
 
@@ -258,7 +261,7 @@ fn from(account: AccountToken, id: CardToken, seen: CardState) -> UpdateMany<car
         .filter(Column::State.eq(seen))
 }
 
-fn erased(update: UpdateMany<card::Entity>) -> UpdateMany<card::Entity> {
+fn erase_credentials(update: UpdateMany<card::Entity>) -> UpdateMany<card::Entity> {
     update
         .col_expr(Column::NumberSealed, Expr::value(None::<Vec<u8>>))
         .col_expr(Column::CvcSealed, Expr::value(None::<Vec<u8>>))

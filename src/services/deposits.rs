@@ -42,7 +42,7 @@ pub async fn arrive(store: &Store, account: Account, arrival: Arrival) -> Result
     store
         .write((account, arrival), |tx, (account, arrival)| {
             async move {
-                let row = of(account, tx.token(), arrival.clone());
+                let row = row_of(account, tx.token(), arrival.clone());
                 let detail = json!({ "amount": row.amount });
                 let act =
                     OperatorAction::about(Action::DepositCreated, row.account_id, row.id.to_string(), detail);
@@ -55,7 +55,7 @@ pub async fn arrive(store: &Store, account: Account, arrival: Arrival) -> Result
 }
 
 /// Returns the row of a new deposit.
-pub fn of(account: &Account, id: DepositToken, arrival: Arrival) -> deposit::Model {
+pub fn row_of(account: &Account, id: DepositToken, arrival: Arrival) -> deposit::Model {
     deposit::Model {
         account_id: account.id(),
         id,

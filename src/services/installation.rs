@@ -140,7 +140,7 @@ fn starts(kept: Option<&str>) -> u32 {
 /// Checks that the database answers and accepts writes; after a failed write, it proves that with a new one. Also
 /// checks that the acquirer has answered since the process started: otherwise only a payment would show whether the two
 /// know each other.
-pub async fn answers(ctx: &Context) -> Result<(), Error> {
+pub async fn check_health(ctx: &Context) -> Result<(), Error> {
     if !ctx.acquirer.is_known().await || !ctx.store.is_in_place() {
         return Err(ErrorCode::ServiceUnavailable.into());
     }

@@ -109,7 +109,7 @@ async fn inline(
     card: &NewCard,
     faults: &mut FieldErrors,
 ) -> Result<Option<PayerLookup>, Error> {
-    let presented = cards::present(ctx, account, card, "card.", faults).await?;
+    let presented = cards::validate(ctx, account, card, "card.", faults).await?;
     let Some(presented) = presented else { return Ok(None) };
     let cards::ValidatedCard { mut row, digits } = presented;
     // The token is never returned, so never used: it is created spent, and its credentials never reach the database.

@@ -28,13 +28,13 @@ pub async fn store(
 ) -> Result<PaymentSource, Error> {
     let (presented, used) = match asked {
         NewPaymentSource::Card(Params { value, mut faults }) => {
-            let card = cards::present(ctx, account, &value, AT, &mut faults).await?;
+            let card = cards::validate(ctx, account, &value, AT, &mut faults).await?;
             let mut card = card.filter(|_| faults.is_empty()).ok_or(faults)?;
             card.row.source = Some(SourceType::Card);
             (card, None)
         }
         NewPaymentSource::NetworkToken(Params { value, mut faults }) => {
-            let card = cards::of_network(ctx, account, &value, AT, &mut faults).await?;
+            let card = cards::validate_network_token(ctx, account, &value, AT, &mut faults).await?;
             (card.filter(|_| faults.is_empty()).ok_or(faults)?, None)
         }
         NewPaymentSource::WalletA(token) => {
@@ -48,7 +48,7 @@ pub async fn store(
     let unit = idempotency::write(ctx, account, (row, used), |tx, (row, used)| {
         async move {
             if let Some(used) = used
-                && !payloads::remember(tx, used).await?
+                && !payloads::record_use(tx, used).await?
             {
                 return Err(unusable().into());
             }
@@ -96,6 +96,6 @@ async fn of_wallet(
     opened: Result<DecryptedPayload, Unreadable>,
 ) -> Result<(ValidatedCard, Option<wallet_payload::Model>), Error> {
     let DecryptedPayload { card, payment, until, merchant: _ } = opened.map_err(|Unreadable| unusable())?;
-    let card = cards::of_wallet(ctx, account, wallet, card).await?.ok_or_else(unusable)?;
+    let card = cards::validate_wallet_card(ctx, account, wallet, card).await?.ok_or_else(unusable)?;
     Ok((card, Some(payloads::used(account.id(), &wallet.to_value(), &payment, until))))
 }

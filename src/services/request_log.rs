@@ -19,7 +19,7 @@ use crate::store::Tx;
 /// The unwritten part of the log.
 #[derive(Default)]
 pub struct RequestLog {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingEntries>,
     /// Locked during a write.
     writing: tokio::sync::Mutex<()>,
     /// Notified while half of the capacity is used.
@@ -27,7 +27,7 @@ pub struct RequestLog {
 }
 
 #[derive(Default)]
-struct Waiting {
+struct WaitingEntries {
     rows: HashMap<AccountToken, VecDeque<logged_request::Model>>,
     /// The number of rows of all accounts.
     count: usize,
@@ -38,7 +38,7 @@ impl RequestLog {
     /// there is capacity.
     pub fn note(&self, row: logged_request::Model) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let Waiting { rows, count } = &mut *waiting;
+        let WaitingEntries { rows, count } = &mut *waiting;
         match rows.get_mut(&row.account_id) {
             Some(rows) if rows.len() >= REQUESTS_LOGGED => {
                 rows.pop_front();

@@ -19,9 +19,9 @@ use crate::store::Tx;
 
 /// Deletes an account's expired rows: the oldest first, at most a batch. Once none is left, the account is due again at
 /// the first midnight at which a row can expire.
-pub struct Purge;
+pub struct RetentionWork;
 
-impl DueWork for Purge {
+impl DueWork for RetentionWork {
     type Entity = account::Entity;
     const NAME: &'static str = "retention";
     const AT: Column = Column::PurgeAt;

@@ -4,7 +4,7 @@ use sea_orm::DbBackend;
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 
 /// Returns the stored text of a search, one line for each text, so that no match spans two.
-pub fn kept<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+pub fn stored_text<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     texts.into_iter().map(folded).collect::<Vec<_>>().join("\n")
 }
 

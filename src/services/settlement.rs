@@ -76,12 +76,12 @@ impl Run {
     /// Settles the day. If two workers try, one waits for the lock on the account's row, and then finds the next day
     /// there.
     async fn record(&self, tx: &Tx) -> Result<WorkResult, Error> {
-        let row = settings::held(tx, self.account).await?;
+        let row = settings::lock_account(tx, self.account).await?;
         if row.settles_at != Some(self.due) {
             return Ok(WorkResult::Skipped);
         }
         let next = row.transfers_schedule.next_after(self.due).map(Timestamp::millis);
-        let settled = settings::of(self.account).col_expr(Column::SettlesAt, Expr::value(next));
+        let settled = settings::update_of(self.account).col_expr(Column::SettlesAt, Expr::value(next));
         settled.filter(Column::SettlesAt.eq(self.due)).exec(tx).await?;
         let mut account = Account::new(row, self.now);
         account.now = self.now;
@@ -123,11 +123,11 @@ impl Run {
             tx,
             transfer::Model {
                 description: DESCRIPTION.into(),
-                search_text: search_text::kept([DESCRIPTION]),
+                search_text: search_text::stored_text([DESCRIPTION]),
                 total_credits: claimed.credits,
                 total_debits: claimed.debits,
                 line_items_count: claimed.count,
-                ..transfers::paid(account, self.id, TransferKind::Settlement, claimed.amount(), own)?
+                ..transfers::transfer_row(account, self.id, TransferKind::Settlement, claimed.amount(), own)?
             },
         )?;
         Ok(true)

@@ -33,7 +33,7 @@ pub async fn register(
         faults.add("url", wrong);
     }
     let value = Params { value, faults }.valid()?;
-    let (key, id) = (keys::fresh(&ctx.chance), ctx.ids.token());
+    let (key, id) = (keys::generate(&ctx.chance), ctx.ids.token());
     let sealed = ctx.vault.seal(&keys::own_context(account.id(), id), key.expose().as_bytes());
     let row = webhook_endpoint::Model {
         account_id: account.id(),
@@ -119,14 +119,14 @@ pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(),
     let id: WebhookEndpointToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
     let data = (account.id(), id);
     // In batches, so that no wait is long: every event of the account waits while its endpoint is deleted.
-    while ctx.store.write(data, |tx, (account, id)| thin_out(tx, *account, *id).boxed()).await? == PURGE_BATCH
-    {
-    }
+    while ctx.store.write(data, |tx, (account, id)| delete_webhooks(tx, *account, *id).boxed()).await?
+        == PURGE_BATCH
+    {}
     idempotency::write(ctx, account, data, |tx, (account, id)| remove(tx, *account, *id).boxed()).await
 }
 
 /// Deletes a batch of an endpoint's webhooks and returns their number.
-async fn thin_out(tx: &Tx, account: AccountToken, id: WebhookEndpointToken) -> Result<u64, Error> {
+async fn delete_webhooks(tx: &Tx, account: AccountToken, id: WebhookEndpointToken) -> Result<u64, Error> {
     let portion = webhook::Entity::owned_by(account)
         .filter(webhook::Column::EndpointId.eq(id))
         .limit(PURGE_BATCH)

@@ -78,7 +78,7 @@ async fn learn_keys(ctx: Ctx) {
     let mut learnt = Instant::now();
     loop {
         tokio::time::sleep(DATA_KEYS_READ_AGAIN).await;
-        match data_keys::read_again(&ctx).await {
+        match data_keys::reload(&ctx).await {
             Ok(()) => learnt = Instant::now(),
             Err(error) => {
                 tracing::error!(%error, "the vault's keys cannot be read again");

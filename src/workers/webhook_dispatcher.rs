@@ -90,7 +90,7 @@ impl WebhookDispatcher {
         let mut batch = Vec::with_capacity(WEBHOOK_BATCH);
         while announcements.recv_many(&mut batch, WEBHOOK_BATCH).await > 0 {
             match webhooks::announced(&self.ctx, &batch).await {
-                Ok(parcels) => self.take_all(parcels).await,
+                Ok(parcels) => self.accept_all(parcels).await,
                 // Their leases run out.
                 Err(error) => tracing::error!(%error, "announced webhooks were not read"),
             }
@@ -126,7 +126,7 @@ impl WebhookDispatcher {
         let found = webhooks::due(&self.ctx, &busy).await?;
         let many = found.len() >= WEBHOOK_BATCH;
         let parcels = webhooks::lease(&self.ctx, self.with_room(found)).await?;
-        self.take_all(parcels).await;
+        self.accept_all(parcels).await;
         Ok(many)
     }
 
@@ -146,7 +146,7 @@ impl WebhookDispatcher {
     }
 
     /// Accepts webhooks for delivery; releases the leases of those for which there is no room.
-    async fn take_all(self: &Arc<Self>, parcels: Vec<LeasedWebhook>) {
+    async fn accept_all(self: &Arc<Self>, parcels: Vec<LeasedWebhook>) {
         let returned: Vec<_> = parcels.into_iter().filter_map(|parcel| self.take(parcel)).collect();
         if let Err(error) = webhooks::release(&self.ctx, returned).await {
             // Their leases run out.

@@ -415,13 +415,13 @@ rules! {
                     app.do_due_work().await;
                 }
                 let moment = app.moment().await;
-                let decided = refunds::settle(ctx, &moment, seen.clone(), outcome).await.unwrap();
+                let decided = refunds::complete(ctx, &moment, seen.clone(), outcome).await.unwrap();
                 let decided = serde_json::to_value(decided.unwrap()).unwrap();
                 assert_eq!(ending(&decided), if outcome == RefundOutcome::Succeeded { succeeded() } else { failed() });
                 assert_eq!(shown(&client, &refund).await, decided);
                 for other in [RefundOutcome::Succeeded, RefundOutcome::Failed] {
                     let before = app.rows().await;
-                    assert!(refunds::settle(ctx, &moment, seen.clone(), other).await.unwrap().is_none());
+                    assert!(refunds::complete(ctx, &moment, seen.clone(), other).await.unwrap().is_none());
                     settle(app).await;
                     assert_eq!(app.rows().await, before);
                 }

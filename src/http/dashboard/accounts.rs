@@ -40,7 +40,7 @@ async fn listed(site: &AppState, request: Request) -> Result<Response, ErrorPage
     };
     let input = Input::from_request(request, site).await?;
     let after = params::read::<Asked>(input.tree()).value.after.and_then(|after| after.parse().ok());
-    let accounts = operator::after(&site.store, after, LISTED).await?;
+    let accounts = operator::list_after(&site.store, after, LISTED).await?;
     let more = accounts.last().filter(|_| accounts.len() as u64 == LISTED).map(|last| last.token);
     let rows = accounts.iter().map(|account| (account.token, account.business_name.as_str()));
     let sheet = PageContent::bare("Accounts", choice(&session, rows, more));
@@ -90,7 +90,7 @@ async fn chosen(site: &AppState, request: Request) -> Result<Response, ErrorPage
     let asked = params::read::<Asked>(input.tree()).value.account.unwrap_or_default();
     let token: AccountToken = asked.trim().parse().map_err(|_| ErrorCode::NotFound)?;
     accounts::named(&site.store, token, site.clock.now()).await?.ok_or(ErrorCode::NotFound)?;
-    audit::viewed(site, token, address).await?;
+    audit::record_view(site, token, address).await?;
     Ok(auth::select_account(site, session, token))
 }
 

@@ -16,7 +16,7 @@ use crate::params::dispute::DisputeSearch;
 use crate::params::refund::NewRefund;
 use crate::params::sandbox::DecidedRefund;
 use crate::params::{self, Search};
-use crate::services::sandbox::charges::{Verb, possible};
+use crate::services::sandbox::charges::{Verb, allowed_actions};
 use crate::services::sandbox::refunds as sandbox;
 use crate::services::{charges, disputes, refunds};
 
@@ -110,7 +110,7 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
             ("For the merchant", charge.cents("/merchant_entitlement")),
             ("Authorisation", charge.token("/authorisation_token")),
         ]))
-        @if is_test(&site) { (buttons(&visit, &id, &possible(&site, account, &id).await?, &refunds)) }
+        @if is_test(&site) { (buttons(&visit, &id, &allowed_actions(&site, account, &id).await?, &refunds)) }
         h2 { "History" }
         ol.history {
             @for (when, what) in history(&charge, &refunds, &disputes) {

@@ -36,12 +36,12 @@ pub async fn authenticate(
     idempotency_key: Option<&str>,
 ) -> Result<AuthenticatedAccount, Error> {
     let hash = key_hash(&ctx.vault, key);
-    let entry = known(ctx, hash).await?;
+    let entry = find_key(ctx, hash).await?;
     let (row, claimed) = match idempotency_key {
         None => (alone(ctx, entry.account).await?, false),
         Some(key) => with_claim(ctx, entry, key).await?,
     };
-    let opened = opened(ctx, entry, row, claimed)?;
+    let opened = authenticated_account(ctx, entry, row, claimed)?;
     count_use(ctx, &opened, key, hash);
     Ok(opened)
 }
@@ -55,12 +55,12 @@ pub async fn authenticate_and_find<B: AccountJoin>(
     asked: &B,
 ) -> Result<(AuthenticatedAccount, Option<B::Record>), Error> {
     let hash = key_hash(&ctx.vault, key);
-    let entry = known(ctx, hash).await?;
+    let entry = find_key(ctx, hash).await?;
     let (row, record) = match both(ctx, entry.account, asked).await? {
         Some(AccountWith(row, record)) => (Some(row), record),
         None => (None, None),
     };
-    let opened = opened(ctx, entry, row, false)?;
+    let opened = authenticated_account(ctx, entry, row, false)?;
     count_use(ctx, &opened, key, hash);
     Ok((opened, record))
 }
@@ -69,12 +69,12 @@ pub async fn authenticate_and_find<B: AccountJoin>(
 ///
 /// Refusals: unauthorized.
 pub async fn authenticate_hashed(ctx: &Context, hash: [u8; 32]) -> Result<AuthenticatedAccount, Error> {
-    let entry = known(ctx, hash).await?;
-    opened(ctx, entry, alone(ctx, entry.account).await?, false)
+    let entry = find_key(ctx, hash).await?;
+    authenticated_account(ctx, entry, alone(ctx, entry.account).await?, false)
 }
 
 /// Reads the requested record for a caller that has authenticated before.
-pub async fn beside<B: AccountJoin>(
+pub async fn find_with_account<B: AccountJoin>(
     ctx: &Context,
     account: AccountToken,
     asked: &B,
@@ -88,11 +88,11 @@ pub fn key_hash(vault: &Vault, key: &Secret) -> [u8; 32] {
 }
 
 /// Returns the cached or stored entry of a key that is valid by the wall clock.
-async fn known(ctx: &Context, hash: [u8; 32]) -> Result<KeyEntry, Error> {
+async fn find_key(ctx: &Context, hash: [u8; 32]) -> Result<KeyEntry, Error> {
     let entry = if let Some(entry) = ctx.keys.get(&hash).await {
         entry
     } else {
-        let entry = look_up(ctx, &hash).await?.ok_or(ErrorCode::Unauthorized)?;
+        let entry = load_key(ctx, &hash).await?.ok_or(ErrorCode::Unauthorized)?;
         ctx.keys.insert(hash, entry).await;
         entry
     };
@@ -102,7 +102,7 @@ async fn known(ctx: &Context, hash: [u8; 32]) -> Result<KeyEntry, Error> {
     Ok(entry)
 }
 
-async fn look_up(ctx: &Context, hash: &[u8; 32]) -> Result<Option<KeyEntry>, Error> {
+async fn load_key(ctx: &Context, hash: &[u8; 32]) -> Result<Option<KeyEntry>, Error> {
     let row = api_key::Entity::find_by_id(hash.to_vec()).one(ctx.store.read()).await?;
     // The index found the row by parts of the hash; the whole hash is compared in constant time.
     let row = row.filter(|row| row.hash.as_slice().ct_eq(hash).into());
@@ -146,7 +146,7 @@ async fn both<B: AccountJoin>(
 }
 
 /// Builds the result. A cached key may outlive its account.
-fn opened(
+fn authenticated_account(
     ctx: &Context,
     entry: KeyEntry,
     row: Option<account::Model>,

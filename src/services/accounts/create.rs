@@ -48,7 +48,7 @@ pub async fn create(
     }
     if let Some(given) = &asked.bank_account {
         let account = Account::new(new.row.clone(), ctx.clock.now());
-        let row = bank_accounts::present(ctx, &account, given, BANK_ACCOUNT, &mut FieldErrors::default());
+        let row = bank_accounts::validate(ctx, &account, given, BANK_ACCOUNT, &mut FieldErrors::default());
         new.row.bank_account_id = row.as_ref().map(|row| row.id);
         new.bank_account = row.map(|row| bank_account::Model { state: BankAccountState::Attached, ..row });
     }

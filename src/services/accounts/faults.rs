@@ -28,7 +28,7 @@ pub fn parse_sandbox_outcome(word: Option<&str>, faults: &mut FieldErrors) -> Op
 }
 
 /// Returns the account's configured faults, or the default.
-pub fn of(account: &account::Model) -> Result<AcquirerFaults, Error> {
+pub fn faults_of(account: &account::Model) -> Result<AcquirerFaults, Error> {
     Ok(match &account.acquirer_faults {
         Some(faults) => serde_json::from_str(faults.as_str())?,
         None => AcquirerFaults::default(),
@@ -47,15 +47,15 @@ pub struct FaultPlan {
 /// Draws the faults of the account's next call, in the unit that records its intent. Costs a statement only if a fault
 /// rate is set.
 pub async fn draw(tx: &Tx, account: &Account) -> Result<FaultPlan, Error> {
-    let faults = of(account.settings())?;
+    let faults = faults_of(account.settings())?;
     let chance_decides = !faults.gateway_error_rate.is_none() || !faults.drop_rate.is_none();
-    let call = if chance_decides { counted(tx, account.id()).await? } else { 0 };
+    let call = if chance_decides { next_call_number(tx, account.id()).await? } else { 0 };
     let latency = Duration::from_millis(u64::try_from(faults.latency_ms).unwrap_or_default());
-    Ok(FaultPlan { outcome: drawn(&faults, call), latency })
+    Ok(FaultPlan { outcome: draw_outcome(&faults, call), latency })
 }
 
 /// Returns the number of the call, from 1; concurrent calls each get their own.
-async fn counted(tx: &Tx, account: AccountToken) -> Result<i64, Error> {
+async fn next_call_number(tx: &Tx, account: AccountToken) -> Result<i64, Error> {
     let count = account::Entity::update_many()
         .col_expr(Column::AcquirerCalls, Expr::col(Column::AcquirerCalls).add(1))
         .filter(Column::Id.eq(account));
@@ -65,7 +65,7 @@ async fn counted(tx: &Tx, account: AccountToken) -> Result<i64, Error> {
 
 /// Returns the outcome of the n-th call. The connection fails before the issuer is asked, so its faults precede a
 /// decline.
-fn drawn(faults: &AcquirerFaults, call: i64) -> Option<SimulatedOutcome> {
+fn draw_outcome(faults: &AcquirerFaults, call: i64) -> Option<SimulatedOutcome> {
     let digest = Sha256::digest(format!("{}:{call}", faults.seed));
     let mut rolls = digest.chunks_exact(8).map(roll);
     let mut next = || rolls.next().unwrap_or_default();
@@ -127,7 +127,7 @@ mod tests {
     }
 
     fn run(faults: &AcquirerFaults) -> Vec<Option<SimulatedOutcome>> {
-        (1..=10_000).map(|call| drawn(faults, call)).collect()
+        (1..=10_000).map(|call| draw_outcome(faults, call)).collect()
     }
 
     #[test]

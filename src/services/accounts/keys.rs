@@ -46,7 +46,7 @@ struct Rotation {
 impl Rotation {
     /// Records the rotation. Of two concurrent ones, the second ends the keys of the first.
     async fn record(&self, tx: &Tx) -> Result<(), Error> {
-        settings::held(tx, self.account).await?;
+        settings::lock_account(tx, self.account).await?;
         let later = Condition::any().add(Column::ValidUntil.is_null()).add(Column::ValidUntil.gt(self.until));
         let former = api_key::Entity::update_many()
             .col_expr(Column::ValidUntil, Expr::value(self.until.millis()))
@@ -72,7 +72,7 @@ pub(super) async fn revive(tx: &Tx, row: &api_key::Model) -> Result<(), Error> {
 }
 
 /// Selects the keys whose end has passed by the wall clock.
-pub fn ended(wall: Timestamp) -> Select<api_key::Entity> {
+pub fn select_ended(wall: Timestamp) -> Select<api_key::Entity> {
     api_key::Entity::find().filter(Column::ValidUntil.lte(wall)).order_by_asc(Column::ValidUntil)
 }
 

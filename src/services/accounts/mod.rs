@@ -24,7 +24,8 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 
 pub use self::account_row::{AccountJoin, IS_PRESENT};
 pub use self::authenticate::{
-    AuthenticatedAccount, authenticate, authenticate_and_find, authenticate_hashed, beside, key_hash,
+    AuthenticatedAccount, authenticate, authenticate_and_find, authenticate_hashed, find_with_account,
+    key_hash,
 };
 use crate::error::Error;
 use crate::limits::{

@@ -26,7 +26,7 @@ pub async fn list<E: From<Error>>(
 ) -> Result<(), E> {
     let mut last = None;
     loop {
-        let accounts = after(store, last, PAGE).await?;
+        let accounts = list_after(store, last, PAGE).await?;
         let Some(account) = accounts.last() else { return Ok(()) };
         last = Some(account.token);
         for account in accounts {
@@ -36,7 +36,7 @@ pub async fn list<E: From<Error>>(
 }
 
 /// Returns up to `limit` accounts newer than `last`, oldest first.
-pub async fn after(
+pub async fn list_after(
     store: &Store,
     last: Option<AccountToken>,
     limit: u64,

@@ -39,7 +39,7 @@ pub async fn record(
     now: Timestamp,
     asked: &ChangedSettings,
 ) -> Result<account::Model, Error> {
-    let seen = held(tx, id).await?;
+    let seen = lock_account(tx, id).await?;
     let mut row = seen.clone();
     set(&mut row.disputes, asked.disputes);
     set(&mut row.wallet, asked.wallet);
@@ -71,12 +71,12 @@ fn set<T>(column: &mut T, asked: Option<T>) {
 /// Locks the account's row until commit. An account deleted since the request began counts as gone.
 ///
 /// Refusals: `unauthorized`.
-pub async fn held(tx: &Tx, id: AccountToken) -> Result<account::Model, Error> {
+pub async fn lock_account(tx: &Tx, id: AccountToken) -> Result<account::Model, Error> {
     let row = account::Entity::find_by_id(id).lock(LockType::NoKeyUpdate).one(tx).await?;
     row.filter(|row| row.closed_at.is_none()).ok_or_else(|| ErrorCode::Unauthorized.into())
 }
 
 /// Returns an update of one account.
-pub fn of(id: AccountToken) -> UpdateMany<account::Entity> {
+pub fn update_of(id: AccountToken) -> UpdateMany<account::Entity> {
     account::Entity::update_many().filter(Column::Id.eq(id))
 }

@@ -48,7 +48,8 @@ impl CloseAccountUnit {
     async fn record(&self, tx: &Tx) -> Result<(), Error> {
         let by_maker = Column::MadeBy.eq(self.by);
         let by_itself = Condition::all().add(Column::Id.eq(self.by)).add(Column::MadeBy.is_not_null());
-        let close = closed(self.id, self.wall).filter(Condition::any().add(by_maker).add(by_itself));
+        let close =
+            close_open_account(self.id, self.wall).filter(Condition::any().add(by_maker).add(by_itself));
         if close.exec(tx).await?.rows_affected == 0 {
             return Err(ErrorCode::NotFound.into());
         }
@@ -63,8 +64,8 @@ impl CloseAccountUnit {
 }
 
 /// Returns the update that closes an open account.
-fn closed(id: AccountToken, wall: Timestamp) -> UpdateMany<account::Entity> {
-    super::settings::of(id)
+fn close_open_account(id: AccountToken, wall: Timestamp) -> UpdateMany<account::Entity> {
+    super::settings::update_of(id)
         .filter(Column::ClosedAt.is_null())
         .col_expr(Column::ClosedAt, Expr::value(wall.millis()))
         .col_expr(Column::WipeAt, Expr::value(wall.millis()))
@@ -89,7 +90,7 @@ async fn merchants(tx: &Tx, partner: AccountToken, wall: Timestamp) -> Result<Ve
         .column(Column::Id);
     let open: Vec<AccountToken> = open.into_tuple().all(tx).await?;
     for &id in &open {
-        closed(id, wall).exec(tx).await?;
+        close_open_account(id, wall).exec(tx).await?;
         lock_out(tx, id).await?;
     }
     Ok(open)
@@ -130,8 +131,8 @@ pub async fn wipe(ctx: &Context, account: account::Model) -> Result<(), Error> {
                 if quiet_at <= began {
                     account::Entity::delete_by_id(*id).exec(tx).await?;
                 } else {
-                    let later =
-                        super::settings::of(*id).col_expr(Column::WipeAt, Expr::value(quiet_at.millis()));
+                    let later = super::settings::update_of(*id)
+                        .col_expr(Column::WipeAt, Expr::value(quiet_at.millis()));
                     later.exec(tx).await?;
                 }
                 Ok(())
@@ -167,7 +168,7 @@ macro_rules! rows {
 macro_rules! kept {
     ($table:ident $column:ident) => {
         Step {
-            wipe: |tx, account| some::<$table::Entity>(tx, account, $table::Column::$column).boxed(),
+            wipe: |tx, account| delete_batch::<$table::Entity>(tx, account, $table::Column::$column).boxed(),
             copied: None,
         }
     };
@@ -229,7 +230,7 @@ static COUNTERS: Of<counter::Entity> = Of::those(|account| {
     Condition::all().add(counter::Column::AccountId.eq(account)).add(others)
 });
 
-async fn some<E: Owned>(tx: &Tx, account: AccountToken, column: E::Column) -> Result<u64, Error> {
+async fn delete_batch<E: Owned>(tx: &Tx, account: AccountToken, column: E::Column) -> Result<u64, Error> {
     let some = E::owned_by(account).limit(WIPE_BATCH).select_only().column(column).into_query();
     let gone = E::delete_many().filter(E::ACCOUNT.eq(account)).filter(column.in_subquery(some));
     Ok(gone.exec(tx).await?.rows_affected)
@@ -249,7 +250,7 @@ async fn blobs(tx: &Tx, account: AccountToken) -> Result<u64, Error> {
 }
 
 /// Rebuilds the search words of the account's charges and drops the previous ones.
-pub(in crate::services) async fn words_anew(tx: &Tx, account: AccountToken) -> Result<(), Error> {
+pub(in crate::services) async fn rebuild_search_text(tx: &Tx, account: AccountToken) -> Result<(), Error> {
     if tx.get_database_backend() == DbBackend::Postgres {
         return Ok(());
     }

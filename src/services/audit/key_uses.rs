@@ -92,7 +92,7 @@ impl KeyUses {
     }
 
     fn add(&self, more: Uses) {
-        let mut counted = self.counted();
+        let mut counted = self.lock_counts();
         let of = (more.key.hash, more.last_at.day());
         if counted.len() >= KEYS_COUNTED_MAX && !counted.contains_key(&of) {
             counted.retain(|_, uses| uses.iter().any(|uses| uses.n > 0));
@@ -118,7 +118,7 @@ impl KeyUses {
     /// deadlock.
     fn take(&self, today: Day) -> Vec<Uses> {
         let mut taken = Vec::new();
-        let mut counted = self.counted();
+        let mut counted = self.lock_counts();
         for uses in counted.values_mut().flatten().filter(|uses| uses.n > 0) {
             taken.push(*uses);
             uses.n = 0;
@@ -129,7 +129,7 @@ impl KeyUses {
         taken
     }
 
-    fn counted(&self) -> MutexGuard<'_, HashMap<(Hash, Day), Vec<Uses>>> {
+    fn lock_counts(&self) -> MutexGuard<'_, HashMap<(Hash, Day), Vec<Uses>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -265,7 +265,7 @@ mod tests {
         for n in 0..2 * KEYS_COUNTED_MAX {
             counted.add(used(Key { hash: hash(n), ..key(1) }, 1, 0));
         }
-        assert!(counted.counted().len() <= KEYS_COUNTED_MAX);
+        assert!(counted.lock_counts().len() <= KEYS_COUNTED_MAX);
         assert!(all(&counted) > 0);
         // Written counts free their place.
         counted.add(used(Key { hash: hash(9 * KEYS_COUNTED_MAX), ..key(1) }, 1, 0));

@@ -82,7 +82,7 @@ pub async fn signed_in(ctx: &Context, from: IpAddr) -> Result<(), Error> {
 }
 
 /// Records that the signed-in operator opened an account in the dashboard.
-pub async fn viewed(ctx: &Context, account: AccountToken, from: IpAddr) -> Result<(), Error> {
+pub async fn record_view(ctx: &Context, account: AccountToken, from: IpAddr) -> Result<(), Error> {
     at_dashboard(ctx, OperatorAction::on(Action::AccountViewed, account, json!({ "from": from }))).await
 }
 

@@ -30,7 +30,7 @@ pub async fn capture(
     let planned = planned(ctx, account, seen.clone(), amount)?;
     let follow_up = FollowUp { seen, planned, action: ChargeAction::Capture };
     let (now, row) = capture_or_void(ctx, account, follow_up).await?;
-    Ok(Charge::at(now, outcome::captured(&row)?))
+    Ok(Charge::at(now, outcome::charge_of_capture(&row)?))
 }
 
 fn amount(row: &charge::Model, params: Params<NewCapture>) -> Result<i64, Error> {

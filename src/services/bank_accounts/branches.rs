@@ -8,7 +8,7 @@ const BRANCHES: &[(&str, &str, &str)] = &[
 ];
 
 /// Returns bank and branch; empty if the BSB is not known.
-pub fn of(bsb: &str) -> (&'static str, &'static str) {
+pub fn bank_and_branch(bsb: &str) -> (&'static str, &'static str) {
     let known = BRANCHES.iter().find(|(known, ..)| *known == bsb);
     known.map_or(("", ""), |(_, bank, branch)| (bank, branch))
 }

@@ -41,7 +41,7 @@ pub async fn store(
     params: Params<NewBankAccount>,
 ) -> Result<BankAccount, Error> {
     let Params { value, mut faults } = params;
-    let row = present(ctx, account, &value, "", &mut faults);
+    let row = validate(ctx, account, &value, "", &mut faults);
     let (Some(mut row), true) = (row, faults.is_empty()) else { return Err(faults.into()) };
     row.expires_at = Some(account.now.plus_months(BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS));
     let unit = idempotency::write(ctx, account, row, |tx, row| {
@@ -74,7 +74,7 @@ pub fn check(given: &NewBankAccount, at: &str, faults: &mut FieldErrors) -> Opti
 }
 
 /// Checks the parameters and makes the row: unused, its number sealed.
-pub fn present(
+pub fn validate(
     ctx: &Context,
     account: &Account,
     given: &NewBankAccount,
@@ -83,18 +83,18 @@ pub fn present(
 ) -> Option<bank_account::Model> {
     let bsb = check(given, at, faults)?;
     let number = given.number.expose().trim();
-    Some(sealed(ctx, (account.id(), account.now), &given.name, bsb, &number.into()))
+    Some(seal_number(ctx, (account.id(), account.now), &given.name, bsb, &number.into()))
 }
 
 /// Returns the bank account that an account opens with.
 pub fn own(ctx: &Context, account: &account::Model) -> bank_account::Model {
     let number = OWN_NUMBER.into();
     let whose = (account.id, account.created_at);
-    let row = sealed(ctx, whose, &account.business_name, OWN_BSB.into(), &number);
+    let row = seal_number(ctx, whose, &account.business_name, OWN_BSB.into(), &number);
     bank_account::Model { state: BankAccountState::Attached, ..row }
 }
 
-fn sealed(
+fn seal_number(
     ctx: &Context,
     (account_id, created_at): (AccountToken, Timestamp),
     name: &str,
@@ -103,7 +103,7 @@ fn sealed(
 ) -> bank_account::Model {
     let id: BankAccountToken = ctx.ids.token();
     let sealed = ctx.vault.seal(&context(account_id, id), number.expose().as_bytes());
-    let (bank_name, branch) = branches::of(&bsb);
+    let (bank_name, branch) = branches::bank_and_branch(&bsb);
     bank_account::Model {
         account_id,
         id,
@@ -154,7 +154,7 @@ pub fn sends_back(row: &bank_account::Model) -> bool {
 }
 
 /// Returns the bank account as transfers and recipients store it, in the API's form.
-pub fn shown(row: bank_account::Model) -> Result<JsonText, Error> {
+pub fn to_json(row: bank_account::Model) -> Result<JsonText, Error> {
     Ok(JsonText::of(&BankAccount::from(row))?)
 }
 

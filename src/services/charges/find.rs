@@ -59,7 +59,7 @@ pub fn shown(account: &Account, found: Option<ShownCharge>) -> Result<Charge, Er
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Charge, Error> {
     let asked = ChargeByToken::named(token).ok_or(ErrorCode::NotFound)?;
-    shown(account, accounts::beside(ctx, account.id(), &asked).await?)
+    shown(account, accounts::find_with_account(ctx, account.id(), &asked).await?)
 }
 
 record!(ShownCharge {
@@ -90,7 +90,7 @@ record!(ShownCharge {
 });
 
 /// Reads a list of charges with only the columns that responses show.
-pub(super) fn listed(list: List<charge::Entity>) -> List<charge::Entity, ShownCharge> {
+pub(super) fn shown_columns(list: List<charge::Entity>) -> List<charge::Entity, ShownCharge> {
     list.reading(&ShownCharge::COLUMNS, lines::with_transfer)
 }
 
@@ -110,7 +110,8 @@ pub(in crate::services) async fn by_token(
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Charge>, Error> {
     static FIRST: CachedStatement = CachedStatement::new();
     let owner = account.id();
-    let list = || listed(List::newest_first(owner, charge::Entity::owned_by(owner).filter(charge::listed())));
+    let list =
+        || shown_columns(List::newest_first(owner, charge::Entity::owned_by(owner).filter(charge::listed())));
     let values = vec![owner.into(), owner.into(), owner.into()];
     let whole = (owner, Counted::Charges);
     let page = List::counted_first(ctx, whole, paging, (&FIRST, values), list).await?;
@@ -130,6 +131,6 @@ pub async fn of_customer(
     let rows = charge::Entity::owned_by(account.id())
         .filter(Column::CustomerId.eq(customer.id))
         .filter(charge::listed());
-    let page = listed(List::newest_first(account.id(), rows)).ranged(ctx, paging.valid()?).await?;
+    let page = shown_columns(List::newest_first(account.id(), rows)).ranged(ctx, paging.valid()?).await?;
     Ok(page.map(|row| Charge::at(account.now, row)))
 }

@@ -14,7 +14,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::find::listed;
+use super::find::shown_columns;
 use crate::error::Error;
 use crate::params::Search;
 use crate::services::context::{Account, Context};
@@ -42,11 +42,12 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
         Some("amount") => Column::Amount,
         _ => Column::CreatedAt,
     };
-    let list = |rows| listed(List::sorted(account.id(), rows, column, search.ascending));
+    let list = |rows| shown_columns(List::sorted(account.id(), rows, column, search.ascending));
     let page = match &search.query {
         Some(query) => {
             let exactly = ExactMatches::new(query, refunded_by(ctx, account, query).await?);
-            let SearchHits { rows, size, few } = found(ctx, account.id(), rows, query, &exactly).await?;
+            let SearchHits { rows, size, few } =
+                matching_rows(ctx, account.id(), rows, query, &exactly).await?;
             let list = if few { list(rows).found_first() } else { list(rows) };
             match size {
                 Some(size) => list.of_size(ctx, size, search.paging).await?,
@@ -69,7 +70,7 @@ struct SearchHits {
 }
 
 /// Filters the rows that a query matches: words as a substring, the rest exactly.
-async fn found(
+async fn matching_rows(
     ctx: &Context,
     account: AccountToken,
     rows: Select<charge::Entity>,
@@ -92,7 +93,7 @@ async fn found(
         if known <= FEW {
             let ids: Vec<Uuid> = ids.iter().map(|row| row.try_get("", "id")).collect::<Result<_, _>>()?;
             return Ok(SearchHits {
-                rows: rows.filter(Column::Id.in_subquery(told(backend, &ids)?)),
+                rows: rows.filter(Column::Id.in_subquery(id_table(backend, &ids)?)),
                 // SQLite's ids may be duplicates or outside the searched time.
                 size: is_postgres.then_some(known),
                 few: true,
@@ -180,7 +181,7 @@ fn ids(account: AccountToken, words: &str, exactly: &ExactMatches) -> SelectStat
 }
 
 /// Returns the ids as a table, in a statement whose text does not depend on their number.
-fn told(backend: DbBackend, ids: &[Uuid]) -> Result<SelectStatement, Error> {
+fn id_table(backend: DbBackend, ids: &[Uuid]) -> Result<SelectStatement, Error> {
     if backend == DbBackend::Postgres {
         let ids: Vec<_> = ids.iter().map(Uuid::to_string).collect();
         let array = format!("{{{}}}", ids.join(","));

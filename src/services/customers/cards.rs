@@ -2,7 +2,7 @@
 
 use futures::FutureExt;
 
-use super::create::{CardToAttach, made_out, stored};
+use super::create::{CardToAttach, card_row, stored};
 use super::find::by_token;
 use super::update::locked;
 use crate::error::{Error, ErrorCode};
@@ -39,8 +39,8 @@ pub async fn add_card(
     } else {
         let Params { value, faults: of_card } = (addition.new)();
         faults.append(of_card);
-        let presented = cards::present(ctx, account, &value, "", &mut faults).await?;
-        presented.map(|card| CardToAttach::New(Box::new(made_out(ctx, card, row.id))))
+        let presented = cards::validate(ctx, account, &value, "", &mut faults).await?;
+        presented.map(|card| CardToAttach::New(Box::new(card_row(ctx, card, row.id))))
     };
     let (Some(coming), true) = (coming, faults.is_empty()) else { return Err(faults.into()) };
     let data = (account.clone(), row, coming);

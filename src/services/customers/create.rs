@@ -68,7 +68,7 @@ pub async fn create(
     let id: CustomerToken = ctx.ids.token();
     let token = non_blank(asked.card_token.as_deref());
     let card = match (&asked.card, token) {
-        (Some(card), None) => presented(ctx, account, card, id, &mut faults).await?,
+        (Some(card), None) => validate_card(ctx, account, card, id, &mut faults).await?,
         (None, Some(token)) => stored(ctx, account, token, None, "card_token", &mut faults).await?,
         // An invalid card or token is a fault already, not a blank.
         (None, None) if faults.has("card") || faults.has("card_token") => None,
@@ -124,19 +124,19 @@ async fn record(
 
 /// Makes a customer's card from the request, sealed: it keeps its number for later charges; its cvc never reaches the
 /// database.
-pub(super) async fn presented(
+pub(super) async fn validate_card(
     ctx: &Context,
     account: &Account,
     card: &crate::params::card::NewCard,
     owner: CustomerToken,
     faults: &mut FieldErrors,
 ) -> Result<Option<CardToAttach>, Error> {
-    let presented = cards::present(ctx, account, card, "card.", faults).await?;
-    Ok(presented.map(|card| CardToAttach::New(Box::new(made_out(ctx, card, owner)))))
+    let presented = cards::validate(ctx, account, card, "card.", faults).await?;
+    Ok(presented.map(|card| CardToAttach::New(Box::new(card_row(ctx, card, owner)))))
 }
 
 /// Returns the row of a customer's new card.
-pub(super) fn made_out(ctx: &Context, presented: cards::ValidatedCard, owner: CustomerToken) -> card::Model {
+pub(super) fn card_row(ctx: &Context, presented: cards::ValidatedCard, owner: CustomerToken) -> card::Model {
     let mut row = cards::seal(ctx, presented);
     row.cvc_sealed = None;
     row.state = CardState::Attached;
@@ -178,6 +178,6 @@ fn refused(param: &str, predicate: &'static str) -> Error {
 }
 
 /// Returns the error for a customer deleted meanwhile.
-pub(super) fn gone() -> Error {
+pub(super) fn deleted_meanwhile() -> Error {
     ErrorCode::NotFound.into()
 }

@@ -7,7 +7,7 @@ use entity::customer::{self, Column};
 use entity::event::EventType;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
-use super::create::gone;
+use super::create::deleted_meanwhile;
 use super::find::view;
 use super::update::locked;
 use crate::error::Error;
@@ -29,7 +29,7 @@ pub(in crate::services) async fn record(
         .filter(Column::AccountId.eq(row.account_id))
         .filter(Column::Id.eq(row.id));
     if rows.exec(tx).await?.rows_affected == 0 {
-        return Err(gone());
+        return Err(deleted_meanwhile());
     }
     cards::delete_of_customer(tx, row.account_id, row.id, None).await?;
     tx.count(row.account_id, Counted::Customers, -1);

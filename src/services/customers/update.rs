@@ -7,7 +7,7 @@ use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, DbBackend, QueryFilter, QuerySelect};
 
-use super::create::{CardToAttach, gone, presented, stored};
+use super::create::{CardToAttach, deleted_meanwhile, stored, validate_card};
 use super::find::{by_token, view};
 use crate::error::{Error, ErrorCode};
 use crate::params::customer::CustomerChanges;
@@ -71,7 +71,7 @@ async fn card_change(
         return Err(ErrorCode::TooManyCardParameters.into());
     }
     let (to, param, replace) = if let Some(card) = &asked.card {
-        (presented(ctx, account, card, row.id, faults).await?, "card", true)
+        (validate_card(ctx, account, card, row.id, faults).await?, "card", true)
     } else if let Some(token) = card_token {
         (stored(ctx, account, token, Some(row.id), "card_token", faults).await?, "card_token", true)
     } else if let Some(token) = primary_token {
@@ -127,7 +127,7 @@ pub(super) async fn locked(tx: &Tx, seen: &customer::Model) -> Result<customer::
     if sea_orm::ConnectionTrait::get_database_backend(tx) == DbBackend::Postgres {
         rows = rows.lock(LockType::Update);
     }
-    rows.one(tx).await?.ok_or_else(gone)
+    rows.one(tx).await?.ok_or_else(deleted_meanwhile)
 }
 
 /// Applies the fields that were sent; a blank text clears.

@@ -78,7 +78,7 @@ pub fn refuse_closed(found: &[FoundKey], operator: &OperatorKeys) -> Result<(), 
 }
 
 /// Reads the data keys again: another process may have rotated them.
-pub async fn read_again(ctx: &Context) -> Result<(), Error> {
+pub async fn reload(ctx: &Context) -> Result<(), Error> {
     let rows = youngest_first().filter(vault_key::Column::Purpose.eq(DATA)).all(ctx.store.read()).await?;
     let data_keys = data_keys(&ctx.operator, &rows)?;
     let data_keys = data_keys.ok_or_else(|| Error::internal("the database lacks one of its keys"))?;
@@ -95,7 +95,7 @@ pub async fn unseal(
 ) -> Result<Zeroizing<Vec<u8>>, Error> {
     match ctx.vault.data_keys().open(context, key, bytes) {
         Err(VaultError::UnknownDataKey(_)) => {
-            read_again(ctx).await?;
+            reload(ctx).await?;
             Ok(ctx.vault.data_keys().open(context, key, bytes)?)
         }
         opened => Ok(opened?),

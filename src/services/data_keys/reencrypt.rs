@@ -58,14 +58,14 @@ pub fn table(name: &str) -> Option<&'static Table> {
 pub struct Table {
     columns: fn() -> (&'static str, Vec<String>),
     count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>>,
-    batch: for<'a> fn(&'a Context, &'a Keys, Option<Place>) -> Doing<'a>,
+    batch: for<'a> fn(&'a Context, &'a KeyCache, Option<RowKey>) -> Doing<'a>,
     open: fn(&DataKeys, &mut dyn Any) -> Result<(), Error>,
     close: fn(&DataKeys, &mut dyn Any) -> Result<(), Error>,
 }
 
 impl Table {
     const fn of<T: SealedTable>() -> Self {
-        let batch: for<'a> fn(&'a Context, &'a Keys, Option<Place>) -> Doing<'a> =
+        let batch: for<'a> fn(&'a Context, &'a KeyCache, Option<RowKey>) -> Doing<'a> =
             |ctx, keys, after| batch::<T>(ctx, keys, after).boxed();
         let count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>> = |ctx, key| {
             let sealed = T::find().filter(T::SEALED_BY.eq(key));
@@ -146,7 +146,7 @@ pub async fn count(ctx: &Context, key: Uuid) -> Result<u64, Error> {
 
 /// Encrypts again, with the current key, all rows that `key` seals; passes the number done to `tell`.
 pub async fn seal(ctx: &Context, key: Uuid, tell: impl Fn(u64)) -> Result<ReencryptionReport, Error> {
-    let keys = Keys { former: key, all: ctx.vault.data_keys() };
+    let keys = KeyCache { former: key, all: ctx.vault.data_keys() };
     if keys.all.current() == key {
         return Err(Error::internal("the data key that seals is no former one"));
     }
@@ -174,7 +174,7 @@ pub async fn seal(ctx: &Context, key: Uuid, tell: impl Fn(u64)) -> Result<Reencr
 }
 
 /// The former key to replace, and the keys that open and seal its rows.
-struct Keys {
+struct KeyCache {
     former: Uuid,
     all: Arc<DataKeys>,
 }
@@ -182,7 +182,7 @@ struct Keys {
 type Doing<'a> = BoxFuture<'a, Result<Batch, Error>>;
 
 /// A row's primary key.
-type Place = Vec<Value>;
+type RowKey = Vec<Value>;
 
 /// The result of a batch of rows.
 struct Batch {
@@ -191,10 +191,14 @@ struct Batch {
     /// Rows changed or deleted concurrently.
     changed: u64,
     /// The primary key of the last row; `None` at the end of the table.
-    last: Option<Place>,
+    last: Option<RowKey>,
 }
 
-async fn batch<T: SealedTable>(ctx: &Context, keys: &Keys, after: Option<Place>) -> Result<Batch, Error> {
+async fn batch<T: SealedTable>(
+    ctx: &Context,
+    keys: &KeyCache,
+    after: Option<RowKey>,
+) -> Result<Batch, Error> {
     let place = || T::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column);
     let mut rows = T::find().filter(T::SEALED_BY.eq(keys.former));
     if let Some(after) = after {
@@ -235,7 +239,7 @@ async fn batch<T: SealedTable>(ctx: &Context, keys: &Keys, after: Option<Place>)
 }
 
 /// Returns the update that encrypts the row again, if its ciphertexts are still the same.
-fn update<T: SealedTable>(keys: &Keys, row: &T::Model) -> Result<UpdateMany<T>, Error> {
+fn update<T: SealedTable>(keys: &KeyCache, row: &T::Model) -> Result<UpdateMany<T>, Error> {
     let mut update = T::update_many().col_expr(T::SEALED_BY, Expr::value(keys.all.current()));
     for column in T::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column) {
         update = update.filter(column.eq(row.get(column)));

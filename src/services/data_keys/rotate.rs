@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{DATA, context, fresh, read_again, reencrypt, seals, unwrapped};
+use super::{DATA, context, fresh, reencrypt, reload, seals, unwrapped};
 use crate::error::Error;
 use crate::limits::DATA_KEY_KEPT;
 use crate::runtime::crash_points;
@@ -60,7 +60,7 @@ pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<Ro
     crash_points::point("vault", "key.after");
     // Read before the keys: a key retired by now seals nothing afterwards, even if another rotation comes between.
     let retired = retired().all(ctx.store.read()).await?;
-    read_again(ctx).await?;
+    reload(ctx).await?;
     let mut rotation = Rotation { data_key, rows: 0, damaged: 0, removed: 0, kept: 0 };
     let mut sealed = 0;
     for row in &retired {
@@ -73,7 +73,7 @@ pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<Ro
         let walked = reencrypt::seal(ctx, row.id, |rows| progress.set_done(before + rows)).await?;
         rotation.rows += walked.anew;
         rotation.damaged += walked.damaged;
-        if due && end(ctx, row, walked).await? {
+        if due && delete_unused(ctx, row, walked).await? {
             rotation.removed += 1;
         } else {
             rotation.kept += 1;
@@ -136,14 +136,14 @@ pub fn due(wall: Timestamp) -> Select<vault_key::Entity> {
 /// Encrypts again all rows that a former data key still seals, then deletes the key.
 pub async fn retire(ctx: &Context, row: vault_key::Model) -> Result<(), Error> {
     // No process may seal with it meanwhile, not even this one.
-    read_again(ctx).await?;
+    reload(ctx).await?;
     let walked = reencrypt::seal(ctx, row.id, |_| ()).await?;
-    end(ctx, row, walked).await.map(drop)
+    delete_unused(ctx, row, walked).await.map(drop)
 }
 
 /// Deletes a key that seals no row, as a scan after its time has found. A needed one stays and is checked again after
 /// the same time.
-async fn end(
+async fn delete_unused(
     ctx: &Context,
     row: vault_key::Model,
     walked: reencrypt::ReencryptionReport,

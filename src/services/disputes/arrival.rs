@@ -25,7 +25,7 @@ pub fn open_scheduled_dispute<'a>(
     charge: ChargeToken,
 ) -> BoxFuture<'a, ()> {
     async move {
-        if let Err(error) = arrive(ctx, &WorkTime::on_running_clock(account.clone()), charge).await {
+        if let Err(error) = open_due(ctx, &WorkTime::on_running_clock(account.clone()), charge).await {
             tracing::debug!(%error, "a dispute arrives later");
         }
     }
@@ -58,12 +58,12 @@ impl DueWork for SimulatedDisputeWork {
         moment: &WorkTime,
         row: foretold_dispute::Model,
     ) -> Result<WorkResult, Error> {
-        arrive(ctx, moment, row.id).await
+        open_due(ctx, moment, row.id).await
     }
 }
 
 /// Opens the charge's scheduled dispute, if there is one.
-async fn arrive(ctx: &Context, moment: &WorkTime, charge: ChargeToken) -> Result<WorkResult, Error> {
+async fn open_due(ctx: &Context, moment: &WorkTime, charge: ChargeToken) -> Result<WorkResult, Error> {
     let arriving = OpenDisputeUnit {
         account: moment.account().id(),
         charge,
@@ -73,7 +73,7 @@ async fn arrive(ctx: &Context, moment: &WorkTime, charge: ChargeToken) -> Result
     };
     let unit = ctx.store.write((arriving, moment.clock_update()), |tx, (arriving, mark)| {
         async move {
-            if !is_foretold(tx, arriving).await? {
+            if !lock_scheduled(tx, arriving).await? {
                 return Ok(WorkResult::Skipped);
             }
             let ran = match arriving.record(tx).await {
@@ -92,7 +92,7 @@ async fn arrive(ctx: &Context, moment: &WorkTime, charge: ChargeToken) -> Result
 }
 
 /// Locks the scheduled dispute until commit and returns whether it still exists.
-async fn is_foretold(tx: &Tx, arriving: &OpenDisputeUnit) -> Result<bool, Error> {
+async fn lock_scheduled(tx: &Tx, arriving: &OpenDisputeUnit) -> Result<bool, Error> {
     let foretold =
         foretold_dispute::Entity::owned_by(arriving.account).filter(Column::Id.eq(arriving.charge));
     Ok(foretold.lock(LockType::NoKeyUpdate).one(tx).await?.is_some())

@@ -9,8 +9,8 @@ use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::state::{answerable, standing};
-use super::transitions::{answer, held};
+use super::state::{check_answerable, standing};
+use super::transitions::{answer, lock_dispute};
 use super::{enabled, find};
 use crate::error::Error;
 use crate::params::dispute::{ChangedEvidence, ChangedKind};
@@ -75,8 +75,8 @@ impl Change {
         // Locks files before the dispute, in the order in which file deletion locks them.
         let lock = Some(LockType::NoKeyUpdate);
         let files = named(tx, self.account, &self.kinds, FieldErrors::default(), lock).await?;
-        let dispute = held(tx, self.account, self.id).await?;
-        answerable(standing(self.now, &dispute))?;
+        let dispute = lock_dispute(tx, self.account, self.id).await?;
+        check_answerable(standing(self.now, &dispute))?;
         let before = of_dispute(tx, self.account, self.id).await?;
         let after: Vec<_> = self.kinds.iter().filter_map(|kind| self.after(kind, &before, &files)).collect();
         let gone = evidence::Entity::delete_many()

@@ -5,7 +5,7 @@ use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::transitions::held;
+use super::transitions::lock_dispute;
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Account, Context};
 use crate::services::{files, idempotency};
@@ -32,7 +32,7 @@ async fn gone(tx: &Tx, account: AccountToken, id: FileToken, wall: Timestamp) ->
     let naming = evidence::Entity::owned_by(account).filter(Column::FileId.eq(id));
     let naming = naming.order_by_asc(Column::DisputeId).all(tx).await?;
     for evidence in &naming {
-        if held(tx, account, evidence.dispute_id).await?.submitted_at.is_some() {
+        if lock_dispute(tx, account, evidence.dispute_id).await?.submitted_at.is_some() {
             return Err(ErrorCode::DisputeEvidenceAlreadySubmitted.into());
         }
     }

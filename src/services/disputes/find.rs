@@ -28,7 +28,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Dispu
     enabled(account)?;
     let row = by_token(ctx, account, token).await?;
     let charge = charge_of(ctx, &row).await?;
-    let charge = shown(ctx.store.read(), account.id(), account.now, vec![charge]).await?.remove(0);
+    let charge = views_of(ctx.store.read(), account.id(), account.now, vec![charge]).await?.remove(0);
     Ok(Dispute::new(&row, charge))
 }
 
@@ -114,7 +114,7 @@ fn matches(query: &str) -> Condition {
 }
 
 /// Returns the views of charges, with the transfers that paid them out.
-pub(super) async fn shown(
+pub(super) async fn views_of(
     db: &impl ConnectionTrait,
     account: AccountToken,
     now: Timestamp,
@@ -139,7 +139,7 @@ async fn shown_page(
         .filter(charge::Column::Id.is_in(charges))
         .all(ctx.store.read())
         .await?;
-    let charges = shown(ctx.store.read(), account.id(), account.now, charges).await?;
+    let charges = views_of(ctx.store.read(), account.id(), account.now, charges).await?;
     let charges: HashMap<_, _> = charges.into_iter().map(|charge| (charge.token(), charge)).collect();
     let ListPage { records, count, paging } = page;
     let records = records.into_iter().map(|row| {

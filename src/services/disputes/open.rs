@@ -67,8 +67,8 @@ impl OpenDisputeUnit {
     ///
     /// Refusals: `invalid_resource`.
     pub async fn record(&self, tx: &Tx) -> Result<Dispute, Error> {
-        let charge = self.held(tx).await?;
-        let left = left(&charge)?;
+        let charge = self.lock_charge(tx).await?;
+        let left = disputable_amount(&charge)?;
         let amount = self.amount.unwrap_or(left);
         if amount > left {
             return Err(fault("amount", format!("must be at most {left}")));
@@ -95,7 +95,7 @@ impl OpenDisputeUnit {
         note(tx, &row, self.now, ActivityKind::Created, None);
         transitions::charge_back(tx, &row, self.now, true);
         let (account, status) = (row.account_id, row.status);
-        let charge = find::shown(tx, account, self.now, vec![charge]).await?.remove(0);
+        let charge = find::views_of(tx, account, self.now, vec![charge]).await?.remove(0);
         let dispute = Dispute::new(&row, charge);
         events::record(tx, account, self.now, state::event(status), &dispute)?;
         crash_points::point("dispute", "open.before");
@@ -103,7 +103,7 @@ impl OpenDisputeUnit {
     }
 
     /// Locks the charge against other disputes and refunds until commit.
-    async fn held(&self, tx: &Tx) -> Result<charge::Model, Error> {
+    async fn lock_charge(&self, tx: &Tx) -> Result<charge::Model, Error> {
         let charge = charge::Entity::owned_by(self.account).filter(Column::Id.eq(self.charge));
         let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?;
         charge.ok_or_else(|| ErrorCode::NotFound.into())
@@ -113,7 +113,7 @@ impl OpenDisputeUnit {
 /// Returns the amount of a charge that can still be disputed, which is positive (`docs/decisions.md`, 210).
 ///
 /// Refusals: `invalid_resource`, on charge_token.
-pub fn left(charge: &charge::Model) -> Result<i64, Error> {
+pub fn disputable_amount(charge: &charge::Model) -> Result<i64, Error> {
     let left = charge.amount - charge.amount_refunded - charge.amount_disputed;
     if charge.state != ChargeState::Captured {
         return Err(fault("charge_token", "has not been captured"));

@@ -10,7 +10,7 @@ use crate::error::ErrorCode;
 
 /// A legal transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Move {
+pub struct DisputeTransition {
     /// The status that it ends in.
     pub to: DisputeStatus,
     /// Whether the cardholder then has recovery and fee; `None` leaves them where they are (`docs/decisions.md`, 209).
@@ -29,7 +29,7 @@ pub fn standing(now: Timestamp, row: &dispute::Model) -> DisputeStatus {
 }
 
 /// Returns the transition between two statuses; `None` if it is not legal.
-pub fn next(from: DisputeStatus, to: DisputeStatus) -> Option<Move> {
+pub fn next(from: DisputeStatus, to: DisputeStatus) -> Option<DisputeTransition> {
     use DisputeStatus::{
         Accepted, ArbitrationLost, ArbitrationUnderReview, ArbitrationWon, Cancelled, EvidenceRequired,
         EvidenceUnderReview, Expired, Lost, Resolved, Won,
@@ -66,7 +66,7 @@ pub fn next(from: DisputeStatus, to: DisputeStatus) -> Option<Move> {
         },
         Accepted | Expired | Cancelled | Resolved | ArbitrationWon | ArbitrationLost => false,
     };
-    legal.then(|| Move { to, charged_back: charged_back(to), emits: event(to) })
+    legal.then(|| DisputeTransition { to, charged_back: charged_back(to), emits: event(to) })
 }
 
 /// Returns whether a status gives the money to the cardholder.
@@ -103,7 +103,7 @@ pub fn event(status: DisputeStatus) -> EventType {
 }
 
 /// Refuses unless the merchant may still answer: change or submit its evidence, or accept the dispute.
-pub fn answerable(status: DisputeStatus) -> Result<(), ErrorCode> {
+pub fn check_answerable(status: DisputeStatus) -> Result<(), ErrorCode> {
     match status {
         DisputeStatus::EvidenceRequired => Ok(()),
         DisputeStatus::EvidenceUnderReview | DisputeStatus::ArbitrationUnderReview => {
@@ -140,7 +140,7 @@ pub fn table() -> String {
                 step.emits.code()
             );
         }
-        if let Err(refusal) = answerable(from) {
+        if let Err(refusal) = check_answerable(from) {
             let _ = writeln!(lines, "{} + the merchant's answer -> refused: {}", from.code(), refusal.code());
         }
     }

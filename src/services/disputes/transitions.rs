@@ -11,7 +11,7 @@ use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
 
 use super::activity::note;
-use super::state::{answerable, next, standing};
+use super::state::{check_answerable, next, standing};
 use super::{enabled, find};
 use crate::error::{Error, ErrorCode};
 use crate::limits::CHARGEBACK_FEE_CENTS;
@@ -50,9 +50,9 @@ pub(super) async fn answer(
     let asked = (account.id(), id, to, account.now);
     let unit = idempotency::write(ctx, account, asked, |tx, &(account, id, to, now)| {
         async move {
-            let row = held(tx, account, id).await?;
-            answerable(standing(now, &row))?;
-            moved(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
+            let row = lock_dispute(tx, account, id).await?;
+            check_answerable(standing(now, &row))?;
+            record_transition(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
         }
         .boxed()
     });
@@ -88,16 +88,16 @@ pub(super) async fn decided(
     to: DisputeStatus,
     now: Timestamp,
 ) -> Result<Dispute, Error> {
-    let mut row = held(tx, account, id).await?;
+    let mut row = lock_dispute(tx, account, id).await?;
     row.status = standing(now, &row);
     if row.status == DisputeStatus::Won && to == DisputeStatus::ArbitrationUnderReview {
         let left = left_after_winning(tx, &row).await?;
         if left.amount <= 0 {
             return Err(ErrorCode::InvalidState.into());
         }
-        take_less(tx, &mut row, left).await?;
+        reduce_to_remaining(tx, &mut row, left).await?;
     }
-    moved(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
+    record_transition(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
 }
 
 /// The remaining amount of a charge, in its currency and in AUD cents.
@@ -125,7 +125,7 @@ async fn left_after_winning(tx: &Tx, row: &dispute::Model) -> Result<Left, Error
 
 /// Reduces the dispute to the remaining amount, if that is less: the cardholder already has the refunded part. Refunds
 /// in another currency are rounded one by one and may differ by a cent.
-async fn take_less(tx: &Tx, row: &mut dispute::Model, left: Left) -> Result<(), Error> {
+async fn reduce_to_remaining(tx: &Tx, row: &mut dispute::Model, left: Left) -> Result<(), Error> {
     let seen = row.clone();
     row.amount = Ord::min(seen.amount, left.amount);
     row.settlement_amount = Ord::min(seen.settlement_amount, left.settlement_amount);
@@ -171,8 +171,8 @@ impl DueWork for DisputeExpiryWork {
         let due = (row, moment.now(ctx), moment.clock_update());
         let expired = ctx.store.write(due, |tx, (seen, now, mark)| {
             async move {
-                let row = held(tx, seen.account_id, seen.id).await?;
-                if moved(tx, row, DisputeStatus::Expired, *now).await?.is_none() {
+                let row = lock_dispute(tx, seen.account_id, seen.id).await?;
+                if record_transition(tx, row, DisputeStatus::Expired, *now).await?.is_none() {
                     return Ok(WorkResult::Skipped);
                 }
                 mark.set(tx).await?;
@@ -185,13 +185,17 @@ impl DueWork for DisputeExpiryWork {
 }
 
 /// Locks the dispute until commit and returns it.
-pub(super) async fn held(tx: &Tx, account: AccountToken, id: DisputeToken) -> Result<dispute::Model, Error> {
+pub(super) async fn lock_dispute(
+    tx: &Tx,
+    account: AccountToken,
+    id: DisputeToken,
+) -> Result<dispute::Model, Error> {
     let row = dispute::Entity::owned_by(account).filter(Column::Id.eq(id));
     row.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)
 }
 
 /// Moves a locked dispute to a status, with its money, event and entries. `None` if the table has no such transition.
-async fn moved(
+async fn record_transition(
     tx: &Tx,
     mut row: dispute::Model,
     to: DisputeStatus,
@@ -206,13 +210,13 @@ async fn moved(
         row.submitted_at = Some(now);
     }
     tx.update(&seen, &row).await?;
-    let charge = tell_charge(tx, &seen, &row).await?;
+    let charge = update_charge(tx, &seen, &row).await?;
     note(tx, &row, now, ActivityKind::Updated, None);
     if row.charged_back != seen.charged_back {
         charge_back(tx, &row, now, row.charged_back);
     }
     let account = row.account_id;
-    let charge = find::shown(tx, account, now, vec![charge]).await?.remove(0);
+    let charge = find::views_of(tx, account, now, vec![charge]).await?.remove(0);
     let dispute = Dispute::new(&row, charge);
     events::record(tx, account, now, step.emits, &dispute)?;
     crash_points::point("dispute", "move.before");
@@ -220,7 +224,7 @@ async fn moved(
 }
 
 /// Updates the dispute counts of the charge and returns the charge.
-async fn tell_charge(tx: &Tx, seen: &dispute::Model, row: &dispute::Model) -> Result<charge::Model, Error> {
+async fn update_charge(tx: &Tx, seen: &dispute::Model, row: &dispute::Model) -> Result<charge::Model, Error> {
     use charge::Column;
 
     let more = |is: fn(DisputeStatus) -> bool| i32::from(is(row.status)) - i32::from(is(seen.status));

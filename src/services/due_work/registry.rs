@@ -34,13 +34,13 @@ use crate::trace::{self, Span};
 pub struct DueWorkKind {
     /// The name, for metrics.
     pub name: &'static str,
-    run: for<'a> fn(&'a Ctx) -> Doing<'a, usize>,
-    backlog: for<'a> fn(&'a Context) -> Doing<'a, u64>,
+    run: for<'a> fn(&'a Ctx) -> WorkFuture<'a, usize>,
+    backlog: for<'a> fn(&'a Context) -> WorkFuture<'a, u64>,
     /// `None` if the kind does not depend on the accounts' clocks.
     ahead: Option<Ahead>,
 }
 
-type Doing<'a, T> = BoxFuture<'a, Result<T, Error>>;
+type WorkFuture<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
 /// Finds the due work ahead of a moved clock.
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ struct Ahead {
     /// Selects the instant of the first item.
     at: fn(ClockMoveRange) -> SelectStatement,
     /// Reads the first item.
-    first: for<'a> fn(&'a Context, ClockMoveRange) -> Doing<'a, Option<Item>>,
+    first: for<'a> fn(&'a Context, ClockMoveRange) -> WorkFuture<'a, Option<Item>>,
 }
 
 /// Every kind, in the order in which a moved clock does work due at the same instant (`docs/decisions.md`, 295).
@@ -66,12 +66,12 @@ pub static KINDS: &[DueWorkKind] = &[
     DueWorkKind::of_accounts::<refunds::complete::RefundCompletionWork>(),
     DueWorkKind::of_accounts::<disputes::arrival::SimulatedDisputeWork>(),
     DueWorkKind::of_accounts::<disputes::transitions::DisputeExpiryWork>(),
-    DueWorkKind::of_accounts::<transfers::returns::Returns>(),
+    DueWorkKind::of_accounts::<transfers::returns::TransferReturnWork>(),
     // After all work that moves money at the same instant.
     DueWorkKind::of_accounts::<settlement::SettlementWork>(),
     WEBHOOKS,
-    DueWorkKind::of_accounts::<webhook_endpoints::keys::Ending>(),
-    DueWorkKind::of_accounts::<retention::Purge>(),
+    DueWorkKind::of_accounts::<webhook_endpoints::keys::WebhookKeyEndWork>(),
+    DueWorkKind::of_accounts::<retention::RetentionWork>(),
     DueWorkKind { name: "stale_idempotency_key", run: forget_keys, backlog: stale_keys, ahead: None },
     DueWorkKind { name: "stale_wallet_payload", run: forget_payloads, backlog: stale_payloads, ahead: None },
     DueWorkKind { name: "ended_api_key", run: forget_api_keys, backlog: ended_api_keys, ahead: None },
@@ -128,7 +128,7 @@ pub struct Item {
     work: Work,
 }
 
-type Work = Box<dyn for<'a> FnOnce(&'a Context, &'a WorkTime) -> Doing<'a, WorkResult> + Send>;
+type Work = Box<dyn for<'a> FnOnce(&'a Context, &'a WorkTime) -> WorkFuture<'a, WorkResult> + Send>;
 
 impl Item {
     /// Does the work.
@@ -175,7 +175,7 @@ fn ahead<W: DueWork>(reach: ClockMoveRange) -> Select<W::Entity> {
     W::of_account(&reach).filter(W::AT.lte(reach.to)).order_by_asc(W::AT).order_by_asc(W::ID)
 }
 
-fn first_of<W: DueWork>(ctx: &Context, reach: ClockMoveRange) -> Doing<'_, Option<Item>> {
+fn first_of<W: DueWork>(ctx: &Context, reach: ClockMoveRange) -> WorkFuture<'_, Option<Item>> {
     async move {
         let row = ahead::<W>(reach).one(ctx.store.read()).await?;
         Ok(row.map(|row| Item {
@@ -189,7 +189,7 @@ fn first_of<W: DueWork>(ctx: &Context, reach: ClockMoveRange) -> Doing<'_, Optio
 
 /// Does due work, each item in its own task, up to a limit at a time. A slow item does not block others: polling goes
 /// on meanwhile. A failed item does not stop the rest and is not tried again before the next run.
-fn run<W: DueWork>(ctx: &Ctx) -> Doing<'_, usize> {
+fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
     async move {
         let (mut under_way, mut in_hand) = (FuturesUnordered::new(), HashSet::new());
         let (mut found, mut failed, mut looks) = (0, None, true);
@@ -299,7 +299,7 @@ where
     Ok(found)
 }
 
-fn backlog<W: DueWork>(ctx: &Context) -> Doing<'_, u64> {
+fn backlog<W: DueWork>(ctx: &Context) -> WorkFuture<'_, u64> {
     count(ctx, W::due(ctx.clock.now())).boxed()
 }
 
@@ -312,7 +312,7 @@ where
 }
 
 /// Delivers all due webhooks at once, for processes without a webhook dispatcher.
-fn deliver(ctx: &Ctx) -> Doing<'_, usize> {
+fn deliver(ctx: &Ctx) -> WorkFuture<'_, usize> {
     async move {
         let parcels = webhooks::lease(ctx, webhooks::due(ctx, &[]).await?).await?;
         let found = parcels.len();
@@ -323,86 +323,86 @@ fn deliver(ctx: &Ctx) -> Doing<'_, usize> {
     .boxed()
 }
 
-fn waiting(ctx: &Context) -> Doing<'_, u64> {
+fn waiting(ctx: &Context) -> WorkFuture<'_, u64> {
     webhooks::waiting(ctx).boxed()
 }
 
-fn forget_keys(ctx: &Ctx) -> Doing<'_, usize> {
+fn forget_keys(ctx: &Ctx) -> WorkFuture<'_, usize> {
     each(ctx, idempotency::due(ctx.clock.now()), |key| idempotency::forget(ctx, key)).boxed()
 }
 
-fn stale_keys(ctx: &Context) -> Doing<'_, u64> {
+fn stale_keys(ctx: &Context) -> WorkFuture<'_, u64> {
     count(ctx, [idempotency::due(ctx.clock.now())]).boxed()
 }
 
-fn forget_api_keys(ctx: &Ctx) -> Doing<'_, usize> {
-    each(ctx, keys::ended(ctx.clock.now()), |key| keys::forget(ctx, key)).boxed()
+fn forget_api_keys(ctx: &Ctx) -> WorkFuture<'_, usize> {
+    each(ctx, keys::select_ended(ctx.clock.now()), |key| keys::forget(ctx, key)).boxed()
 }
 
-fn ended_api_keys(ctx: &Context) -> Doing<'_, u64> {
-    count(ctx, [keys::ended(ctx.clock.now())]).boxed()
+fn ended_api_keys(ctx: &Context) -> WorkFuture<'_, u64> {
+    count(ctx, [keys::select_ended(ctx.clock.now())]).boxed()
 }
 
-fn forget_payloads(ctx: &Ctx) -> Doing<'_, usize> {
+fn forget_payloads(ctx: &Ctx) -> WorkFuture<'_, usize> {
     each(ctx, payloads::due(ctx.clock.now()), |used| payloads::forget(ctx, used)).boxed()
 }
 
-fn stale_payloads(ctx: &Context) -> Doing<'_, u64> {
+fn stale_payloads(ctx: &Context) -> WorkFuture<'_, u64> {
     count(ctx, [payloads::due(ctx.clock.now())]).boxed()
 }
 
-fn sweep_plans(ctx: &Ctx) -> Doing<'_, usize> {
+fn sweep_plans(ctx: &Ctx) -> WorkFuture<'_, usize> {
     each(ctx, plans::delete::due(ctx.clock.now()), |plan| plans::delete::sweep(ctx, plan)).boxed()
 }
 
-fn deleted_plans(ctx: &Context) -> Doing<'_, u64> {
+fn deleted_plans(ctx: &Context) -> WorkFuture<'_, u64> {
     count(ctx, [plans::delete::due(ctx.clock.now())]).boxed()
 }
 
-fn wipe_accounts(ctx: &Ctx) -> Doing<'_, usize> {
+fn wipe_accounts(ctx: &Ctx) -> WorkFuture<'_, usize> {
     each(ctx, wipe::due(ctx.clock.now()), |account| wipe::wipe(ctx, account)).boxed()
 }
 
-fn deleted_accounts(ctx: &Context) -> Doing<'_, u64> {
+fn deleted_accounts(ctx: &Context) -> WorkFuture<'_, u64> {
     count(ctx, [wipe::due(ctx.clock.now())]).boxed()
 }
 
-fn expire_snapshots(ctx: &Ctx) -> Doing<'_, usize> {
+fn expire_snapshots(ctx: &Ctx) -> WorkFuture<'_, usize> {
     each(ctx, snapshots::remove::due(ctx.clock.now()), |row| snapshots::remove::expire(ctx, row)).boxed()
 }
 
-fn expired_snapshots(ctx: &Context) -> Doing<'_, u64> {
+fn expired_snapshots(ctx: &Context) -> WorkFuture<'_, u64> {
     count(ctx, [snapshots::remove::due(ctx.clock.now())]).boxed()
 }
 
-fn sweep_blobs(ctx: &Ctx) -> Doing<'_, usize> {
+fn sweep_blobs(ctx: &Ctx) -> WorkFuture<'_, usize> {
     each(ctx, files::stray::due(ctx.clock.now()), |blob| files::stray::sweep(ctx, blob)).boxed()
 }
 
-fn stray_blobs(ctx: &Context) -> Doing<'_, u64> {
+fn stray_blobs(ctx: &Context) -> WorkFuture<'_, u64> {
     count(ctx, [files::stray::due(ctx.clock.now())]).boxed()
 }
 
-fn retire_keys(ctx: &Ctx) -> Doing<'_, usize> {
+fn retire_keys(ctx: &Ctx) -> WorkFuture<'_, usize> {
     each(ctx, rotate::due(ctx.clock.now()), |key| rotate::retire(ctx, key)).boxed()
 }
 
-fn retired_keys(ctx: &Context) -> Doing<'_, u64> {
+fn retired_keys(ctx: &Context) -> WorkFuture<'_, u64> {
     count(ctx, [rotate::due(ctx.clock.now())]).boxed()
 }
 
-fn forget_audit_entries(ctx: &Ctx) -> Doing<'_, usize> {
+fn forget_audit_entries(ctx: &Ctx) -> WorkFuture<'_, usize> {
     each(ctx, audit::old(ctx.clock.now()), |entry| audit::forget(ctx, entry)).boxed()
 }
 
-fn old_audit_entries(ctx: &Context) -> Doing<'_, u64> {
+fn old_audit_entries(ctx: &Context) -> WorkFuture<'_, u64> {
     count(ctx, [audit::old(ctx.clock.now())]).boxed()
 }
 
-fn forget_key_uses(ctx: &Ctx) -> Doing<'_, usize> {
+fn forget_key_uses(ctx: &Ctx) -> WorkFuture<'_, usize> {
     each(ctx, key_uses::old(ctx.clock.now()), |uses| key_uses::forget(ctx, uses)).boxed()
 }
 
-fn old_key_uses(ctx: &Context) -> Doing<'_, u64> {
+fn old_key_uses(ctx: &Context) -> WorkFuture<'_, u64> {
     count(ctx, [key_uses::old(ctx.clock.now())]).boxed()
 }

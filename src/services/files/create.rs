@@ -38,7 +38,7 @@ pub async fn create(
     }
     let (Some(upload), true) = (upload, faults.is_empty()) else { return Err(faults.into()) };
     let (task, account) = (ctx.clone(), account.clone());
-    ctx.in_own_task(async move { keep(&task, &account, upload, asked.purpose).await }).await
+    ctx.in_own_task(async move { store_upload(&task, &account, upload, asked.purpose).await }).await
 }
 
 fn wrong_with(upload: &Upload) -> Option<&'static str> {
@@ -62,7 +62,12 @@ fn mime_type(head: &[u8]) -> Option<MimeType> {
     beginnings.into_iter().find(|(beginning, _)| head.starts_with(beginning)).map(|(_, mime_type)| mime_type)
 }
 
-async fn keep(ctx: &Context, account: &Account, upload: Upload, purpose: FilePurpose) -> Result<File, Error> {
+async fn store_upload(
+    ctx: &Context,
+    account: &Account,
+    upload: Upload,
+    purpose: FilePurpose,
+) -> Result<File, Error> {
     debug_assert!(upload.size <= FILE_BYTES_MAX, "a file that was refused");
     let mime_type = mime_type(&upload.head).ok_or_else(|| Error::internal("a file that was refused"))?;
     let row = file::Model {

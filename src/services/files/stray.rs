@@ -16,7 +16,7 @@ use crate::store::Tx;
 
 /// Records that a blob is about to be written: unless its file's row follows in time, a worker removes the blob.
 pub(super) async fn announce(ctx: &Context, file: &file::Model) -> Result<stray_blob::Model, Error> {
-    let row = stray(file.account_id, file.id, ctx.clock.now() + STRAY_BLOB_AFTER);
+    let row = stray_row(file.account_id, file.id, ctx.clock.now() + STRAY_BLOB_AFTER);
     let unit = ctx.store.write(row, |tx, row| {
         async move {
             tx.append(row);
@@ -67,7 +67,7 @@ pub(in crate::services) async fn remove(
 ) -> Result<(), Error> {
     let file = file::Entity::delete_many().filter(file::Column::AccountId.eq(account));
     file.filter(file::Column::Id.eq(id)).exec(tx).await?;
-    tx.append(&stray(account, id, wall));
+    tx.append(&stray_row(account, id, wall));
     Ok(())
 }
 
@@ -82,7 +82,7 @@ pub(in crate::services) async fn replaced(
 ) -> Result<(), Error> {
     let kept: HashSet<_> = now.iter().collect();
     for &id in before.iter().filter(|id| !kept.contains(id)) {
-        tx.append(&stray(account, id, wall));
+        tx.append(&stray_row(account, id, wall));
     }
     for some in now.chunks(STRAY_BLOBS_AT_ONCE) {
         let back = stray_blob::Entity::delete_many().filter(Column::AccountId.eq(account));
@@ -91,7 +91,7 @@ pub(in crate::services) async fn replaced(
     Ok(())
 }
 
-fn stray(account_id: AccountToken, id: FileToken, remove_at: Timestamp) -> stray_blob::Model {
+fn stray_row(account_id: AccountToken, id: FileToken, remove_at: Timestamp) -> stray_blob::Model {
     stray_blob::Model { account_id, id, remove_at }
 }
 

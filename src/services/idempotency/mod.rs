@@ -92,7 +92,12 @@ where
 /// stays.
 ///
 /// Refusals: the unit's, `idempotency_key_in_use`.
-pub async fn write_anew<D, T, F>(ctx: &Context, account: &Account, data: D, unit: F) -> Result<T, Error>
+pub async fn write_exclusively<D, T, F>(
+    ctx: &Context,
+    account: &Account,
+    data: D,
+    unit: F,
+) -> Result<T, Error>
 where
     D: Send + Sync + 'static,
     T: Serialize + Send + 'static,
@@ -169,7 +174,7 @@ pub fn store_response(tx: &Tx, vault: &Vault, account: AccountToken, hash: &[u8]
 
 /// Releases the key of a request that changed nothing.
 pub async fn release_key(tx: &Tx, account: AccountToken, hash: &[u8]) -> Result<(), Error> {
-    Ok(tx.defer_update(claimed(account, hash)).await?)
+    Ok(tx.defer_update(delete_key(account, hash)).await?)
 }
 
 /// Selects keys past their retention, by the wall clock. A key without a response is in flight, however old.
@@ -194,8 +199,8 @@ pub async fn forget(ctx: &Context, key: idempotency_key::Model) -> Result<(), Er
     let unit = ctx.store.write(key, |tx, key| {
         async move {
             let same = idempotency_key::Column::CreatedAt.eq(key.created_at);
-            if claimed(key.account_id, &key.hash).filter(same).exec(tx).await?.rows_affected > 0 {
-                answered(key.account_id, &key.hash).exec(tx).await?;
+            if delete_key(key.account_id, &key.hash).filter(same).exec(tx).await?.rows_affected > 0 {
+                delete_answer(key.account_id, &key.hash).exec(tx).await?;
             }
             Ok(())
         }
@@ -206,18 +211,18 @@ pub async fn forget(ctx: &Context, key: idempotency_key::Model) -> Result<(), Er
 
 /// Deletes the former claim and response of a key that this commit claims.
 async fn clear(tx: &Tx, account: AccountToken, hash: &[u8]) -> Result<(), Error> {
-    claimed(account, hash).exec(tx).await?;
-    answered(account, hash).exec(tx).await?;
+    delete_key(account, hash).exec(tx).await?;
+    delete_answer(account, hash).exec(tx).await?;
     Ok(())
 }
 
-fn answered(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_answer::Entity> {
+fn delete_answer(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_answer::Entity> {
     idempotency_answer::Entity::delete_many()
         .filter(idempotency_answer::Column::AccountId.eq(account))
         .filter(idempotency_answer::Column::Hash.eq(hash))
 }
 
-fn claimed(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_key::Entity> {
+fn delete_key(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_key::Entity> {
     idempotency_key::Entity::delete_many()
         .filter(idempotency_key::Column::AccountId.eq(account))
         .filter(idempotency_key::Column::Hash.eq(hash))

@@ -37,12 +37,12 @@ fn summed_up(today: Day, first: Day, moved: Vec<(i64, i64)>) -> Vec<DayBalance> 
     for (number, amount) in moved {
         let day = first.plus(i32::try_from(number - i64::from(first.number())).unwrap_or(i32::MAX));
         if day > today {
-            until(&mut days, today, available);
+            set_balance(&mut days, today, available);
         }
         available += amount;
-        until(&mut days, day, available);
+        set_balance(&mut days, day, available);
     }
-    until(&mut days, today, available);
+    set_balance(&mut days, today, available);
     if days.len() == 1 {
         days.insert(0, DayBalance { day: first, available: 0 });
     }
@@ -50,7 +50,7 @@ fn summed_up(today: Day, first: Day, moved: Vec<(i64, i64)>) -> Vec<DayBalance> 
 }
 
 /// Sets the available balance of a day, unless the list already has a later day.
-fn until(days: &mut Vec<DayBalance>, day: Day, available: i64) {
+fn set_balance(days: &mut Vec<DayBalance>, day: Day, available: i64) {
     match days.last_mut() {
         Some(last) if last.day == day => last.available = available,
         Some(last) if last.day > day => {}

@@ -35,7 +35,8 @@ impl SettlementLines {
 
 /// Sums the waiting lines that are available on a day.
 pub async fn waiting(tx: &Tx, account: AccountToken, day: Day) -> Result<SettlementLines, Error> {
-    sum(tx, posting::Entity::owned_by(account).filter(unsettled()).filter(Column::AvailableOn.lte(day))).await
+    sum(tx, posting::Entity::owned_by(account).filter(is_unsettled()).filter(Column::AvailableOn.lte(day)))
+        .await
 }
 
 /// Assigns the waiting lines that are available on a day to a transfer. Credits take no lock, so there may be more
@@ -46,8 +47,8 @@ pub async fn claim(
     day: Day,
     transfer: TransferToken,
 ) -> Result<SettlementLines, Error> {
-    let claim = of(account)
-        .filter(unsettled())
+    let claim = update_of(account)
+        .filter(is_unsettled())
         .filter(Column::AvailableOn.lte(day))
         .col_expr(Column::Unsettled, Expr::value(false))
         .col_expr(Column::TransferId, Expr::value(transfer));
@@ -57,7 +58,7 @@ pub async fn claim(
 
 /// Returns the lines of a transfer that is not made to the waiting ones.
 pub async fn release(tx: &Tx, account: AccountToken, transfer: TransferToken) -> Result<(), Error> {
-    let release = of(account)
+    let release = update_of(account)
         .filter(Column::TransferId.eq(transfer))
         .col_expr(Column::Unsettled, Expr::value(true))
         .col_expr(Column::TransferId, Expr::value(None::<uuid::Uuid>));
@@ -112,11 +113,11 @@ fn its_transfer() -> RelationDef {
 }
 
 /// Returns the condition of the partial index, word for word.
-fn unsettled() -> SimpleExpr {
+fn is_unsettled() -> SimpleExpr {
     Expr::cust("unsettled")
 }
 
-fn of(account: AccountToken) -> UpdateMany<posting::Entity> {
+fn update_of(account: AccountToken) -> UpdateMany<posting::Entity> {
     posting::Entity::update_many().filter(Column::AccountId.eq(account))
 }
 

@@ -134,13 +134,18 @@ pub async fn covers(
         FundsSource::Available => Some(now.day()),
         FundsSource::AvailableAndPending => None,
     };
-    Ok(amount <= arrived(tx, account, now, up_to).await?)
+    Ok(amount <= available_balance(tx, account, now, up_to).await?)
 }
 
 /// Returns the merchant's book, all of it or as available up to a day, without deposits that have not arrived. Credits
 /// of other units in this commit count: a unit that sees their records must see their money.
-async fn arrived(tx: &Tx, account: AccountToken, now: Timestamp, up_to: Option<Day>) -> Result<i64, Error> {
-    let arriving = SimpleExpr::SubQuery(None, Box::new(arriving(account, now, up_to).into()));
+async fn available_balance(
+    tx: &Tx,
+    account: AccountToken,
+    now: Timestamp,
+    up_to: Option<Day>,
+) -> Result<i64, Error> {
+    let arriving = SimpleExpr::SubQuery(None, Box::new(pending_deposits(account, now, up_to).into()));
     let rows = balance::Entity::owned_by(account)
         .apply_if(up_to, |rows, day| rows.filter(balance::Column::AvailableOn.lte(day)))
         .select_only()
@@ -151,7 +156,7 @@ async fn arrived(tx: &Tx, account: AccountToken, now: Timestamp, up_to: Option<D
 
 /// Selects the sum of deposits that have not arrived: all, or those that arrive later today and are in today's balance
 /// already. Balances have days, deposits have times.
-fn arriving(account: AccountToken, now: Timestamp, up_to: Option<Day>) -> SelectStatement {
+fn pending_deposits(account: AccountToken, now: Timestamp, up_to: Option<Day>) -> SelectStatement {
     use deposit::Column::{Amount, AvailableAt};
 
     let tomorrow = now.last_midnight() + TimeSpan::days(1);
@@ -208,7 +213,7 @@ pub async fn balance(ctx: &Context, account: &Account) -> Result<views::balance:
     let today = account.now.day();
     let in_days = sum_where(balance::Column::AvailableOn.into_expr().lte(today.number()));
     let arriving =
-        SimpleExpr::SubQuery(None, Box::new(arriving(account.id(), account.now, Some(today)).into()));
+        SimpleExpr::SubQuery(None, Box::new(pending_deposits(account.id(), account.now, Some(today)).into()));
     let pending = sum_where(balance::Column::AvailableOn.into_expr().gt(today.number()));
     let (in_days, arriving, pending) = balance::Entity::owned_by(account.id())
         .select_only()

@@ -10,12 +10,12 @@ use crate::limits::CHARGEBACK_FEE_CENTS;
 /// An invariant: a query of differences with the columns `account_id`, `subject`, `expected` and `found`.
 pub(super) struct LedgerInvariant {
     pub name: &'static str,
-    pub subject: Subject,
+    pub subject: InvariantSubject,
     pub sql: String,
 }
 
 /// The type of the column `subject`.
-pub(super) enum Subject {
+pub(super) enum InvariantSubject {
     Entry,
     Day,
     Charge,
@@ -25,7 +25,7 @@ pub(super) enum Subject {
     Word,
 }
 
-impl Subject {
+impl InvariantSubject {
     /// Formats the subject for people.
     pub fn of(&self, row: &QueryResult) -> Result<String, DbErr> {
         Ok(match self {
@@ -61,7 +61,7 @@ pub(super) fn proofs() -> [LedgerInvariant; 19] {
     [
         LedgerInvariant {
             name: "entry_sums_to_zero",
-            subject: Subject::Entry,
+            subject: InvariantSubject::Entry,
             // Per currency: amounts of two currencies do not offset each other.
             sql: "SELECT account_id, entry_id AS subject, CAST(0 AS BIGINT) AS expected, \
                       CAST(SUM(amount) AS BIGINT) AS found \
@@ -71,7 +71,7 @@ pub(super) fn proofs() -> [LedgerInvariant; 19] {
         },
         compared(
             "balance_is_its_postings",
-            Subject::Day,
+            InvariantSubject::Day,
             &[
                 "SELECT account_id, available_on AS subject, amount AS expected, 0 AS found \
                  FROM postings WHERE book = 'merchant'",
@@ -82,7 +82,7 @@ pub(super) fn proofs() -> [LedgerInvariant; 19] {
             // By the postings: charges - refunds - fees - platform adjustments - transfers - disputes + deposits =
             // available + pending.
             "books_make_the_balance",
-            Subject::Word,
+            InvariantSubject::Word,
             &[
                 "SELECT account_id, currency AS subject, -amount AS expected, 0 AS found \
                  FROM postings WHERE book <> 'merchant'",
@@ -92,7 +92,7 @@ pub(super) fn proofs() -> [LedgerInvariant; 19] {
         compared(
             // The same by the records that made the postings.
             "book_is_its_records",
-            Subject::Word,
+            InvariantSubject::Word,
             &[
                 "SELECT account_id, book AS subject, 0 AS expected, amount AS found \
                  FROM postings WHERE book <> 'merchant'",
@@ -121,14 +121,14 @@ pub(super) fn proofs() -> [LedgerInvariant; 19] {
         of_charge("disputes_standing", &format!("1, 0 {STANDING}")),
         LedgerInvariant {
             name: "refunds_within_the_charge",
-            subject: Subject::Charge,
+            subject: InvariantSubject::Charge,
             sql: "SELECT account_id, id AS subject, amount AS expected, amount_refunded AS found \
                   FROM charges WHERE amount_refunded > amount ORDER BY account_id, id"
                 .into(),
         },
         LedgerInvariant {
             name: "chargebacks_within_the_charge",
-            subject: Subject::Charge,
+            subject: InvariantSubject::Charge,
             // The cardholder gets back no more than the charge, by refunds and disputes together.
             sql: "SELECT c.account_id, c.id AS subject, c.amount AS expected, \
                       CAST(c.amount_refunded + SUM(d.amount) AS BIGINT) AS found \
@@ -140,7 +140,7 @@ pub(super) fn proofs() -> [LedgerInvariant; 19] {
         },
         LedgerInvariant {
             name: "chargebacks_within_the_settlement",
-            subject: Subject::Charge,
+            subject: InvariantSubject::Charge,
             // The same for the settlement amounts, each rounded to the cent.
             sql: "SELECT c.account_id, c.id AS subject, c.settlement_amount AS expected, \
                       CAST(c.settlement_refunded + SUM(d.settlement_amount) AS BIGINT) AS found \
@@ -165,7 +165,7 @@ fn line_waits_or_is_settled() -> LedgerInvariant {
     let found = format!("{} + {}", counted("p.unsettled"), counted("p.transfer_id IS NOT NULL"));
     LedgerInvariant {
         name: "line_waits_or_is_settled",
-        subject: Subject::Posting,
+        subject: InvariantSubject::Posting,
         sql: format!(
             "SELECT p.account_id, p.id AS subject, CAST({expected} AS BIGINT) AS expected, \
                  CAST({found} AS BIGINT) AS found \
@@ -179,7 +179,7 @@ fn line_waits_or_is_settled() -> LedgerInvariant {
 fn of_settlement(name: &'static str, column: &str, of_lines: &str) -> LedgerInvariant {
     compared(
         name,
-        Subject::Transfer,
+        InvariantSubject::Transfer,
         &[
             &format!("SELECT account_id, id AS subject, 0 AS expected, {column} AS found {SETTLEMENTS}"),
             &format!("SELECT account_id, transfer_id, {of_lines}, 0 {LINES}"),
@@ -191,7 +191,7 @@ fn of_settlement(name: &'static str, column: &str, of_lines: &str) -> LedgerInva
 fn of_charge(column: &'static str, of_refunds: &str) -> LedgerInvariant {
     compared(
         column,
-        Subject::Charge,
+        InvariantSubject::Charge,
         &[
             &format!(
                 "SELECT account_id, id AS subject, 0 AS expected, {column} AS found \
@@ -203,7 +203,7 @@ fn of_charge(column: &'static str, of_refunds: &str) -> LedgerInvariant {
 }
 
 /// Compares the sums of all sides, subject by subject.
-fn compared(name: &'static str, subject: Subject, sides: &[&str]) -> LedgerInvariant {
+fn compared(name: &'static str, subject: InvariantSubject, sides: &[&str]) -> LedgerInvariant {
     let sides = sides.join(" UNION ALL ");
     // PostgreSQL sums BIGINT to NUMERIC.
     let sql = format!(

@@ -33,7 +33,7 @@ pub async fn create(
     row.referred_by = Some(account.id());
     row.clock_offset = account.offset();
     let own = Account::new(row.clone(), ctx.clock.now());
-    let bank_account = bank_accounts::present(ctx, &own, &asked.bank_account, "bank_account.", &mut faults);
+    let bank_account = bank_accounts::validate(ctx, &own, &asked.bank_account, "bank_account.", &mut faults);
     let (Some(bank_account), true) = (bank_account, faults.is_empty()) else { return Err(faults.into()) };
     let password_hash = password::hash(asked.contact.password.clone()).await?;
     let [keys, other] = [(); 2].map(|()| ApiKeyPair::mint(&ctx.chance));
@@ -41,7 +41,7 @@ pub async fn create(
     let merchant = merchant::Model {
         other_keys_sealed: Some(other.bytes),
         sealed_by: Some(other.key),
-        ..begun(account.id(), &row, &asked.application(), password_hash)?
+        ..pending_row(account.id(), &row, &asked.application(), password_hash)?
     };
     let referred = Referred { merchant, account: NewAccount::with(ctx, row, &keys, bank_account) };
     idempotency::write(ctx, account, referred, |tx, referred| referred.record(tx).boxed()).await
@@ -71,7 +71,7 @@ pub(super) fn added(tx: &Tx, row: &merchant::Model) {
 }
 
 /// Returns the row of a merchant that waits for a decision, without keys of the other environment.
-pub(super) fn begun(
+pub(super) fn pending_row(
     partner: AccountToken,
     account: &account::Model,
     application: &Application,
@@ -93,7 +93,7 @@ pub(super) fn begun(
         password_hash,
         other_keys_sealed: None,
         sealed_by: None,
-        search_text: search_text::kept(names.map(String::as_str)),
+        search_text: search_text::stored_text(names.map(String::as_str)),
         created_at: now,
         updated_at: now,
         activated_at: None,

@@ -38,7 +38,7 @@ pub async fn export(ctx: &Context, id: MerchantToken) -> Result<Document, Export
     })?;
     let row = merchant::Entity::owned_by(partner.id).filter(Column::Id.eq(id));
     let row = row.one(store.read()).await.map_err(Error::from)?.ok_or(ExportError::Unknown(id))?;
-    let keys = transport::opened(ctx, &row).await?.ok_or(ExportError::Imported(id))?;
+    let keys = transport::unseal_keys(ctx, &row).await?.ok_or(ExportError::Imported(id))?;
     let own = account::Entity::find_by_id(row.own_account()).one(store.read()).await.map_err(Error::from)?;
     let bank_account = own.and_then(|own| own.bank_account_id).ok_or_else(deleted)?;
     let bank_account = bank_accounts::in_unit(store.read(), row.own_account(), bank_account).await?;

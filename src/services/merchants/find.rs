@@ -101,7 +101,7 @@ pub(super) async fn own(ctx: &Context, row: &merchant::Model) -> Result<Own, Err
     let bank_account = bank_accounts::in_unit(db, id, bank_account).await?.ok_or_else(deleted)?;
     let shown = |keys: ApiKeyPair| ShownKeys::new(keys.secret.expose(), keys.publishable.expose());
     let here = shown(accounts::shown_keys(ctx, id).await?);
-    let elsewhere = shown(transport::opened(ctx, row).await?.unwrap_or_default());
+    let elsewhere = shown(transport::unseal_keys(ctx, row).await?.unwrap_or_default());
     let (test, live) = match ctx.environment {
         Environment::Test => (here, elsewhere),
         Environment::Live => (elsewhere, here),

@@ -9,7 +9,7 @@ use sea_orm::EntityTrait;
 use serde_json::json;
 use validator::Validate;
 
-use super::create::{added, begun};
+use super::create::{added, pending_row};
 use super::transport::{Document, FORMAT, VERSION};
 use crate::config::{self, Environment};
 use crate::error::Error;
@@ -105,13 +105,13 @@ pub async fn import(ctx: &Context, document: Document) -> Result<AccountToken, I
     let mut faults = FieldErrors::default();
     let given = NewBankAccount::from(bank_account);
     let own = Account::new(row.clone(), wall);
-    let bank_account = bank_accounts::present(ctx, &own, &given, "bank_account.", &mut faults);
+    let bank_account = bank_accounts::validate(ctx, &own, &given, "bank_account.", &mut faults);
     let (Some(bank_account), true) = (bank_account, faults.is_empty()) else {
         return Err(ImportError::Wrong("bank_account"));
     };
     let keys =
         ApiKeyPair { secret: keys.secret.as_str().into(), publishable: keys.publishable.as_str().into() };
-    let merchant = begun(id, &row, application, document.password_hash.clone())?;
+    let merchant = pending_row(id, &row, application, document.password_hash.clone())?;
     let coming = ImportMerchantUnit { account: NewAccount::with(ctx, row, &keys, bank_account), merchant };
     match ctx.store.write(coming, |tx, coming| coming.record(tx).boxed()).await? {
         Came::In => Ok(id),

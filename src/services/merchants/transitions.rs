@@ -107,7 +107,7 @@ impl DecideMerchantUnit {
             row.activated_at = row.activated_at.or(Some(self.now));
         }
         tx.update(&seen, &row).await?;
-        let own = settings::of(row.own_account())
+        let own = settings::update_of(row.own_account())
             .col_expr(account::Column::Status, Expr::value(row.status.into_value()));
         own.exec(tx).await?;
         let summary = MerchantSummary::new(&row, last_charge);

@@ -71,7 +71,7 @@ pub(super) fn seal(vault: &Vault, own: AccountToken, keys: &ApiKeyPair) -> Seale
 }
 
 /// Unseals those keys. `None` for an imported merchant, whose keys were minted elsewhere.
-pub(super) async fn opened(ctx: &Context, row: &merchant::Model) -> Result<Option<ApiKeyPair>, Error> {
+pub(super) async fn unseal_keys(ctx: &Context, row: &merchant::Model) -> Result<Option<ApiKeyPair>, Error> {
     let (Some(sealed), Some(key)) = (&row.other_keys_sealed, row.sealed_by) else { return Ok(None) };
     let plain = unseal(ctx, &context(row.own_account()), key, sealed).await?;
     let pair = std::str::from_utf8(&plain).ok().and_then(|pair| pair.split_once(' '));

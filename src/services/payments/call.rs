@@ -53,13 +53,13 @@ pub(in crate::services) async fn ask<T>(
     }
     let name = call_name(row.state);
     crash_points::point(name, "call.before");
-    let answer = made(ctx, moment, name, call).await;
+    let answer = timed_call(ctx, moment, name, call).await;
     crash_points::point(name, "call.after");
     answer
 }
 
 /// Makes a call of this name, counted and traced, and waits up to the call timeout.
-pub(in crate::services) async fn made<T>(
+pub(in crate::services) async fn timed_call<T>(
     ctx: &Context,
     moment: &WorkTime,
     name: &str,

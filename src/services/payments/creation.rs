@@ -86,7 +86,7 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
     };
 
     let outcome = PaymentOutcome::new(ctx, moment, row, token, result);
-    Ok(PaymentProgress::Concluded(outcome::conclude(ctx, moment, outcome, purpose).await?))
+    Ok(PaymentProgress::Concluded(outcome::commit_outcome(ctx, moment, outcome, purpose).await?))
 }
 
 /// Records the intent and draws the faults of its call.

@@ -7,7 +7,7 @@ use super::call::{ask, call_name, key};
 use super::outcome::{self, AttemptResult, PaymentOutcome};
 use super::purpose::CardPayment;
 use super::recovery;
-use super::row::{advance, reread};
+use super::row::{advance, reload};
 use super::state::{ChargeAction, ChargeTransition, EffectiveState, next};
 use crate::acquirer::{Failure, Fault, FollowUpCall};
 use crate::error::{Error, ErrorCode};
@@ -82,7 +82,7 @@ async fn in_three_steps(
     };
 
     let outcome = PaymentOutcome::new(ctx, moment, row, TokenUse::Inline, result);
-    let (now, row) = outcome::conclude(ctx, moment, outcome, CardPayment).await?;
+    let (now, row) = outcome::commit_outcome(ctx, moment, outcome, CardPayment).await?;
     if row.state == step.to { Ok((now, row)) } else { Err(Error::from(ErrorCode::GatewayError).about(&row)) }
 }
 
@@ -114,7 +114,7 @@ impl RecordIntentUnit {
             crash_points::point(call_name(row.state), "intent.before");
             return Ok((row, step, faults));
         }
-        let found = reread(tx, seen).await?;
+        let found = reload(tx, seen).await?;
         match next(EffectiveState::at(account.now, &found), *action) {
             Err(code) => Err(refusal(code)),
             // The charge is authorised again: the concurrent request's call failed, and so does this one.

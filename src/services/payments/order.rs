@@ -188,7 +188,7 @@ pub(in crate::services) fn authorise(
 /// Returns the text that the search of charges matches: description, email, metadata values, cardholder name.
 fn words_of(charge: &Terms, cardholder: Option<&str>) -> String {
     let values = charge.metadata.iter().map(|(_, value)| value.as_str());
-    search_text::kept(
+    search_text::stored_text(
         [charge.description.as_str(), &charge.email].into_iter().chain(values).chain(cardholder),
     )
 }

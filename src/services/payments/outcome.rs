@@ -12,7 +12,7 @@ use entity::{AuthorisationToken, FailureCode, TimeSpan, Timestamp, foretold_disp
 
 use super::call::call_name;
 use super::purpose::{PaymentPurpose, rules};
-use super::row::{advance, reread};
+use super::row::{advance, reload};
 use super::state::ChargeTransition;
 use crate::error::{Error, ErrorCode};
 use crate::response::{ApiResponse, ResponseKind};
@@ -112,7 +112,7 @@ fn is_disputed(ctx: &Context, row: &charge::Model, result: &AttemptResult) -> bo
 }
 
 /// Commits an outcome and what follows from it.
-pub(in crate::services) async fn conclude<P: PaymentPurpose>(
+pub(in crate::services) async fn commit_outcome<P: PaymentPurpose>(
     ctx: &Context,
     moment: &WorkTime,
     outcome: PaymentOutcome,
@@ -139,14 +139,14 @@ pub(in crate::services) async fn record(
     tx: &Tx,
     outcome: &PaymentOutcome,
 ) -> Result<(charge::Model, bool), Error> {
-    let row = after(outcome);
+    let row = row_after(outcome);
     if !advance(tx, &outcome.row, &row).await? {
-        return Ok((reread(tx, &outcome.row).await?, false));
+        return Ok((reload(tx, &outcome.row).await?, false));
     }
     if let TokenUse::Single(card) = outcome.token {
         match outcome.result {
             AttemptResult::Approved { .. } | AttemptResult::Failed { spent: true, .. } => {
-                cards::consume(tx, row.account_id, card).await?;
+                cards::spend(tx, row.account_id, card).await?;
             }
             AttemptResult::Failed { spent: false, .. } => {
                 cards::release(tx, row.account_id, card).await?;
@@ -188,13 +188,13 @@ fn shown_charge(tx: &Tx, row: &charge::Model) -> Result<charge::Model, Error> {
     if !row.is_authorisation() || row.state != ChargeState::Captured {
         return Ok(row.clone());
     }
-    let charge = captured(row)?;
+    let charge = charge_of_capture(row)?;
     tx.append(&charge);
     Ok(charge)
 }
 
 /// Returns the new charge of a captured authorisation.
-pub(in crate::services) fn captured(row: &charge::Model) -> Result<charge::Model, Error> {
+pub(in crate::services) fn charge_of_capture(row: &charge::Model) -> Result<charge::Model, Error> {
     let (Some(id), Some(amount), Some(now)) = (row.captured_as, row.amount_captured, row.captured_at) else {
         return Err(Error::internal("a captured authorisation that was not planned"));
     };
@@ -229,7 +229,7 @@ fn response(
 }
 
 /// Returns the row with the result applied.
-fn after(outcome: &PaymentOutcome) -> charge::Model {
+fn row_after(outcome: &PaymentOutcome) -> charge::Model {
     let mut row = outcome.row.clone();
     row.settle_after = None;
     match &outcome.result {

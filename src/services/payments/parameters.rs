@@ -33,7 +33,7 @@ pub(in crate::services) async fn place(
         customer_token: asked.customer_token.as_deref(),
     };
     let found = payer::find(ctx, account, &offered, &mut faults).await?;
-    let currency = acquirer_lookup::taken(ctx, asked.currency.as_deref()).await?;
+    let currency = acquirer_lookup::accepted_currency(ctx, asked.currency.as_deref()).await?;
     if currency.is_none() && !faults.has("currency") {
         faults.add("currency", "is not a supported currency");
     }

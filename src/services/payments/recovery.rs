@@ -60,15 +60,15 @@ impl DueWork for ChargeRecoveryWork {
     /// Selects calls in flight that no process can be making any more, by the wall clock: they do not depend on the
     /// account's clock.
     fn due(wall: Timestamp) -> Vec<Select<charge::Entity>> {
-        vec![lost(wall, of_their_own())]
+        vec![select_lost(wall, is_not_renewal())]
     }
 
     fn of_account(reach: &ClockMoveRange) -> Select<charge::Entity> {
-        in_flight(reach, of_their_own(), Condition::any())
+        in_flight(reach, is_not_renewal(), Condition::any())
     }
 
     fn subject(row: &charge::Model) -> DueRow {
-        unsettled(row)
+        due_row(row)
     }
 
     async fn work(ctx: &Context, moment: &WorkTime, row: charge::Model) -> Result<WorkResult, Error> {
@@ -77,7 +77,7 @@ impl DueWork for ChargeRecoveryWork {
 }
 
 /// Selects, of some charges, those in flight whose call no process can be making any more.
-pub(in crate::services) fn lost(wall: Timestamp, some: SimpleExpr) -> Select<charge::Entity> {
+pub(in crate::services) fn select_lost(wall: Timestamp, some: SimpleExpr) -> Select<charge::Entity> {
     charge::Entity::find()
         .filter(Column::SettleAfter.lte(wall))
         .filter(some)
@@ -100,7 +100,7 @@ pub(in crate::services) fn in_flight(
 }
 
 /// Describes a charge in flight as due work. It is not due while a process may still be making its call.
-pub(in crate::services) fn unsettled(row: &charge::Model) -> DueRow {
+pub(in crate::services) fn due_row(row: &charge::Model) -> DueRow {
     let tries = row.attempt - row.call;
     let held = |next| if tries > 0 { leased_until(next, pause(tries - 1)) } else { next };
     DueRow {
@@ -111,7 +111,7 @@ pub(in crate::services) fn unsettled(row: &charge::Model) -> DueRow {
     }
 }
 
-fn of_their_own() -> SimpleExpr {
+fn is_not_renewal() -> SimpleExpr {
     Column::Origin.is_not_in(bills())
 }
 
@@ -140,8 +140,8 @@ pub(super) async fn recover(
     let Some(row) = claim(ctx, moment, seen).await? else { return Ok(WorkResult::Skipped) };
     let result = match row.state {
         ChargeState::Processing => creation(ctx, moment, &row).await,
-        ChargeState::Capturing => followed(ctx, moment, &row, ChargeAction::Capture).await?,
-        ChargeState::Voiding => followed(ctx, moment, &row, ChargeAction::Void).await?,
+        ChargeState::Capturing => recover_follow_up(ctx, moment, &row, ChargeAction::Capture).await?,
+        ChargeState::Voiding => recover_follow_up(ctx, moment, &row, ChargeAction::Void).await?,
         ChargeState::Pending
         | ChargeState::Authorised
         | ChargeState::Captured
@@ -152,7 +152,7 @@ pub(super) async fn recover(
     let token = single_use(ctx, &row).await?;
     let ran = result.emits(row.capture).map_or(WorkResult::Silent, WorkResult::Event);
     let outcome = PaymentOutcome::new(ctx, moment, row, token, result);
-    outcome::conclude(ctx, moment, outcome, CardPayment).await?;
+    outcome::commit_outcome(ctx, moment, outcome, CardPayment).await?;
     Ok(ran)
 }
 
@@ -187,7 +187,7 @@ impl ClaimRecoveryUnit {
     }
 }
 
-async fn followed(
+async fn recover_follow_up(
     ctx: &Context,
     moment: &WorkTime,
     row: &charge::Model,

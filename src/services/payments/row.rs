@@ -19,7 +19,7 @@ pub(in crate::services) async fn advance(
 }
 
 /// Reads the row again.
-pub(super) async fn reread(tx: &Tx, seen: &charge::Model) -> Result<charge::Model, Error> {
+pub(super) async fn reload(tx: &Tx, seen: &charge::Model) -> Result<charge::Model, Error> {
     let row = charge::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id)).one(tx).await?;
     row.ok_or_else(deleted)
 }

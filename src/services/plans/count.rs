@@ -11,7 +11,7 @@ use crate::store::Tx;
 
 /// Moves a subscription from one state to another; `from` is none for a new one, `to` for a deleted one. Returns
 /// whether the plan exists.
-pub async fn moved(
+pub async fn count_move(
     tx: &Tx,
     account: AccountToken,
     plan: PlanToken,
@@ -26,19 +26,19 @@ pub async fn moved(
     shift(tx, account, plan, less.into_iter().chain(more)).await
 }
 
-/// Counts the start of a charge that may activate a subscription again: until [`ceased`], the plan is not deleted.
+/// Counts the start of a charge that may activate a subscription again: until [`count_charge_end`], the plan is not deleted.
 /// Returns whether the plan exists.
-pub async fn began(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<bool, Error> {
+pub async fn count_charge_start(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<bool, Error> {
     shift(tx, account, plan, [(Column::Starting, 1)]).await
 }
 
 /// Counts the end of that charge.
-pub async fn ceased(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<(), Error> {
+pub async fn count_charge_end(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<(), Error> {
     shift(tx, account, plan, [(Column::Starting, -1)]).await.map(drop)
 }
 
 /// Locks a plan against deletion until the commit. Returns whether the plan exists.
-pub async fn hold(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<bool, Error> {
+pub async fn lock_plan(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<bool, Error> {
     let row = plan::Entity::owned_by(account).filter(Column::Id.eq(plan)).filter(Column::DeletedAt.is_null());
     Ok(row.lock(LockType::NoKeyUpdate).one(tx).await?.is_some())
 }

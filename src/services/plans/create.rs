@@ -18,7 +18,7 @@ use crate::views::plan::Plan;
 /// Refusals: `service_unavailable` if the acquirer returns no rate; `unprocessable_entity`.
 pub async fn create(ctx: &Context, account: &Account, params: Params<NewPlan>) -> Result<Plan, Error> {
     let Params { value: asked, mut faults } = params;
-    let currency = acquirer_lookup::taken(ctx, asked.currency.as_deref()).await?;
+    let currency = acquirer_lookup::accepted_currency(ctx, asked.currency.as_deref()).await?;
     match currency {
         Some(currency) => check_amounts(account, &asked, currency, &mut faults),
         None if !faults.has("currency") => faults.add("currency", "is not a supported currency"),

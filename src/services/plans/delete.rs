@@ -65,13 +65,13 @@ pub fn due(wall: Timestamp) -> Select<plan::Entity> {
 
 /// Deletes the remaining rows of a deleted plan. Running twice, or on two servers at once, does no harm.
 pub async fn sweep(ctx: &Context, plan: plan::Model) -> Result<(), Error> {
-    while ctx.store.write(plan.clone(), |tx, plan| portion(tx, plan).boxed()).await? {}
+    while ctx.store.write(plan.clone(), |tx, plan| delete_batch(tx, plan).boxed()).await? {}
     Ok(())
 }
 
 /// Deletes a batch of the plan's subscriptions, their ledgers first, and the plan after the last of them. Returns
 /// whether rows remain.
-async fn portion(tx: &Tx, plan: &plan::Model) -> Result<bool, Error> {
+async fn delete_batch(tx: &Tx, plan: &plan::Model) -> Result<bool, Error> {
     use subscription_entry::Column as Entry;
 
     let account = plan.account_id;

@@ -24,7 +24,7 @@ pub(super) enum BankAccountToAttach {
 }
 
 /// The parameters that name a bank account.
-pub(super) struct Named<'a> {
+pub(super) struct RecipientParams<'a> {
     pub inline: Option<&'a NewBankAccount>,
     pub token: Option<&'a str>,
 }
@@ -33,7 +33,7 @@ const USED: &str = "has already been used";
 const UNKNOWN: &str = "is not valid";
 const ONE_BANK_ACCOUNT: &str = "Exactly one of bank_account or bank_account_token is required";
 
-impl Named<'_> {
+impl RecipientParams<'_> {
     /// Finds the bank account that the parameters name, if any; more than one is an error. `own` is the recipient's
     /// current one.
     pub async fn find(
@@ -45,7 +45,7 @@ impl Named<'_> {
     ) -> Result<Option<BankAccountToAttach>, Error> {
         match (self.inline, non_blank(self.token)) {
             (Some(inline), None) => {
-                let row = bank_accounts::present(ctx, account, inline, "bank_account.", faults);
+                let row = bank_accounts::validate(ctx, account, inline, "bank_account.", faults);
                 Ok(row.map(|row| {
                     BankAccountToAttach::New(bank_account::Model { state: BankAccountState::Attached, ..row })
                 }))
@@ -115,7 +115,8 @@ pub async fn create(
     params: Params<NewRecipient>,
 ) -> Result<Recipient, Error> {
     let Params { value: asked, mut faults } = params;
-    let named = Named { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
+    let named =
+        RecipientParams { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
     let coming = named.find(ctx, account, None, &mut faults).await?;
     let is_named = named.inline.is_some() || non_blank(named.token).is_some();
     // An invalid bank account is not a blank one.
@@ -126,11 +127,13 @@ pub async fn create(
     let row = recipient::Model {
         account_id: account.id(),
         id: ctx.ids.token(),
-        search_text: search_text::kept(asked.name.as_deref().into_iter().chain([asked.email.as_str()])),
+        search_text: search_text::stored_text(
+            asked.name.as_deref().into_iter().chain([asked.email.as_str()]),
+        ),
         name: asked.name,
         email: asked.email,
         bank_account_id: coming.row().id,
-        bank_account: bank_accounts::shown(coming.row().clone())?,
+        bank_account: bank_accounts::to_json(coming.row().clone())?,
         created_at: account.now,
     };
     let new = (account.clone(), row, coming);

@@ -42,7 +42,11 @@ pub async fn by_token(
 /// Locks a recipient until the commit and returns its current row.
 ///
 /// Refusals: `not_found`.
-pub async fn held(tx: &Tx, account: &Account, id: RecipientToken) -> Result<recipient::Model, Error> {
+pub async fn lock_recipient(
+    tx: &Tx,
+    account: &Account,
+    id: RecipientToken,
+) -> Result<recipient::Model, Error> {
     let row = recipient::Entity::owned_by(account.id()).filter(Column::Id.eq(id));
     let row = row.lock(LockType::NoKeyUpdate).one(tx).await?;
     row.ok_or_else(|| ErrorCode::NotFound.into())

@@ -4,8 +4,8 @@ use entity::RecipientToken;
 use entity::event::EventType;
 use futures::FutureExt;
 
-use super::create::{BankAccountToAttach, Named};
-use super::find::{by_token, held};
+use super::create::{BankAccountToAttach, RecipientParams};
+use super::find::{by_token, lock_recipient};
 use crate::error::Error;
 use crate::params::Params;
 use crate::params::recipient::RecipientChanges;
@@ -25,7 +25,8 @@ pub async fn update(
 ) -> Result<Recipient, Error> {
     let row = by_token(ctx.store.read(), account, token).await?;
     let Params { value: mut asked, mut faults } = params;
-    let named = Named { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
+    let named =
+        RecipientParams { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
     let coming = named.find(ctx, account, Some(row.bank_account_id), &mut faults).await?;
     if !faults.is_empty() {
         return Err(faults.into());
@@ -45,14 +46,14 @@ struct Changes {
 
 impl Changes {
     async fn record(&self, tx: &Tx) -> Result<Recipient, Error> {
-        let seen = held(tx, &self.account, self.id).await?;
+        let seen = lock_recipient(tx, &self.account, self.id).await?;
         let mut row = seen.clone();
         // The recipient's current bank account is no change.
         if let Some(coming) = self.coming.as_ref().filter(|coming| coming.row().id != row.bank_account_id) {
             coming.attach(tx, &self.account).await?;
             bank_accounts::delete(tx, row.account_id, row.bank_account_id).await?;
             row.bank_account_id = coming.row().id;
-            row.bank_account = bank_accounts::shown(coming.row().clone())?;
+            row.bank_account = bank_accounts::to_json(coming.row().clone())?;
         }
         if let Some(email) = &self.asked.email {
             row.email.clone_from(email);
@@ -60,7 +61,8 @@ impl Changes {
         if self.asked.name.is_some() {
             row.name.clone_from(&self.asked.name);
         }
-        row.search_text = search_text::kept(row.name.as_deref().into_iter().chain([row.email.as_str()]));
+        row.search_text =
+            search_text::stored_text(row.name.as_deref().into_iter().chain([row.email.as_str()]));
         tx.update(&seen, &row).await?;
         let recipient = Recipient::from(row);
         let now = self.account.now;

@@ -48,7 +48,7 @@ impl DueWork for RefundCompletionWork {
     async fn work(ctx: &Context, moment: &WorkTime, row: refund::Model) -> Result<WorkResult, Error> {
         let outcome =
             row.announced.ok_or_else(|| Error::internal("an accepted refund without its outcome"))?;
-        Ok(match (settle(ctx, moment, row, outcome).await?, outcome) {
+        Ok(match (complete(ctx, moment, row, outcome).await?, outcome) {
             (Some(_), RefundOutcome::Succeeded) => WorkResult::Event(EventType::RefundSucceeded),
             (Some(_), RefundOutcome::Failed) => WorkResult::Event(EventType::RefundFailed),
             (None, _) => WorkResult::Skipped,
@@ -57,7 +57,7 @@ impl DueWork for RefundCompletionWork {
 }
 
 /// Completes a pending refund, whether or not the acquirer has been asked. Returns `None` if it had already ended.
-pub async fn settle(
+pub async fn complete(
     ctx: &Context,
     moment: &WorkTime,
     refund: refund::Model,
@@ -94,8 +94,8 @@ struct EndRefundUnit {
 impl EndRefundUnit {
     /// Returns `None` if the refund had already ended.
     async fn record(&self, tx: &Tx) -> Result<Option<Refund>, Error> {
-        let refund = held(tx, &self.refund).await?;
-        let ended = end(tx, refund, self.outcome, self.now).await?;
+        let refund = lock_refund(tx, &self.refund).await?;
+        let ended = record_outcome(tx, refund, self.outcome, self.now).await?;
         if ended.is_some() {
             self.mark.set(tx).await?;
         }
@@ -104,14 +104,14 @@ impl EndRefundUnit {
 }
 
 /// Locks a refund until the commit and returns its current row.
-pub(super) async fn held(tx: &Tx, seen: &refund::Model) -> Result<refund::Model, Error> {
+pub(super) async fn lock_refund(tx: &Tx, seen: &refund::Model) -> Result<refund::Model, Error> {
     let refund = refund::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id));
     let refund = refund.lock(LockType::NoKeyUpdate).one(tx).await?;
     refund.ok_or_else(deleted)
 }
 
 /// Records the outcome of a locked refund and its event, and returns the money of a failed one.
-pub(super) async fn end(
+pub(super) async fn record_outcome(
     tx: &Tx,
     seen: refund::Model,
     outcome: RefundOutcome,
@@ -120,9 +120,9 @@ pub(super) async fn end(
     let Some(step) = next(seen.state, outcome.into()) else { return Ok(None) };
     let row = refund::Model { state: step.to, submit_after: None, settles_at: None, ..seen.clone() };
     tx.update(&seen, &row).await?;
-    tell_charge(tx, &row).await?;
+    update_charge(tx, &row).await?;
     if row.state == RefundState::Failed {
-        give_back(tx, &row, now);
+        return_amount(tx, &row, now);
     }
     let account = row.account_id;
     let refund = Refund::from(row);
@@ -133,7 +133,7 @@ pub(super) async fn end(
 }
 
 /// Decrements the charge's pending refunds; an amount that came back can be refunded again.
-async fn tell_charge(tx: &Tx, refund: &refund::Model) -> Result<(), Error> {
+async fn update_charge(tx: &Tx, refund: &refund::Model) -> Result<(), Error> {
     use charge::Column;
 
     let mut update = charge::Entity::update_many()
@@ -151,7 +151,7 @@ async fn tell_charge(tx: &Tx, refund: &refund::Model) -> Result<(), Error> {
 }
 
 /// Returns the money. It was taken from the available balance, so it is available again today.
-fn give_back(tx: &Tx, refund: &refund::Model, now: Timestamp) {
+fn return_amount(tx: &Tx, refund: &refund::Model, now: Timestamp) {
     let entry =
         Entry { account: refund.account_id, kind: EntryKind::RefundReturn, source: refund.id.into(), now };
     let amount = refund.settlement_amount;

@@ -53,8 +53,8 @@ struct CreateRefundUnit {
 }
 
 async fn record(tx: &Tx, asked: &CreateRefundUnit) -> Result<Refund, Error> {
-    let charge = held(tx, asked).await?;
-    if asked.amount > left(&charge)? {
+    let charge = lock_charge(tx, asked).await?;
+    if asked.amount > refundable_amount(&charge)? {
         return Err(fault("amount", "You have tried to refund more than the original charge"));
     }
     let now = asked.account.now;
@@ -89,7 +89,7 @@ async fn record(tx: &Tx, asked: &CreateRefundUnit) -> Result<Refund, Error> {
 /// Returns how much of a charge can still be refunded.
 ///
 /// Refusals: `invalid_resource`, on charge.
-pub fn left(charge: &charge::Model) -> Result<i64, Error> {
+pub fn refundable_amount(charge: &charge::Model) -> Result<i64, Error> {
     if charge.state != ChargeState::Captured {
         return Err(fault("charge", "has not been captured"));
     }
@@ -100,7 +100,7 @@ pub fn left(charge: &charge::Model) -> Result<i64, Error> {
 }
 
 /// Locks the charge until the commit: each of several concurrent refunds sees the remaining amount.
-async fn held(tx: &Tx, asked: &CreateRefundUnit) -> Result<charge::Model, Error> {
+async fn lock_charge(tx: &Tx, asked: &CreateRefundUnit) -> Result<charge::Model, Error> {
     let charge = charge::Entity::owned_by(asked.account.id()).filter(Column::Id.eq(asked.charge));
     let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?;
     charge.ok_or_else(|| ErrorCode::NotFound.into())

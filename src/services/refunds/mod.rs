@@ -8,7 +8,7 @@ pub mod find;
 pub mod state;
 pub mod submit;
 
-pub use complete::settle;
+pub use complete::complete;
 pub use create::create;
 pub use find::{list, of_charge, show};
 pub use submit::submit;

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 
-use super::complete::{end, held};
+use super::complete::{lock_refund, record_outcome};
 use super::state::{RefundAction, next};
 use crate::acquirer::{CallKey, Failure, Fault, FollowUpCall, RefundAnswer};
 use crate::error::Error;
@@ -18,7 +18,7 @@ use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Account, Context};
 use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult, leased_until, pause};
-use crate::services::payments::call::made;
+use crate::services::payments::call::timed_call;
 use crate::store::Tx;
 
 /// Submits refunds that the acquirer has not answered.
@@ -80,7 +80,7 @@ pub async fn submit(ctx: &Context, moment: &WorkTime, seen: refund::Model) -> Re
     crash_points::point("refund", "call.before");
     // No fault latency while a clock is being moved.
     let fares = if moment.is_on_running_clock() { fares } else { fares.at_once() };
-    let answer = made(ctx, moment, "refund", fares.with_latency(ctx.acquirer.refund(call))).await;
+    let answer = timed_call(ctx, moment, "refund", fares.with_latency(ctx.acquirer.refund(call))).await;
     crash_points::point("refund", "call.after");
     let verdict = match answer {
         Ok(answer) => SubmissionAnswer::Accepted(match answer {
@@ -90,7 +90,7 @@ pub async fn submit(ctx: &Context, moment: &WorkTime, seen: refund::Model) -> Re
         Err(Failure::Declined(_)) => SubmissionAnswer::Declined,
         // The next attempt repeats the call under the same key once the claim has expired.
         Err(Failure::NoAnswer | Failure::GatewayError | Failure::Closed) => {
-            return let_go(ctx, refund).await;
+            return release(ctx, refund).await;
         }
     };
     let answered = RecordSubmissionUnit { refund, verdict, now: moment.now(ctx) };
@@ -101,7 +101,7 @@ pub async fn submit(ctx: &Context, moment: &WorkTime, seen: refund::Model) -> Re
 
 /// Marks an attempt that ended without an answer as over: the refund is no longer in flight, unless a later attempt has
 /// claimed it.
-async fn let_go(ctx: &Context, refund: refund::Model) -> Result<WorkResult, Error> {
+async fn release(ctx: &Context, refund: refund::Model) -> Result<WorkResult, Error> {
     let id = refund.id;
     let unit = ctx.store.write(refund, |tx, refund| {
         async move {
@@ -190,15 +190,17 @@ struct RecordSubmissionUnit {
 impl RecordSubmissionUnit {
     /// Skips an answer that comes after the next attempt was claimed, or after the outcome was decided.
     async fn record(&self, tx: &Tx) -> Result<WorkResult, Error> {
-        let seen = held(tx, &self.refund).await?;
+        let seen = lock_refund(tx, &self.refund).await?;
         if seen.attempt != self.refund.attempt {
             return Ok(WorkResult::Skipped);
         }
         match self.verdict {
-            SubmissionAnswer::Declined => Ok(match end(tx, seen, RefundOutcome::Failed, self.now).await? {
-                Some(_) => WorkResult::Event(EventType::RefundFailed),
-                None => WorkResult::Skipped,
-            }),
+            SubmissionAnswer::Declined => {
+                Ok(match record_outcome(tx, seen, RefundOutcome::Failed, self.now).await? {
+                    Some(_) => WorkResult::Event(EventType::RefundFailed),
+                    None => WorkResult::Skipped,
+                })
+            }
             SubmissionAnswer::Accepted(announced) => {
                 let Some(step) = next(seen.state, RefundAction::Accept) else {
                     return Ok(WorkResult::Skipped);

@@ -16,7 +16,7 @@ use crate::views::sandbox::Faults;
 
 /// Returns the configured faults.
 pub fn show(account: &Account) -> Result<Faults, Error> {
-    Ok(faults::of(account.settings())?.into())
+    Ok(faults::faults_of(account.settings())?.into())
 }
 
 /// Configures faults; absent fields stay. Resets the count of calls, so that the same configuration gives the same run.
@@ -33,8 +33,8 @@ pub async fn change(
 }
 
 async fn record(tx: &Tx, id: AccountToken, asked: &ChangedFaults) -> Result<Faults, Error> {
-    let row = settings::held(tx, id).await?;
-    let stays = faults::of(&row)?;
+    let row = settings::lock_account(tx, id).await?;
+    let stays = faults::faults_of(&row)?;
     let ordered = AcquirerFaults {
         latency_ms: asked.latency_ms.unwrap_or(stays.latency_ms),
         decline: match asked.decline {
@@ -46,7 +46,7 @@ async fn record(tx: &Tx, id: AccountToken, asked: &ChangedFaults) -> Result<Faul
         drop_rate: chance(asked.drop_rate.as_deref()).unwrap_or(stays.drop_rate),
         seed: asked.seed.unwrap_or(stays.seed),
     };
-    let change = settings::of(id)
+    let change = settings::update_of(id)
         .col_expr(Column::AcquirerFaults, Expr::value(JsonText::of(&ordered)?))
         .col_expr(Column::AcquirerCalls, Expr::value(0_i64));
     change.exec(tx).await?;

@@ -66,7 +66,7 @@ struct BeginClockMoveUnit {
 impl BeginClockMoveUnit {
     /// Takes the lease. Returns the account with this move as its last one, and the target.
     async fn record(&self, tx: &Tx) -> Result<(account::Model, Timestamp), Error> {
-        let mut row = settings::held(tx, self.account).await?;
+        let mut row = settings::lock_account(tx, self.account).await?;
         if row.moving_until.is_some_and(|until| until > self.wall) {
             return Err(ErrorCode::ClockMoving.into());
         }
@@ -129,7 +129,7 @@ impl<'a> ClockMoveRun<'a> {
 
     async fn run(mut self) -> Result<MovedClock, Error> {
         let (ctx, lease) = (self.ctx, Lease { account: self.row.id, number: self.row.clock_moves });
-        let complete = match lease.kept(ctx, self.go()).await {
+        let complete = match lease.with_lease(ctx, self.go()).await {
             Ok(complete) => complete,
             Err(error) => {
                 lease.let_go(ctx).await;
@@ -244,11 +244,15 @@ struct Lease {
 
 impl Lease {
     /// Does the work and keeps renewing the lease: a step may take longer than the lease.
-    async fn kept<T>(self, ctx: &Context, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    async fn with_lease<T>(
+        self,
+        ctx: &Context,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
         // Both run concurrently: work that paused for the renewal might keep the connection that the renewal waits for.
         tokio::select! {
             done = work => done,
-            lost = self.renewed(ctx) => Err(lost),
+            lost = self.renew_lease(ctx) => Err(lost),
         }
     }
 
@@ -264,7 +268,7 @@ impl Lease {
     }
 
     /// Renews the lease until it is lost.
-    async fn renewed(self, ctx: &Context) -> Error {
+    async fn renew_lease(self, ctx: &Context) -> Error {
         loop {
             sleep(CLOCK_LEASE_RENEWED).await;
             let until = ctx.clock.now() + CLOCK_LEASE;

@@ -13,6 +13,6 @@ use crate::views::deposit::Deposit;
 ///
 /// Refusals: `invalid_resource`.
 pub async fn create(ctx: &Context, account: &Account, params: Params<NewDeposit>) -> Result<Deposit, Error> {
-    let row = deposits::of(account, ctx.ids.token(), params.spelled()?);
+    let row = deposits::row_of(account, ctx.ids.token(), params.spelled()?);
     idempotency::write(ctx, account, row, |tx, row| deposits::make(tx, row).boxed()).await
 }

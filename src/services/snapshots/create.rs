@@ -5,7 +5,7 @@ use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, PaginatorTrait, QuerySelect};
 
-use super::{context, refuse_payments, turn};
+use super::{acquire_permit, context, refuse_payments};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{SNAPSHOT_KEPT, SNAPSHOTS_MAX};
 use crate::services::accounts::snapshot_rows::{Copied, Of, Pages};
@@ -24,7 +24,7 @@ pub(super) static ITSELF: Of<account::Entity> =
 /// Refusals, first match wins: `payments_under_way`, `snapshot_too_large`, `limit_reached`, `service_unavailable` if a
 /// file is deleted at the same moment.
 pub async fn create(ctx: &Context, account: &Account) -> Result<Snapshot, Error> {
-    let _turn = turn().await?;
+    let _turn = acquire_permit().await?;
     let made = copy(ctx, account).await?;
     idempotency::write(ctx, account, made, |tx, made| made.record(tx).boxed()).await
 }
@@ -42,7 +42,7 @@ async fn copy(ctx: &Context, account: &Account) -> Result<Made, Error> {
     let moment = ctx.store.snapshot().await?;
     refuse_payments(&moment, owner).await?;
     // After this, every data key that encrypts a row of that moment is known.
-    data_keys::read_again(ctx).await?;
+    data_keys::reload(ctx).await?;
     let keys = ctx.vault.data_keys();
     let mut pages = Pages::new(keys.clone());
     ITSELF.copy(&moment, owner, &mut pages).await?;
@@ -77,7 +77,7 @@ impl Made {
     async fn record(&self, tx: &Tx) -> Result<Snapshot, Error> {
         let owner = self.row.account_id;
         // The lock serialises the count: two concurrent units would both find capacity.
-        settings::held(tx, owner).await?;
+        settings::lock_account(tx, owner).await?;
         if snapshot::Entity::owned_by(owner).count(tx).await? >= SNAPSHOTS_MAX {
             return Err(Error::explained(ErrorCode::LimitReached, full()));
         }

@@ -26,7 +26,7 @@ use crate::limits::SNAPSHOTS_AT_ONCE;
 /// Limits the snapshots in progress: each holds all of an account in memory.
 static TURNS: Semaphore = Semaphore::const_new(SNAPSHOTS_AT_ONCE);
 
-async fn turn() -> Result<SemaphorePermit<'static>, Error> {
+async fn acquire_permit() -> Result<SemaphorePermit<'static>, Error> {
     TURNS.acquire().await.map_err(|_| Error::internal("nobody closes it"))
 }
 

@@ -15,7 +15,7 @@ use crate::store::Tx;
 pub async fn remove(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
     let id: SnapshotToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let unit = idempotency::write(ctx, account, (account.id(), id), |tx, (account, id)| {
-        async move { if gone(tx, *account, *id).await? { Ok(()) } else { Err(ErrorCode::NotFound.into()) } }
+        async move { if delete_row(tx, *account, *id).await? { Ok(()) } else { Err(ErrorCode::NotFound.into()) } }
             .boxed()
     });
     unit.await
@@ -31,13 +31,13 @@ pub fn due(wall: Timestamp) -> Select<snapshot::Entity> {
 /// Deletes an expired snapshot.
 pub async fn expire(ctx: &Context, row: snapshot::Model) -> Result<(), Error> {
     let unit = ctx.store.write((row.account_id, row.id), |tx, (account, id)| {
-        async move { gone(tx, *account, *id).await.map(drop) }.boxed()
+        async move { delete_row(tx, *account, *id).await.map(drop) }.boxed()
     });
     unit.await
 }
 
 /// Deletes a snapshot. Returns whether it existed.
-async fn gone(tx: &Tx, account: AccountToken, id: SnapshotToken) -> Result<bool, Error> {
+async fn delete_row(tx: &Tx, account: AccountToken, id: SnapshotToken) -> Result<bool, Error> {
     let row = snapshot::Entity::delete_many().filter(snapshot::Column::AccountId.eq(account));
     if row.filter(snapshot::Column::Id.eq(id)).exec(tx).await?.rows_affected == 0 {
         return Ok(false);

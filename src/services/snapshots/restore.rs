@@ -6,7 +6,7 @@ use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, Iterable, ModelTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::{context, find, refuse_payments, turn};
+use super::{acquire_permit, context, find, refuse_payments};
 use crate::error::{Error, ErrorCode};
 use crate::services::accounts::snapshot_rows::{self, Rows};
 use crate::services::accounts::{settings, wipe};
@@ -30,11 +30,11 @@ pub async fn restore(ctx: &Context, account: &Account, token: &str) -> Result<Sn
     if row.schema_steps != store::schema_steps() {
         return Err(Error::explained(ErrorCode::InvalidState, OTHER_RELEASE));
     }
-    let _turn = turn().await?;
+    let _turn = acquire_permit().await?;
     let (itself, rows) = read(ctx, &row).await?;
     let restoring = Restoring { row, itself, rows, wall: ctx.clock.now() };
     let restored =
-        idempotency::write_anew(ctx, account, restoring, |tx, restoring| restoring.record(tx).boxed())
+        idempotency::write_exclusively(ctx, account, restoring, |tx, restoring| restoring.record(tx).boxed())
             .await?;
     // Restored webhooks may be due.
     ctx.due_webhooks.notify_one();
@@ -71,7 +71,7 @@ struct Restoring {
 }
 
 /// Returns whether a restore keeps the column: it identifies the account, or the holder of its clock.
-fn stays(column: Column) -> bool {
+fn is_kept(column: Column) -> bool {
     matches!(
         column,
         Column::Id
@@ -101,12 +101,12 @@ impl Restoring {
         }
         let now = file_tokens(tx, owner).await?;
         files::replaced(tx, owner, &before, &now, self.wall).await?;
-        wipe::words_anew(tx, owner).await?;
+        wipe::rebuild_search_text(tx, owner).await?;
         let charges = charge::Entity::update_many().filter(charge::Column::AccountId.eq(owner));
         charges.col_expr(charge::Column::Attempt, Expr::value(life)).exec(tx).await?;
         let itself = Column::iter()
-            .filter(|column| !stays(*column))
-            .fold(settings::of(owner), |itself, column| {
+            .filter(|column| !is_kept(*column))
+            .fold(settings::update_of(owner), |itself, column| {
                 itself.col_expr(column, Expr::value(self.itself.get(column)))
             })
             .col_expr(Column::ClockMoves, Expr::value(life))
@@ -117,7 +117,7 @@ impl Restoring {
 
     /// Locks the account and returns its current row, or an error if it cannot be restored now.
     async fn refuse(&self, tx: &Tx) -> Result<account::Model, Error> {
-        let owner = settings::held(tx, self.row.account_id).await?;
+        let owner = settings::lock_account(tx, self.row.account_id).await?;
         if owner.moving_until.is_some_and(|until| until > self.wall) {
             return Err(ErrorCode::ClockMoving.into());
         }

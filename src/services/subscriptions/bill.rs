@@ -8,10 +8,10 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
-use super::course::{Bill, renewed};
+use super::course::{Bill, next_interval};
 use super::create::order;
 use super::record_outcome::{BillPayment, BillingOutcome};
-use super::rows::{held, plan_by_id, put};
+use super::rows::{lock_subscription, plan_by_id, put};
 use super::state::{SubscriptionAction, next};
 use crate::error::Error;
 use crate::services::context::Context;
@@ -51,16 +51,16 @@ impl DueWork for BillingWork {
     }
 
     async fn work(ctx: &Context, moment: &WorkTime, row: subscription::Model) -> Result<WorkResult, Error> {
-        let Some((plan, customer, card)) = parties(ctx, moment, &row).await? else {
+        let Some((plan, customer, card)) = find_parties(ctx, moment, &row).await? else {
             // Cancelled, with its customer or before its plan.
             return Ok(WorkResult::Skipped);
         };
         let bill = Bill::next(&row, &plan);
         if bill.sum() == 0 {
             let free = (row, plan, moment.now(ctx), moment.clock_update());
-            let unit = ctx
-                .store
-                .write(free, |tx, (seen, plan, now, mark)| renew_freely(tx, seen, plan, *now, *mark).boxed());
+            let unit = ctx.store.write(free, |tx, (seen, plan, now, mark)| {
+                renew_free_of_charge(tx, seen, plan, *now, *mark).boxed()
+            });
             return unit.await;
         }
         let ChargeOrder { intent, call } =
@@ -90,7 +90,7 @@ pub(super) fn ran(concluded: &BillingOutcome) -> Result<WorkResult, Error> {
 }
 
 /// Returns the plan, the customer and the card that pays: the named one, or the one that is primary now.
-async fn parties(
+async fn find_parties(
     ctx: &Context,
     moment: &WorkTime,
     row: &subscription::Model,
@@ -106,19 +106,19 @@ async fn parties(
 }
 
 /// Begins an interval that costs nothing, without a charge.
-async fn renew_freely(
+async fn renew_free_of_charge(
     tx: &Tx,
     seen: &subscription::Model,
     plan: &plan::Model,
     now: Timestamp,
     mark: OptionalClockUpdate,
 ) -> Result<WorkResult, Error> {
-    let row = held(tx, seen).await?;
+    let row = lock_subscription(tx, seen).await?;
     let Some(row) = row.filter(|row| row.next_billing_at == seen.next_billing_at) else {
         return Ok(WorkResult::Skipped);
     };
     let step = next(row.state, SubscriptionAction::Renew)?;
-    put(tx, &row, renewed(&row, step, plan), step.emits, now).await?;
+    put(tx, &row, next_interval(&row, step, plan), step.emits, now).await?;
     mark.set(tx).await?;
     Ok(step.emits.map_or(WorkResult::Silent, WorkResult::Event))
 }

@@ -6,9 +6,9 @@ use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::course::closed;
+use super::course::end_billing;
 use super::find::by_token;
-use super::rows::{held, plan_of, put, visible};
+use super::rows::{lock_subscription, plan_of, put, visible};
 use super::state::{SubscriptionAction, next};
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Account, Context};
@@ -20,7 +20,7 @@ use crate::views::subscription::Subscription;
 ///
 /// Refusals, first match wins: `not_found`, `invalid_state`.
 pub async fn cancel(ctx: &Context, account: &Account, token: &str) -> Result<Subscription, Error> {
-    let row = found(ctx, account, token).await?;
+    let row = find(ctx, account, token).await?;
     close(ctx, account, row, SubscriptionAction::Cancel).await
 }
 
@@ -32,7 +32,7 @@ pub async fn cancel_of_customer(
     token: &str,
 ) -> Result<Subscription, Error> {
     let customer = customers::find::by_token(ctx.store.read(), account, customer).await?;
-    let row = found(ctx, account, token).await?;
+    let row = find(ctx, account, token).await?;
     if row.customer_id != customer.id {
         return Err(ErrorCode::NotFound.into());
     }
@@ -43,11 +43,11 @@ pub async fn cancel_of_customer(
 ///
 /// Refusals, first match wins: `not_found`, `invalid_state`; the plan may not allow it, which is the latter.
 pub async fn unsubscribe(ctx: &Context, account: &Account, token: &str) -> Result<Subscription, Error> {
-    let row = found(ctx, account, token).await?;
+    let row = find(ctx, account, token).await?;
     close(ctx, account, row, SubscriptionAction::Unsubscribe).await
 }
 
-async fn found(ctx: &Context, account: &Account, token: &str) -> Result<subscription::Model, Error> {
+async fn find(ctx: &Context, account: &Account, token: &str) -> Result<subscription::Model, Error> {
     by_token(ctx.store.read(), account, token).await?.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
@@ -68,12 +68,12 @@ async fn record(
     action: SubscriptionAction,
     now: Timestamp,
 ) -> Result<Subscription, Error> {
-    let row = held(tx, seen).await?.ok_or(ErrorCode::NotFound)?;
+    let row = lock_subscription(tx, seen).await?.ok_or(ErrorCode::NotFound)?;
     let step = next(row.state, action)?;
     if action == SubscriptionAction::Unsubscribe && !plan_of(tx, &row).await?.customer_may_cancel {
         return Err(ErrorCode::InvalidState.into());
     }
-    put(tx, &row, closed(&row, step, now), step.emits, now).await
+    put(tx, &row, end_billing(&row, step, now), step.emits, now).await
 }
 
 /// Deletes a customer with all its cards, and cancels its subscriptions.
@@ -92,7 +92,7 @@ pub async fn close_customer(ctx: &Context, account: &Account, token: &str) -> Re
                 .lock(LockType::NoKeyUpdate);
             for row in rows.all(tx).await? {
                 let step = next(row.state, SubscriptionAction::CloseCustomer)?;
-                put(tx, &row, closed(&row, step, *now), step.emits, *now).await?;
+                put(tx, &row, end_billing(&row, step, *now), step.emits, *now).await?;
             }
             Ok(())
         }

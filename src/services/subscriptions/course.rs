@@ -121,7 +121,7 @@ pub fn continue_interval(row: &Model, step: SubscriptionTransition, plan: &plan:
 }
 
 /// Begins the next interval, which is paid. It starts when the current one ended, however long ago.
-pub fn renewed(row: &Model, step: SubscriptionTransition, plan: &plan::Model) -> Model {
+pub fn next_interval(row: &Model, step: SubscriptionTransition, plan: &plan::Model) -> Model {
     let number = row.interval_number + 1;
     let since_anchor = number - row.anchor_number;
     let next = Model {
@@ -166,7 +166,7 @@ pub fn record_failure(row: &Model, plan: &plan::Model, now: Timestamp) -> Model 
 }
 
 /// Ends billing: at once, or after the paid interval.
-pub fn closed(row: &Model, step: SubscriptionTransition, now: Timestamp) -> Model {
+pub fn end_billing(row: &Model, step: SubscriptionTransition, now: Timestamp) -> Model {
     Model {
         state: step.to,
         next_billing_at: None,

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 
 use super::course::{Bill, Subscriber, continue_interval, start};
 use super::record_outcome::{pay, starts};
-use super::rows::{customer_held, tell};
+use super::rows::{customer_held, record_event};
 use super::state::next;
 use crate::error::{Error, ErrorCode};
 use crate::params::subscription::{NewPlanSubscription, NewSubscription};
@@ -168,7 +168,7 @@ impl CreateSubscriptionUnit {
         let row = continue_interval(&self.row, step, &self.plan);
         self.insert(tx, &row).await?;
         tx.count(row.account_id, Counted::Subscriptions, 1);
-        tell(tx, row, step.emits, self.row.created_at)
+        record_event(tx, row, step.emits, self.row.created_at)
     }
 
     /// Inserts it if plan, customer and card exist. A concurrent deletion of one of them waits, or finds the subscription.
@@ -179,7 +179,7 @@ impl CreateSubscriptionUnit {
         if let Some(card) = row.card_id {
             check_card(tx, row, card).await?;
         }
-        if !plans::count::moved(tx, row.account_id, row.plan_id, None, Some(row.state)).await? {
+        if !plans::count::count_move(tx, row.account_id, row.plan_id, None, Some(row.state)).await? {
             return Err(self.unknown.into());
         }
         Ok(tx.insert(row).await?)

@@ -5,8 +5,8 @@ use entity::{Owned, Timestamp};
 use futures::FutureExt;
 use sea_orm::{EntityTrait, Select};
 
-use super::course::closed;
-use super::rows::{held, put};
+use super::course::end_billing;
+use super::rows::{lock_subscription, put};
 use super::state::{SubscriptionAction, next};
 use crate::error::Error;
 use crate::services::context::Context;
@@ -50,12 +50,12 @@ async fn end(
     now: Timestamp,
     mark: OptionalClockUpdate,
 ) -> Result<WorkResult, Error> {
-    let Some(row) = held(tx, seen).await?.filter(|row| row.ends_at == seen.ends_at) else {
+    let Some(row) = lock_subscription(tx, seen).await?.filter(|row| row.ends_at == seen.ends_at) else {
         // Reactivated, or ended by another worker.
         return Ok(WorkResult::Skipped);
     };
     let step = next(row.state, SubscriptionAction::Finish)?;
-    put(tx, &row, closed(&row, step, now), step.emits, now).await?;
+    put(tx, &row, end_billing(&row, step, now), step.emits, now).await?;
     mark.set(tx).await?;
     Ok(step.emits.map_or(WorkResult::Silent, WorkResult::Event))
 }

@@ -10,7 +10,7 @@ use super::course::{Bill, continue_interval, restarted};
 use super::create::order;
 use super::find::by_token;
 use super::record_outcome::pay;
-use super::rows::{customer_held, held, plan_of, put};
+use super::rows::{customer_held, lock_subscription, plan_of, put};
 use super::state::{SubscriptionAction, SubscriptionTransition, next};
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
@@ -79,8 +79,8 @@ impl ReactivateUnit {
     }
 
     /// Locks the row and returns it, if it can still be reactivated as it could when it was read.
-    async fn held(&self, tx: &Tx) -> Result<(subscription::Model, SubscriptionTransition), Error> {
-        let row = held(tx, &self.row).await?.ok_or(ErrorCode::NotFound)?;
+    async fn lock(&self, tx: &Tx) -> Result<(subscription::Model, SubscriptionTransition), Error> {
+        let row = lock_subscription(tx, &self.row).await?.ok_or(ErrorCode::NotFound)?;
         let step = self.step(&row)?;
         // Billed meanwhile, or reactivated and cancelled again: the bill is of another interval.
         if row.finishes_at != self.row.finishes_at {
@@ -94,9 +94,9 @@ impl ReactivateUnit {
         if !customer_held(tx, self.row.account_id, self.row.customer_id).await? {
             return Err(ErrorCode::InvalidState.into());
         }
-        let (before, step) = self.held(tx).await?;
+        let (before, step) = self.lock(tx).await?;
         // A plan whose subscriptions are all cancelled may be deleted at this moment.
-        if !plans::count::hold(tx, before.account_id, before.plan_id).await? {
+        if !plans::count::lock_plan(tx, before.account_id, before.plan_id).await? {
             return Err(ErrorCode::NotFound.into());
         }
         let after = if self.is_paid(&before) {
@@ -118,9 +118,9 @@ struct ReactivateIntent {
 impl PaymentIntent for ReactivateIntent {
     fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
         async move {
-            let (seen, _) = self.wanted.held(tx).await?;
+            let (seen, _) = self.wanted.lock(tx).await?;
             record_row(tx, &self.charge).await?;
-            if !plans::count::began(tx, seen.account_id, seen.plan_id).await? {
+            if !plans::count::count_charge_start(tx, seen.account_id, seen.plan_id).await? {
                 return Err(ErrorCode::NotFound.into());
             }
             let mut row = seen.clone();

@@ -10,9 +10,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
-use super::course::{Bill, closed, continue_interval, record_failure, renewed, restarted};
+use super::course::{Bill, continue_interval, end_billing, next_interval, record_failure, restarted};
 use super::entries;
-use super::rows::{charged, customer_held, plan_of, put, tell};
+use super::rows::{customer_held, lock_charged, plan_of, put, record_event};
 use super::state::{SubscriptionAction, next};
 use crate::acquirer::AuthoriseCall;
 use crate::error::{Error, ErrorCode};
@@ -85,7 +85,7 @@ pub(super) async fn record_outcome(
     result: AttemptResult,
 ) -> Result<BillingOutcome, Error> {
     let outcome = PaymentOutcome::new(ctx, moment, row, TokenUse::Inline, result);
-    outcome::conclude(ctx, moment, outcome, BillPayment { claim: None }).await
+    outcome::commit_outcome(ctx, moment, outcome, BillPayment { claim: None }).await
 }
 
 /// The payment of a bill: the subscription goes on, or does not, in the commit of the charge's outcome.
@@ -123,14 +123,16 @@ impl BillPayment {
             return unpaid(of_charge);
         }
         // Its plan may have been deleted during a renewal of a cancelled subscription: the charge stands alone.
-        let Some(row) = charged(tx, charge.account_id, charge.id).await? else { return unpaid(of_charge) };
+        let Some(row) = lock_charged(tx, charge.account_id, charge.id).await? else {
+            return unpaid(of_charge);
+        };
         if approved {
             let plan = plan_of(tx, &row).await?;
             let (subscription, event) = self.continue_subscription(tx, outcome, &row, &plan).await?;
             return Ok(BillingOutcome::Paid(Box::new(subscription), event));
         }
         if is_renewal {
-            renewal_failed(tx, &row, outcome.now).await?;
+            record_failed_renewal(tx, &row, outcome.now).await?;
             return unpaid(EventType::SubscriptionRenewalFailed);
         }
         abandon_subscription(tx, row).await?;
@@ -146,14 +148,14 @@ impl BillPayment {
     ) -> Result<(Subscription, Option<EventType>), Error> {
         let (step, after) = if outcome.row.origin == Origin::Renewal {
             let step = next(before.state, SubscriptionAction::Renew)?;
-            (step, renewed(before, step, plan))
+            (step, next_interval(before, step, plan))
         } else if before.state == SubscriptionState::Starting {
             let step = next(before.state, starts(before))?;
             tx.count(before.account_id, Counted::Subscriptions, 1);
             (step, continue_interval(before, step, plan))
         } else {
             let step = next(before.state, SubscriptionAction::Reactivate)?;
-            plans::count::ceased(tx, before.account_id, before.plan_id).await?;
+            plans::count::count_charge_end(tx, before.account_id, before.plan_id).await?;
             (step, restarted(before, step, plan, outcome.row.created_at))
         };
         let bill = Bill::paid(plan, after.interval_number, outcome.row.amount);
@@ -167,15 +169,15 @@ impl BillPayment {
 }
 
 /// Bills it again later, or ends it.
-async fn renewal_failed(tx: &Tx, row: &subscription::Model, now: Timestamp) -> Result<(), Error> {
+async fn record_failed_renewal(tx: &Tx, row: &subscription::Model, now: Timestamp) -> Result<(), Error> {
     let plan = plan_of(tx, row).await?;
     let was_due = row.next_billing_at.is_some();
     let step = next(row.state, SubscriptionAction::Refuse)?;
     let after = record_failure(row, &plan, now);
-    tell(tx, after.clone(), step.emits, now)?;
+    record_event(tx, after.clone(), step.emits, now)?;
     if was_due && after.next_billing_at.is_none() {
         let step = next(after.state, SubscriptionAction::Cancel)?;
-        let over = closed(&after, step, now);
+        let over = end_billing(&after, step, now);
         return put(tx, row, over, step.emits, now).await.map(drop);
     }
     tx.update(row, &after).await
@@ -193,9 +195,9 @@ async fn abandon_subscription(tx: &Tx, row: subscription::Model) -> Result<(), E
             .filter(Column::AccountId.eq(row.account_id))
             .filter(Column::Id.eq(row.id));
         gone.exec(tx).await?;
-        plans::count::moved(tx, row.account_id, row.plan_id, Some(row.state), None).await?;
+        plans::count::count_move(tx, row.account_id, row.plan_id, Some(row.state), None).await?;
         return Ok(());
     }
-    plans::count::ceased(tx, row.account_id, row.plan_id).await?;
+    plans::count::count_charge_end(tx, row.account_id, row.plan_id).await?;
     tx.update(&row, &subscription::Model { charge_id: None, ..row.clone() }).await
 }

@@ -13,7 +13,7 @@ use crate::services::context::Context;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 use crate::services::payments::purpose::bills;
-use crate::services::payments::recovery::{claim, creation, in_flight, lost, unsettled};
+use crate::services::payments::recovery::{claim, creation, due_row, in_flight, select_lost};
 
 /// Recovers charges of subscriptions.
 pub struct SubscriptionRecoveryWork;
@@ -25,7 +25,7 @@ impl DueWork for SubscriptionRecoveryWork {
     const ID: Column = Column::Id;
 
     fn due(wall: Timestamp) -> Vec<Select<charge::Entity>> {
-        vec![lost(wall, of_subscriptions())]
+        vec![select_lost(wall, of_subscriptions())]
     }
 
     /// Adds renewals that began during the move: the next interval is counted from them (`docs/decisions.md`, 299).
@@ -34,7 +34,7 @@ impl DueWork for SubscriptionRecoveryWork {
     }
 
     fn subject(row: &charge::Model) -> DueRow {
-        unsettled(row)
+        due_row(row)
     }
 
     async fn work(ctx: &Context, moment: &WorkTime, row: charge::Model) -> Result<WorkResult, Error> {

@@ -27,7 +27,7 @@ fn of_plans(account: AccountToken) -> Select<subscription::Entity> {
 }
 
 /// Locks the subscription of a charge in flight until the commit and returns it.
-pub(super) async fn charged(
+pub(super) async fn lock_charged(
     tx: &Tx,
     account: AccountToken,
     charge: ChargeToken,
@@ -36,7 +36,10 @@ pub(super) async fn charged(
 }
 
 /// Locks a subscription until the commit and returns its current row.
-pub(super) async fn held(tx: &Tx, seen: &subscription::Model) -> Result<Option<subscription::Model>, Error> {
+pub(super) async fn lock_subscription(
+    tx: &Tx,
+    seen: &subscription::Model,
+) -> Result<Option<subscription::Model>, Error> {
     let row = visible(seen.account_id).filter(Column::Id.eq(seen.id));
     Ok(row.lock(LockType::NoKeyUpdate).one(tx).await?)
 }
@@ -77,12 +80,13 @@ pub(super) async fn put(
     now: Timestamp,
 ) -> Result<Subscription, Error> {
     tx.update(before, &after).await?;
-    plans::count::moved(tx, after.account_id, after.plan_id, Some(before.state), Some(after.state)).await?;
-    tell(tx, after, emits, now)
+    plans::count::count_move(tx, after.account_id, after.plan_id, Some(before.state), Some(after.state))
+        .await?;
+    record_event(tx, after, emits, now)
 }
 
 /// Records the event with the subscription as it is now shown.
-pub(super) fn tell(
+pub(super) fn record_event(
     tx: &Tx,
     row: subscription::Model,
     emits: Option<EventType>,

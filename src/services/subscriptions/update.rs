@@ -5,7 +5,7 @@ use futures::FutureExt;
 
 use super::create::{card_of, check_card};
 use super::find::by_token;
-use super::rows::{customer_held, held};
+use super::rows::{customer_held, lock_subscription};
 use crate::error::{Error, ErrorCode};
 use crate::params::subscription::SubscriptionChanges;
 use crate::params::{Params, Patch};
@@ -50,7 +50,7 @@ async fn record(tx: &Tx, seen: &subscription::Model, card: Option<CardToken>) ->
         }
         check_card(tx, seen, card).await?;
     }
-    let held = held(tx, seen).await?.ok_or(ErrorCode::RecordNotFound)?;
+    let held = lock_subscription(tx, seen).await?.ok_or(ErrorCode::RecordNotFound)?;
     let row = subscription::Model { card_id: card, ..held.clone() };
     tx.update(&held, &row).await?;
     Ok(row.into())

@@ -61,14 +61,14 @@ pub async fn show(ctx: &Ctx, secret: &str) -> Result<ChallengeView, Error> {
 /// Returns the page of a session without opening it: decides nothing.
 ///
 /// Refusals: `not_found`, an expired session included.
-pub async fn look(ctx: &Ctx, secret: &str) -> Result<ChallengeView, Error> {
+pub async fn view(ctx: &Ctx, secret: &str) -> Result<ChallengeView, Error> {
     let (account, session) = find::by_secret(ctx, secret).await?;
     page(ctx, &account, &session).await
 }
 
 async fn page(ctx: &Ctx, account: &Account, session: &three_d_secure::Model) -> Result<ChallengeView, Error> {
     if session.state != SessionState::Open || !session.enrolled {
-        return Ok(ChallengeView::Return(way_back(session)?));
+        return Ok(ChallengeView::Return(callback_address(session)?));
     }
     let charge = find::charge(ctx, session).await?;
     Ok(ChallengeView::Question(Question {
@@ -99,7 +99,7 @@ pub async fn decide(ctx: &Ctx, secret: &str, decision: Decision) -> Result<Strin
                 Decision::Approve => approve(&task, account, session).await,
                 Decision::Fail | Decision::Unavailable | Decision::Expire => {
                     let moment = WorkTime::on_running_clock(account);
-                    end(&task, &moment, session, decision).await.map(drop)
+                    end_unpaid(&task, &moment, session, decision).await.map(drop)
                 }
             }
         })
@@ -107,13 +107,13 @@ pub async fn decide(ctx: &Ctx, secret: &str, decision: Decision) -> Result<Strin
     }
     let ended = find::by_id(ctx, session.account_id, session.id).await?;
     match ended {
-        Some(ended) if ended.state != SessionState::Expired => way_back(&ended),
+        Some(ended) if ended.state != SessionState::Expired => callback_address(&ended),
         Some(_) | None => Err(ErrorCode::NotFound.into()),
     }
 }
 
 /// Returns the merchant's callback URL with the session's token added to its query.
-fn way_back(session: &three_d_secure::Model) -> Result<String, Error> {
+fn callback_address(session: &three_d_secure::Model) -> Result<String, Error> {
     let mut url = Url::parse(&session.callback_url)
         .map_err(|_| Error::internal("a stored callback_url that is none"))?;
     url.query_pairs_mut().append_pair("session_token", &session.id.to_string());
@@ -122,7 +122,7 @@ fn way_back(session: &three_d_secure::Model) -> Result<String, Error> {
 
 /// Ends a session without a payment: fails the pending charge and spends its card's token. Returns whether this call
 /// ended the session.
-pub(super) async fn end(
+pub(super) async fn end_unpaid(
     ctx: &Context,
     moment: &WorkTime,
     session: three_d_secure::Model,
@@ -133,7 +133,8 @@ pub(super) async fn end(
     let token = single_use(ctx, &row).await?;
     let result = AttemptResult::Failed { failure: FailureCode::ThreeDSecureNotCompleted, spent: true };
     let outcome = PaymentOutcome::new(ctx, moment, row, token, result);
-    outcome::conclude(ctx, moment, outcome, EndSession { session, to, mark: moment.clock_update() }).await
+    outcome::commit_outcome(ctx, moment, outcome, EndSession { session, to, mark: moment.clock_update() })
+        .await
 }
 
 /// Ends a session in the commit that fails its charge.
@@ -150,7 +151,7 @@ impl PaymentPurpose for EndSession {
 
     fn conclude<'u>(&'u self, tx: &'u Tx, outcome: &'u PaymentOutcome) -> BoxFuture<'u, Result<bool, Error>> {
         async move {
-            if !ended(tx, &self.session, self.to).await? {
+            if !close_session(tx, &self.session, self.to).await? {
                 return Ok(false);
             }
             outcome::record(tx, outcome).await?;
@@ -163,7 +164,7 @@ impl PaymentPurpose for EndSession {
 
 /// Ends the session by compare-and-set, so that only one of several concurrent decisions succeeds. Deletes the copy of
 /// the card.
-async fn ended(tx: &Tx, seen: &three_d_secure::Model, to: SessionState) -> Result<bool, Error> {
+async fn close_session(tx: &Tx, seen: &three_d_secure::Model, to: SessionState) -> Result<bool, Error> {
     let row = three_d_secure::Model { state: to, expires_at: None, ..seen.clone() };
     if !tx.compare_and_swap(seen, &row, &[Column::State]).await? {
         return Ok(false);
@@ -206,7 +207,7 @@ impl PaymentIntent for ApproveIntent {
     fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
         async move {
             let Some(to) = next(self.session.state, Decision::Approve) else { return Ok(None) };
-            if !ended(tx, &self.session, to).await? {
+            if !close_session(tx, &self.session, to).await? {
                 return Ok(None);
             }
             let mut row = self.seen.clone();

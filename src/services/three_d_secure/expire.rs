@@ -5,7 +5,7 @@ use entity::three_d_secure::{self, Column, SessionState};
 use entity::{Owned, Timestamp};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
-use super::decide::end;
+use super::decide::end_unpaid;
 use super::state::Decision;
 use crate::error::Error;
 use crate::services::context::Context;
@@ -40,7 +40,7 @@ impl DueWork for SessionExpiryWork {
     }
 
     async fn work(ctx: &Context, moment: &WorkTime, row: three_d_secure::Model) -> Result<WorkResult, Error> {
-        let ended = end(ctx, moment, row, Decision::Expire).await?;
+        let ended = end_unpaid(ctx, moment, row, Decision::Expire).await?;
         Ok(if ended { WorkResult::Event(EventType::ChargeFailed) } else { WorkResult::Skipped })
     }
 }

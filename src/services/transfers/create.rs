@@ -48,7 +48,7 @@ pub async fn create(
         faults.add("recipient", "has no bank account");
     }
     let (Some(payee), true) = (recipient, faults.is_empty()) else { return Err(faults.into()) };
-    let order = Order {
+    let order = TransferOrder {
         account: account.clone(),
         id: ctx.ids.token(),
         payee,
@@ -83,7 +83,7 @@ async fn payee(
     }
 }
 
-struct Order {
+struct TransferOrder {
     account: Account,
     id: TransferToken,
     payee: Payee,
@@ -91,14 +91,14 @@ struct Order {
     amount: i64,
 }
 
-impl Order {
+impl TransferOrder {
     async fn record(&self, tx: &Tx) -> Result<Transfer, Error> {
         let settings = self.account.settings();
         let (recipient, bank_account, fee) = match self.payee {
             Payee::Own => (None, settings.bank_account_id, 0),
             Payee::Recipient(id) => {
                 // The lock excludes a concurrent change of its bank account.
-                let recipient = recipients::find::held(tx, &self.account, id).await?;
+                let recipient = recipients::find::lock_recipient(tx, &self.account, id).await?;
                 (Some(id), Some(recipient.bank_account_id), settings.third_party_transfer_fee)
             }
         };
@@ -110,11 +110,11 @@ impl Order {
         let row = transfer::Model {
             recipient_id: recipient,
             fee,
-            search_text: search_text::kept([self.description.as_str()]),
+            search_text: search_text::stored_text([self.description.as_str()]),
             description: self.description.clone(),
-            ..paid(&self.account, self.id, TransferKind::Manual, self.amount, bank_account)?
+            ..transfer_row(&self.account, self.id, TransferKind::Manual, self.amount, bank_account)?
         };
-        if take(tx, &row).await? == Err(BalanceTooLow) {
+        if debit(tx, &row).await? == Err(BalanceTooLow) {
             return Err(Error::explained(ErrorCode::InsufficientServiceBalance, NOT_COVERED));
         }
         let transfer = record(tx, row);
@@ -125,7 +125,7 @@ impl Order {
 
 /// Returns a transfer of an amount in AUD cents to a bank account, with one line. By default it goes to the account
 /// itself and is free.
-pub fn paid(
+pub fn transfer_row(
     account: &Account,
     id: TransferToken,
     kind: TransferKind,
@@ -146,7 +146,7 @@ pub fn paid(
         total_credits: amount,
         line_items_count: 1,
         reference: account.settings().business_name.clone(),
-        bank_account: bank_accounts::shown(bank_account)?,
+        bank_account: bank_accounts::to_json(bank_account)?,
         returns_at: returns.then_some(account.now + TRANSFER_RETURNS_AFTER),
         search_text: String::new(),
         created_at: account.now,
@@ -154,7 +154,7 @@ pub fn paid(
 }
 
 /// Debits amount and fee as two entries, or neither.
-async fn take(tx: &Tx, row: &transfer::Model) -> Result<Result<(), BalanceTooLow>, Error> {
+async fn debit(tx: &Tx, row: &transfer::Model) -> Result<Result<(), BalanceTooLow>, Error> {
     let entry = |kind| Entry { account: row.account_id, kind, source: row.id.into(), now: row.created_at };
     let (transfer, fee) = (entry(EntryKind::Transfer), entry(EntryKind::TransferFee));
     let mut debits = vec![Debit { entry: &transfer, amount: row.amount, to: Book::Transfers }];

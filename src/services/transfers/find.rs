@@ -66,12 +66,12 @@ pub async fn line_items(
             let records = if paging.offset() == 0 { vec![LineItem::of(&transfer)] } else { Vec::new() };
             Ok(ListPage { records, count: 1, paging })
         }
-        TransferKind::Settlement => settled(ctx, account, transfer.id, paging).await,
+        TransferKind::Settlement => list_settled(ctx, account, transfer.id, paging).await,
     }
 }
 
 /// Lists the movements that a settlement paid out, in three queries whatever the length of the page.
-async fn settled(
+async fn list_settled(
     ctx: &Context,
     account: &Account,
     transfer: TransferToken,

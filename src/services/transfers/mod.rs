@@ -10,7 +10,7 @@ use entity::counter::Counted;
 use entity::event::EventType;
 use entity::transfer;
 
-pub use create::{create, paid};
+pub use create::{create, transfer_row};
 pub use find::{line_items, list, of_recipient, show};
 pub use search::search;
 

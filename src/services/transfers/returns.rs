@@ -1,4 +1,4 @@
-//! Returns the money of transfers that the bank sends back.
+//! TransferReturnWork the money of transfers that the bank sends back.
 
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
@@ -20,10 +20,10 @@ use crate::services::ledger::{self, Entry};
 use crate::store::Tx;
 use crate::views::transfer::Transfer;
 
-/// Returns amount and fee a day after the transfer.
-pub struct Returns;
+/// TransferReturnWork amount and fee a day after the transfer.
+pub struct TransferReturnWork;
 
-impl DueWork for Returns {
+impl DueWork for TransferReturnWork {
     type Entity = transfer::Entity;
     const NAME: &'static str = "returning_transfer";
     const AT: Column = Column::ReturnsAt;
@@ -74,7 +74,7 @@ impl Return {
         Ok(WorkResult::Event(EventType::TransferFailed))
     }
 
-    /// Returns the money. It was taken from the available balance, so it is available again today.
+    /// TransferReturnWork the money. It was taken from the available balance, so it is available again today.
     fn give_back(&self, tx: &Tx, kind: EntryKind, amount: i64, from: Book) {
         let entry = Entry { account: self.seen.account_id, kind, source: self.seen.id.into(), now: self.now };
         ledger::record(tx, &entry, self.now.day(), amount, &[(from, -amount)]);

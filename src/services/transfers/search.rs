@@ -28,7 +28,7 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
     if let Some(query) = &search.query {
         let backend = ctx.store.backend();
         rows = rows.filter(if backend == DbBackend::Postgres {
-            Condition::all().add(Column::Id.in_subquery(found(account.id(), query)))
+            Condition::all().add(Column::Id.in_subquery(matching_ids(account.id(), query)))
         } else {
             matching(backend, account.id(), query).into_iter().fold(Condition::any(), Condition::add)
         });
@@ -59,7 +59,7 @@ fn matching(backend: DbBackend, account: AccountToken, query: &str) -> Vec<Simpl
 
 /// Returns the ids that each index finds, on PostgreSQL. SQLite instead scans the index of times, which covers the
 /// compared columns.
-fn found(account: AccountToken, query: &str) -> SelectStatement {
+fn matching_ids(account: AccountToken, query: &str) -> SelectStatement {
     let of = |condition: SimpleExpr| {
         let transfers = transfer::Entity::owned_by(account).filter(condition);
         transfers.select_only().column(Column::Id).into_query()

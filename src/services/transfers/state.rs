@@ -14,7 +14,7 @@ pub enum Action {
 
 /// A legal transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Move {
+pub struct TransferTransition {
     /// The new state.
     pub to: TransferStatus,
     /// The event to record.
@@ -22,10 +22,10 @@ pub struct Move {
 }
 
 /// Returns the transition of an action, or `None` if the transfer stays as it is.
-pub fn next(status: TransferStatus, action: Action) -> Option<Move> {
+pub fn next(status: TransferStatus, action: Action) -> Option<TransferTransition> {
     match (status, action) {
         (TransferStatus::Succeeded, Action::Return) => {
-            Some(Move { to: TransferStatus::Failed, emits: EventType::TransferFailed })
+            Some(TransferTransition { to: TransferStatus::Failed, emits: EventType::TransferFailed })
         }
         (TransferStatus::Failed, Action::Return) => None,
     }
@@ -36,7 +36,7 @@ pub fn table() -> String {
     let mut lines = String::new();
     for &status in TransferStatus::ALL {
         let cell = match next(status, Action::Return) {
-            Some(Move { to, emits }) => format!("{}, emits {}", to.code(), emits.code()),
+            Some(TransferTransition { to, emits }) => format!("{}, emits {}", to.code(), emits.code()),
             None => "stays".to_owned(),
         };
         // Writing to a String cannot fail.

@@ -25,7 +25,8 @@ use crate::wallet::{Merchant, Unreadable};
 /// Refusals: `api_unavailable`.
 pub async fn create(ctx: &Context, account: &Account) -> Result<WalletCertificate, Error> {
     enabled(account)?;
-    let row = made(ctx, account).map_err(|Unreadable| Error::internal("a key that was just made is none"))?;
+    let row =
+        generate(ctx, account).map_err(|Unreadable| Error::internal("a key that was just made is none"))?;
     let unit = idempotency::write(ctx, account, row, |tx, row| {
         async move {
             tx.append(row);
@@ -36,7 +37,7 @@ pub async fn create(ctx: &Context, account: &Account) -> Result<WalletCertificat
     unit.await
 }
 
-fn made(ctx: &Context, account: &Account) -> Result<wallet_certificate::Model, Unreadable> {
+fn generate(ctx: &Context, account: &Account) -> Result<wallet_certificate::Model, Unreadable> {
     let (id, key) = (ctx.ids.token(), MerchantKey::generate(&ctx.chance));
     let sealed = ctx.vault.seal(&context(account.id(), id), &key.to_bytes());
     Ok(wallet_certificate::Model {

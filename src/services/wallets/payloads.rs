@@ -18,7 +18,7 @@ pub fn used(account: AccountToken, wallet: &str, payment: &[u8], until: Timestam
 }
 
 /// Records a use. Returns false if the payload was already used; of two concurrent uses, one is first.
-pub async fn remember(tx: &Tx, used: &wallet_payload::Model) -> Result<bool, Error> {
+pub async fn record_use(tx: &Tx, used: &wallet_payload::Model) -> Result<bool, Error> {
     let insert = wallet_payload::Entity::insert(used.clone().into_active_model());
     let insert = insert.on_conflict(OnConflict::new().do_nothing().to_owned());
     Ok(insert.exec_without_returning(tx).await? > 0)

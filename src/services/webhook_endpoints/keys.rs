@@ -21,7 +21,7 @@ use crate::sensitive::secret::Secret;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Account, Context};
 use crate::services::data_keys::reencrypt::SealedTable;
-use crate::services::data_keys::{read_again, unseal};
+use crate::services::data_keys::{reload, unseal};
 use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
@@ -31,7 +31,7 @@ use crate::vault::{DataKeys, VaultError};
 use crate::views::webhook_endpoint::RotatedKey;
 
 /// Generates a key: `whsec_` and the base64 of 24 bytes.
-pub fn fresh(chance: &RandomSource) -> Secret {
+pub fn generate(chance: &RandomSource) -> Secret {
     format!("whsec_{}", STANDARD.encode(chance.bytes::<24>(RandomStream::EndpointKey))).into()
 }
 
@@ -66,11 +66,11 @@ impl SealedKeys {
         account: AccountToken,
         endpoint: WebhookEndpointToken,
     ) -> Result<SigningKeys, Error> {
-        let own = opened(ctx, &own_context(account, endpoint), self.sealed_by, &self.key_sealed).await?;
+        let own = unseal_key(ctx, &own_context(account, endpoint), self.sealed_by, &self.key_sealed).await?;
         let former = match (&self.former_key_sealed, self.former_key_until) {
             (Some(sealed), Some(until)) => {
                 let context = former_context(account, endpoint);
-                Some((opened(ctx, &context, self.sealed_by, sealed).await?, until))
+                Some((unseal_key(ctx, &context, self.sealed_by, sealed).await?, until))
             }
             (Some(_), None) | (None, Some(_) | None) => None,
         };
@@ -80,10 +80,10 @@ impl SealedKeys {
 
 /// Decrypts the endpoint's current key.
 pub(super) async fn own(ctx: &Context, row: &webhook_endpoint::Model) -> Result<Secret, Error> {
-    opened(ctx, &own_context(row.account_id, row.id), row.sealed_by, &row.key_sealed).await
+    unseal_key(ctx, &own_context(row.account_id, row.id), row.sealed_by, &row.key_sealed).await
 }
 
-async fn opened(ctx: &Context, context: &[u8], sealed_by: Uuid, sealed: &[u8]) -> Result<Secret, Error> {
+async fn unseal_key(ctx: &Context, context: &[u8], sealed_by: Uuid, sealed: &[u8]) -> Result<Secret, Error> {
     let plain = unseal(ctx, context, sealed_by, sealed).await?;
     std::str::from_utf8(&plain).map(Secret::from).map_err(|_| Error::internal("a key is no text"))
 }
@@ -114,7 +114,7 @@ pub async fn rotate(
         let rotation = Rotation {
             account: account.id(),
             endpoint,
-            fresh: fresh(&ctx.chance),
+            fresh: generate(&ctx.chance),
             grace,
             now: account.now,
             data_keys: ctx.vault.data_keys(),
@@ -124,7 +124,7 @@ pub async fn rotate(
     match rotated().await {
         // Another process has added the data key that the row names.
         Err(Error::Vault(VaultError::UnknownDataKey(_))) => {
-            read_again(ctx).await?;
+            reload(ctx).await?;
             rotated().await
         }
         rotated => rotated,
@@ -186,9 +186,9 @@ pub const FORMER_SIGNS: &str =
     "A former key still signs: wait for its end, or end it by a rotation without grace";
 
 /// Erases former keys that no longer sign.
-pub struct Ending;
+pub struct WebhookKeyEndWork;
 
-impl DueWork for Ending {
+impl DueWork for WebhookKeyEndWork {
     type Entity = webhook_endpoint::Entity;
     const NAME: &'static str = "ended_webhook_key";
     const AT: Column = Column::FormerKeyUntil;

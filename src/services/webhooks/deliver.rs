@@ -63,7 +63,7 @@ impl DeliveryAttempt {
 
 /// The webhook's new state after a delivery.
 #[derive(Debug)]
-struct Outcome {
+struct DeliveryOutcome {
     account: AccountToken,
     webhook: WebhookToken,
     attempt: i32,
@@ -122,7 +122,7 @@ fn span(parcel: &LeasedWebhook) -> trace::Span {
 }
 
 /// Computes the webhook's next state; `now` is the account's time.
-fn outcome(delivered: DeliveryAttempt, now: Timestamp) -> Result<Outcome, Error> {
+fn outcome(delivered: DeliveryAttempt, now: Timestamp) -> Result<DeliveryOutcome, Error> {
     let DeliveryAttempt { parcel, refused, share, .. } = delivered;
     let retry = usize::try_from(parcel.retries).ok().and_then(|planned| WEBHOOK_RETRIES.get(planned));
     let (action, due_at) = match (&refused, retry) {
@@ -132,7 +132,7 @@ fn outcome(delivered: DeliveryAttempt, now: Timestamp) -> Result<Outcome, Error>
     };
     let state =
         next(parcel.state, action).map_err(|_| Error::internal("a webhook was not to be delivered"))?;
-    Ok(Outcome {
+    Ok(DeliveryOutcome {
         account: parcel.account,
         webhook: parcel.webhook,
         attempt: parcel.attempt,
@@ -200,7 +200,7 @@ async fn offsets(
     Ok(offsets.await?.into_iter().collect())
 }
 
-async fn update(tx: &Tx, outcomes: &[Outcome]) -> Result<(), Error> {
+async fn update(tx: &Tx, outcomes: &[DeliveryOutcome]) -> Result<(), Error> {
     let columns = [
         "account_id",
         "id",

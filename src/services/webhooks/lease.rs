@@ -99,7 +99,7 @@ pub async fn lease(ctx: &Context, found: Vec<DueWebhook>) -> Result<Vec<LeasedWe
             .boxed()
         })
         .await?;
-    parcels(ctx, &["account_id", "id", "attempt"], taken, LEASED).await
+    load(ctx, &["account_id", "id", "attempt"], taken, LEASED).await
 }
 
 /// Reads the webhooks of events that this process has committed: they were inserted with its lease.
@@ -113,7 +113,7 @@ pub async fn announced(ctx: &Context, announcements: &[OutboxEvent]) -> Result<V
          JOIN webhooks w ON w.account_id = e.account_id AND w.id = {} AND w.attempt = 1",
         OutboxEvent::ITS_WEBHOOK
     );
-    parcels(ctx, &columns, rows.collect(), &webhooks).await
+    load(ctx, &columns, rows.collect(), &webhooks).await
 }
 
 const LEASED: &str = "v JOIN webhooks w ON w.account_id = v.account_id AND w.id = v.id AND w.attempt = v.attempt \
@@ -140,7 +140,7 @@ struct Row {
 }
 
 /// Reads webhooks with everything their delivery needs.
-async fn parcels(
+async fn load(
     ctx: &Context,
     columns: &[&str],
     rows: Vec<Vec<Value>>,
@@ -158,13 +158,14 @@ async fn parcels(
     let reader = ctx.store.read();
     let rows = reader.query_all_raw(about(ctx.store.backend(), columns, rows, &statement)).await?;
     // One that cannot be read must not block the others.
-    let parcels = join_all(rows.iter().map(|row| parcel(ctx, row))).await.into_iter().filter_map(|parcel| {
-        parcel.inspect_err(|error| tracing::error!(%error, "a webhook cannot be read")).ok()
-    });
+    let parcels =
+        join_all(rows.iter().map(|row| leased_webhook(ctx, row))).await.into_iter().filter_map(|parcel| {
+            parcel.inspect_err(|error| tracing::error!(%error, "a webhook cannot be read")).ok()
+        });
     Ok(parcels.collect())
 }
 
-async fn parcel(ctx: &Context, row: &QueryResult) -> Result<LeasedWebhook, Error> {
+async fn leased_webhook(ctx: &Context, row: &QueryResult) -> Result<LeasedWebhook, Error> {
     let keys = SealedKeys::from_query_result(row, "")?;
     let row = Row::from_query_result(row, "")?;
     let event = event::Model {

@@ -39,7 +39,7 @@ const CRYPTOGRAM_3DS: &str = "cryptogram_3ds";
 /// means that `faults` has the reason.
 ///
 /// Refusals: `service_unavailable` if the acquirer does not return the number's details.
-pub async fn present(
+pub async fn validate(
     ctx: &Context,
     account: &Account,
     card: &NewCard,
@@ -50,7 +50,7 @@ pub async fn present(
     if faults.has(at.trim_end_matches('.')) {
         return Ok(None);
     }
-    let known = known(ctx, &card.number, at, faults).await?;
+    let known = accepted_number(ctx, &card.number, at, faults).await?;
     let cvc = card.cvc.expose().trim();
     let cvc_digits = known.as_ref().map(|(info, _)| cvc_length(info.scheme));
     let right_length = cvc_digits.map_or((3..=4).contains(&cvc.len()), |digits| cvc.len() == digits);
@@ -74,8 +74,8 @@ pub async fn present(
     Ok(Some(ValidatedCard { row, digits }))
 }
 
-/// Does the same as [`present`] for a network token.
-pub async fn of_network(
+/// Does the same as [`validate`] for a network token.
+pub async fn validate_network_token(
     ctx: &Context,
     account: &Account,
     token: &NewNetworkToken,
@@ -85,7 +85,7 @@ pub async fn of_network(
     if faults.has(at.trim_end_matches('.')) {
         return Ok(None);
     }
-    let known = known(ctx, &token.number, at, faults).await?;
+    let known = accepted_number(ctx, &token.number, at, faults).await?;
     let expiry = expiry(account, (token.expiry_month, token.expiry_year), at, faults);
     let Some((info, number)) = known else { return Ok(None) };
     let mut row = numbered(ctx, account, info, &number, expiry);
@@ -97,15 +97,15 @@ pub async fn of_network(
     Ok(Some(ValidatedCard { row, digits }))
 }
 
-/// Does the same as [`present`] for a wallet's payload, which cannot be corrected: `None` if the card cannot pay.
-pub async fn of_wallet(
+/// Does the same as [`validate`] for a wallet's payload, which cannot be corrected: `None` if the card cannot pay.
+pub async fn validate_wallet_card(
     ctx: &Context,
     account: &Account,
     wallet: SourceType,
     card: WalletCard,
 ) -> Result<Option<ValidatedCard>, Error> {
     let mut faults = FieldErrors::default();
-    let known = known(ctx, &card.number, "", &mut faults).await?;
+    let known = accepted_number(ctx, &card.number, "", &mut faults).await?;
     let expiry = expiry(account, (card.expiry_month, card.expiry_year), "", &mut faults);
     let Some((info, number)) = known else { return Ok(None) };
     if !faults.is_empty() || !(1..=12).contains(&expiry.1) {
@@ -123,7 +123,7 @@ pub async fn of_wallet(
 }
 
 /// Returns the card number and its details if the acquirer accepts it.
-async fn known(
+async fn accepted_number(
     ctx: &Context,
     number: &Secret,
     at: &str,
