@@ -9,7 +9,7 @@ use crate::services::{Context, payments, refunds, sandbox, webhooks};
 pub(super) async fn take_over(ctx: &Context) -> Result<(), InstallationError> {
     match make_due_now(ctx).await {
         Err(error) if ctx.store.refuses_writes().is_some() && !ctx.chance.is_seeded() => {
-            tracing::warn!(%error, "what was under way when the server ended is taken up when its time is over");
+            tracing::warn!(%error, "work in flight at the last stop is recovered when its time has passed");
             Ok(())
         }
         done => Ok(done?),

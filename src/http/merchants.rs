@@ -67,7 +67,7 @@ pub async fn search_merchants(
 
 /// Get the default settings.
 ///
-/// Returns the settings with which newly referred merchants begin.
+/// Returns the initial settings of newly referred merchants.
 #[utoipa::path(get, path = "/merchants/default_settings", tag = "Merchants", operation_id = "get_default_settings",
     responses((status = 200, description = "The default settings", body = Envelope<DefaultSettings>)))]
 pub async fn get_default_settings(_caller: Partner, _input: Input) -> Shown<DefaultSettings> {

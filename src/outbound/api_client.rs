@@ -56,7 +56,7 @@ pub enum ApiClientError {
         retry_after: Option<Duration>,
     },
     /// The answer is none of this API's.
-    #[error("{0}: the answer is not understood")]
+    #[error("{0}: unexpected response")]
     Unintelligible(String),
     /// Nobody has named a key, and the server shows none.
     #[error(

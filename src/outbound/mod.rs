@@ -33,7 +33,7 @@ use crate::limits::OUTBOUND_ANSWER_BYTES_MAX;
 use crate::runtime::request_context;
 use lookup::GuardedResolver;
 
-/// How the server introduces itself; decisions 11.
+/// The User-Agent of outbound calls.
 pub(crate) const USER_AGENT: &str = concat!("card-payments/", env!("CARGO_PKG_VERSION"));
 
 /// How long an unused connection is kept: less than the five seconds after which common servers close it,

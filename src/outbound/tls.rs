@@ -28,7 +28,7 @@ pub fn platform() -> (RootCertStore, Vec<String>) {
         faults.push(format!("{ignored} root certificates are none"));
     }
     if roots.is_empty() {
-        faults.push("there are no root certificates: no https address can be called".into());
+        faults.push("there are no root certificates, so no https address can be called".into());
     }
     (roots, faults)
 }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io;
 
-/// Why there is no answer; decisions 11, "Errors recorded".
+/// Why an outbound call has no response (`docs/decisions.md`, 247).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}", Self::description(*self))]
 pub enum OutboundError {

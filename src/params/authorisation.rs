@@ -76,7 +76,7 @@ impl From<NewAuthorisation> for NewCharge {
 /// How much of an authorisation is captured.
 #[derive(Deserialize, Validate, ToSchema)]
 pub struct NewCapture {
-    /// In the authorisation's currency: at least the currency's minimum, at most what was authorised.
+    /// The amount in the authorisation's currency: at least the currency's minimum, at most the authorised one.
     #[schema(minimum = 50, maximum = 9_007_199_254_740_991_i64, example = 400)]
     pub amount: i64,
 }

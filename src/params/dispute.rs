@@ -60,7 +60,7 @@ impl DisputeSearch {
     }
 }
 
-/// Changes of a batch of evidence: what is absent stays, what is empty is cleared.
+/// Changes of a batch of evidence: absent fields stay, empty ones are cleared.
 // JSON null is absent, as everywhere.
 #[derive(Debug, Default, Deserialize, Validate, ToSchema)]
 pub struct ChangedEvidence {

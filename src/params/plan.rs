@@ -53,7 +53,7 @@ pub struct NewPlan {
     pub customer_permissions: Option<Vec<CustomerPermission>>,
 }
 
-/// Changes of a plan; what is absent stays.
+/// Changes of a plan; absent parameters stay.
 #[derive(Deserialize, Validate, ToSchema)]
 pub struct PlanChanges {
     /// Need not be unique; may not be cleared.

@@ -13,10 +13,10 @@ pub struct Card {
     /// Card scheme.
     #[schema(value_type = String, example = "visa")]
     scheme: Scheme,
-    /// Groups of four, only the last one shown.
+    /// The masked number: only the last group of four digits shows.
     #[schema(example = "XXXX-XXXX-XXXX-0000")]
     display_number: String,
-    /// ISO 3166-1 two-letter code.
+    /// The issuing country, an ISO 3166-1 code of two letters.
     #[schema(example = "AU")]
     issuing_country: String,
     /// Month of expiry.
@@ -25,7 +25,7 @@ pub struct Card {
     /// Year of expiry.
     #[schema(example = 2030)]
     expiry_year: i32,
-    /// Cardholder; null for wallet-derived cards.
+    /// Cardholder; null for wallet cards.
     #[schema(required, example = "Roland Robot")]
     name: Option<String>,
     /// First address line.
@@ -43,25 +43,25 @@ pub struct Card {
     /// State.
     #[schema(required, example = "WA")]
     address_state: Option<String>,
-    /// Country, as it was sent.
+    /// The country, as sent.
     #[schema(required, example = "Australia")]
     address_country: Option<String>,
-    /// The wallet of wallet-derived cards, the network of network tokens; null for ordinary cards.
+    /// The wallet of a wallet card, the network of a network token; null for ordinary cards.
     #[schema(required)]
     network_type: Option<String>,
-    /// `cryptogram_3ds` for wallet and network-token cards.
+    /// `cryptogram_3ds` for wallet cards and network tokens.
     #[schema(required)]
     network_format: Option<String>,
-    /// The customer the card belongs to.
+    /// The customer that owns the card.
     #[schema(value_type = Option<String>, required)]
     customer_token: Option<CustomerToken>,
-    /// Whether it is its customer's primary card; null without a customer.
+    /// Whether it is the customer's primary card; null without a customer.
     #[schema(required)]
     primary: Option<bool>,
 }
 
 impl Card {
-    /// A card that belongs to no customer, or to one whose primary card is `primary`.
+    /// Returns a card; `primary` is its customer's primary card.
     pub fn new(row: card::Model, primary: Option<CardToken>) -> Self {
         Self {
             primary: row.customer_id.map(|_| primary == Some(row.id)),

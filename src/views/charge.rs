@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::card::Card;
 use crate::error::failure_message;
 
-/// A charge. Its flags are computed from the one column that says where it stands.
+/// A charge. One column holds its state; the flags are computed from it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of the specification")]
 pub struct Charge {
@@ -18,28 +18,28 @@ pub struct Charge {
     token: ChargeToken,
     /// Whether the card was accepted.
     success: bool,
-    /// In the currency's base unit.
+    /// The amount in the currency's base unit.
     #[schema(example = 400)]
     amount: i64,
     /// ISO 4217 code.
     #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
-    /// What was bought.
+    /// A description of the purchase.
     #[schema(example = "test charge")]
     description: String,
     /// The purchaser's e-mail address.
     #[schema(example = "roland@example.com")]
     email: String,
-    /// The purchaser's address.
+    /// The purchaser's IP address.
     #[schema(example = "203.192.1.172")]
     ip_address: String,
-    /// When it was made.
+    /// The time of its creation.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// `Success`, `Authorisation Voided`, `Pending`, or why it failed.
+    /// `Success`, `Authorisation Voided`, `Pending`, or the reason of its failure.
     #[schema(example = "Success")]
     status_message: &'static str,
-    /// Why it failed.
+    /// The reason of its failure.
     #[schema(required)]
     error_message: Option<&'static str>,
     /// The card as it was charged.
@@ -49,48 +49,48 @@ pub struct Charge {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<ChargeTransfer>, required)]
     transfer: Option<Vec<ChargeTransfer>>,
-    /// Refunded so far.
+    /// The refunded amount.
     #[schema(example = 0)]
     amount_refunded: i64,
-    /// Fees in AUD cents; null while it is not captured.
+    /// Fees in AUD cents; null until it is captured.
     #[schema(required, example = 37)]
     total_fees: Option<i64>,
-    /// What the merchant gets, in AUD cents; null while it is not captured.
+    /// The merchant's share in AUD cents; null until it is captured.
     #[schema(required, example = 363)]
     merchant_entitlement: Option<i64>,
     /// Whether a refund is pending.
     refund_pending: bool,
-    /// The authorisation it captured.
+    /// The captured authorisation.
     #[schema(value_type = Option<String>, required)]
     authorisation_token: Option<AuthorisationToken>,
-    /// Whether seven days passed without a capture.
+    /// Whether the authorisation expired: seven days passed without a capture.
     authorisation_expired: bool,
-    /// Whether the reserved funds were returned.
+    /// Whether the reserved funds were released.
     authorisation_voided: bool,
-    /// Whether the money was taken.
+    /// Whether the money was captured.
     captured: bool,
-    /// When the money was taken.
+    /// The time of the capture.
     #[schema(value_type = Option<String>, format = DateTime, required)]
     captured_at: Option<Timestamp>,
-    /// The currency it is settled in.
+    /// The settlement currency.
     #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     settlement_currency: Currency,
     /// Whether a dispute is open.
     active_chargebacks: bool,
-    /// The caller's own keys and values.
+    /// The client's own keys and values.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     metadata: JsonText,
-    /// The platform's share; shown only where one was sent.
+    /// The platform's share; present only if it was sent.
     #[schema(nullable = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     platform_adjustment: Option<PlatformAdjustment>,
-    /// The platform's share in AUD cents, 0 until captured; shown only where one was sent.
+    /// The platform's share in AUD cents, 0 until the capture; present only if it was sent.
     #[schema(nullable = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     platform_fees: Option<i64>,
 }
 
-/// What answers show of a charge: of its row, and of the transfer that has paid it out.
+/// The columns that responses show of a charge, and the transfer that has paid it out.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the columns of the tables, by their names")]
 pub struct ShownCharge {
@@ -121,7 +121,7 @@ pub struct ShownCharge {
 }
 
 impl ShownCharge {
-    /// Those of the charge's row.
+    /// The columns of the charge's row.
     pub const COLUMNS: [Column; 21] = [
         Column::Id,
         Column::State,
@@ -151,7 +151,7 @@ impl ShownCharge {
     }
 }
 
-/// No transfer has paid it out.
+/// A charge without a transfer.
 impl From<charge::Model> for ShownCharge {
     fn from(row: charge::Model) -> Self {
         Self {
@@ -186,10 +186,10 @@ impl From<charge::Model> for ShownCharge {
 /// A transfer that paid a charge out.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ChargeTransfer {
-    /// `paid`, or `failed` once the bank has sent it back.
+    /// `paid`, or `failed` once the bank has returned it.
     #[schema(example = "paid")]
     state: &'static str,
-    /// When.
+    /// The time of the payment.
     #[schema(value_type = String, format = DateTime)]
     paid_at: Timestamp,
     /// `tfer_...`
@@ -216,32 +216,32 @@ impl From<&transfer::Model> for ChargeTransfer {
 /// The platform's share of a charge.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct PlatformAdjustment {
-    /// In the charge's currency.
+    /// The amount in the charge's currency.
     amount: i64,
-    /// The charge's.
+    /// The charge's currency.
     #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
 }
 
 impl Charge {
-    /// As verify shows it.
+    /// Returns the charge as verify shows it.
     pub(super) fn without_transfer(self) -> Self {
         Self { transfer: None, ..self }
     }
 
-    /// Its token.
+    /// Returns its token.
     pub fn token(&self) -> ChargeToken {
         self.token
     }
 
-    /// The same charge, paid out by a transfer.
+    /// Adds the transfer that has paid the charge out.
     #[must_use]
     pub fn paid_out_by(mut self, transfer: Option<&transfer::Model>) -> Self {
         self.transfer = Some(transfer.map(ChargeTransfer::from).into_iter().collect());
         self
     }
 
-    /// A charge as it stands at an instant of the account's clock.
+    /// Returns a charge at an instant of the account's clock.
     pub fn at(now: Timestamp, row: impl Into<ShownCharge>) -> Self {
         let row = row.into();
         let transfer = row.transfer();
@@ -286,7 +286,7 @@ impl Charge {
     }
 }
 
-/// What a caller sees of the state: one in flight shows as the one before (decisions 5).
+/// The state that a client sees: one in flight shows as the one before (`docs/decisions.md`, 125).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     Pending,

@@ -30,7 +30,7 @@ pub struct Customer {
     /// Free text.
     #[schema(required)]
     notes: Option<String>,
-    /// When it was made.
+    /// The time of its creation.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// The primary card.
@@ -38,7 +38,7 @@ pub struct Customer {
 }
 
 impl Customer {
-    /// A customer and its primary card.
+    /// Returns a customer with its primary card.
     pub fn new(row: customer::Model, primary: card::Model) -> Self {
         Self {
             card: Card::new(primary, Some(row.primary_card_id)),

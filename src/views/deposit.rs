@@ -10,16 +10,16 @@ pub struct Deposit {
     /// `dpo_...`
     #[schema(value_type = String, example = "dpo_AZqYv3rVcBKUQ1mHn7tKRw")]
     pub token: DepositToken,
-    /// Cents, as a string of digits.
+    /// The amount in cents, as a string of digits.
     #[schema(pattern = "^[0-9]+$", example = "50000")]
     pub amount: String,
     /// ISO 4217 code.
     #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
-    /// What the sender wrote.
+    /// The sender's text.
     #[schema(example = "Direct credit")]
     narration: String,
-    /// When it raises the balance.
+    /// The time at which it raises the balance.
     #[schema(value_type = String, format = DateTime)]
     pub available_at: Timestamp,
 }

@@ -5,7 +5,7 @@ use entity::{Currency, Timestamp, charge, dispute};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Something that happened to a dispute, to its money or to its charge.
+/// An event of a dispute, its money or its charge.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Activity {
     /// `dispute.created`, `dispute.updated`, `ledger_entry.created` or `charge.captured`.
@@ -14,41 +14,41 @@ pub struct Activity {
     /// `dispute`, `ledger_entry` or `charge`.
     #[schema(example = "dispute")]
     object: &'static str,
-    /// The dispute's or the charge's.
+    /// The token of the dispute or the charge.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "dis_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: Option<String>,
-    /// The dispute's from then on; `pending_transfer` of a ledger entry, `succeeded` of a charge.
+    /// The dispute's new status; `pending_transfer` for a ledger entry, `succeeded` for a charge.
     #[schema(example = "evidence_required")]
     status: &'static str,
-    /// When.
+    /// The time.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// What it was about.
+    /// The subject.
     record: ActivityRecord,
 }
 
-/// What an activity was about.
+/// The subject of an activity.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ActivityRecord {
-    /// Of a ledger entry: `chargeback_recovery` or `chargeback_fee`.
+    /// For a ledger entry: `chargeback_recovery` or `chargeback_fee`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "chargeback_fee")]
     annotation: Option<&'static str>,
-    /// In the currency's base unit; of a ledger entry, negative for debits.
+    /// The amount in the currency's base unit; debits of the ledger are negative.
     #[schema(example = 400)]
     amount: i64,
     /// ISO 4217 code.
     #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
-    /// Of a dispute: `general`.
+    /// For a dispute: `general`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "general")]
     category: Option<&'static str>,
 }
 
 impl Activity {
-    /// An entry of a dispute.
+    /// Returns an entry of a dispute.
     pub fn of_dispute(row: &dispute::Model, entry: &dispute_activity::Model) -> Self {
         let about_dispute = |r#type| Self {
             r#type,
@@ -75,7 +75,7 @@ impl Activity {
                 record: ActivityRecord {
                     annotation: Some(entry.kind.code()),
                     amount: entry.amount.unwrap_or_default(),
-                    // The ledger's.
+                    // The ledger's currency.
                     currency: Currency::Aud,
                     category: None,
                 },
@@ -83,7 +83,7 @@ impl Activity {
         }
     }
 
-    /// The capture of the disputed charge.
+    /// Returns the capture of the disputed charge.
     pub fn of_charge(charge: &charge::Model) -> Self {
         Self {
             r#type: "charge.captured",

@@ -4,19 +4,19 @@ use entity::{EventToken, JsonText, Timestamp, event};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Something that happened. More types join over time: tolerate unknown ones.
+/// An event of the account. More types may follow: accept unknown ones.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Event {
     /// `evt_...`
     #[schema(value_type = String, example = "evt_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: EventToken,
-    /// What happened, for example `charge.captured`.
+    /// The type, for example `charge.captured`.
     #[schema(example = "charge.captured")]
     r#type: &'static str,
     /// The affected record as the API showed it at that moment, for example a Charge.
     #[schema(value_type = std::collections::BTreeMap<String, serde_json::Value>)]
     data: JsonText,
-    /// When.
+    /// The time.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::file::File;
 
-/// The evidence against a dispute: only what was set.
+/// The evidence of a dispute; fields without evidence are absent.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
 pub struct EvidenceBatch {
     /// File.
@@ -68,7 +68,7 @@ pub struct EvidenceBatch {
 }
 
 impl EvidenceBatch {
-    /// Show the evidence of a kind.
+    /// Sets the evidence of a kind.
     pub fn set(&mut self, kind: EvidenceKind, file: Option<File>, text: Option<String>) {
         let (shown_file, shown_text) = match kind {
             EvidenceKind::AdditionalEvidence => {

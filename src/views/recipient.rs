@@ -6,22 +6,22 @@ use utoipa::ToSchema;
 
 use super::bank_account::BankAccount;
 
-/// Whom transfers pay.
+/// A recipient of transfers.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Recipient {
     /// `rp_...`
     #[schema(value_type = String, example = "rp_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: RecipientToken,
-    /// What it is called.
+    /// The name.
     #[schema(required, example = "Mr Roland Robot")]
     name: Option<String>,
     /// E-mail address.
     #[schema(example = "roland@example.com")]
     email: String,
-    /// When it was made.
+    /// The time of its creation.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// Where it is paid.
+    /// The bank account.
     #[schema(value_type = BankAccount)]
     bank_account: JsonText,
 }

@@ -11,30 +11,30 @@ pub struct Refund {
     /// `rf_...`
     #[schema(value_type = String, example = "rf_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: RefundToken,
-    /// Whether the cardholder gets the money; null while that is pending.
+    /// Whether the cardholder gets the money; null while pending.
     #[schema(required)]
     success: Option<bool>,
-    /// In the currency's base unit.
+    /// The amount in the currency's base unit.
     #[schema(example = 100)]
     amount: i64,
     /// ISO 4217 code.
     #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
-    /// The charge refunded.
+    /// The refunded charge.
     #[schema(value_type = String, example = "ch_AZqYv3rVcBKUQ1mHn7tKRw")]
     charge: ChargeToken,
-    /// When it was made.
+    /// The time of its creation.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// Why it failed.
+    /// The reason of its failure.
     #[schema(required)]
     error_message: Option<&'static str>,
-    /// `Pending`, `Success`, or why it failed.
+    /// `Pending`, `Success`, or the reason of its failure.
     #[schema(example = "Pending")]
     status_message: &'static str,
 }
 
-/// Decisions 6.
+/// The message of a failed refund (`docs/decisions.md`, 168).
 const DECLINED: &str = "The refund was declined";
 
 impl From<refund::Model> for Refund {

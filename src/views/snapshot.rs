@@ -1,25 +1,25 @@
-//! Snapshot (decisions 12).
+//! Snapshot (`docs/decisions.md`, 283).
 
 use entity::{SnapshotToken, Timestamp, snapshot};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What an account held at one moment, to be put back.
+/// The contents of an account at one moment.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Snapshot {
     /// `snap_...`
     #[schema(value_type = String, example = "snap_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: SnapshotToken,
-    /// How many rows it holds.
+    /// The number of rows.
     #[schema(minimum = 0, example = 120)]
     rows: i64,
-    /// How many bytes these are.
+    /// The size of the rows in bytes.
     #[schema(minimum = 0, example = 48_213)]
     bytes: i64,
-    /// When it was made, by the account's clock.
+    /// The time of its creation, by the account's clock.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// When it goes by itself, by the wall clock.
+    /// The time of its deletion, by the wall clock.
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
 }

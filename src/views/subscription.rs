@@ -15,28 +15,28 @@ pub struct Subscription {
     /// `trial`, `active`, `cancelling` or `cancelled`.
     #[schema(value_type = String, example = "active")]
     state: SubscriptionState,
-    /// When it is billed next.
+    /// The time of the next bill.
     #[schema(value_type = Option<String>, format = DateTime, required)]
     next_billing_date: Option<Timestamp>,
-    /// When the present interval began.
+    /// The beginning of the present interval.
     #[schema(value_type = String, format = DateTime)]
     active_interval_started_at: Timestamp,
-    /// When the present interval ends.
+    /// The end of the present interval.
     #[schema(value_type = String, format = DateTime)]
     active_interval_finishes_at: Timestamp,
-    /// When it was cancelled.
+    /// The time of its cancellation.
     #[schema(value_type = Option<String>, format = DateTime, required)]
     cancelled_at: Option<Timestamp>,
-    /// When it was made.
+    /// The time of its creation.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// Its plan.
+    /// The token of its plan.
     #[schema(value_type = String, example = "plan_AZqYv3rVcBKUQ1mHn7tKRw")]
     plan_token: PlanToken,
-    /// Its customer.
+    /// The token of its customer.
     #[schema(value_type = String, example = "cus_AZqYv3rVcBKUQ1mHn7tKRw")]
     customer_token: CustomerToken,
-    /// The card that pays; null is the customer's primary card.
+    /// The card that pays; null means the customer's primary card.
     #[schema(value_type = Option<String>, required)]
     card_token: Option<CardToken>,
 }
@@ -61,13 +61,13 @@ impl From<subscription::Model> for Subscription {
 /// An entry of a subscription's ledger.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SubscriptionEntry {
-    /// When the card was charged.
+    /// The time of the entry.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// `credit` or `debit`.
     #[schema(value_type = String, example = "credit")]
     r#type: Direction,
-    /// In the currency's base unit.
+    /// The amount in the currency's base unit.
     #[schema(example = 1000)]
     amount: i64,
     /// ISO 4217 code.

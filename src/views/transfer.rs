@@ -9,22 +9,22 @@ use utoipa::ToSchema;
 
 use super::bank_account::BankAccount;
 
-/// Money paid out.
+/// A transfer of money to a bank account.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Transfer {
     /// `tfer_...`
     #[schema(value_type = String, example = "tfer_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: TransferToken,
-    /// `succeeded`, or `failed` once the bank has sent it back.
+    /// `succeeded`, or `failed` once the bank has returned it.
     #[schema(value_type = String, example = "succeeded")]
     status: TransferStatus,
     /// ISO 4217 code.
     #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
-    /// For your records.
+    /// A description for your records.
     #[schema(example = "Earnings for may")]
     description: String,
-    /// In cents.
+    /// The amount in cents.
     #[schema(example = 400)]
     amount: i64,
     /// The sum of the negative lines, shown positive.
@@ -33,23 +33,23 @@ pub struct Transfer {
     /// The sum of the positive lines.
     #[schema(example = 400)]
     total_credits: i64,
-    /// When it was made.
+    /// The time of its creation.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// When it was paid.
+    /// The time of the payment.
     #[schema(value_type = String, format = DateTime)]
     paid_at: Timestamp,
-    /// What the bank statement says.
+    /// The text on the bank statement.
     #[schema(example = "First account")]
     reference: String,
-    /// How many line items it has; absent in a recipient's list.
+    /// The number of line items; absent in a recipient's list.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = 1)]
     line_items_count: Option<i64>,
-    /// Where it was paid, as it was then.
+    /// The bank account at the time of the payment.
     #[schema(value_type = BankAccount)]
     bank_account: JsonText,
-    /// Who was paid; null is your own bank account.
+    /// The recipient; null means your own bank account.
     #[schema(required, value_type = Option<String>, example = "rp_AZqYv3rVcBKUQ1mHn7tKRw")]
     recipient: Option<RecipientToken>,
 }
@@ -65,7 +65,7 @@ impl From<transfer::Model> for Transfer {
             total_debits: row.total_debits,
             total_credits: row.total_credits,
             created_at: row.created_at,
-            // No bank keeps us waiting.
+            // Transfers need no answer of a bank.
             paid_at: row.created_at,
             reference: row.reference,
             line_items_count: Some(row.line_items_count),
@@ -76,66 +76,66 @@ impl From<transfer::Model> for Transfer {
 }
 
 impl Transfer {
-    /// As the lists of recipients show it.
+    /// Returns the transfer as lists of recipients show it.
     #[must_use]
     pub fn of_recipient(row: transfer::Model) -> Self {
         Self { line_items_count: None, ..Self::from(row) }
     }
 }
 
-/// What a transfer pays out.
+/// A line item of a transfer.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct LineItem {
     /// `charge_merchant_entitlement` or `adjustment`.
     #[schema(example = "charge_merchant_entitlement")]
     r#type: &'static str,
-    /// In cents; negative where it reduces the transfer.
+    /// The amount in cents; negative lines reduce the transfer.
     #[schema(example = 363)]
     amount: i64,
     /// ISO 4217 code.
     #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
-    /// When the money moved.
+    /// The time of the movement.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// `charge`; charges only.
+    /// `charge`; present for charges only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "charge")]
     object: Option<&'static str>,
-    /// The charge; charges only.
+    /// The charge; present for charges only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<String>, example = "ch_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: Option<ChargeToken>,
-    /// The charge in short; charges only.
+    /// A summary of the charge; present for charges only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     record: Option<ChargeInShort>,
 }
 
-/// A charge in short.
+/// A summary of a charge.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ChargeInShort {
-    /// What was bought.
+    /// A description of the purchase.
     #[schema(example = "test charge")]
     description: String,
-    /// In the currency's base unit.
+    /// The amount in the currency's base unit.
     #[schema(example = 400)]
     amount: i64,
-    /// In AUD cents.
+    /// The fees in AUD cents.
     #[schema(example = 37)]
     total_fees: i64,
-    /// In AUD cents.
+    /// The merchant's share in AUD cents.
     #[schema(example = 363)]
     merchant_entitlement: i64,
 }
 
 impl LineItem {
-    /// The one line of a transfer that was made on request.
+    /// Returns the single line of a transfer made on request.
     pub fn of(transfer: &transfer::Model) -> Self {
         Self::adjustment(transfer.amount, transfer.created_at)
     }
 
-    /// A line of a settlement, with its charge where it is one's entitlement.
+    /// Returns a line of a settlement, with its charge for an entitlement.
     pub fn settled(
         line: &posting::Model,
         entry: &journal_entry::Model,

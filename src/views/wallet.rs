@@ -11,55 +11,55 @@ pub struct WalletDomain {
     /// `apmd_...`
     #[schema(value_type = String, example = "apmd_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: WalletDomainToken,
-    /// Fully qualified.
+    /// A fully qualified domain name.
     #[schema(example = "shop.example.com")]
     domain_name: String,
-    /// Always: one that is not is no record.
+    /// Always true: an unregistered domain has no record.
     #[schema(example = true)]
     registered: bool,
-    /// When it was registered.
+    /// The time of the registration.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
 impl WalletDomain {
-    /// As its row shows it.
+    /// Returns the record of a row.
     pub fn new(row: wallet_domain::Model) -> Self {
         Self { token: row.id, domain_name: row.domain_name, registered: true, created_at: row.created_at }
     }
 }
 
-/// A key, and the certificate that the provider issued for it.
+/// A key, and the provider's certificate for it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct WalletCertificate {
     /// `apdp_...`
     #[schema(value_type = String, example = "apdp_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: WalletCertificateToken,
-    /// The key in PEM.
+    /// The public key in PEM.
     public_key: String,
-    /// SHA-256 of the key, base64: payloads name it so.
+    /// SHA-256 of the key in base64: payloads name the key by it.
     public_key_hash: String,
-    /// To be handed to the provider, in PEM.
+    /// The certificate signing request in PEM, for the provider.
     certificate_signing_request: String,
-    /// `incomplete`, or `active` once the provider's certificate is there.
+    /// `incomplete`, or `active` once the provider's certificate is uploaded.
     #[schema(value_type = String, example = "incomplete")]
     state: CertificateState,
-    /// The merchant that the certificate names.
+    /// The merchant identifier in the certificate.
     #[schema(required)]
     merchant_id: Option<String>,
-    /// The certificate's first instant.
+    /// The beginning of the certificate's validity.
     #[schema(value_type = Option<String>, format = DateTime, required)]
     valid_from: Option<Timestamp>,
-    /// The certificate's last instant.
+    /// The end of the certificate's validity.
     #[schema(value_type = Option<String>, format = DateTime, required)]
     valid_until: Option<Timestamp>,
-    /// When the key was made.
+    /// The time of the key's creation.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
 impl WalletCertificate {
-    /// As its row shows it.
+    /// Returns the record of a row.
     pub fn new(row: wallet_certificate::Model) -> Self {
         Self {
             token: row.id,
@@ -75,36 +75,36 @@ impl WalletCertificate {
     }
 }
 
-/// A session as the provider gives it: for the page, which hands it to the device.
+/// A session of the provider. The page passes it to the device.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletSession {
-    /// When it began, in milliseconds since the epoch.
+    /// The beginning, in milliseconds since the epoch.
     pub epoch_timestamp: i64,
-    /// When it ends, in milliseconds since the epoch.
+    /// The end, in milliseconds since the epoch.
     pub expires_at: i64,
-    /// Names the session.
+    /// The identifier of the session.
     pub merchant_session_identifier: String,
-    /// Used once.
+    /// A nonce.
     pub nonce: String,
-    /// Names the merchant.
+    /// The identifier of the merchant.
     pub merchant_identifier: String,
-    /// Where the payment begins.
+    /// The domain of the page.
     #[schema(required)]
     #[serde(default)]
     pub domain_name: String,
-    /// What the device shows.
+    /// The name that the device shows.
     pub display_name: String,
-    /// The provider's.
+    /// The provider's signature.
     pub signature: String,
-    /// For the provider's statistics.
+    /// An identifier for the provider's statistics.
     #[schema(required)]
     pub operational_analytics_identifier: Option<String>,
-    /// How often it was asked for.
+    /// The number of retries.
     #[schema(required)]
     #[serde(default)]
     pub retries: i64,
-    /// Names the payment service.
+    /// The identifier of the payment service.
     #[schema(required)]
     pub psp_id: Option<String>,
 }

@@ -42,10 +42,10 @@ pub enum RootsError {
     #[error("must be {{\"walletA\": [certificates in PEM], \"walletG\": [root signing keys]}}: {0}")]
     Shape(#[from] serde_json::Error),
     /// No certificate.
-    #[error("walletA: certificate {0} is none")]
+    #[error("walletA: certificate {0} is invalid")]
     Certificate(usize),
     /// No key.
-    #[error("walletG: key {0} is none")]
+    #[error("walletG: key {0} is invalid")]
     Key(usize),
 }
 

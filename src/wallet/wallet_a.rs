@@ -22,7 +22,7 @@ use super::certificate::MerchantKey;
 use super::message::PaymentData;
 use super::{DecryptedPayload, Plain, Roots, Unreadable, decoded, encoded, hexadecimal_of};
 
-/// Decisions 10: "signed at most 5 minutes ago".
+/// The greatest age of a signature (`docs/decisions.md`, 225).
 const AGE_MAX: TimeSpan = TimeSpan::seconds(5 * 60);
 const VERSION: &str = "EC_v1";
 /// No name of a payment is longer; the provider's have 32 bytes.

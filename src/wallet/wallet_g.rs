@@ -97,7 +97,7 @@ pub enum GatewayError {
     #[error("is not a P-256 private key in PEM (PKCS #8)")]
     Key,
     /// The name.
-    #[error("must be gateway: and the name that the provider knows this gateway by")]
+    #[error("must be gateway:NAME, with the gateway's name at the provider")]
     Recipient,
 }
 

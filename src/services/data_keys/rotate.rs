@@ -39,7 +39,7 @@ pub struct Rotation {
 impl fmt::Display for Rotation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { data_key, rows, damaged, removed, kept } = self;
-        write!(f, "data key {data_key}: {rows} rows encrypted anew, {damaged} damaged; ")?;
+        write!(f, "data key {data_key}: {rows} rows re-encrypted, {damaged} damaged; ")?;
         write!(f, "former data keys: {removed} removed, {kept} kept")
     }
 }
@@ -149,7 +149,7 @@ async fn delete_unused(
     walked: reencrypt::ReencryptionReport,
 ) -> Result<bool, Error> {
     if walked.damaged > 0 {
-        tracing::error!(key = %row.id, rows = walked.damaged, "a former data key stays: damaged rows name it");
+        tracing::error!(key = %row.id, rows = walked.damaged, "a former data key is kept: damaged rows name it");
     }
     let later = (walked.damaged > 0).then(|| ctx.clock.now() + DATA_KEY_KEPT);
     let unit = ctx.store.write((row, later), |tx, (row, later)| {
