@@ -199,7 +199,7 @@ fn out_of_order(code: &str) -> bool {
         )
 }
 
-/// Returns the code with which a failed attempt is answered.
+/// The error code of a failed attempt.
 impl From<FailureCode> for ErrorCode {
     fn from(failure: FailureCode) -> Self {
         match failure {

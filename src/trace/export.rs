@@ -25,7 +25,7 @@ pub const LOST: &str = "card_payments_spans_lost_total";
 /// The pauses before a busy or unreachable collector is tried again.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)];
 
-/// Decides which traces are recorded, and takes their spans.
+/// The sampler, and the queue of finished spans.
 pub(super) struct Tracer {
     pub(super) sampler: Sampler,
     queue: mpsc::Sender<Ended>,
@@ -171,7 +171,7 @@ impl Collector {
     }
 }
 
-/// A response read to its end lets the connection carry the next post.
+/// Reads a response to its end, which lets the connection carry the next post.
 async fn finish(answer: &mut Response) {
     let mut left = OUTBOUND_ANSWER_BYTES_MAX;
     while let Ok(Some(chunk)) = answer.chunk().await {

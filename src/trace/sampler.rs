@@ -47,7 +47,7 @@ impl Sampler {
     }
 }
 
-/// Parses a share of traces, from 0 to 1 with nine digits at most.
+/// A share of traces, from 0 to 1 with nine digits at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share(u64);
 

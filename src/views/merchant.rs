@@ -254,7 +254,7 @@ pub struct RecurringPayments {
 }
 
 impl Notifications {
-    /// Returns all of them, switched on.
+    /// All of them, switched on.
     const ALL: Self = Self {
         receipts: Receipts {
             api: true,
