@@ -199,7 +199,10 @@ fn a_port_of_another_installation_is_told_from_ones_own() {
     let address = server.address.to_string();
     let check = |data: &Path| output(program(data).env("CARD_PAYMENTS_LISTEN", &address).arg("check"));
     let (code, said, _) = check(one.path());
-    assert!(code == Some(0) && said.contains(&format!("a server of this installation answers at {address}")), "{said}");
+    assert!(
+        code == Some(0) && said.contains(&format!("a server of this installation answers at {address}")),
+        "{said}"
+    );
     let another = format!("another installation of card-payments listens on {address}");
     let (code, said, _) = check(other.path());
     assert!(code == Some(1) && said.contains(&another), "one that has no database yet: {said}");
