@@ -11,7 +11,6 @@ pub struct Sampler {
     share: u64,
 }
 
-/// All of 2^63.
 const EVERY: u64 = 1 << 63;
 const BILLION: u64 = 1_000_000_000;
 

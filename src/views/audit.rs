@@ -13,13 +13,11 @@ pub struct AuditRecord {
     at: Timestamp,
     /// The action, such as `account.changed` or `key.used`.
     action: &'static str,
-    /// The account.
     account: Option<AccountToken>,
     /// The token of the record, or the name of the key.
     subject: String,
     /// The operator, or the address.
     by: Option<String>,
-    /// Details, as an object.
     detail: Value,
 }
 
@@ -49,7 +47,6 @@ impl From<key_use::Model> for AuditRecord {
     }
 }
 
-/// Parses the stored details.
 fn object(detail: &JsonText) -> Value {
     serde_json::from_str(detail.as_str()).unwrap_or_else(|_| Value::Object(Map::new()))
 }

@@ -15,7 +15,6 @@ use super::wallet_g::{Protocol, verifying_key};
 /// The wallet providers' roots. Without any, no payload is trusted.
 #[derive(Debug, Clone, Default)]
 pub struct Roots {
-    /// Certificates.
     pub(super) wallet_a: Vec<CertificateDer<'static>>,
     pub(super) wallet_g: Vec<RootKey>,
 }
