@@ -29,7 +29,7 @@ pub struct Authorisation {
     /// ISO 4217 code.
     #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
-    /// A description of the purchase.
+    /// The purchase.
     #[schema(example = "test authorisation")]
     description: String,
     /// The purchaser's e-mail address.
@@ -38,10 +38,10 @@ pub struct Authorisation {
     /// The purchaser's IP address.
     #[schema(example = "203.192.1.172")]
     ip_address: String,
-    /// The time of its creation.
+    /// Creation time.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// The reason of its failure.
+    /// The reason of failure.
     #[schema(required)]
     error_message: Option<&'static str>,
     /// The card as it was authorised.
@@ -53,7 +53,7 @@ pub struct Authorisation {
     /// The client's own keys and values.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     metadata: JsonText,
-    /// `Success`, `Authorisation Voided`, `Pending`, or the reason of its failure.
+    /// `Success`, `Authorisation Voided`, `Pending`, or the reason of failure.
     #[schema(example = "Success")]
     status_message: &'static str,
     /// Whether it expired: seven days passed without a capture.

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 /// An amount of money.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Money {
-    /// The amount in the currency's base unit.
+    /// In the currency's base unit.
     #[schema(example = 100_000_000)]
     amount: i64,
     /// ISO 4217 code.

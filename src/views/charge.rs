@@ -18,13 +18,13 @@ pub struct Charge {
     token: ChargeToken,
     /// Whether the card was accepted.
     success: bool,
-    /// The amount in the currency's base unit.
+    /// In the currency's base unit.
     #[schema(example = 400)]
     amount: i64,
     /// ISO 4217 code.
     #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
-    /// A description of the purchase.
+    /// The purchase.
     #[schema(example = "test charge")]
     description: String,
     /// The purchaser's e-mail address.
@@ -33,13 +33,13 @@ pub struct Charge {
     /// The purchaser's IP address.
     #[schema(example = "203.192.1.172")]
     ip_address: String,
-    /// The time of its creation.
+    /// Creation time.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// `Success`, `Authorisation Voided`, `Pending`, or the reason of its failure.
+    /// `Success`, `Authorisation Voided`, `Pending`, or the reason of failure.
     #[schema(example = "Success")]
     status_message: &'static str,
-    /// The reason of its failure.
+    /// The reason of failure.
     #[schema(required)]
     error_message: Option<&'static str>,
     /// The card as it was charged.

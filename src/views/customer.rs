@@ -30,7 +30,7 @@ pub struct Customer {
     /// Free text.
     #[schema(required)]
     notes: Option<String>,
-    /// The time of its creation.
+    /// Creation time.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// The primary card.

@@ -9,59 +9,45 @@ use super::file::File;
 /// The evidence of a dispute; fields without evidence are absent.
 #[derive(Debug, Clone, Default, Serialize, ToSchema)]
 pub struct EvidenceBatch {
-    /// File.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     additional_evidence_file: Option<File>,
-    /// Text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     additional_evidence_text: Option<String>,
-    /// File.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     customer_communication_file: Option<File>,
-    /// Text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     customer_communication_text: Option<String>,
-    /// File.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     invoice_or_receipt_file: Option<File>,
-    /// Text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     invoice_or_receipt_text: Option<String>,
-    /// File.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     invoice_showing_distinct_transactions_file: Option<File>,
-    /// Text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     invoice_showing_distinct_transactions_text: Option<String>,
-    /// File.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     proof_of_delivery_or_service_file: Option<File>,
-    /// Text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     proof_of_delivery_or_service_text: Option<String>,
-    /// File.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     recurring_transaction_agreement_file: Option<File>,
-    /// Text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     recurring_transaction_agreement_text: Option<String>,
-    /// File.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     refund_or_cancellation_policy_file: Option<File>,
-    /// Text.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     refund_or_cancellation_policy_text: Option<String>,

@@ -127,7 +127,7 @@ pub struct MerchantDetail {
     send_transfer_email: bool,
     /// Has no effect.
     send_refund_successful_emails: bool,
-    /// Days until captured money becomes available.
+    /// Days until captured money is available.
     #[schema(example = 5)]
     settlement_delay_days: i32,
     /// Has no effect.
@@ -388,7 +388,7 @@ pub struct DefaultSettings {
     /// 1 means yes.
     #[schema(example = 1)]
     send_refund_successful_emails: i64,
-    /// Days until captured money becomes available.
+    /// Days until captured money is available.
     #[schema(example = 5)]
     settlement_delay_days: i32,
     /// The largest charge, in AUD cents.

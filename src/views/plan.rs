@@ -44,7 +44,7 @@ pub struct Plan {
     /// Empty, or `cancel`.
     #[schema(value_type = Vec<String>)]
     customer_permissions: Vec<CustomerPermission>,
-    /// The time of its creation.
+    /// Creation time.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// The number of subscriptions by state.

@@ -18,7 +18,7 @@ pub struct Recipient {
     /// E-mail address.
     #[schema(example = "roland@example.com")]
     email: String,
-    /// The time of its creation.
+    /// Creation time.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// The bank account.

@@ -14,7 +14,7 @@ pub struct Refund {
     /// Whether the cardholder gets the money; null while pending.
     #[schema(required)]
     success: Option<bool>,
-    /// The amount in the currency's base unit.
+    /// In the currency's base unit.
     #[schema(example = 100)]
     amount: i64,
     /// ISO 4217 code.
@@ -23,13 +23,13 @@ pub struct Refund {
     /// The refunded charge.
     #[schema(value_type = String, example = "ch_AZqYv3rVcBKUQ1mHn7tKRw")]
     charge: ChargeToken,
-    /// The time of its creation.
+    /// Creation time.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// The reason of its failure.
+    /// The reason of failure.
     #[schema(required)]
     error_message: Option<&'static str>,
-    /// `Pending`, `Success`, or the reason of its failure.
+    /// `Pending`, `Success`, or the reason of failure.
     #[schema(example = "Pending")]
     status_message: &'static str,
 }

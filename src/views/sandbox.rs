@@ -51,7 +51,7 @@ pub struct SandboxAccount {
     /// `daily`, `weekly` or `manual`.
     #[schema(value_type = String, example = "manual")]
     transfers_schedule: TransfersSchedule,
-    /// Days until captured money becomes available.
+    /// Days until captured money is available.
     #[schema(example = 5)]
     settlement_delay_days: i32,
 }

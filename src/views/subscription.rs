@@ -27,7 +27,7 @@ pub struct Subscription {
     /// The time of its cancellation.
     #[schema(value_type = Option<String>, format = DateTime, required)]
     cancelled_at: Option<Timestamp>,
-    /// The time of its creation.
+    /// Creation time.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// The token of its plan.
@@ -67,7 +67,7 @@ pub struct SubscriptionEntry {
     /// `credit` or `debit`.
     #[schema(value_type = String, example = "credit")]
     r#type: Direction,
-    /// The amount in the currency's base unit.
+    /// In the currency's base unit.
     #[schema(example = 1000)]
     amount: i64,
     /// ISO 4217 code.

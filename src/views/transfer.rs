@@ -33,7 +33,7 @@ pub struct Transfer {
     /// The sum of the positive lines.
     #[schema(example = 400)]
     total_credits: i64,
-    /// The time of its creation.
+    /// Creation time.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// The time of the payment.
@@ -115,10 +115,10 @@ pub struct LineItem {
 /// A summary of a charge.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ChargeInShort {
-    /// A description of the purchase.
+    /// The purchase.
     #[schema(example = "test charge")]
     description: String,
-    /// The amount in the currency's base unit.
+    /// In the currency's base unit.
     #[schema(example = 400)]
     amount: i64,
     /// The fees in AUD cents.
