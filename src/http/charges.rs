@@ -59,9 +59,9 @@ pub async fn list_charges(
 
 /// Search charges.
 ///
-/// Returns a paginated list of the charges that match the search. The query is matched against description, email,
-/// metadata values and cardholder name as a part of them, and exactly against currency, amount, charge token, card
-/// token, refund token and customer token.
+/// Returns a paginated list of the charges that match the search. The query is a part of description, email,
+/// metadata values or cardholder name, or exactly a currency, amount, charge token, card token, refund token or
+/// customer token.
 #[utoipa::path(get, path = "/charges/search", tag = "Charges", operation_id = "search_charges",
     params(SearchParameters, ("sort" = Option<String>, Query, description = "created_at (default) or amount"), PageParameters),
     responses((status = 200, description = "A page of charges", body = LongList<Charge>), (status = 422, description = "invalid_resource")))]

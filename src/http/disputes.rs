@@ -40,8 +40,8 @@ pub async fn list_disputes(
 
 /// Search disputes.
 ///
-/// Returns a paginated list of the disputes that match the search. The query, of at least three characters, is matched
-/// against the status as a part of it, and exactly against the charge token. X-Total-Count is the number of matches.
+/// Returns a paginated list of the disputes that match the search. The query has at least three characters:
+/// a part of the status, or exactly the charge token. X-Total-Count is the number of matches.
 #[utoipa::path(get, path = "/disputes/search", tag = "Disputes", operation_id = "search_disputes",
     params(
         SearchParameters,

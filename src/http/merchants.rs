@@ -43,8 +43,8 @@ pub async fn list_merchants(
 
 /// Search merchants.
 ///
-/// Returns a paginated list of the merchants that match the search. The query, of at least three characters, is matched
-/// against e-mail address, first name, last name and business name as a part of them, and exactly against the token.
+/// Returns a paginated list of the merchants that match the search. The query has at least three characters:
+/// a part of e-mail address, first name, last name or business name, or exactly the token.
 #[utoipa::path(get, path = "/merchants/search", tag = "Merchants", operation_id = "search_merchants",
     params(
         SearchParameters,

@@ -166,7 +166,7 @@ fn components(document: &mut Value) {
     document["components"]["parameters"] = json!({
         "IdempotencyKey": {
             "name": "Idempotency-Key", "in": "header", "required": false,
-            "description": "Makes the request repeatable: sent again with the same key within 24 hours, it has no second effect and gets the first answer. A cut connection, 500, 503 and 504 say nothing about the outcome: ask again with the same key.",
+            "description": "Makes the request repeatable: repeated with the same key within 24 hours, it has no second effect and gets the first response.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" },
         },
     });

@@ -19,10 +19,10 @@ use crate::views::account::AccountSettings;
 /// How many accounts are read at a time.
 const PAGE: u64 = 500;
 
-/// Passes every account to `tell`, oldest first.
+/// Passes every account to `on_account`, oldest first.
 pub async fn list<E: From<Error>>(
     store: &Store,
-    mut tell: impl FnMut(AccountSettings) -> Result<(), E>,
+    mut on_account: impl FnMut(AccountSettings) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut last = None;
     loop {
@@ -30,7 +30,7 @@ pub async fn list<E: From<Error>>(
         let Some(account) = accounts.last() else { return Ok(()) };
         last = Some(account.token);
         for account in accounts {
-            tell(account)?;
+            on_account(account)?;
         }
     }
 }

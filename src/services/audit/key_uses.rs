@@ -2,7 +2,7 @@
 //!
 //! A request only counts in memory; it reads and writes no row. A worker adds the counts to the table every few
 //! seconds, and a server once more when it ends; a killed server loses its counts since. Memory and rows stay bounded,
-//! however many keys and addresses there are: a key's addresses are told apart only up to a limit a day, and a
+//! however many keys and addresses there are: a key's addresses are distinguished only up to a limit a day, and a
 //! publishable key's never, because its clients are other people's browsers (`docs/decisions.md`, 346).
 
 use std::collections::HashMap;
@@ -36,7 +36,7 @@ pub struct Key {
     tail: Option<[u8; TAIL]>,
 }
 
-/// How many characters tell apart the keys that this server generates.
+/// How many characters distinguish the keys that this server generates.
 const TAIL: usize = 4;
 /// A shorter key is a tester's, and no part of it is shown.
 const SHOWN_FROM: usize = 16;
@@ -76,7 +76,7 @@ struct Uses {
     n: i64,
 }
 
-/// The uses counted but not yet written, and the addresses by which a key's uses of today are told apart.
+/// The uses counted but not yet written, and the addresses by which a key's uses of today are distinguished.
 #[derive(Debug, Default)]
 pub struct KeyUses(Mutex<HashMap<(Hash, Day), Vec<Uses>>>);
 

@@ -130,7 +130,7 @@ fn columns<T: SealedTable>() -> (&'static str, Vec<String>) {
 #[derive(Debug, Default, Clone, Copy)]
 pub struct ReencryptionReport {
     /// Rows that were encrypted again.
-    pub anew: u64,
+    pub reencrypted: u64,
     /// Rows that name the key but that it does not open.
     pub damaged: u64,
 }
@@ -144,20 +144,20 @@ pub async fn count(ctx: &Context, key: Uuid) -> Result<u64, Error> {
     Ok(rows)
 }
 
-/// Encrypts again, with the current key, all rows that `key` seals; passes the number done to `tell`.
-pub async fn seal(ctx: &Context, key: Uuid, tell: impl Fn(u64)) -> Result<ReencryptionReport, Error> {
+/// Encrypts again, with the current key, all rows that `key` seals; passes the number done to `on_progress`.
+pub async fn reencrypt(ctx: &Context, key: Uuid, on_progress: impl Fn(u64)) -> Result<ReencryptionReport, Error> {
     let keys = KeyCache { former: key, all: ctx.vault.data_keys() };
     if keys.all.current() == key {
         return Err(Error::internal("the data key that seals is no former one"));
     }
-    let mut walked = ReencryptionReport::default();
+    let mut report = ReencryptionReport::default();
     for table in TABLES {
-        walked.damaged += loop {
+        report.damaged += loop {
             let (mut after, mut changed, mut damaged) = (None, 0, 0);
             loop {
                 let batch = (table.batch)(ctx, &keys, after).await?;
-                walked.anew += batch.anew;
-                tell(walked.anew);
+                report.reencrypted += batch.reencrypted;
+                on_progress(report.reencrypted);
                 damaged += batch.damaged;
                 changed += batch.changed;
                 after = batch.last;
@@ -170,7 +170,7 @@ pub async fn seal(ctx: &Context, key: Uuid, tell: impl Fn(u64)) -> Result<Reencr
             }
         };
     }
-    Ok(walked)
+    Ok(report)
 }
 
 /// The former key to replace, and the keys that open and seal its rows.
@@ -186,7 +186,7 @@ type RowKey = Vec<Value>;
 
 /// The result of a batch of rows.
 struct Batch {
-    anew: u64,
+    reencrypted: u64,
     damaged: u64,
     /// Rows changed or deleted concurrently.
     changed: u64,
@@ -223,19 +223,19 @@ async fn batch<T: SealedTable>(
     let found = updates.len() as u64;
     let unit = ctx.store.write(updates, |tx, updates| {
         async move {
-            let mut anew = 0;
+            let mut reencrypted = 0;
             for update in updates {
-                anew += update.clone().exec(tx).await?.rows_affected;
+                reencrypted += update.clone().exec(tx).await?.rows_affected;
             }
-            Ok(anew)
+            Ok(reencrypted)
         }
         .boxed()
     });
-    let anew = unit.await?;
-    if anew > 0 {
+    let reencrypted = unit.await?;
+    if reencrypted > 0 {
         crash_points::point("vault", "batch.after");
     }
-    Ok(Batch { anew, damaged, changed: found - anew, last })
+    Ok(Batch { reencrypted, damaged, changed: found - reencrypted, last })
 }
 
 /// Returns the update that encrypts the row again, if its ciphertexts are still the same.
@@ -250,9 +250,9 @@ fn update<T: SealedTable>(keys: &KeyCache, row: &T::Model) -> Result<UpdateMany<
             continue;
         };
         let context = T::context(row, column);
-        let anew = keys.all.seal(&context, &keys.all.open(&context, keys.former, &bytes)?);
-        let anew: SimpleExpr = Expr::value(anew.bytes);
-        update = update.filter(column.eq(bytes)).col_expr(column, anew);
+        let resealed = keys.all.seal(&context, &keys.all.open(&context, keys.former, &bytes)?);
+        let resealed: SimpleExpr = Expr::value(resealed.bytes);
+        update = update.filter(column.eq(bytes)).col_expr(column, resealed);
     }
     Ok(update)
 }

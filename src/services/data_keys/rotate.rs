@@ -70,10 +70,10 @@ pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<Ro
     for row in retired {
         let due = row.remove_at.is_some_and(|at| at <= wall);
         let before = rotation.rows;
-        let walked = reencrypt::seal(ctx, row.id, |rows| progress.set_done(before + rows)).await?;
-        rotation.rows += walked.anew;
-        rotation.damaged += walked.damaged;
-        if due && delete_unused(ctx, row, walked).await? {
+        let report = reencrypt::reencrypt(ctx, row.id, |rows| progress.set_done(before + rows)).await?;
+        rotation.rows += report.reencrypted;
+        rotation.damaged += report.damaged;
+        if due && delete_unused(ctx, row, report).await? {
             rotation.removed += 1;
         } else {
             rotation.kept += 1;
@@ -96,10 +96,10 @@ impl New {
         let keys = vault_key::Entity::find().order_by_asc(vault_key::Column::Id);
         let keys = keys.lock(LockType::Update).all(tx).await?;
         for row in keys.iter().filter(|row| row.wrapped_by != self.operator.wrapping_id()) {
-            let anew = self.operator.wrap(&context(row.id, &row.purpose), &unwrapped(&self.operator, row)?);
+            let wrapped = self.operator.wrap(&context(row.id, &row.purpose), &unwrapped(&self.operator, row)?);
             let wrapped = vault_key::Entity::update_many()
-                .col_expr(vault_key::Column::WrappedBy, Expr::value(anew.by))
-                .col_expr(vault_key::Column::Wrapped, Expr::value(anew.bytes))
+                .col_expr(vault_key::Column::WrappedBy, Expr::value(wrapped.by))
+                .col_expr(vault_key::Column::Wrapped, Expr::value(wrapped.bytes))
                 .filter(vault_key::Column::Id.eq(row.id));
             wrapped.exec(tx).await?;
         }
@@ -137,8 +137,8 @@ pub fn due(wall: Timestamp) -> Select<vault_key::Entity> {
 pub async fn retire(ctx: &Context, row: vault_key::Model) -> Result<(), Error> {
     // No process may seal with it meanwhile, not even this one.
     reload(ctx).await?;
-    let walked = reencrypt::seal(ctx, row.id, |_| ()).await?;
-    delete_unused(ctx, row, walked).await.map(drop)
+    let report = reencrypt::reencrypt(ctx, row.id, |_| ()).await?;
+    delete_unused(ctx, row, report).await.map(drop)
 }
 
 /// Deletes a key that seals no row, as a scan after its time has found. A needed one stays and is checked again after
@@ -146,12 +146,17 @@ pub async fn retire(ctx: &Context, row: vault_key::Model) -> Result<(), Error> {
 async fn delete_unused(
     ctx: &Context,
     row: vault_key::Model,
-    walked: reencrypt::ReencryptionReport,
+    report: reencrypt::ReencryptionReport,
 ) -> Result<bool, Error> {
+<<<<<<< HEAD
     if walked.damaged > 0 {
         tracing::error!(key = %row.id, rows = walked.damaged, "a former data key is kept: damaged rows name it");
+=======
+    if report.damaged > 0 {
+        tracing::error!(key = %row.id, rows = report.damaged, "a former data key stays: damaged rows name it");
+>>>>>>> main
     }
-    let later = (walked.damaged > 0).then(|| ctx.clock.now() + DATA_KEY_KEPT);
+    let later = (report.damaged > 0).then(|| ctx.clock.now() + DATA_KEY_KEPT);
     let unit = ctx.store.write((row, later), |tx, (row, later)| {
         async move {
             use vault_key::Column;

@@ -93,15 +93,15 @@ async fn open_due(ctx: &Context, moment: &WorkTime, charge: ChargeToken) -> Resu
 
 /// Locks the scheduled dispute until commit and returns whether it still exists.
 async fn lock_scheduled(tx: &Tx, arriving: &OpenDisputeUnit) -> Result<bool, Error> {
-    let foretold =
+    let scheduled =
         foretold_dispute::Entity::owned_by(arriving.account).filter(Column::Id.eq(arriving.charge));
-    Ok(foretold.lock(LockType::NoKeyUpdate).one(tx).await?.is_some())
+    Ok(scheduled.lock(LockType::NoKeyUpdate).one(tx).await?.is_some())
 }
 
 async fn forget(tx: &Tx, arriving: &OpenDisputeUnit) -> Result<(), Error> {
-    let foretold = foretold_dispute::Entity::delete_many()
+    let scheduled = foretold_dispute::Entity::delete_many()
         .filter(Column::AccountId.eq(arriving.account))
         .filter(Column::Id.eq(arriving.charge));
-    foretold.exec(tx).await?;
+    scheduled.exec(tx).await?;
     Ok(())
 }

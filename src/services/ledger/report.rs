@@ -67,18 +67,18 @@ pub struct Row {
     pub transfer: Option<TransferToken>,
 }
 
-/// Passes each posting of an extent to `tell`, entry by entry in the order of time, all from one snapshot. Only one row
+/// Passes each posting of an extent to `on_row`, entry by entry in the order of time, all from one snapshot. Only one row
 /// is in memory at a time.
 pub async fn report(
     store: &Store,
     extent: Extent,
-    mut tell: impl FnMut(&Row) -> Result<(), std::io::Error>,
+    mut on_row: impl FnMut(&Row) -> Result<(), std::io::Error>,
 ) -> Result<(), Error> {
     let snapshot = store.snapshot().await?;
     let query = snapshot.get_database_backend().build(&rows(extent));
     let mut rows = snapshot.stream(query).await?;
     while let Some(row) = rows.try_next().await? {
-        tell(&read(&row)?).map_err(|error| Error::internal(error.to_string()))?;
+        on_row(&read(&row)?).map_err(|error| Error::internal(error.to_string()))?;
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ pub struct Difference {
     pub found: i64,
 }
 
-/// Passes each difference in the books of all accounts, except deleted ones, to `tell`, and returns their number.
+/// Passes each difference in the books of all accounts, except deleted ones, to `on_difference`, and returns their number.
 ///
 ///
 /// All proofs read one snapshot, so payments can go on meanwhile. Only one row is in memory at a time; the database
@@ -36,7 +36,7 @@ pub struct Difference {
 pub async fn verify(
     store: &Store,
     progress: &dyn Progress,
-    mut tell: impl FnMut(&Difference),
+    mut on_difference: impl FnMut(&Difference),
 ) -> Result<u64, Error> {
     let snapshot = store.snapshot().await?;
     let deleted = being_deleted(&snapshot).await?;
@@ -51,7 +51,7 @@ pub async fn verify(
             if deleted.contains(&account) {
                 continue;
             }
-            tell(&Difference {
+            on_difference(&Difference {
                 proof: proof.name,
                 account,
                 subject: proof.subject.of(&row)?,

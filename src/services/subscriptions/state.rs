@@ -83,22 +83,22 @@ pub fn next(
     };
     use SubscriptionState::{Active, Cancelled, Cancelling, Starting, Trial};
 
-    let told = |to, event| Ok(SubscriptionTransition { to, emits: Some(event) });
+    let moves = |to, event| Ok(SubscriptionTransition { to, emits: Some(event) });
     let untold = |to| Ok(SubscriptionTransition { to, emits: None });
     match (state, action) {
-        (Starting, Start) => told(Active, EventType::SubscriptionCreated),
-        (Starting, StartTrial) => told(Trial, EventType::SubscriptionCreated),
-        (Trial | Active, Renew) => told(Active, EventType::SubscriptionRenewed),
+        (Starting, Start) => moves(Active, EventType::SubscriptionCreated),
+        (Starting, StartTrial) => moves(Trial, EventType::SubscriptionCreated),
+        (Trial | Active, Renew) => moves(Active, EventType::SubscriptionRenewed),
         // Cancelled during the acquirer call: the charge stands, and nothing more is billed.
-        (Cancelling | Cancelled, Renew) => told(state, EventType::SubscriptionRenewed),
+        (Cancelling | Cancelled, Renew) => moves(state, EventType::SubscriptionRenewed),
         (Trial | Active | Cancelling | Cancelled, Refuse) => {
-            told(state, EventType::SubscriptionRenewalFailed)
+            moves(state, EventType::SubscriptionRenewalFailed)
         }
         (Trial | Active, Cancel | CloseCustomer) | (Cancelling, CloseCustomer | Finish) => {
-            told(Cancelled, EventType::SubscriptionCancelled)
+            moves(Cancelled, EventType::SubscriptionCancelled)
         }
-        (Trial | Active, Unsubscribe) => told(Cancelling, EventType::SubscriptionUnsubscribed),
-        (Active, Finish) => told(Cancelled, EventType::SubscriptionExpired),
+        (Trial | Active, Unsubscribe) => moves(Cancelling, EventType::SubscriptionUnsubscribed),
+        (Active, Finish) => moves(Cancelled, EventType::SubscriptionExpired),
         (Cancelling | Cancelled, Reactivate) => untold(Active),
         (Cancelling | Cancelled, ReactivateTrial) => untold(Trial),
         (
