@@ -9,11 +9,7 @@ use crate::services::{Context, payments, refunds, sandbox, webhooks};
 pub(super) async fn take_over(ctx: &Context) -> Result<(), InstallationError> {
     match make_due_now(ctx).await {
         Err(error) if ctx.store.refuses_writes().is_some() && !ctx.chance.is_seeded() => {
-<<<<<<< HEAD
-            tracing::warn!(%error, "work in flight at the last stop is recovered when its time has passed");
-=======
             tracing::warn!(%error, "work in flight when the server ended becomes due at its usual time");
->>>>>>> main
             Ok(())
         }
         done => Ok(done?),

@@ -148,13 +148,8 @@ async fn delete_unused(
     row: vault_key::Model,
     report: reencrypt::ReencryptionReport,
 ) -> Result<bool, Error> {
-<<<<<<< HEAD
-    if walked.damaged > 0 {
-        tracing::error!(key = %row.id, rows = walked.damaged, "a former data key is kept: damaged rows name it");
-=======
     if report.damaged > 0 {
-        tracing::error!(key = %row.id, rows = report.damaged, "a former data key stays: damaged rows name it");
->>>>>>> main
+        tracing::error!(key = %row.id, rows = report.damaged, "a former data key is kept: damaged rows name it");
     }
     let later = (report.damaged > 0).then(|| ctx.clock.now() + DATA_KEY_KEPT);
     let unit = ctx.store.write((row, later), |tx, (row, later)| {
