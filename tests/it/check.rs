@@ -92,7 +92,7 @@ operated! {
         let nowhere = installed.data.path().join("below/it");
         let (wrong, findings) = checked(installed, &["--data-dir", nowhere.to_str().unwrap()]);
         assert_eq!(wrong, 0, "{findings:#?}");
-        tells(&findings, "ok", "disk", "can be made");
+        tells(&findings, "ok", "disk", "can be created");
         assert!(!nowhere.exists());
     }
 
