@@ -209,33 +209,33 @@ impl App {
             // a seed no other may either, and no time passes that would free the work of a killed server.
             takeover::take_over(&ctx).await?;
         }
-        let door = DashboardAuth::of(environment, secrets.operator_key, Arc::clone(&ctx.clock));
+        let dashboard = DashboardAuth::of(environment, secrets.operator_key, Arc::clone(&ctx.clock));
         let rate_limit = index.load.rate_limit.and_then(NonZeroU32::new);
         let phase = watch::Sender::default();
         let fingerprint = installation::read_fingerprint(&ctx.store).await?;
         let site = AppState::new(AppStateInner {
             installation: fingerprint.into(),
             rate: Arc::new(RateLimit::new(rate_limit, Arc::clone(&ctx.clock))),
-            gate: Arc::new(AdmissionControl::new(index.load.concurrency)),
+            admission: Arc::new(AdmissionControl::new(index.load.concurrency)),
             phase: phase.subscribe(),
             ctx: Arc::clone(&ctx),
             test_key: keys.as_ref().filter(|_| index.fill_in_key).map(|keys| Arc::new(keys.secret.clone())),
             index: Arc::new(index),
             document: Arc::default(),
             metrics: Metrics::install(),
-            door: door.map(Arc::new),
+            dashboard: dashboard.map(Arc::new),
         });
         Ok(Self { router: http::router(site.clone()), ctx, keys, phase, site, _lock: lock })
     }
 
     /// Whether there is a dashboard.
     pub fn has_dashboard(&self) -> bool {
-        self.site.door.is_some()
+        self.site.dashboard.is_some()
     }
 
     /// Returns the admission control.
-    pub fn gate(&self) -> &Arc<AdmissionControl> {
-        &self.site.gate
+    pub fn admission(&self) -> &Arc<AdmissionControl> {
+        &self.site.admission
     }
 
     /// Returns the routes of the operator's own listener.

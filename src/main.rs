@@ -269,7 +269,7 @@ async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
     let banner = Banner::new(address, &index, &app);
     // The server runs on if nobody reads the banner.
     drop(commands::tell(&banner, &banner, json));
-    server::raise_file_limit(app.gate().connections().taken().1);
+    server::raise_file_limit(app.admission().connections().taken().1);
     let leave = async {
         signals.next().await;
         tracing::info!("stopping");
@@ -279,7 +279,7 @@ async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
         app.phase.send_replace(ShutdownPhase::Closing);
     };
     tokio::join!(
-        server::serve(listener, app.router.clone(), app.gate().connections(), app.phase.subscribe()),
+        server::serve(listener, app.router.clone(), app.admission().connections(), app.phase.subscribe()),
         leave
     );
     // Payments of disconnected clients, and deliveries.

@@ -5,6 +5,7 @@ use std::error::Error;
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, ErrorCode};
 use card_payments::params::GRACE;
+use card_payments::services::Caller;
 use card_payments::services::events::ping::ping;
 use card_payments::services::webhook_endpoints::keys::rotate;
 use card_payments::workers::write_counts;
@@ -63,18 +64,18 @@ pub async fn run(command: Webhook, database: &DatabaseOptions) -> Result<(), Box
     | Webhook::RotateKey { endpoint: Endpoint { account, endpoint }, .. }) = &command;
     let secrets = Secrets::from_environment()?;
     let account = super::account(&super::open(database).await?, account, super::now(database)?).await?;
-    let ctx = super::open_with_keys(database, &secrets).await?;
+    let (ctx, caller) = (super::open_with_keys(database, &secrets).await?, Caller::without_key(account));
     let refused = |error: error::Error| {
         let unknown = error.code() == ErrorCode::RecordNotFound;
         if unknown { format!("there is no webhook endpoint {endpoint}") } else { refused(&error) }
     };
     match &command {
         Webhook::Ping { json, .. } => {
-            let sent = ping(&ctx, &account, &endpoint.to_string()).await.map_err(refused)?;
+            let sent = ping(&ctx, &caller, &endpoint.to_string()).await.map_err(refused)?;
             tell(&sent, &sent, *json)
         }
         Webhook::RotateKey { grace, json, .. } => {
-            let rotated = rotate(&ctx, &account, *endpoint, *grace).await.map_err(refused)?;
+            let rotated = rotate(&ctx, &caller, *endpoint, *grace).await.map_err(refused)?;
             write_counts(&ctx).await;
             tell(&rotated, &rotated, *json)
         }

@@ -24,12 +24,13 @@ use crate::limits::{
     TASKS_A_PLACE,
 };
 use crate::runtime::permits::{Lane, Permit, PermitPool, Share};
-use crate::runtime::request_context::{self, LongAnswer};
+use crate::runtime::request_context;
+use crate::runtime::request_permits::{self, LongAnswer, release_permit};
 
 /// Admission control of a server: pools of permits.
 ///
 /// A request takes a permit after its head is read and holds it until it is answered. It releases the permit before it
-/// waits for anything but the database or the processor ([`request_context::release_permit`]). After reading its own
+/// waits for anything but the database or the processor ([`release_permit`]). After reading its own
 /// body it takes one again ([`AdmissionControl::enter`]); after any other wait it does not, because that wait already
 /// paces it. So permits bound the requests that wait for the database (its pool, and SQLite's writer), and the
 /// connection limit bounds all others. Work that outlives its connection has its own permits, so that a silent acquirer
@@ -83,8 +84,8 @@ impl AdmissionControl {
     ///
     /// Refusals: `service_unavailable`.
     pub async fn enter(&self, lane: Lane) -> Result<(), ErrorCode> {
-        let place = acquire_or_shed(&self.requests, lane, Shed::Request).await?;
-        request_context::set_permit(place, &self.tasks);
+        let permit = acquire_or_shed(&self.requests, lane, Shed::Request).await?;
+        request_permits::set_permit(permit, &self.tasks);
         Ok(())
     }
 
@@ -124,23 +125,23 @@ impl AdmissionControl {
         let lane = request_context::account();
         // Memory is not waited for: other clients have to read their responses first, and this request would hold its
         // permit meanwhile.
-        let room = self.answers.try_acquire(lane, kibibytes(bytes)).ok_or_else(shed_answer)?;
-        request_context::release_permit();
-        let turn = self.long_answers.acquire(lane, LONG_ANSWER_WAIT).await.ok_or_else(shed_answer)?;
+        let memory = self.answers.try_acquire(lane, kibibytes(bytes)).ok_or_else(shed_answer)?;
+        release_permit();
+        let building = self.long_answers.acquire(lane, LONG_ANSWER_WAIT).await.ok_or_else(shed_answer)?;
         self.enter(lane).await?;
-        request_context::hold_long_answer(LongAnswer { turn, room });
+        request_permits::hold_long_answer(LongAnswer { building, memory });
         Ok(())
     }
 
     /// Adjusts the reserved memory to the actual size of a response, or reserves it.
     ///
     /// Refusals: `service_unavailable`.
-    fn room(&self, taken: Option<Permit>, bytes: usize) -> Result<Permit, ErrorCode> {
+    fn memory(&self, reserved: Option<Permit>, bytes: usize) -> Result<Permit, ErrorCode> {
         let needed = kibibytes(bytes);
-        let Some(mut room) = taken else {
+        let Some(mut memory) = reserved else {
             return self.answers.try_acquire(request_context::account(), needed).ok_or_else(shed_answer);
         };
-        if room.resize(needed) { Ok(room) } else { Err(shed_answer()) }
+        if memory.resize(needed) { Ok(memory) } else { Err(shed_answer()) }
     }
 }
 
@@ -190,13 +191,13 @@ impl Lanes {
 pub async fn admit(State(site): State<AppState>, request: Request, next: Next) -> Response {
     // Shedding is not a fault, and there may be thousands of such responses.
     let refused = |refused: ErrorCode| without_log(&refused.into());
-    let lanes = &site.gate.lanes;
+    let lanes = &site.admission.lanes;
     let key = lanes.fingerprint(request.headers());
     let known = match key {
         Some(key) => lanes.accounts.get(&key).await,
         None => None,
     };
-    if let Err(code) = site.gate.enter(known).await {
+    if let Err(code) = site.admission.enter(known).await {
         return refused(code);
     }
     // A document is the same bytes for all readers, and HEAD has no body.
@@ -205,12 +206,12 @@ pub async fn admit(State(site): State<AppState>, request: Request, next: Next) -
     if let (Some(key), None, Some(account)) = (key, known, request_context::account()) {
         lanes.accounts.insert(key, account).await;
     }
-    let taken = request_context::take_long_answer().map(|held| held.room);
+    let reserved = request_permits::take_long_answer().map(|held| held.memory);
     let bytes = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
     match bytes {
         // The response to a write is always sent; it is never as long as a list.
-        Some(bytes) if bytes > SMALL_ANSWER_BYTES && keeps => match site.gate.room(taken, bytes) {
-            Ok(room) => response = with_permit(response, room).await,
+        Some(bytes) if bytes > SMALL_ANSWER_BYTES && keeps => match site.admission.memory(reserved, bytes) {
+            Ok(memory) => response = with_permit(response, memory).await,
             Err(code) => response = refused(code),
         },
         _ => {}
@@ -223,16 +224,16 @@ pub async fn admit(State(site): State<AppState>, request: Request, next: Next) -
 }
 
 /// Returns a response that releases its permit once the last byte is sent.
-async fn with_permit(response: Response, room: Permit) -> Response {
+async fn with_permit(response: Response, memory: Permit) -> Response {
     let (head, body) = response.into_parts();
     // The body is in memory already.
-    let bytes = body.collect().await.map(|body| PermitBody { bytes: body.to_bytes(), _room: room });
+    let bytes = body.collect().await.map(|body| PermitBody { bytes: body.to_bytes(), _memory: memory });
     Response::from_parts(head, bytes.map_or_else(|_| Body::empty(), |bytes| Bytes::from_owner(bytes).into()))
 }
 
 struct PermitBody {
     bytes: Bytes,
-    _room: Permit,
+    _memory: Permit,
 }
 
 impl AsRef<[u8]> for PermitBody {

@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::request_log_data::log;
 use crate::error::{Error, ErrorCode};
 use crate::response::{ApiResponse, ResponseKind};
 pub use crate::response::{Envelope, EnvelopeWithIp};
@@ -73,10 +74,6 @@ pub struct ShortPagination {
     current: u64,
 }
 
-/// 200 with one record.
-pub struct Shown<T>(pub T);
-/// 201 with one record.
-pub struct Created<T>(pub T);
 /// 201 with one record and the client's address.
 pub struct CreatedFrom<T>(pub T, pub String);
 /// 200 with a page.
@@ -87,11 +84,6 @@ pub struct ListedShort<T>(pub ListPage<T>);
 pub struct ListedWithCount<T>(pub ListPage<T>);
 /// 200 with a page, and the size of the whole list in X-Total-Count (`docs/decisions.md`, 26).
 pub struct Counted<T>(pub ListPage<T>);
-/// 204.
-pub struct Deleted;
-/// 200 without a body.
-pub struct Done;
-
 /// A response that an Idempotency-Key keeps.
 pub trait KeptAnswer {
     /// Its record.
@@ -101,31 +93,44 @@ pub trait KeptAnswer {
     fn kind(ip_address: &str) -> ResponseKind;
 
     /// Wraps the record.
-    fn of(record: Self::Record, ip_address: &str) -> Self;
+    fn new(record: Self::Record, ip_address: &str) -> Self;
 }
 
-impl<T> KeptAnswer for Shown<T> {
-    type Record = T;
+/// Defines the answers that a record alone makes, each by the [`ResponseKind`] of its name.
+macro_rules! kept_answers {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
+        $(#[$doc])*
+        pub struct $name<T = ()>(pub T);
 
-    fn kind(_: &str) -> ResponseKind {
-        ResponseKind::Shown
-    }
+        impl<T> KeptAnswer for $name<T> {
+            type Record = T;
 
-    fn of(record: T, _: &str) -> Self {
-        Self(record)
-    }
+            fn kind(_: &str) -> ResponseKind {
+                ResponseKind::$name
+            }
+
+            fn new(record: T, _: &str) -> Self {
+                Self(record)
+            }
+        }
+
+        impl<T: Serialize> IntoResponse for $name<T> {
+            fn into_response(self) -> Response {
+                finished(ResponseKind::$name.finish(&self.0))
+            }
+        }
+    )*};
 }
 
-impl<T> KeptAnswer for Created<T> {
-    type Record = T;
-
-    fn kind(_: &str) -> ResponseKind {
-        ResponseKind::Created
-    }
-
-    fn of(record: T, _: &str) -> Self {
-        Self(record)
-    }
+kept_answers! {
+    /// 200 with one record.
+    Shown
+    /// 201 with one record.
+    Created
+    /// 204.
+    Deleted
+    /// 200 without a body.
+    Done
 }
 
 impl<T> KeptAnswer for CreatedFrom<T> {
@@ -135,48 +140,12 @@ impl<T> KeptAnswer for CreatedFrom<T> {
         ResponseKind::CreatedFrom(ip_address.to_owned())
     }
 
-    fn of(record: T, ip_address: &str) -> Self {
+    fn new(record: T, ip_address: &str) -> Self {
         Self(record, ip_address.to_owned())
     }
 }
 
-impl KeptAnswer for Deleted {
-    type Record = ();
-
-    fn kind(_: &str) -> ResponseKind {
-        ResponseKind::Deleted
-    }
-
-    fn of((): (), _: &str) -> Self {
-        Self
-    }
-}
-
-impl KeptAnswer for Done {
-    type Record = ();
-
-    fn kind(_: &str) -> ResponseKind {
-        ResponseKind::Done
-    }
-
-    fn of((): (), _: &str) -> Self {
-        Self
-    }
-}
-
 const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
-
-impl<T: Serialize> IntoResponse for Shown<T> {
-    fn into_response(self) -> Response {
-        finished(Self::kind("").finish(&self.0))
-    }
-}
-
-impl<T: Serialize> IntoResponse for Created<T> {
-    fn into_response(self) -> Response {
-        finished(Self::kind("").finish(&self.0))
-    }
-}
 
 impl<T: Serialize> IntoResponse for CreatedFrom<T> {
     fn into_response(self) -> Response {
@@ -234,18 +203,6 @@ impl<T: Serialize> IntoResponse for ListedWithCount<T> {
     }
 }
 
-impl IntoResponse for Done {
-    fn into_response(self) -> Response {
-        finished(Self::kind("").finish(&()))
-    }
-}
-
-impl IntoResponse for Deleted {
-    fn into_response(self) -> Response {
-        finished(Self::kind("").finish(&()))
-    }
-}
-
 /// Builds the first and the replayed response alike, from the same bytes.
 fn finished(answer: Result<ApiResponse, serde_json::Error>) -> Response {
     match answer {
@@ -256,7 +213,7 @@ fn finished(answer: Result<ApiResponse, serde_json::Error>) -> Response {
 
 impl IntoResponse for ApiResponse {
     fn into_response(self) -> Response {
-        request_context::log_response(self.status, &self.body);
+        log(|data| data.error = (self.status >= 400).then(|| self.body.clone()));
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         if self.body.is_empty() {
             return status.into_response();

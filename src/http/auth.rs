@@ -12,22 +12,20 @@ use entity::api_key::KeyKind;
 use super::AppState;
 use super::extract::{Input, Path};
 use super::rate_limit::RateLimitKey;
+use super::request_log_data::log;
 use crate::error::{Error, ErrorCode};
-use crate::params;
 use crate::params::card::BrowserKey;
 use crate::runtime::request_context;
 use crate::sensitive::secret::Secret;
 use crate::services::Account;
 use crate::services::accounts::{self, AccountJoin, AuthenticatedAccount};
 
-/// The account of a request's secret key.
-pub struct Caller(pub Account);
-
-impl FromRequestParts<AppState> for Caller {
+/// The account of a request's secret key, for a handler that reads.
+impl FromRequestParts<AppState> for Account {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, site: &AppState) -> Result<Self, Error> {
-        authenticate_secret_key(site, &parts.headers, None).await.map(|opened| Self(opened.account))
+        authenticate_secret_key(site, &parts.headers, None).await.map(|authenticated| authenticated.account)
     }
 }
 
@@ -38,39 +36,39 @@ pub async fn authenticate_secret_key(
     idempotency_key: Option<&str>,
 ) -> Result<AuthenticatedAccount, Error> {
     let key = basic_user(headers).ok_or(ErrorCode::Unauthorized)?;
-    let opened = accounts::authenticate(site, &key, idempotency_key).await?;
-    admitted(site, &opened).await?;
-    Ok(opened)
+    let authenticated = accounts::authenticate(site, &key, idempotency_key).await?;
+    admitted(site, &authenticated).await?;
+    Ok(authenticated)
 }
 
 /// Refuses a key that is not a secret key, and an account over its rate limit.
-async fn admitted(site: &AppState, opened: &AuthenticatedAccount) -> Result<(), Error> {
-    if opened.kind != KeyKind::Secret {
+async fn admitted(site: &AppState, authenticated: &AuthenticatedAccount) -> Result<(), Error> {
+    if authenticated.kind != KeyKind::Secret {
         return Err(ErrorCode::Unauthorized.into());
     }
-    request_context::set_account(opened.account.id());
-    request_context::log_account(opened.account.id(), opened.account.now);
-    site.rate.count(RateLimitKey::Account(opened.account.id())).await
+    request_context::set_account(authenticated.account.id());
+    log(|data| data.account = Some((authenticated.account.id(), authenticated.account.now)));
+    site.rate.count(RateLimitKey::Account(authenticated.account.id())).await
 }
 
 /// The account of a request's secret key, and the record that the path names if the account has it. One statement finds
 /// both, because the round trip to the database is most of the time of a small request.
-pub struct CallerWith<B: AccountJoin>(pub Account, pub Option<B::Record>);
+pub struct AccountWith<B: AccountJoin>(pub Account, pub Option<B::Record>);
 
-impl<B: AccountJoin> FromRequestParts<AppState> for CallerWith<B> {
+impl<B: AccountJoin> FromRequestParts<AppState> for AccountWith<B> {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, site: &AppState) -> Result<Self, Error> {
         let path = Path::<String>::from_request_parts(parts, site).await;
-        let Some(asked) = path.as_ref().ok().and_then(|Path(token)| B::named(token)) else {
-            let opened = authenticate_secret_key(site, &parts.headers, None).await?;
+        let Some(named) = path.as_ref().ok().and_then(|Path(token)| B::named(token)) else {
+            let authenticated = authenticate_secret_key(site, &parts.headers, None).await?;
             // Authentication comes first.
-            return path.map(|_| Self(opened.account, None));
+            return path.map(|_| Self(authenticated.account, None));
         };
         let key = basic_user(&parts.headers).ok_or(ErrorCode::Unauthorized)?;
-        let (opened, record) = accounts::authenticate_and_find(site, &key, &asked).await?;
-        admitted(site, &opened).await?;
-        Ok(Self(opened.account, record))
+        let (authenticated, record) = accounts::authenticate_and_find(site, &key, &named).await?;
+        admitted(site, &authenticated).await?;
+        Ok(Self(authenticated.account, record))
     }
 }
 
@@ -81,7 +79,9 @@ impl FromRequestParts<AppState> for Partner {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, site: &AppState) -> Result<Self, Error> {
-        authenticate_partner_key(site, &parts.headers, None).await.map(|opened| Self(opened.account))
+        authenticate_partner_key(site, &parts.headers, None)
+            .await
+            .map(|authenticated| Self(authenticated.account))
     }
 }
 
@@ -91,8 +91,12 @@ pub async fn authenticate_partner_key(
     headers: &HeaderMap,
     idempotency_key: Option<&str>,
 ) -> Result<AuthenticatedAccount, Error> {
-    let opened = authenticate_secret_key(site, headers, idempotency_key).await?;
-    if opened.account.settings().partner { Ok(opened) } else { Err(ErrorCode::Unauthorized.into()) }
+    let authenticated = authenticate_secret_key(site, headers, idempotency_key).await?;
+    if authenticated.account.settings().partner {
+        Ok(authenticated)
+    } else {
+        Err(ErrorCode::Unauthorized.into())
+    }
 }
 
 /// Authenticates the publishable key among the parameters.
@@ -101,14 +105,15 @@ pub async fn authenticate_publishable_key(
     input: &Input,
     idempotency_key: Option<&str>,
 ) -> Result<AuthenticatedAccount, Error> {
-    let key = params::read::<BrowserKey>(input.tree()).value.publishable_api_key;
-    let opened = accounts::authenticate(site, &key.ok_or(ErrorCode::Unauthorized)?, idempotency_key).await?;
-    if opened.kind != KeyKind::Publishable {
+    let key = input.params::<BrowserKey>().value.publishable_api_key;
+    let authenticated =
+        accounts::authenticate(site, &key.ok_or(ErrorCode::Unauthorized)?, idempotency_key).await?;
+    if authenticated.kind != KeyKind::Publishable {
         return Err(ErrorCode::Unauthorized.into());
     }
-    request_context::log_account(opened.account.id(), opened.account.now);
-    site.rate.count(RateLimitKey::Account(opened.account.id())).await?;
-    Ok(opened)
+    log(|data| data.account = Some((authenticated.account.id(), authenticated.account.now)));
+    site.rate.count(RateLimitKey::Account(authenticated.account.id())).await?;
+    Ok(authenticated)
 }
 
 /// Returns the Basic user. The colon may be missing, or follow the encoded text; a password is ignored; an empty user
@@ -138,12 +143,12 @@ pub fn ip_address(request: &Request, site: &AppState) -> IpAddr {
     let hops: Vec<IpAddr> =
         forwarded.flat_map(|value| value.split(',')).filter_map(|hop| hop.trim().parse().ok()).collect();
     // From the nearest hop outwards: the first one that is not a trusted proxy is the client.
-    let mut caller = peer;
+    let mut client = peer;
     for hop in hops.into_iter().rev() {
-        if !trusted(&caller) {
+        if !trusted(&client) {
             break;
         }
-        caller = hop.to_canonical();
+        client = hop.to_canonical();
     }
-    caller
+    client
 }

@@ -4,14 +4,13 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use super::sandbox::OrderedOutcome;
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::authorisation::{NewAuthorisation, NewCapture};
-use crate::services::authorisations;
+use crate::services::{Account, authorisations};
 use crate::views::authorisation::Authorisation;
 use crate::views::charge::Charge;
 
@@ -32,11 +31,10 @@ use crate::views::charge::Charge;
 pub async fn create_authorisation(
     State(site): State<AppState>,
     outcome: OrderedOutcome,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<Authorisation>, Error> {
-    let asked = call.input.params::<NewAuthorisation>();
-    let reply = call.reply();
-    Ok(reply.of(authorisations::create(&site.ctx, &reply.account, asked, outcome.word()).await?))
+    let params = request.input.params::<NewAuthorisation>();
+    request.answer(authorisations::create(&site.ctx, &request.caller, params, outcome.word())).await
 }
 
 /// List authorisations.
@@ -47,10 +45,10 @@ pub async fn create_authorisation(
     responses((status = 200, description = "A page of authorisations", body = LongList<Authorisation>), (status = 422, description = "invalid_resource")))]
 pub async fn list_authorisations(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Listed<Authorisation>, Error> {
-    Ok(Listed(authorisations::list(&site, &caller.0, input.paging().valid()?).await?))
+    Ok(Listed(authorisations::list(&site, &account, input.paging().valid()?).await?))
 }
 
 /// Get an authorisation.
@@ -61,11 +59,11 @@ pub async fn list_authorisations(
     responses((status = 200, description = "The authorisation", body = Envelope<Authorisation>), (status = 404, description = "not_found")))]
 pub async fn get_authorisation(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Authorisation>, Error> {
-    Ok(Shown(authorisations::show(&site, &caller.0, &token).await?))
+    Ok(Shown(authorisations::show(&site, &account, &token).await?))
 }
 
 /// Void an authorisation.
@@ -82,10 +80,9 @@ pub async fn get_authorisation(
 pub async fn void_authorisation(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Authorisation>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(authorisations::void(&site.ctx, &reply.account, &token).await?))
+    request.answer(authorisations::void(&site.ctx, &request.caller, &token)).await
 }
 
 /// Capture an authorisation.
@@ -104,9 +101,8 @@ pub async fn void_authorisation(
 pub async fn capture_authorisation(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Charge>, Error> {
-    let asked = call.input.params::<NewCapture>();
-    let reply = call.reply();
-    Ok(reply.of(authorisations::capture(&site.ctx, &reply.account, &token, asked).await?))
+    let params = request.input.params::<NewCapture>();
+    request.answer(authorisations::capture(&site.ctx, &request.caller, &token, params)).await
 }

@@ -23,8 +23,7 @@ use crate::views::bank_account::BankAccount;
     ))]
 pub async fn create_bank_account(
     State(site): State<AppState>,
-    BrowserWriteRequest(call): BrowserWriteRequest,
+    BrowserWriteRequest(request): BrowserWriteRequest,
 ) -> Result<CreatedFrom<BankAccount>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(bank_accounts::store(&site, &reply.account, call.input.params()).await?))
+    request.answer(bank_accounts::store(&site, &request.caller, request.input.params())).await
 }

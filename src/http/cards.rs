@@ -4,12 +4,11 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{CreatedFrom, Envelope, EnvelopeWithIp, Shown};
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::openapi::BrowserCard;
 use super::write_request::BrowserWriteRequest;
 use crate::error::Error;
-use crate::services::cards;
+use crate::services::{Account, cards};
 use crate::views::card::Card;
 
 /// Store a card.
@@ -25,10 +24,9 @@ use crate::views::card::Card;
     ))]
 pub async fn create_card(
     State(site): State<AppState>,
-    BrowserWriteRequest(call): BrowserWriteRequest,
+    BrowserWriteRequest(request): BrowserWriteRequest,
 ) -> Result<CreatedFrom<Card>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(cards::store(&site, &reply.account, call.input.params()).await?))
+    request.answer(cards::store(&site, &request.caller, request.input.params())).await
 }
 
 /// Get a card.
@@ -39,9 +37,9 @@ pub async fn create_card(
     responses((status = 200, description = "The card", body = Envelope<Card>), (status = 404, description = "not_found")))]
 pub async fn get_card(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Card>, Error> {
-    Ok(Shown(cards::show(&site, &caller.0, &token).await?))
+    Ok(Shown(cards::show(&site, &account, &token).await?))
 }

@@ -4,7 +4,7 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
-use super::auth::{Caller, CallerWith};
+use super::auth::AccountWith;
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, SearchParameters};
 use super::sandbox::OrderedOutcome;
@@ -12,7 +12,7 @@ use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::charge::{Capture, NewCharge, Verify};
 use crate::services::three_d_secure::create::ChargeRequestInfo;
-use crate::services::{charges, three_d_secure};
+use crate::services::{Account, charges, three_d_secure};
 use crate::views::charge::Charge;
 use crate::views::three_d_secure::{ChargeMade, VerifiedCharge};
 
@@ -34,13 +34,11 @@ use crate::views::three_d_secure::{ChargeMade, VerifiedCharge};
 pub async fn create_charge(
     State(site): State<AppState>,
     outcome: OrderedOutcome,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<ChargeMade>, Error> {
-    let asked = ChargeRequestInfo { outcome: outcome.word(), base_url: &site.index.base_url };
-    let reply = call.reply();
-    // Boxed: the future holds the state of both ways to create a charge.
-    let made = Box::pin(three_d_secure::create(&site.ctx, &reply.account, call.input.params(), asked));
-    Ok(reply.of(made.await?))
+    let info = ChargeRequestInfo { outcome: outcome.word(), base_url: &site.index.base_url };
+    let service = three_d_secure::create(&site.ctx, &request.caller, request.input.params(), info);
+    request.answer(Box::pin(service)).await
 }
 
 /// List charges.
@@ -51,10 +49,10 @@ pub async fn create_charge(
     responses((status = 200, description = "A page of charges", body = LongList<Charge>), (status = 422, description = "invalid_resource")))]
 pub async fn list_charges(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Listed<Charge>, Error> {
-    Ok(Listed(charges::list(&site, &caller.0, input.paging().valid()?).await?))
+    Ok(Listed(charges::list(&site, &account, input.paging().valid()?).await?))
 }
 
 /// Search charges.
@@ -67,11 +65,11 @@ pub async fn list_charges(
     responses((status = 200, description = "A page of charges", body = LongList<Charge>), (status = 422, description = "invalid_resource")))]
 pub async fn search_charges(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Listed<Charge>, Error> {
     let search = input.search(charges::search::SORTS, "created_at")?;
-    Ok(Listed(charges::search(&site, &caller.0, search).await?))
+    Ok(Listed(charges::search(&site, &account, search).await?))
 }
 
 /// Verify a 3-D Secure session.
@@ -88,11 +86,11 @@ pub async fn search_charges(
     ))]
 pub async fn verify_charge(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Shown<VerifiedCharge>, Error> {
-    let asked = input.params::<Verify>().value;
-    Ok(Shown(three_d_secure::verify(&site, &caller.0, asked.session_token.as_deref()).await?))
+    let params = input.params::<Verify>().value;
+    Ok(Shown(three_d_secure::verify(&site, &account, params.session_token.as_deref()).await?))
 }
 
 /// Get a charge.
@@ -102,7 +100,7 @@ pub async fn verify_charge(
     params(("charge_token" = String, Path, description = "Charge token")),
     responses((status = 200, description = "The charge", body = Envelope<Charge>), (status = 404, description = "not_found")))]
 pub async fn get_charge(
-    CallerWith(account, charge): CallerWith<charges::ChargeByToken>,
+    AccountWith(account, charge): AccountWith<charges::ChargeByToken>,
     _input: Input,
 ) -> Result<Shown<Charge>, Error> {
     Ok(Shown(charges::shown(&account, charge)?))
@@ -122,10 +120,9 @@ pub async fn get_charge(
 pub async fn void_charge(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Charge>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(charges::void(&site.ctx, &reply.account, &token).await?))
+    request.answer(charges::void(&site.ctx, &request.caller, &token)).await
 }
 
 /// Capture a charge.
@@ -143,9 +140,8 @@ pub async fn void_charge(
 pub async fn capture_charge(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Charge>, Error> {
-    let asked = call.input.params::<Capture>();
-    let reply = call.reply();
-    Ok(reply.of(charges::capture(&site.ctx, &reply.account, &token, asked).await?))
+    let params = request.input.params::<Capture>();
+    request.answer(charges::capture(&site.ctx, &request.caller, &token, params)).await
 }

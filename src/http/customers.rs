@@ -6,14 +6,13 @@ use super::AppState;
 use super::answer::{
     Created, CreatedFrom, Deleted, Envelope, EnvelopeWithIp, Listed, ListedShort, LongList, ShortList, Shown,
 };
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::openapi::{AddedCard, PageParameters};
 use super::write_request::{BrowserWriteRequest, WriteRequest};
 use crate::error::Error;
 use crate::params::customer::{CustomerChanges, NewCustomer};
 use crate::services::customers::{self, cards::Addition};
-use crate::services::{charges, subscriptions};
+use crate::services::{Account, charges, subscriptions};
 use crate::views::card::Card;
 use crate::views::charge::Charge;
 use crate::views::customer::Customer;
@@ -27,11 +26,10 @@ use crate::views::subscription::Subscription;
     responses((status = 201, description = "The customer", body = Envelope<Customer>), (status = 422, description = "invalid_resource")))]
 pub async fn create_customer(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<Customer>, Error> {
-    let asked = call.input.params::<NewCustomer>();
-    let reply = call.reply();
-    Ok(reply.of(customers::create(&site, &reply.account, call.ip_address, asked).await?))
+    let params = request.input.params::<NewCustomer>();
+    request.answer(customers::create(&site, &request.caller, request.ip_address.clone(), params)).await
 }
 
 /// List customers.
@@ -42,10 +40,10 @@ pub async fn create_customer(
     responses((status = 200, description = "A page of customers", body = LongList<Customer>), (status = 422, description = "invalid_resource")))]
 pub async fn list_customers(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Listed<Customer>, Error> {
-    Ok(Listed(customers::list(&site, &caller.0, input.paging().valid()?).await?))
+    Ok(Listed(customers::list(&site, &account, input.paging().valid()?).await?))
 }
 
 /// Get a customer.
@@ -56,11 +54,11 @@ pub async fn list_customers(
     responses((status = 200, description = "The customer", body = Envelope<Customer>), (status = 404, description = "not_found")))]
 pub async fn get_customer(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Customer>, Error> {
-    Ok(Shown(customers::show(&site, &caller.0, &token).await?))
+    Ok(Shown(customers::show(&site, &account, &token).await?))
 }
 
 /// Update a customer.
@@ -79,11 +77,10 @@ pub async fn get_customer(
 pub async fn update_customer(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Customer>, Error> {
-    let asked = call.input.params::<CustomerChanges>();
-    let reply = call.reply();
-    Ok(reply.of(customers::update(&site, &reply.account, &token, asked).await?))
+    let params = request.input.params::<CustomerChanges>();
+    request.answer(customers::update(&site, &request.caller, &token, params)).await
 }
 
 /// Delete a customer.
@@ -95,11 +92,9 @@ pub async fn update_customer(
 pub async fn delete_customer(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    let reply = call.reply();
-    subscriptions::close_customer(&site, &reply.account, &token).await?;
-    Ok(reply.of(()))
+    request.answer(subscriptions::close_customer(&site, &request.caller, &token)).await
 }
 
 /// List a customer's charges.
@@ -114,11 +109,11 @@ pub async fn delete_customer(
     ))]
 pub async fn list_customer_charges(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<Listed<Charge>, Error> {
-    Ok(Listed(charges::of_customer(&site, &caller.0, &token, input.paging()).await?))
+    Ok(Listed(charges::of_customer(&site, &account, &token, input.paging()).await?))
 }
 
 /// List a customer's cards.
@@ -133,11 +128,11 @@ pub async fn list_customer_charges(
     ))]
 pub async fn list_customer_cards(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<Listed<Card>, Error> {
-    Ok(Listed(customers::list_cards(&site, &caller.0, &token, input.paging()).await?))
+    Ok(Listed(customers::list_cards(&site, &account, &token, input.paging()).await?))
 }
 
 /// Add a card to a customer.
@@ -156,11 +151,10 @@ pub async fn list_customer_cards(
 pub async fn create_customer_card(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    BrowserWriteRequest(call): BrowserWriteRequest,
+    BrowserWriteRequest(request): BrowserWriteRequest,
 ) -> Result<CreatedFrom<Card>, Error> {
-    let addition = Addition { stored: call.input.params(), new: || call.input.params() };
-    let reply = call.reply();
-    Ok(reply.of(customers::add_card(&site, &reply.account, &token, addition).await?))
+    let addition = Addition { stored: request.input.params(), new: || request.input.params() };
+    request.answer(customers::add_card(&site, &request.caller, &token, addition)).await
 }
 
 /// Delete a card of a customer.
@@ -176,11 +170,9 @@ pub async fn create_customer_card(
 pub async fn delete_customer_card(
     State(site): State<AppState>,
     Path((token, card)): Path<(String, String)>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    let reply = call.reply();
-    customers::delete_card(&site, &reply.account, &token, &card).await?;
-    Ok(reply.of(()))
+    request.answer(customers::delete_card(&site, &request.caller, &token, &card)).await
 }
 
 /// List a customer's subscriptions.
@@ -195,11 +187,11 @@ pub async fn delete_customer_card(
     ))]
 pub async fn list_customer_subscriptions(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<ListedShort<Subscription>, Error> {
-    Ok(ListedShort(subscriptions::of_customer(&site, &caller.0, &token, input.paging()).await?))
+    Ok(ListedShort(subscriptions::of_customer(&site, &account, &token, input.paging()).await?))
 }
 
 /// Cancel a customer's subscription.
@@ -219,8 +211,7 @@ pub async fn list_customer_subscriptions(
 pub async fn cancel_customer_subscription(
     State(site): State<AppState>,
     Path((customer, token)): Path<(String, String)>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(subscriptions::cancel_of_customer(&site, &reply.account, &customer, &token).await?))
+    request.answer(subscriptions::cancel_of_customer(&site, &request.caller, &customer, &token)).await
 }

@@ -4,11 +4,10 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{Envelope, Listed, LongList, Shown};
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use crate::error::Error;
-use crate::services::deposits;
+use crate::services::{Account, deposits};
 use crate::views::deposit::Deposit;
 
 /// List deposits.
@@ -19,10 +18,10 @@ use crate::views::deposit::Deposit;
     responses((status = 200, description = "A page of deposits", body = LongList<Deposit>), (status = 422, description = "invalid_resource")))]
 pub async fn list_deposits(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Listed<Deposit>, Error> {
-    Ok(Listed(deposits::list(&site, &caller.0, input.paging().valid()?).await?))
+    Ok(Listed(deposits::list(&site, &account, input.paging().valid()?).await?))
 }
 
 /// Get a deposit.
@@ -33,9 +32,9 @@ pub async fn list_deposits(
     responses((status = 200, description = "The deposit", body = Envelope<Deposit>), (status = 404, description = "not_found")))]
 pub async fn get_deposit(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Deposit>, Error> {
-    Ok(Shown(deposits::show(&site, &caller.0, &token).await?))
+    Ok(Shown(deposits::show(&site, &account, &token).await?))
 }

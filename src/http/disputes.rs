@@ -4,12 +4,12 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{Counted, Done, Envelope, LongList, Shown};
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, SearchParameters};
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::dispute::{ChangedEvidence, DisputeSearch};
+use crate::services::Account;
 use crate::services::disputes::{self, evidence, find};
 use crate::views::dispute::Dispute;
 use crate::views::dispute_activity::Activity;
@@ -32,10 +32,10 @@ use crate::views::evidence::EvidenceBatch;
     ))]
 pub async fn list_disputes(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Counted<Dispute>, Error> {
-    Ok(Counted(disputes::list(&site, &caller.0, input.sorting(find::SORTS)).await?))
+    Ok(Counted(disputes::list(&site, &account, input.sorting(find::SORTS)).await?))
 }
 
 /// Search disputes.
@@ -57,11 +57,11 @@ pub async fn list_disputes(
     ))]
 pub async fn search_disputes(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Counted<Dispute>, Error> {
-    let asked = DisputeSearch::read(input.tree(), find::SORTS);
-    Ok(Counted(disputes::search(&site, &caller.0, asked).await?))
+    let params = DisputeSearch::read(&input, find::SORTS);
+    Ok(Counted(disputes::search(&site, &account, params).await?))
 }
 
 /// Get a dispute.
@@ -76,11 +76,11 @@ pub async fn search_disputes(
     ))]
 pub async fn get_dispute(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Dispute>, Error> {
-    Ok(Shown(disputes::show(&site, &caller.0, &token).await?))
+    Ok(Shown(disputes::show(&site, &account, &token).await?))
 }
 
 /// Get a dispute's activity.
@@ -96,11 +96,11 @@ pub async fn get_dispute(
     ))]
 pub async fn get_dispute_activity(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Vec<Activity>>, Error> {
-    Ok(Shown(disputes::activity(&site, &caller.0, &token).await?))
+    Ok(Shown(disputes::activity(&site, &account, &token).await?))
 }
 
 /// Get a dispute's evidence.
@@ -115,11 +115,11 @@ pub async fn get_dispute_activity(
     ))]
 pub async fn get_dispute_evidence(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<EvidenceBatch>, Error> {
-    Ok(Shown(evidence::show(&site, &caller.0, &token).await?))
+    Ok(Shown(evidence::show(&site, &account, &token).await?))
 }
 
 /// Update a dispute's evidence.
@@ -137,11 +137,10 @@ pub async fn get_dispute_evidence(
 pub async fn update_dispute_evidence(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<EvidenceBatch>, Error> {
-    let asked = call.input.params::<ChangedEvidence>();
-    let reply = call.reply();
-    Ok(reply.of(evidence::update(&site, &reply.account, &token, asked).await?))
+    let params = request.input.params::<ChangedEvidence>();
+    request.answer(evidence::update(&site, &request.caller, &token, params)).await
 }
 
 /// Submit a dispute's evidence.
@@ -157,11 +156,9 @@ pub async fn update_dispute_evidence(
 pub async fn submit_dispute_evidence(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Done, Error> {
-    let reply = call.reply();
-    evidence::submit(&site, &reply.account, &token).await?;
-    Ok(reply.of(()))
+    request.answer(evidence::submit(&site, &request.caller, &token)).await
 }
 
 /// Accept a dispute.
@@ -177,8 +174,7 @@ pub async fn submit_dispute_evidence(
 pub async fn accept_dispute(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Dispute>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(disputes::accept(&site, &reply.account, &token).await?))
+    request.answer(disputes::accept(&site, &request.caller, &token)).await
 }

@@ -4,11 +4,10 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{Envelope, ListedShort, ShortList, Shown};
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use crate::error::Error;
-use crate::services::events;
+use crate::services::{Account, events};
 use crate::views::event::Event;
 
 /// List events.
@@ -19,10 +18,10 @@ use crate::views::event::Event;
     responses((status = 200, description = "A page of events", body = ShortList<Event>), (status = 422, description = "invalid_resource")))]
 pub async fn list_events(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<ListedShort<Event>, Error> {
-    Ok(ListedShort(events::list(&site, &caller.0, input.paging().valid()?).await?))
+    Ok(ListedShort(events::list(&site, &account, input.paging().valid()?).await?))
 }
 
 /// Get an event.
@@ -33,9 +32,9 @@ pub async fn list_events(
     responses((status = 200, description = "The event", body = Envelope<Event>), (status = 404, description = "resource_not_found")))]
 pub async fn get_event(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Event>, Error> {
-    Ok(Shown(events::show(&site, &caller.0, &token).await?))
+    Ok(Shown(events::show(&site, &account, &token).await?))
 }

@@ -11,13 +11,11 @@ use axum::routing::get;
 
 use super::AppState;
 use super::answer::{Deleted, Envelope, Shown};
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::write_request::{UploadRequest, WriteRequest};
 use crate::error::Error;
-use crate::params;
 use crate::params::file::{Link, NewFile};
-use crate::services::{disputes, files};
+use crate::services::{Account, disputes, files};
 use crate::views::file::File;
 
 /// Upload a file.
@@ -29,11 +27,12 @@ use crate::views::file::File;
         (status = 200, description = "The file", body = Envelope<File>),
         (status = 422, description = "invalid_resource"),
     ))]
-pub async fn create_file(State(site): State<AppState>, sent: UploadRequest) -> Result<Shown<File>, Error> {
-    let UploadRequest { call, upload } = sent;
-    let asked = call.input.params::<NewFile>();
-    let reply = call.reply();
-    Ok(reply.of(files::create(&site.ctx, &reply.account, asked, upload).await?))
+pub async fn create_file(
+    State(site): State<AppState>,
+    UploadRequest { request, upload }: UploadRequest,
+) -> Result<Shown<File>, Error> {
+    let params = request.input.params::<NewFile>();
+    request.answer(files::create(&site.ctx, &request.caller, params, upload)).await
 }
 
 /// Get a file.
@@ -44,11 +43,11 @@ pub async fn create_file(State(site): State<AppState>, sent: UploadRequest) -> R
     responses((status = 200, description = "The file", body = Envelope<File>), (status = 404, description = "not_found")))]
 pub async fn get_file(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<File>, Error> {
-    Ok(Shown(files::show(&site, &caller.0, &token).await?))
+    Ok(Shown(files::show(&site, &account, &token).await?))
 }
 
 /// Delete a file.
@@ -64,11 +63,9 @@ pub async fn get_file(
 pub async fn delete_file(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    let reply = call.reply();
-    disputes::files::delete(&site, &reply.account, &token).await?;
-    Ok(reply.of(()))
+    request.answer(disputes::files::delete(&site, &request.caller, &token)).await
 }
 
 /// Returns the routes of presigned links: outside of the API, without a key.
@@ -84,7 +81,7 @@ async fn download(
     Path((account, file)): Path<(String, String)>,
     input: Input,
 ) -> Result<Response, Error> {
-    let Link { expires, signature } = params::read::<Link>(input.tree()).value;
+    let Link { expires, signature } = input.params::<Link>().value;
     let download = files::download(&site, &account, &file, expires.as_deref(), signature.as_deref()).await?;
     let headers = [
         (header::CONTENT_TYPE, download.file.mime_type.code().to_owned()),

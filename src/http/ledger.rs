@@ -4,10 +4,9 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{Envelope, Shown};
-use super::auth::Caller;
 use super::extract::Input;
 use crate::error::Error;
-use crate::services::ledger;
+use crate::services::{Account, ledger};
 use crate::views::balance::Balance;
 
 /// Get the balance.
@@ -17,8 +16,8 @@ use crate::views::balance::Balance;
     responses((status = 200, description = "The balance", body = Envelope<Balance>)))]
 pub async fn get_balance(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     _input: Input,
 ) -> Result<Shown<Balance>, Error> {
-    Ok(Shown(ledger::balance(&site, &caller.0).await?))
+    Ok(Shown(ledger::balance(&site, &account).await?))
 }

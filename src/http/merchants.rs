@@ -21,10 +21,9 @@ use crate::views::merchant::{DefaultSettings, MerchantDetail, MerchantSummary};
     responses((status = 201, description = "The merchant", body = Envelope<MerchantSummary>), (status = 422, description = "invalid_resource")))]
 pub async fn create_merchant(
     State(site): State<AppState>,
-    PartnerWriteRequest(call): PartnerWriteRequest,
+    PartnerWriteRequest(request): PartnerWriteRequest,
 ) -> Result<Created<MerchantSummary>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(merchants::create(&site, &reply.account, call.input.params()).await?))
+    request.answer(merchants::create(&site, &request.caller, request.input.params())).await
 }
 
 /// List merchants.
@@ -35,10 +34,10 @@ pub async fn create_merchant(
     responses((status = 200, description = "A page of merchants", body = LongList<MerchantSummary>), (status = 422, description = "invalid_resource")))]
 pub async fn list_merchants(
     State(site): State<AppState>,
-    caller: Partner,
+    Partner(account): Partner,
     input: Input,
 ) -> Result<Listed<MerchantSummary>, Error> {
-    Ok(Listed(merchants::list(&site, &caller.0, input.paging().valid()?).await?))
+    Ok(Listed(merchants::list(&site, &account, input.paging().valid()?).await?))
 }
 
 /// Search merchants.
@@ -58,11 +57,11 @@ pub async fn list_merchants(
     ))]
 pub async fn search_merchants(
     State(site): State<AppState>,
-    caller: Partner,
+    Partner(account): Partner,
     input: Input,
 ) -> Result<Listed<MerchantSummary>, Error> {
     let search = input.search(find::SORTS, "created_at")?;
-    Ok(Listed(merchants::search(&site, &caller.0, search).await?))
+    Ok(Listed(merchants::search(&site, &account, search).await?))
 }
 
 /// Get the default settings.
@@ -70,7 +69,7 @@ pub async fn search_merchants(
 /// Returns the initial settings of newly referred merchants.
 #[utoipa::path(get, path = "/merchants/default_settings", tag = "Merchants", operation_id = "get_default_settings",
     responses((status = 200, description = "The default settings", body = Envelope<DefaultSettings>)))]
-pub async fn get_default_settings(_caller: Partner, _input: Input) -> Shown<DefaultSettings> {
+pub async fn get_default_settings(_partner: Partner, _input: Input) -> Shown<DefaultSettings> {
     Shown(DefaultSettings::default())
 }
 
@@ -82,9 +81,9 @@ pub async fn get_default_settings(_caller: Partner, _input: Input) -> Shown<Defa
     responses((status = 200, description = "The merchant", body = Envelope<MerchantDetail>), (status = 404, description = "not_found")))]
 pub async fn get_merchant(
     State(site): State<AppState>,
-    caller: Partner,
+    Partner(account): Partner,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<MerchantDetail>, Error> {
-    Ok(Shown(merchants::show(&site, &caller.0, &token).await?))
+    Ok(Shown(merchants::show(&site, &account, &token).await?))
 }

@@ -70,9 +70,9 @@ impl Metrics {
     }
 
     /// Renders the text, with the current gauges.
-    pub async fn render(&self, ctx: &Context, gate: &AdmissionControl) -> Result<String, Error> {
-        let (places, connections) = (gate.requests().taken(), gate.connections().taken());
-        for (gauge, taken, (some, all)) in [(PLACES, "taken", places), (CONNECTIONS, "open", connections)] {
+    pub async fn render(&self, ctx: &Context, admission: &AdmissionControl) -> Result<String, Error> {
+        let (requests, connections) = (admission.requests().taken(), admission.connections().taken());
+        for (gauge, taken, (some, all)) in [(PLACES, "taken", requests), (CONNECTIONS, "open", connections)] {
             metrics::gauge!(gauge, "state" => taken).set(number(some));
             metrics::gauge!(gauge, "state" => "all").set(number(all));
         }

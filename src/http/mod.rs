@@ -35,6 +35,7 @@ mod recipients;
 mod refunds;
 mod representations;
 mod request_log;
+mod request_log_data;
 mod sandbox;
 pub mod server;
 mod stall_timeout;
@@ -91,11 +92,11 @@ pub struct AppStateInner {
     /// The key that pages fill in on the server's own machine: a test environment's first secret key.
     pub test_key: Option<Arc<Secret>>,
     /// The dashboard's authentication; none where there is no dashboard.
-    pub door: Option<Arc<DashboardAuth>>,
+    pub dashboard: Option<Arc<DashboardAuth>>,
     /// The rate limit of accounts.
     pub rate: Arc<RateLimit>,
     /// The admission control.
-    pub gate: Arc<AdmissionControl>,
+    pub admission: Arc<AdmissionControl>,
     /// Whether the server is shutting down, and how far.
     pub phase: watch::Receiver<ShutdownPhase>,
 }

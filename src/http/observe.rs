@@ -19,6 +19,7 @@ use super::AppState;
 use super::auth::ip_address;
 use super::paths::SUFFIX;
 use super::request_log::RequestLogWriter;
+use super::request_log_data;
 use crate::error::{Error, ErrorCode};
 use crate::limits::REQUEST_TIMEOUT;
 use crate::runtime::random::RandomStream;
@@ -35,27 +36,28 @@ pub async fn observe(State(site): State<AppState>, request: Request, next: Next)
         if is_watching(request.uri().path()) { Span::default() } else { Span::of_request(request.headers()) };
     let context = span.context();
     let logged = RequestLogWriter::of(&site, &request);
-    let mut told = RequestReport {
+    let mut report = RequestReport {
         began: Instant::now(),
         method: request.method().clone(),
-        this: Arc::new(RequestContext::new(id, logged.is_some()).with_address(ip_address(&request, &site))),
+        this: Arc::new(RequestContext::new(id).with_address(ip_address(&request, &site))),
         status: UNANSWERED,
         span,
         logged,
     };
-    let work = trace::within(context, next.run(request));
-    let mut response = request_context::scope(Arc::clone(&told.this), work).await;
+    let data = report.logged.as_ref().map(RequestLogWriter::data);
+    let work = request_log_data::scope(data, trace::within(context, next.run(request)));
+    let mut response = request_context::scope(Arc::clone(&report.this), work).await;
     let headers = response.headers_mut();
-    finish(headers, &told.this);
+    finish(headers, &report.this);
     if site.chance.is_seeded() {
         headers.insert(header::DATE, date(site.clock.now()));
     } else {
-        tell_times(headers, &told.this, told.began.elapsed());
+        set_server_timing(headers, &report.this, report.began.elapsed());
     }
-    if let Some(logged) = &mut told.logged {
+    if let Some(logged) = &mut report.logged {
         logged.answers(headers);
     }
-    told.status = response.status().as_u16();
+    report.status = response.status().as_u16();
     response
 }
 
@@ -182,7 +184,7 @@ fn date(now: Timestamp) -> HeaderValue {
 
 /// Adds Server-Timing. Only a client with a secret key learns where the time went, and with a seed nobody does, because
 /// responses must repeat.
-fn tell_times(headers: &mut HeaderMap, this: &RequestContext, took: Duration) {
+fn set_server_timing(headers: &mut HeaderMap, this: &RequestContext, took: Duration) {
     if this.account().is_some() {
         let (database, acquirer) = (this.millis(Wait::Database), this.millis(Wait::Acquirer));
         let app = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).saturating_sub(database + acquirer);
@@ -206,15 +208,15 @@ mod tests {
     #[test]
     fn a_request_that_ends_without_an_answer_is_counted() {
         let recorder = PrometheusBuilder::new().build_recorder();
-        let told = RequestReport {
+        let report = RequestReport {
             began: Instant::now(),
             method: Method::POST,
-            this: Arc::new(RequestContext::new("1".into(), false)),
+            this: Arc::new(RequestContext::new("1".into())),
             status: UNANSWERED,
             span: Span::default(),
             logged: None,
         };
-        metrics::with_local_recorder(&recorder, || drop(told));
+        metrics::with_local_recorder(&recorder, || drop(report));
         let text = recorder.handle().render();
         assert!(text.contains("{method=\"POST\",route=\"unmatched\",status=\"499\"} 1"), "{text}");
     }

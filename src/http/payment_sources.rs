@@ -25,9 +25,8 @@ use crate::views::payment_source::PaymentSource;
     ))]
 pub async fn create_payment_source(
     State(site): State<AppState>,
-    BrowserWriteRequest(call): BrowserWriteRequest,
+    BrowserWriteRequest(request): BrowserWriteRequest,
 ) -> Result<CreatedFrom<PaymentSource>, Error> {
-    let asked = NewPaymentSource::read(call.input.tree())?;
-    let reply = call.reply();
-    Ok(reply.of(payment_sources::store(&site, &reply.account, asked).await?))
+    let source = NewPaymentSource::read(&request.input)?;
+    request.answer(payment_sources::store(&site, &request.caller, source)).await
 }

@@ -6,14 +6,13 @@ use super::AppState;
 use super::answer::{
     Created, Deleted, Envelope, ListedShort, ListedWithCount, ShortList, ShortListWithCount, Shown,
 };
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::plan::{NewPlan, PlanChanges};
 use crate::params::subscription::NewPlanSubscription;
-use crate::services::{plans, subscriptions};
+use crate::services::{Account, plans, subscriptions};
 use crate::views::plan::Plan;
 use crate::views::subscription::Subscription;
 
@@ -24,9 +23,11 @@ use crate::views::subscription::Subscription;
 #[utoipa::path(post, path = "/plans", tag = "Plans", operation_id = "create_plan",
     request_body(content((NewPlan = "application/json"), (NewPlan = "application/x-www-form-urlencoded"))),
     responses((status = 201, description = "The plan", body = Envelope<Plan>), (status = 422, description = "unprocessable_entity")))]
-pub async fn create_plan(State(site): State<AppState>, call: WriteRequest) -> Result<Created<Plan>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(plans::create(&site, &reply.account, call.input.params::<NewPlan>()).await?))
+pub async fn create_plan(
+    State(site): State<AppState>,
+    request: WriteRequest,
+) -> Result<Created<Plan>, Error> {
+    request.answer(plans::create(&site, &request.caller, request.input.params::<NewPlan>())).await
 }
 
 /// List plans.
@@ -37,10 +38,10 @@ pub async fn create_plan(State(site): State<AppState>, call: WriteRequest) -> Re
     responses((status = 200, description = "A page of plans", body = ShortList<Plan>), (status = 422, description = "invalid_resource")))]
 pub async fn list_plans(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<ListedShort<Plan>, Error> {
-    Ok(ListedShort(plans::list(&site, &caller.0, input.paging().valid()?).await?))
+    Ok(ListedShort(plans::list(&site, &account, input.paging().valid()?).await?))
 }
 
 /// Get a plan.
@@ -51,11 +52,11 @@ pub async fn list_plans(
     responses((status = 200, description = "The plan", body = Envelope<Plan>), (status = 404, description = "not_found")))]
 pub async fn get_plan(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Plan>, Error> {
-    Ok(Shown(plans::show(&site, &caller.0, &token).await?))
+    Ok(Shown(plans::show(&site, &account, &token).await?))
 }
 
 /// Update a plan.
@@ -72,10 +73,9 @@ pub async fn get_plan(
 pub async fn update_plan(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Plan>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(plans::update(&site, &reply.account, &token, call.input.params::<PlanChanges>()).await?))
+    request.answer(plans::update(&site, &request.caller, &token, request.input.params::<PlanChanges>())).await
 }
 
 /// Delete a plan.
@@ -91,11 +91,9 @@ pub async fn update_plan(
 pub async fn delete_plan(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    let reply = call.reply();
-    plans::delete(&site, &reply.account, &token).await?;
-    Ok(reply.of(()))
+    request.answer(plans::delete(&site, &request.caller, &token)).await
 }
 
 /// Subscribe a customer to a plan.
@@ -114,11 +112,10 @@ pub async fn delete_plan(
 pub async fn create_plan_subscription(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
-    let asked = call.input.params::<NewPlanSubscription>();
-    let reply = call.reply();
-    Ok(reply.of(subscriptions::create_for_plan(&site.ctx, &reply.account, &token, asked).await?))
+    let params = request.input.params::<NewPlanSubscription>();
+    request.answer(subscriptions::create_for_plan(&site.ctx, &request.caller, &token, params)).await
 }
 
 /// List a plan's subscriptions.
@@ -133,9 +130,9 @@ pub async fn create_plan_subscription(
     ))]
 pub async fn list_plan_subscriptions(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<ListedWithCount<Subscription>, Error> {
-    Ok(ListedWithCount(subscriptions::of_plan(&site, &caller.0, &token, input.paging()).await?))
+    Ok(ListedWithCount(subscriptions::of_plan(&site, &account, &token, input.paging()).await?))
 }

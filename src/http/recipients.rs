@@ -4,13 +4,12 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::recipient::{NewRecipient, RecipientChanges};
-use crate::services::{recipients, transfers};
+use crate::services::{Account, recipients, transfers};
 use crate::views::recipient::Recipient;
 use crate::views::transfer::Transfer;
 
@@ -22,11 +21,10 @@ use crate::views::transfer::Transfer;
     responses((status = 201, description = "The recipient", body = Envelope<Recipient>), (status = 422, description = "invalid_resource")))]
 pub async fn create_recipient(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<Recipient>, Error> {
-    let asked = call.input.params::<NewRecipient>();
-    let reply = call.reply();
-    Ok(reply.of(recipients::create(&site, &reply.account, asked).await?))
+    let params = request.input.params::<NewRecipient>();
+    request.answer(recipients::create(&site, &request.caller, params)).await
 }
 
 /// List recipients.
@@ -37,10 +35,10 @@ pub async fn create_recipient(
     responses((status = 200, description = "A page of recipients", body = LongList<Recipient>), (status = 422, description = "invalid_resource")))]
 pub async fn list_recipients(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Listed<Recipient>, Error> {
-    Ok(Listed(recipients::list(&site, &caller.0, input.paging().valid()?).await?))
+    Ok(Listed(recipients::list(&site, &account, input.paging().valid()?).await?))
 }
 
 /// Get a recipient.
@@ -51,11 +49,11 @@ pub async fn list_recipients(
     responses((status = 200, description = "The recipient", body = Envelope<Recipient>), (status = 404, description = "not_found")))]
 pub async fn get_recipient(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Recipient>, Error> {
-    Ok(Shown(recipients::show(&site, &caller.0, &token).await?))
+    Ok(Shown(recipients::show(&site, &account, &token).await?))
 }
 
 /// Update a recipient.
@@ -73,11 +71,10 @@ pub async fn get_recipient(
 pub async fn update_recipient(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Recipient>, Error> {
-    let asked = call.input.params::<RecipientChanges>();
-    let reply = call.reply();
-    Ok(reply.of(recipients::update(&site, &reply.account, &token, asked).await?))
+    let params = request.input.params::<RecipientChanges>();
+    request.answer(recipients::update(&site, &request.caller, &token, params)).await
 }
 
 /// List a recipient's transfers.
@@ -92,9 +89,9 @@ pub async fn update_recipient(
     ))]
 pub async fn list_recipient_transfers(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<Listed<Transfer>, Error> {
-    Ok(Listed(transfers::of_recipient(&site, &caller.0, &token, input.paging()).await?))
+    Ok(Listed(transfers::of_recipient(&site, &account, &token, input.paging()).await?))
 }

@@ -4,13 +4,12 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::refund::NewRefund;
-use crate::services::refunds;
+use crate::services::{Account, refunds};
 use crate::views::refund::Refund;
 
 /// Refund a charge.
@@ -30,11 +29,10 @@ use crate::views::refund::Refund;
 pub async fn create_refund(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<Refund>, Error> {
-    let asked = call.input.params::<NewRefund>();
-    let reply = call.reply();
-    Ok(reply.of(refunds::create(&site, &reply.account, &token, asked).await?))
+    let params = request.input.params::<NewRefund>();
+    request.answer(refunds::create(&site, &request.caller, &token, params)).await
 }
 
 /// List a charge's refunds.
@@ -49,11 +47,11 @@ pub async fn create_refund(
     ))]
 pub async fn list_charge_refunds(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<Listed<Refund>, Error> {
-    Ok(Listed(refunds::of_charge(&site, &caller.0, &token, input.paging()).await?))
+    Ok(Listed(refunds::of_charge(&site, &account, &token, input.paging()).await?))
 }
 
 /// List refunds.
@@ -64,10 +62,10 @@ pub async fn list_charge_refunds(
     responses((status = 200, description = "A page of refunds", body = LongList<Refund>), (status = 422, description = "invalid_resource")))]
 pub async fn list_refunds(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Listed<Refund>, Error> {
-    Ok(Listed(refunds::list(&site, &caller.0, input.paging().valid()?).await?))
+    Ok(Listed(refunds::list(&site, &account, input.paging().valid()?).await?))
 }
 
 /// Get a refund.
@@ -78,9 +76,9 @@ pub async fn list_refunds(
     responses((status = 200, description = "The refund", body = Envelope<Refund>), (status = 404, description = "not_found")))]
 pub async fn get_refund(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Refund>, Error> {
-    Ok(Shown(refunds::show(&site, &caller.0, &token).await?))
+    Ok(Shown(refunds::show(&site, &account, &token).await?))
 }

@@ -10,10 +10,11 @@ use serde_json::Value;
 
 use super::AppState;
 use super::paths::SUFFIX;
+use super::request_log_data::{self, RequestLogData, SharedLogData};
 use super::write_request::{IDEMPOTENT_REPLAYED, idempotency_key, legible};
 use crate::config::Environment;
 use crate::params::LoggableParams;
-use crate::runtime::request_context::{RequestContext, RequestLogData};
+use crate::runtime::request_context::RequestContext;
 use crate::services::Ctx;
 use crate::views::logged_request::LoggedError;
 
@@ -27,6 +28,7 @@ pub struct RequestLogWriter {
     idempotency_key: Option<String>,
     /// Whether the response is a replayed one.
     replayed: bool,
+    data: SharedLogData,
 }
 
 impl RequestLogWriter {
@@ -38,7 +40,13 @@ impl RequestLogWriter {
             path: request.uri().path().to_owned(),
             idempotency_key: legible(key.as_ref()).ok().map(str::to_owned),
             replayed: false,
+            data: SharedLogData::default(),
         })
+    }
+
+    /// Returns the data that the request records.
+    pub fn data(&self) -> SharedLogData {
+        SharedLogData::clone(&self.data)
     }
 
     /// Reads the headers of the response.
@@ -48,8 +56,8 @@ impl RequestLogWriter {
 
     /// Adds the request to the log.
     pub fn note(&self, this: &RequestContext, method: &Method, status: u16, took: Duration) {
-        if let Some(asked) = this.take_log_data().filter(|_| !this.route().starts_with(OF_THE_LOG))
-            && let Some(row) = self.row(this, &asked, method, status, took)
+        if !this.route().starts_with(OF_THE_LOG)
+            && let Some(row) = self.row(this, &request_log_data::take(&self.data), method, status, took)
         {
             self.ctx.request_log.note(row);
         }
@@ -58,14 +66,14 @@ impl RequestLogWriter {
     fn row(
         &self,
         this: &RequestContext,
-        asked: &RequestLogData,
+        data: &RequestLogData,
         method: &Method,
         status: u16,
         took: Duration,
     ) -> Option<logged_request::Model> {
-        let (account_id, created_at) = asked.by?;
-        let shown = LoggableParams::of(asked.parameters.as_deref().unwrap_or(&Value::Null), &asked.read);
-        let error = asked.error.as_deref().and_then(LoggedError::of);
+        let (account_id, created_at) = data.account?;
+        let shown = LoggableParams::of(data.parameters.as_deref().unwrap_or(&Value::Null), &data.read);
+        let error = data.error.as_deref().and_then(LoggedError::of);
         // With a seed, durations are 0, so that runs are identical.
         let took = if self.ctx.chance.is_seeded() { Duration::ZERO } else { took };
         Some(logged_request::Model {
@@ -90,12 +98,12 @@ impl RequestLogWriter {
 
 /// Returns the requested path in the router's spelling. Of each variable segment it shows a token, and otherwise only
 /// the placeholder.
-fn path(route: &str, asked: &str) -> String {
-    let mut asked = asked.split('/').filter(|segment| !segment.is_empty());
+fn path(route: &str, requested: &str) -> String {
+    let mut requested = requested.split('/').filter(|segment| !segment.is_empty());
     let segments = route.split('/').filter(|segment| !segment.is_empty()).map(|segment| {
-        let asked = asked.next().unwrap_or_default();
-        let asked = asked.strip_suffix(SUFFIX).unwrap_or(asked);
-        if segment.starts_with('{') && is_token(asked) { asked } else { segment }
+        let token = requested.next().unwrap_or_default();
+        let token = token.strip_suffix(SUFFIX).unwrap_or(token);
+        if segment.starts_with('{') && is_token(token) { token } else { segment }
     });
     segments.fold(String::new(), |path, segment| path + "/" + segment)
 }
@@ -108,8 +116,8 @@ mod tests {
     fn a_path_shows_the_tokens_that_were_asked_for_and_nothing_else() {
         let (route, token) = ("/1/charges/{charge_token}/capture", "ch_AZqYv3rVcBKUQ1mHn7tKRw");
         let whole = format!("/1/charges/{token}/capture");
-        for asked in [&whole, &format!("//1/charges//{token}/capture.json/")] {
-            assert_eq!(path(route, asked), whole);
+        for requested in [&whole, &format!("//1/charges//{token}/capture.json/")] {
+            assert_eq!(path(route, requested), whole);
         }
         for other in ["4200000000000000", "pk_AZqYv3rVcBKUQ1mHn7tKRw", "ch_4200000000000000", "%00", ""] {
             assert_eq!(path(route, &format!("/1/charges/{other}/capture")), route, "{other}");

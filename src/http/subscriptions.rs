@@ -4,13 +4,12 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{Created, Envelope, ListedShort, ShortList, Shown};
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::subscription::{NewSubscription, Reactivation, SubscriptionChanges};
-use crate::services::subscriptions;
+use crate::services::{Account, subscriptions};
 use crate::views::subscription::{Subscription, SubscriptionEntry};
 
 /// Create a subscription.
@@ -27,11 +26,10 @@ use crate::views::subscription::{Subscription, SubscriptionEntry};
     ))]
 pub async fn create_subscription(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<Subscription>, Error> {
-    let asked = call.input.params::<NewSubscription>();
-    let reply = call.reply();
-    Ok(reply.of(subscriptions::create(&site.ctx, &reply.account, asked).await?))
+    let params = request.input.params::<NewSubscription>();
+    request.answer(subscriptions::create(&site.ctx, &request.caller, params)).await
 }
 
 /// List subscriptions.
@@ -42,10 +40,10 @@ pub async fn create_subscription(
     responses((status = 200, description = "A page of subscriptions", body = ShortList<Subscription>), (status = 422, description = "invalid_resource")))]
 pub async fn list_subscriptions(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<ListedShort<Subscription>, Error> {
-    Ok(ListedShort(subscriptions::list(&site, &caller.0, input.paging().valid()?).await?))
+    Ok(ListedShort(subscriptions::list(&site, &account, input.paging().valid()?).await?))
 }
 
 /// Get a subscription.
@@ -56,11 +54,11 @@ pub async fn list_subscriptions(
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>), (status = 404, description = "not_found")))]
 pub async fn get_subscription(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Subscription>, Error> {
-    Ok(Shown(subscriptions::show(&site, &caller.0, &token).await?))
+    Ok(Shown(subscriptions::show(&site, &account, &token).await?))
 }
 
 /// Update a subscription.
@@ -77,11 +75,10 @@ pub async fn get_subscription(
 pub async fn update_subscription(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
-    let asked = call.input.params::<SubscriptionChanges>();
-    let reply = call.reply();
-    Ok(reply.of(subscriptions::update(&site, &reply.account, &token, asked).await?))
+    let params = request.input.params::<SubscriptionChanges>();
+    request.answer(subscriptions::update(&site, &request.caller, &token, params)).await
 }
 
 /// Cancel a subscription.
@@ -97,10 +94,9 @@ pub async fn update_subscription(
 pub async fn cancel_subscription(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(subscriptions::cancel(&site, &reply.account, &token).await?))
+    request.answer(subscriptions::cancel(&site, &request.caller, &token)).await
 }
 
 /// Reactivate a subscription.
@@ -119,11 +115,10 @@ pub async fn cancel_subscription(
 pub async fn reactivate_subscription(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
-    let asked = call.input.params::<Reactivation>();
-    let reply = call.reply();
-    Ok(reply.of(subscriptions::reactivate(&site.ctx, &reply.account, &token, asked).await?))
+    let params = request.input.params::<Reactivation>();
+    request.answer(subscriptions::reactivate(&site.ctx, &request.caller, &token, params)).await
 }
 
 /// Get the ledger of a subscription.
@@ -138,9 +133,9 @@ pub async fn reactivate_subscription(
     ))]
 pub async fn get_subscription_ledger(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<ListedShort<SubscriptionEntry>, Error> {
-    Ok(ListedShort(subscriptions::ledger(&site, &caller.0, &token, input.paging()).await?))
+    Ok(ListedShort(subscriptions::ledger(&site, &account, &token, input.paging()).await?))
 }

@@ -70,7 +70,8 @@ async fn index(State(site): State<AppState>) -> Html<String> {
         Environment::Test => "Try it: the Swagger page",
         Environment::Live => "The Swagger page",
     };
-    let dashboard = if site.door.is_some() { "<li><a href=\"/dashboard\">The dashboard</a>" } else { "" };
+    let dashboard =
+        if site.dashboard.is_some() { "<li><a href=\"/dashboard\">The dashboard</a>" } else { "" };
     Html(format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>card-payments</title><h1>card-payments</h1><p>A card payments API, {environment} environment, at {base_url}/1.</p>\
@@ -100,7 +101,7 @@ async fn metrics(State(site): State<AppState>) -> Result<Response, Error> {
     if !site.index.metrics {
         return Err(ErrorCode::RouteNotFound.into());
     }
-    let text = site.metrics.render(&site, &site.gate).await?;
+    let text = site.metrics.render(&site, &site.admission).await?;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
 }
 

@@ -4,13 +4,12 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, SearchParameters};
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::transfer::NewTransfer;
-use crate::services::transfers;
+use crate::services::{Account, transfers};
 use crate::views::transfer::{LineItem, Transfer};
 
 /// Create a transfer.
@@ -26,11 +25,10 @@ use crate::views::transfer::{LineItem, Transfer};
     ))]
 pub async fn create_transfer(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<Transfer>, Error> {
-    let asked = call.input.params::<NewTransfer>();
-    let reply = call.reply();
-    Ok(reply.of(transfers::create(&site, &reply.account, asked).await?))
+    let params = request.input.params::<NewTransfer>();
+    request.answer(transfers::create(&site, &request.caller, params)).await
 }
 
 /// List transfers.
@@ -41,10 +39,10 @@ pub async fn create_transfer(
     responses((status = 200, description = "A page of transfers", body = LongList<Transfer>), (status = 422, description = "invalid_resource")))]
 pub async fn list_transfers(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Listed<Transfer>, Error> {
-    Ok(Listed(transfers::list(&site, &caller.0, input.paging().valid()?).await?))
+    Ok(Listed(transfers::list(&site, &account, input.paging().valid()?).await?))
 }
 
 /// Search transfers.
@@ -56,11 +54,11 @@ pub async fn list_transfers(
     responses((status = 200, description = "A page of transfers", body = LongList<Transfer>), (status = 422, description = "invalid_resource")))]
 pub async fn search_transfers(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Listed<Transfer>, Error> {
     let search = input.search(transfers::search::SORTS, "paid_at")?;
-    Ok(Listed(transfers::search(&site, &caller.0, search).await?))
+    Ok(Listed(transfers::search(&site, &account, search).await?))
 }
 
 /// Get a transfer.
@@ -71,11 +69,11 @@ pub async fn search_transfers(
     responses((status = 200, description = "The transfer", body = Envelope<Transfer>), (status = 404, description = "not_found")))]
 pub async fn get_transfer(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Transfer>, Error> {
-    Ok(Shown(transfers::show(&site, &caller.0, &token).await?))
+    Ok(Shown(transfers::show(&site, &account, &token).await?))
 }
 
 /// List a transfer's line items.
@@ -91,9 +89,9 @@ pub async fn get_transfer(
     ))]
 pub async fn list_transfer_line_items(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<Listed<LineItem>, Error> {
-    Ok(Listed(transfers::line_items(&site, &caller.0, &token, input.paging()).await?))
+    Ok(Listed(transfers::line_items(&site, &account, &token, input.paging()).await?))
 }

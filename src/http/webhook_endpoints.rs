@@ -4,13 +4,12 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{Created, Deleted, Envelope, ListedShort, ShortList, Shown};
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::webhook_endpoint::NewWebhookEndpoint;
-use crate::services::webhook_endpoints;
+use crate::services::{Account, webhook_endpoints};
 use crate::views::webhook_endpoint::WebhookEndpoint;
 
 /// Create a webhook endpoint.
@@ -22,10 +21,9 @@ use crate::views::webhook_endpoint::WebhookEndpoint;
         (status = 403, description = "limit_reached"), (status = 422, description = "invalid_resource")))]
 pub async fn create_webhook_endpoint(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<WebhookEndpoint>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(webhook_endpoints::register(&site, &reply.account, call.input.params()).await?))
+    request.answer(webhook_endpoints::register(&site, &request.caller, request.input.params())).await
 }
 
 /// List webhook endpoints.
@@ -36,10 +34,10 @@ pub async fn create_webhook_endpoint(
     responses((status = 200, description = "A page of webhook endpoints", body = ShortList<WebhookEndpoint>), (status = 422, description = "invalid_resource")))]
 pub async fn list_webhook_endpoints(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<ListedShort<WebhookEndpoint>, Error> {
-    Ok(ListedShort(webhook_endpoints::list(&site, &caller.0, input.paging().valid()?).await?))
+    Ok(ListedShort(webhook_endpoints::list(&site, &account, input.paging().valid()?).await?))
 }
 
 /// Get a webhook endpoint.
@@ -50,11 +48,11 @@ pub async fn list_webhook_endpoints(
     responses((status = 200, description = "The webhook endpoint", body = Envelope<WebhookEndpoint>), (status = 404, description = "resource_not_found")))]
 pub async fn get_webhook_endpoint(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<WebhookEndpoint>, Error> {
-    Ok(Shown(webhook_endpoints::show(&site, &caller.0, &token).await?))
+    Ok(Shown(webhook_endpoints::show(&site, &account, &token).await?))
 }
 
 /// Delete a webhook endpoint.
@@ -66,9 +64,7 @@ pub async fn get_webhook_endpoint(
 pub async fn delete_webhook_endpoint(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    let reply = call.reply();
-    webhook_endpoints::delete(&site, &reply.account, &token).await?;
-    Ok(reply.of(()))
+    request.answer(webhook_endpoints::delete(&site, &request.caller, &token)).await
 }

@@ -4,12 +4,11 @@ use axum::extract::State;
 
 use super::AppState;
 use super::answer::{Envelope, ListedShort, ShortList, Shown};
-use super::auth::Caller;
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
 use super::write_request::WriteRequest;
 use crate::error::Error;
-use crate::services::webhooks;
+use crate::services::{Account, webhooks};
 use crate::views::webhook::Webhook;
 
 /// List webhooks.
@@ -20,10 +19,10 @@ use crate::views::webhook::Webhook;
     responses((status = 200, description = "A page of webhooks", body = ShortList<Webhook>), (status = 422, description = "invalid_resource")))]
 pub async fn list_webhooks(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<ListedShort<Webhook>, Error> {
-    Ok(ListedShort(webhooks::list(&site, &caller.0, input.paging().valid()?).await?))
+    Ok(ListedShort(webhooks::list(&site, &account, input.paging().valid()?).await?))
 }
 
 /// Get a webhook.
@@ -34,11 +33,11 @@ pub async fn list_webhooks(
     responses((status = 200, description = "The webhook", body = Envelope<Webhook>), (status = 404, description = "resource_not_found")))]
 pub async fn get_webhook(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Webhook>, Error> {
-    Ok(Shown(webhooks::show(&site, &caller.0, &token).await?))
+    Ok(Shown(webhooks::show(&site, &account, &token).await?))
 }
 
 /// Replay a webhook.
@@ -51,8 +50,7 @@ pub async fn get_webhook(
 pub async fn replay_webhook(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Webhook>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(webhooks::replay(&site, &reply.account, &token).await?))
+    request.answer(webhooks::replay(&site, &request.caller, &token)).await
 }

@@ -1,6 +1,5 @@
 //! Extractors of requests that write: the account, the parameters, and the Idempotency-Key (`docs/decisions.md`, 66).
 
-use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
 use axum::extract::{FromRequest, Request, State};
@@ -8,6 +7,7 @@ use axum::http::{HeaderName, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use entity::AccountToken;
+use futures::TryFutureExt;
 
 use super::AppState;
 use super::answer::KeptAnswer;
@@ -18,7 +18,7 @@ use super::extract::{Input, upload};
 use crate::blobs::Upload;
 use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEY_LENGTH_MAX;
-use crate::services::Account;
+use crate::services::Caller;
 use crate::services::accounts::AuthenticatedAccount;
 use crate::services::accounts::access::{Access, access};
 use crate::services::idempotency;
@@ -29,7 +29,8 @@ pub(super) const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idem
 
 /// A write with a secret key.
 pub struct WriteRequest {
-    account: Account,
+    /// The caller, for the service that writes.
+    pub caller: Caller,
     /// The parameters.
     pub input: Input,
     /// The client's address.
@@ -37,37 +38,42 @@ pub struct WriteRequest {
 }
 
 impl WriteRequest {
-    /// Returns the reply of the kind that the handler returns.
-    pub fn reply<A: KeptAnswer>(&self) -> Reply<A> {
-        let account = self.account.answers(A::kind(&self.ip_address));
-        Reply { account, ip_address: self.ip_address.clone(), answer: PhantomData }
+    /// Runs the service and wraps its record as the handler's return type says. Before the service begins, the
+    /// caller's claim learns how, so that the response kept for replays is of the same kind.
+    pub fn answer<A: KeptAnswer>(
+        &self,
+        service: impl Future<Output = Result<A::Record, Error>>,
+    ) -> impl Future<Output = Result<A, Error>> {
+        if let Some(claim) = &self.caller.claim {
+            claim.set_kind(A::kind(&self.ip_address));
+        }
+        service.map_ok(|record| A::new(record, &self.ip_address))
     }
 }
 
-/// The reply to a write: its kind wraps the record in the first response, and in the one kept for its replays.
-pub struct Reply<A> {
-    /// The account, for the service that writes.
-    pub account: Account,
-    ip_address: String,
-    answer: PhantomData<A>,
+/// The response in place of the handler's: a refusal, or an earlier response that is replayed.
+pub struct Rejection(Response);
+
+impl From<Error> for Rejection {
+    fn from(error: Error) -> Self {
+        Self(error.into_response())
+    }
 }
 
-impl<A: KeptAnswer> Reply<A> {
-    /// Wraps the record.
-    pub fn of(&self, record: A::Record) -> A {
-        A::of(record, &self.ip_address)
+impl IntoResponse for Rejection {
+    fn into_response(self) -> Response {
+        self.0
     }
 }
 
 impl FromRequest<AppState> for WriteRequest {
-    type Rejection = Response;
+    type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Response> {
-        let begun = RequestHead::of(&request, site);
-        let opened = authenticate_secret_key(site, request.headers(), begun.key().ok()).await;
-        let opened = opened.map_err(Error::into_response)?;
-        let input = Input::from_request(request, site).await.map_err(Error::into_response)?;
-        begun.call(site, input, opened).await
+    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
+        let head = RequestHead::of(&request, site);
+        let authenticated = authenticate_secret_key(site, request.headers(), head.key().ok()).await?;
+        let input = Input::from_request(request, site).await?;
+        head.write(site, input, authenticated).await
     }
 }
 
@@ -75,34 +81,32 @@ impl FromRequest<AppState> for WriteRequest {
 pub struct PartnerWriteRequest(pub WriteRequest);
 
 impl FromRequest<AppState> for PartnerWriteRequest {
-    type Rejection = Response;
+    type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Response> {
-        let begun = RequestHead::of(&request, site);
-        let opened = authenticate_partner_key(site, request.headers(), begun.key().ok()).await;
-        let opened = opened.map_err(Error::into_response)?;
-        let input = Input::from_request(request, site).await.map_err(Error::into_response)?;
-        begun.call(site, input, opened).await.map(Self)
+    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
+        let head = RequestHead::of(&request, site);
+        let authenticated = authenticate_partner_key(site, request.headers(), head.key().ok()).await?;
+        let input = Input::from_request(request, site).await?;
+        head.write(site, input, authenticated).await.map(Self)
     }
 }
 
 /// An upload with a secret key.
 pub struct UploadRequest {
     /// The request; its parameters identify the file by its digest.
-    pub call: WriteRequest,
+    pub request: WriteRequest,
     /// The file.
     pub upload: Option<Upload>,
 }
 
 impl FromRequest<AppState> for UploadRequest {
-    type Rejection = Response;
+    type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Response> {
-        let begun = RequestHead::of(&request, site);
-        let opened = authenticate_secret_key(site, request.headers(), begun.key().ok()).await;
-        let opened = opened.map_err(Error::into_response)?;
-        let (input, upload) = upload::receive(request, site).await.map_err(Error::into_response)?;
-        Ok(Self { call: begun.call(site, input, opened).await?, upload })
+    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
+        let head = RequestHead::of(&request, site);
+        let authenticated = authenticate_secret_key(site, request.headers(), head.key().ok()).await?;
+        let (input, upload) = upload::receive(request, site).await?;
+        Ok(Self { request: head.write(site, input, authenticated).await?, upload })
     }
 }
 
@@ -113,16 +117,16 @@ impl FromRequest<AppState> for UploadRequest {
 pub struct BrowserWriteRequest(pub WriteRequest);
 
 impl FromRequest<AppState> for BrowserWriteRequest {
-    type Rejection = Response;
+    type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Response> {
+    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
         if basic_user(request.headers()).is_some() {
             return WriteRequest::from_request(request, site).await.map(Self);
         }
-        let begun = RequestHead::of(&request, site);
-        let input = Input::from_request(request, site).await.map_err(Error::into_response)?;
-        let opened = authenticate_publishable_key(site, &input, begun.key().ok()).await;
-        begun.call(site, input, opened.map_err(Error::into_response)?).await.map(Self)
+        let head = RequestHead::of(&request, site);
+        let input = Input::from_request(request, site).await?;
+        let authenticated = authenticate_publishable_key(site, &input, head.key().ok()).await?;
+        head.write(site, input, authenticated).await.map(Self)
     }
 }
 
@@ -132,7 +136,7 @@ struct RequestHead {
     ip_address: String,
     method: Method,
     path: String,
-    rivals: ClaimSlot,
+    claim_slot: ClaimSlot,
 }
 
 impl RequestHead {
@@ -142,7 +146,7 @@ impl RequestHead {
             ip_address: ip_address(request, site).to_string(),
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
-            rivals: request.extensions().get::<ClaimSlot>().cloned().unwrap_or_default(),
+            claim_slot: request.extensions().get::<ClaimSlot>().cloned().unwrap_or_default(),
         }
     }
 
@@ -150,25 +154,25 @@ impl RequestHead {
         legible(self.idempotency_key.as_ref())
     }
 
-    /// Builds the request, once its account is known, with its claim of the Idempotency-Key; if another request owns
-    /// the key, returns that one's response. A merchant cannot write before the operator has approved it
+    /// Builds the write, once its account is known, with its claim of the Idempotency-Key; if another request owns the
+    /// key, returns that one's response. A merchant cannot write before the operator has approved it
     /// (`docs/decisions.md`, 72).
-    async fn call(
+    async fn write(
         self,
         site: &AppState,
         input: Input,
-        opened: AuthenticatedAccount,
-    ) -> Result<WriteRequest, Response> {
-        let claim = self.claim(site, &input, &opened).await?;
-        let account = opened.account;
+        authenticated: AuthenticatedAccount,
+    ) -> Result<WriteRequest, Rejection> {
+        let claim = self.claim(site, &input, &authenticated).await?;
+        let account = authenticated.account;
         if access(site.environment, account.settings().status) != Access::Full {
-            return Err(Error::from(ErrorCode::ApiUnavailable).into_response());
+            return Err(Error::from(ErrorCode::ApiUnavailable).into());
         }
         if let Some(claim) = &claim {
             // Only this call sets it: a request has one extractor.
-            let _ = self.rivals.0.set((account.id(), claim.clone()));
+            let _ = self.claim_slot.0.set((account.id(), Arc::clone(claim)));
         }
-        Ok(WriteRequest { account: account.under(claim), input, ip_address: self.ip_address })
+        Ok(WriteRequest { caller: Caller { account, claim }, input, ip_address: self.ip_address })
     }
 
     /// Returns the claim of the Idempotency-Key, if there is a key and it is free; or the stored response to replay.
@@ -176,26 +180,20 @@ impl RequestHead {
         &self,
         site: &AppState,
         input: &Input,
-        opened: &AuthenticatedAccount,
-    ) -> Result<Option<IdempotencyClaim>, Response> {
+        authenticated: &AuthenticatedAccount,
+    ) -> Result<Option<Arc<IdempotencyClaim>>, Rejection> {
         if self.idempotency_key.is_none() {
             return Ok(None);
         }
-        let &AuthenticatedAccount { ref account, kind, claimed } = opened;
-        let key = self.key().map_err(Error::into_response)?;
-        let (method, path) = (self.method.as_str(), &self.path);
-        let claim = IdempotencyClaim::new(
-            &site.vault,
-            &IdempotentRequest { kind, key, method, path, parameters: input.tree() },
-        );
+        let &AuthenticatedAccount { ref account, kind, claimed } = authenticated;
+        let (key, method, path) = (self.key()?, self.method.as_str(), &self.path);
+        let request = IdempotentRequest { kind, key, method, path, parameters: input.tree() };
+        let claim = IdempotencyClaim::new(&site.vault, &request);
         // A fresh key is already known to be free.
-        let earlier =
-            if claimed { idempotency::find_response(site, account.id(), &claim).await } else { Ok(None) };
-        match earlier {
-            Ok(None) => Ok(Some(claim)),
-            Ok(Some(answer)) => Err(replayed(answer.into_response())),
-            Err(error) => Err(error.into_response()),
+        if claimed && let Some(earlier) = idempotency::find_response(site, account.id(), &claim).await? {
+            return Err(Rejection(replayed(earlier.into_response())));
         }
+        Ok(Some(Arc::new(claim)))
     }
 }
 
@@ -220,7 +218,7 @@ pub(super) fn legible(key: Option<&HeaderValue>) -> Result<&str, Error> {
 
 /// The slot into which the extractor of a request puts its claim.
 #[derive(Clone, Default)]
-struct ClaimSlot(Arc<OnceLock<(AccountToken, IdempotencyClaim)>>);
+struct ClaimSlot(Arc<OnceLock<(AccountToken, Arc<IdempotencyClaim>)>>);
 
 /// Middleware around the handlers. A request that is refused without owning its Idempotency-Key may have lost to
 /// another request with the same key; it then gets that one's response.
@@ -232,10 +230,10 @@ pub async fn replay_after_conflict(
     if !request.headers().contains_key(IDEMPOTENCY_KEY) {
         return next.run(request).await;
     }
-    let rivals = ClaimSlot::default();
-    request.extensions_mut().insert(rivals.clone());
+    let slot = ClaimSlot::default();
+    request.extensions_mut().insert(slot.clone());
     let response = next.run(request).await;
-    match rivals.0.get() {
+    match slot.0.get() {
         Some((account, claim)) if response.status().is_client_error() && !claim.is_held() => {
             match idempotency::find_response(&site, *account, claim).await {
                 Ok(None) => response,

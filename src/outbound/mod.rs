@@ -32,7 +32,7 @@ pub use tls::{Identity, NoIdentity, platform};
 pub use unreached::OutboundError;
 
 use crate::limits::OUTBOUND_ANSWER_BYTES_MAX;
-use crate::runtime::request_context;
+use crate::runtime::request_permits::release_permit;
 use lookup::GuardedResolver;
 
 /// The User-Agent of outbound calls.
@@ -174,7 +174,7 @@ fn is_callable(url: &Url) -> bool {
 
 async fn answered(call: RequestBuilder, end: Instant) -> Result<Response, OutboundError> {
     // The request waits for another server now, so it releases its permit.
-    request_context::release_permit();
+    release_permit();
     let answer = timeout_at(end, call.send()).await.map_err(|_| OutboundError::Timeout)?;
     answer.map_err(|error| OutboundError::of(&error))
 }

@@ -7,10 +7,9 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeser
 use serde_json::{Map, Value};
 
 use super::{
-    findings::{DecodeReport, Path},
+    findings::{DecodeReport, Path, ReadValues},
     http_url, patch, values,
 };
-use crate::runtime::request_context::ReadValues;
 use crate::sensitive::secret::WITHHELD;
 
 /// Decodes the whole tree.

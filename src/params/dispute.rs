@@ -3,11 +3,10 @@
 use entity::dispute::{DisputeCategory, DisputeStatus};
 use entity::evidence::EvidenceKind;
 use serde::Deserialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 use validator::Validate;
 
-use super::{FieldErrors, Params, Patch, Search, non_blank, read};
+use super::{FieldErrors, ParameterTree, Params, Patch, Search, non_blank};
 use crate::limits::EVIDENCE_TEXT_CHARACTERS_MAX;
 
 /// A dispute that arrives.
@@ -50,9 +49,9 @@ struct DisputeSearchParams {
 
 impl DisputeSearch {
     /// Reads the parameters of GET /disputes/search.
-    pub fn read(tree: &Value, sorts: &'static [&'static str]) -> Params<Self> {
+    pub fn read(tree: &impl ParameterTree, sorts: &'static [&'static str]) -> Params<Self> {
         // Read for its place in the order of faults.
-        let Params { value: asked, mut faults } = read::<DisputeSearchParams>(tree);
+        let Params { value: asked, mut faults } = tree.params::<DisputeSearchParams>();
         let Params { value: mut search, faults: others } = Search::read(tree, sorts, "received_at");
         faults.append(others);
         search.query = non_blank(asked.query.as_deref()).map(str::to_owned);

@@ -3,7 +3,23 @@
 use std::fmt;
 
 use super::FieldErrors;
-use crate::runtime::request_context::ReadValues;
+
+/// The values in a tree of parameters that a type has read, by their addresses, which are stable as long as the tree exists.
+#[derive(Default)]
+pub struct ReadValues {
+    /// Values read as types that may be shown.
+    pub(super) open: Vec<usize>,
+    /// Values read as a secret, or as a part of one.
+    pub(super) withheld: Vec<usize>,
+}
+
+impl ReadValues {
+    /// Adds the values that another type has read.
+    pub fn append(&mut self, mut others: Self) {
+        self.open.append(&mut others.open);
+        self.withheld.append(&mut others.withheld);
+    }
+}
 
 /// What decoding found besides the value.
 #[derive(Default)]

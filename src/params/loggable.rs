@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use super::findings::ReadValues;
 use crate::limits::{LOGGED_BYTES_MAX, LOGGED_CHARACTERS_MAX, LOGGED_NAMES_MAX};
-use crate::runtime::request_context::ReadValues;
 
 /// Parameters as they may be shown.
 #[derive(Debug, Default, PartialEq)]

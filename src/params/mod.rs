@@ -36,6 +36,7 @@ pub mod wallet;
 pub mod webhook_endpoint;
 
 pub use field_errors::{FieldErrors, FieldMessage};
+pub use findings::ReadValues;
 pub use grace::{GRACE, parse_grace_period};
 pub use http_url::HttpUrl;
 pub use loggable::LoggableParams;
@@ -46,8 +47,6 @@ pub use search::{Search, Sorting, parse_time};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use validator::Validate;
-
-use crate::runtime::request_context;
 
 /// Decoded parameters with every fault found so far. Services add the faults that only they can see, then take the value.
 #[derive(Debug)]
@@ -65,18 +64,34 @@ impl<T> Params<T> {
     }
 }
 
-/// Reads a request struct from the tree: decodes all of it, then runs `validator`.
+/// A tree of parameters, from which request structs are read.
+pub trait ParameterTree {
+    /// Reads a request struct: decodes all of it, then runs `validator`.
+    fn params<T: DeserializeOwned + Validate>(&self) -> Params<T>;
+}
+
+impl ParameterTree for Value {
+    fn params<T: DeserializeOwned + Validate>(&self) -> Params<T> {
+        read(self)
+    }
+}
+
+/// Reads a request struct from a tree, as [`decode`].
+pub fn read<T: DeserializeOwned + Validate>(tree: &Value) -> Params<T> {
+    decode(tree).0
+}
+
+/// Reads a request struct from a tree. Returns it with the values that it has read.
 ///
 /// The struct may contain `String`, newtypes over it, `i64`, `bool`, enums of plain names, lists and maps of these, nested structs,
 /// and any of them in an `Option` or a [`Patch`]. It must not use `serde(default)`, `serde(alias)` or `serde(flatten)`: every field
 /// is offered exactly once, absent or not. Lists contain no structs: their faults could not be told apart.
-pub fn read<T: DeserializeOwned + Validate>(tree: &Value) -> Params<T> {
+pub fn decode<T: DeserializeOwned + Validate>(tree: &Value) -> (Params<T>, ReadValues) {
     let (value, mut findings) = collect::collect::<T>(tree);
     if let Err(errors) = value.validate() {
         complaints::note(&errors, "", &mut findings);
     }
-    request_context::log_read_values(findings.read);
-    Params { value, faults: findings.faults }
+    (Params { value, faults: findings.faults }, findings.read)
 }
 
 /// Returns the trimmed text, unless it is blank. For optional choices and tokens, where blank means absent.

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use validator::Validate;
 
-use super::{Params, read};
+use super::{ParameterTree, Params};
 use crate::limits::{PER_PAGE_DEFAULT, PER_PAGE_MAX};
 
 /// The requested page of a list.
@@ -27,8 +27,8 @@ struct PagingParams {
 
 impl Paging {
     /// Reads `page` and `per_page`.
-    pub fn read(tree: &Value) -> Params<Self> {
-        let Params { value, faults } = read::<PagingParams>(tree);
+    pub fn read(tree: &impl ParameterTree) -> Params<Self> {
+        let Params { value, faults } = tree.params::<PagingParams>();
         let number = |asked: Option<i64>| {
             asked.and_then(|number| u64::try_from(number).ok()).filter(|number| *number > 0)
         };

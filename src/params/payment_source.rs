@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use validator::Validate;
 
 use super::card::NewCard;
-use super::{FieldErrors, Params, read};
+use super::{FieldErrors, ParameterTree, Params};
 use crate::limits::{NAME_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::sensitive::secret::{Secret, Withheld};
 use crate::wallet::{WalletAToken, WalletGToken};
@@ -77,8 +77,8 @@ struct Made<S: Validate> {
 
 impl NewPaymentSource {
     /// Reads what the type says. A payload that is not whole is refused as any other that cannot be used.
-    pub fn read(tree: &Value) -> Result<Self, FieldErrors> {
-        let Params { value: typed, mut faults } = read::<Typed>(tree);
+    pub fn read(tree: &impl ParameterTree) -> Result<Self, FieldErrors> {
+        let Params { value: typed, mut faults } = tree.params::<Typed>();
         if faults.has("type") {
             if typed.source.is_none() && !faults.has("source") {
                 faults.add("source", super::values::BLANK);
@@ -94,12 +94,12 @@ impl NewPaymentSource {
     }
 }
 
-fn made<S: DeserializeOwned + Validate>(tree: &Value) -> Params<S> {
-    let Params { value, faults } = read::<Made<S>>(tree);
+fn made<S: DeserializeOwned + Validate>(tree: &impl ParameterTree) -> Params<S> {
+    let Params { value, faults } = tree.params::<Made<S>>();
     Params { value: value.source, faults }
 }
 
-fn whole<S: DeserializeOwned + Validate>(tree: &Value) -> Result<S, FieldErrors> {
+fn whole<S: DeserializeOwned + Validate>(tree: &impl ParameterTree) -> Result<S, FieldErrors> {
     let Params { value: Withheld(value), faults } = made::<Withheld<S>>(tree);
     let missing = faults.has("source");
     if faults.is_empty() { Ok(value) } else { Err(if missing { faults } else { unusable() }) }

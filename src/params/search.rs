@@ -2,10 +2,9 @@
 
 use chrono::{DateTime, Datelike, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Utc};
 use serde::Deserialize;
-use serde_json::Value;
 use validator::Validate;
 
-use super::{Paging, Params, non_blank, read, values::UNLISTED};
+use super::{Paging, ParameterTree, Params, non_blank, values::UNLISTED};
 use crate::limits::QUERY_CHARACTERS_MIN;
 
 /// The parameters of a search.
@@ -53,11 +52,11 @@ struct SortingParams {
 impl Sorting {
     /// Reads order and page of an endpoint that sorts by one of `sorts`.
     pub fn read(
-        tree: &Value,
+        tree: &impl ParameterTree,
         sorts: &'static [&'static str],
         default_sort: impl Into<Option<&'static str>>,
     ) -> Params<Self> {
-        let Params { value: asked, mut faults } = read::<SortingParams>(tree);
+        let Params { value: asked, mut faults } = tree.params::<SortingParams>();
         let paging = Paging::read(tree);
         faults.append(paging.faults);
         let sort = match non_blank(asked.sort.as_deref()) {
@@ -83,11 +82,11 @@ impl Search {
 
     /// Reads the search parameters of an endpoint that sorts by one of `sorts`.
     pub fn read(
-        tree: &Value,
+        tree: &impl ParameterTree,
         sorts: &'static [&'static str],
         default_sort: impl Into<Option<&'static str>>,
     ) -> Params<Self> {
-        let Params { value: asked, mut faults } = read::<SearchParams>(tree);
+        let Params { value: asked, mut faults } = tree.params::<SearchParams>();
         let sorting = Sorting::read(tree, sorts, default_sort);
         faults.append(sorting.faults);
 

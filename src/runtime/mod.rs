@@ -1,4 +1,4 @@
-//! Shared foundations: time, randomness, the request's context, admission permits, durable files, crash points.
+//! Shared foundations: time, randomness, a request's context and its admission permits, durable files, crash points.
 
 pub mod clock;
 pub mod crash_points;
@@ -7,3 +7,4 @@ pub mod permits;
 pub mod progress;
 pub mod random;
 pub mod request_context;
+pub mod request_permits;

@@ -15,7 +15,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, UpdateMany};
 use zeroize::Zeroizing;
 
-use super::context::{Account, Context};
+use super::context::{Account, Caller, Context};
 use super::data_keys::reencrypt::SealedTable;
 use super::{data_keys, idempotency};
 use crate::acquirer::NetworkProof;
@@ -32,14 +32,14 @@ use crate::views;
 /// Refusals: `service_unavailable` if the acquirer does not return the number's details; `invalid_resource`.
 pub async fn store(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     params: Params<NewCard>,
 ) -> Result<views::card::Card, Error> {
     let Params { value, mut faults } = params;
-    let card = validate(ctx, account, &value, "", &mut faults).await?;
+    let card = validate(ctx, &caller.account, &value, "", &mut faults).await?;
     let (Some(card), true) = (card, faults.is_empty()) else { return Err(faults.into()) };
-    let row = single_use(ctx, account, card);
-    let unit = idempotency::write(ctx, account, row, |tx, row| {
+    let row = single_use(ctx, &caller.account, card);
+    let unit = idempotency::write(ctx, caller, row, |tx, row| {
         async move {
             tx.append(row);
             Ok(views::card::Card::new(row.clone(), None))

@@ -1,4 +1,4 @@
-//! The context and the account that services work with.
+//! The context, and for whom services work: an account, or the caller of a write.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -22,11 +22,12 @@ use crate::blobs::Blobs;
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::outbound::Outbound;
-use crate::response::ResponseKind;
 use crate::runtime::clock::{Clock, IdGenerator};
 use crate::runtime::random::RandomSource;
-use crate::runtime::request_context::{acquire_detached_permit, detach};
+use crate::runtime::request_context::{self, detach};
+use crate::runtime::request_permits::acquire_detached_permit;
 use crate::store::Store;
+use crate::trace;
 use crate::vault::{OperatorKeys, Vault};
 
 /// The context, shared by all requests and workers of a process.
@@ -94,11 +95,11 @@ impl Context {
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
-        if !acquire_detached_permit() {
+        if !acquire_detached_permit(request_context::account()) {
             metrics::counter!("card_payments_shed_total", "what" => "task").increment(1);
             return Err(ErrorCode::ServiceUnavailable.into());
         }
-        let task = self.tasks.spawn(detach(work));
+        let task = self.tasks.spawn(detach(trace::within(trace::current(), work)));
         task.await.unwrap_or_else(|_| Err(Error::internal("a task ended before its work did")))
     }
 }
@@ -114,38 +115,36 @@ pub struct KeyEntry {
     pub valid_until: Option<Timestamp>,
 }
 
-/// The account of a request, as its row was when the request began.
+/// An account, as its row was when the request or the work began.
 #[derive(Debug, Clone)]
 pub struct Account {
     row: account::Model,
     /// The time by the account's clock, which the request shows and stores as now.
     pub now: Timestamp,
-    /// The claim of the request's Idempotency-Key.
-    claim: Option<IdempotencyClaim>,
+}
+
+/// The caller of a write: its account, and its claim of an Idempotency-Key. A service that takes only an [`Account`] reads,
+/// or writes what no client repeats.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The account.
+    pub account: Account,
+    /// The claim, if the request has a key.
+    pub claim: Option<Arc<IdempotencyClaim>>,
+}
+
+impl Caller {
+    /// Returns the caller of a write without an Idempotency-Key.
+    pub fn without_key(account: Account) -> Self {
+        Self { account, claim: None }
+    }
 }
 
 impl Account {
     /// Creates the account from its row at a wall-clock time.
     pub fn new(row: account::Model, wall: Timestamp) -> Self {
         let now = row.now(wall);
-        Self { row, now, claim: None }
-    }
-
-    /// Returns the account for a request with this Idempotency-Key claim.
-    #[must_use]
-    pub fn under(self, claim: Option<IdempotencyClaim>) -> Self {
-        Self { claim, ..self }
-    }
-
-    /// Returns the account for a request whose response is of this kind.
-    #[must_use]
-    pub fn answers(&self, wrap: ResponseKind) -> Self {
-        Self { claim: self.claim.clone().map(|claim| claim.answers(wrap)), ..self.clone() }
-    }
-
-    /// Returns the claim of the request's Idempotency-Key.
-    pub fn claim(&self) -> Option<&IdempotencyClaim> {
-        self.claim.as_ref()
+        Self { row, now }
     }
 
     /// Returns the account's token.

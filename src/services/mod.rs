@@ -49,4 +49,4 @@ pub mod wallets;
 pub mod webhook_endpoints;
 pub mod webhooks;
 
-pub use context::{Account, Context, Ctx};
+pub use context::{Account, Caller, Context, Ctx};

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use sea_orm::ActiveEnum;
 
 use super::cards::{self, ValidatedCard};
-use super::context::{Account, Context};
+use super::context::{Account, Caller, Context};
 use super::idempotency;
 use super::wallets::{certificates, payloads};
 use crate::error::Error;
@@ -21,11 +21,8 @@ use crate::wallet::{DecryptedPayload, Unreadable, WalletAToken, WalletGToken};
 ///
 /// Refusals: `service_unavailable` if the acquirer does not return the number's details; `invalid_resource`, which
 /// gives no reason for an unusable payload.
-pub async fn store(
-    ctx: &Context,
-    account: &Account,
-    asked: NewPaymentSource,
-) -> Result<PaymentSource, Error> {
+pub async fn store(ctx: &Context, caller: &Caller, asked: NewPaymentSource) -> Result<PaymentSource, Error> {
+    let account = &caller.account;
     let (presented, used) = match asked {
         NewPaymentSource::Card(Params { value, mut faults }) => {
             let card = cards::validate(ctx, account, &value, AT, &mut faults).await?;
@@ -45,7 +42,7 @@ pub async fn store(
         }
     };
     let row = cards::single_use(ctx, account, presented);
-    let unit = idempotency::write(ctx, account, (row, used), |tx, (row, used)| {
+    let unit = idempotency::write(ctx, caller, (row, used), |tx, (row, used)| {
         async move {
             if let Some(used) = used
                 && !payloads::record_use(tx, used).await?

@@ -10,7 +10,7 @@ use futures::future::try_join_all;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
 use url::Url;
 
-use super::context::{Account, Context};
+use super::context::{Account, Caller, Context};
 use super::idempotency;
 use super::page::{List, ListPage};
 use crate::error::{Error, ErrorCode};
@@ -25,9 +25,10 @@ use crate::views::webhook_endpoint::WebhookEndpoint;
 /// Refusals, first match wins: `invalid_resource`, `limit_reached`.
 pub async fn register(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     params: Params<NewWebhookEndpoint>,
 ) -> Result<WebhookEndpoint, Error> {
+    let account = &caller.account;
     let Params { value, mut faults } = params;
     if let Some(wrong) = wrong_with(ctx, &value.url).filter(|_| faults.is_empty()) {
         faults.add("url", wrong);
@@ -47,7 +48,7 @@ pub async fn register(
         created_at: account.now,
         updated_at: account.now,
     };
-    let unit = idempotency::write(ctx, account, (row, key), |tx, (row, key)| {
+    let unit = idempotency::write(ctx, caller, (row, key), |tx, (row, key)| {
         async move { Ok(WebhookEndpoint::new(record(tx, row).await?, key)) }.boxed()
     });
     unit.await
@@ -115,14 +116,14 @@ pub async fn by_token(
 /// Deletes an endpoint and all its webhooks permanently.
 ///
 /// Refusals: `resource_not_found`.
-pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
+pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
     let id: WebhookEndpointToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
-    let data = (account.id(), id);
+    let data = (caller.account.id(), id);
     // In batches, so that no wait is long: every event of the account waits while its endpoint is deleted.
     while ctx.store.write(data, |tx, (account, id)| delete_webhooks(tx, *account, *id).boxed()).await?
         == PURGE_BATCH
     {}
-    idempotency::write(ctx, account, data, |tx, (account, id)| remove(tx, *account, *id).boxed()).await
+    idempotency::write(ctx, caller, data, |tx, (account, id)| remove(tx, *account, *id).boxed()).await
 }
 
 /// Deletes a batch of an endpoint's webhooks and returns their number.

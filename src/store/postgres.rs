@@ -13,6 +13,7 @@ use super::tx::{TransactionFactory, Tx};
 use super::unit::{Done, UnitOfWork, UnitResult, in_doubt, uncommitted};
 use crate::error::{Error, ErrorCode};
 use crate::runtime::request_context::{detach, is_detached};
+use crate::trace;
 
 const TRIES_MAX: u32 = 10;
 
@@ -23,7 +24,7 @@ pub(super) async fn run(begin: TransactionFactory, unit: UnitOfWork) -> UnitResu
     if is_detached() {
         return work.await;
     }
-    let task = tokio::spawn(detach(work));
+    let task = tokio::spawn(detach(trace::within(trace::current(), work)));
     task.await.unwrap_or_else(|_| Err(Error::internal("a unit's task ended")))
 }
 

@@ -16,7 +16,7 @@ use crate::config::Environment;
 use crate::limits::{ACQUIRER_BYTES_MAX, ACQUIRER_CONNECT};
 use crate::outbound::{self, OpenResolver, OutboundError, tls};
 use crate::runtime::clock::Clock;
-use crate::runtime::request_context;
+use crate::runtime::request_permits::release_permit;
 use crate::trace;
 
 /// Why there is no answer. Holds nothing of the content of messages.
@@ -120,7 +120,7 @@ impl SignedClient {
         body: Bytes,
     ) -> Result<A, AcquirerClientError> {
         // The wait may be long: other requests can use this request's permit.
-        request_context::release_permit();
+        release_permit();
         let answer = self.exchange(call, key, body).await;
         let answer = answer.and_then(|body| wire::read(&body).ok_or(AcquirerClientError::Nonsense));
         answer.inspect_err(|why| tracing::warn!(path = call.path(), %why, "the acquirer gave no answer"))

@@ -15,7 +15,6 @@ use crate::error::ErrorCode;
 use crate::http::AppState;
 use crate::http::auth::ip_address;
 use crate::http::extract::Input;
-use crate::params;
 use crate::services::accounts::{self, operator};
 use crate::services::audit;
 
@@ -23,7 +22,7 @@ use crate::services::audit;
 const LISTED: u64 = 50;
 
 #[derive(Deserialize, Validate)]
-struct Asked {
+struct AccountsParams {
     account: Option<String>,
     after: Option<String>,
 }
@@ -31,20 +30,20 @@ struct Asked {
 /// Lists the accounts, oldest first.
 pub async fn list(State(site): State<AppState>, request: Request) -> Response {
     let listed = listed(&site, request).await;
-    listed.unwrap_or_else(|problem| layout::alone(&site, problem.into_response()))
+    listed.unwrap_or_else(|page| layout::alone(&site, page.into_response()))
 }
 
 async fn listed(site: &AppState, request: Request) -> Result<Response, ErrorPage> {
     let Some(session) = Viewer::of(site, request.headers()).await?.session() else {
-        return Ok(to_the_door());
+        return Ok(to_sign_in());
     };
     let input = Input::from_request(request, site).await?;
-    let after = params::read::<Asked>(input.tree()).value.after.and_then(|after| after.parse().ok());
+    let after = input.params::<AccountsParams>().value.after.and_then(|after| after.parse().ok());
     let accounts = operator::list_after(&site.store, after, LISTED).await?;
     let more = accounts.last().filter(|_| accounts.len() as u64 == LISTED).map(|last| last.token);
     let rows = accounts.iter().map(|account| (account.token, account.business_name.as_str()));
-    let sheet = PageContent::bare("Accounts", choice(&session, rows, more));
-    Ok(layout::alone_with(site, sheet.into_response(), Some(&session)))
+    let page = PageContent::bare("Accounts", choice(&session, rows, more));
+    Ok(layout::alone_with(site, page.into_response(), Some(&session)))
 }
 
 fn choice<'a>(
@@ -75,26 +74,26 @@ fn choice<'a>(
 /// Selects the account to view.
 pub async fn choose(State(site): State<AppState>, request: Request) -> Response {
     let chosen = chosen(&site, request).await;
-    chosen.unwrap_or_else(|problem| layout::alone(&site, problem.into_response()))
+    chosen.unwrap_or_else(|page| layout::alone(&site, page.into_response()))
 }
 
 async fn chosen(site: &AppState, request: Request) -> Result<Response, ErrorPage> {
     let Some(session) = Viewer::of(site, request.headers()).await?.session() else {
-        return Ok(to_the_door());
+        return Ok(to_sign_in());
     };
     let address = ip_address(&request, site);
     let input = Input::from_request(request, site).await?;
     if !has_csrf_token(&session, &input) {
         return Err(ErrorPage::foreign());
     }
-    let asked = params::read::<Asked>(input.tree()).value.account.unwrap_or_default();
-    let token: AccountToken = asked.trim().parse().map_err(|_| ErrorCode::NotFound)?;
+    let named = input.params::<AccountsParams>().value.account.unwrap_or_default();
+    let token: AccountToken = named.trim().parse().map_err(|_| ErrorCode::NotFound)?;
     accounts::named(&site.store, token, site.clock.now()).await?.ok_or(ErrorCode::NotFound)?;
     audit::record_view(site, token, address).await?;
     Ok(auth::select_account(site, session, token))
 }
 
 /// Redirects to the sign-in page: only the operator may enter.
-fn to_the_door() -> Response {
+fn to_sign_in() -> Response {
     layout::guarded(Redirect::to(SIGN_IN).into_response())
 }

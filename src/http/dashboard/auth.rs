@@ -29,12 +29,10 @@ use crate::http::extract::Input;
 use crate::http::rate_limit::{Buckets, RateLimitKey};
 use crate::http::{AppState, own_machine, system};
 use crate::limits::{DASHBOARD_ENDED_MAX, SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
-use crate::params;
 use crate::runtime::clock::Clock;
 use crate::runtime::request_context;
 use crate::sensitive::secret::Secret;
-use crate::services::context::Account;
-use crate::services::{accounts, audit};
+use crate::services::{Account, Caller, accounts, audit};
 use crate::vault::{Purpose, Vault};
 
 /// The authentication of a dashboard.
@@ -70,24 +68,24 @@ impl DashboardAuth {
             Some(_) => return Err(ErrorCode::Unauthorized.into()),
             None => Session::begin(site, accounts::key_hash(&site.vault, key)),
         };
-        match self.guest(site, session.clone()).await? {
+        match self.user(site, session.clone()).await? {
             Viewer::Nobody => Err(ErrorCode::Unauthorized.into()),
             Viewer::Operator(_) | Viewer::Visitor(_) => Ok(session),
         }
     }
 
-    /// Returns the viewer of a session, checked again with each request.
-    async fn guest(&self, site: &AppState, session: Session) -> Result<Viewer, Error> {
+    /// Returns the user of a session, checked again with each request.
+    async fn user(&self, site: &AppState, session: Session) -> Result<Viewer, Error> {
         if self.ended.contains_key(&session.form) {
             return Ok(Viewer::Nobody);
         }
         let Some(operator) = &self.operator else {
-            let opened = match accounts::authenticate_hashed(site, session.key).await {
+            let authenticated = match accounts::authenticate_hashed(site, session.key).await {
                 Err(error) if error.code() == ErrorCode::Unauthorized => return Ok(Viewer::Nobody),
-                opened => opened?,
+                authenticated => authenticated?,
             };
-            return Ok(match opened.kind {
-                KeyKind::Secret => Viewer::visitor(opened.account, session),
+            return Ok(match authenticated.kind {
+                KeyKind::Secret => Viewer::visitor(authenticated.account, session),
                 KeyKind::Publishable => Viewer::Nobody,
             });
         };
@@ -107,13 +105,13 @@ fn operator_hash(vault: &Vault, key: &Secret) -> [u8; 32] {
     vault.keyed_hash(Purpose::Link, &[b"operator of the dashboard", key.expose().as_bytes()])
 }
 
-/// The viewer of a page.
+/// The user of a page.
 pub enum Viewer {
-    /// A viewer without a session.
+    /// A user without a session.
     Nobody,
     /// An operator who has not selected an account.
     Operator(Session),
-    /// A viewer of an account.
+    /// A user of an account.
     Visitor(Box<AccountSession>),
 }
 
@@ -122,10 +120,10 @@ impl Viewer {
         Self::Visitor(Box::new(AccountSession { account, session }))
     }
 
-    /// Returns the viewer who sends a request.
+    /// Returns the user who sends a request.
     pub async fn of(site: &AppState, headers: &HeaderMap) -> Result<Self, Error> {
-        match (&site.door, Session::of(site, headers)) {
-            (Some(door), Some(session)) => door.guest(site, session).await,
+        match (&site.dashboard, Session::of(site, headers)) {
+            (Some(auth), Some(session)) => auth.user(site, session).await,
             (None, _) | (_, None) => Ok(Self::Nobody),
         }
     }
@@ -135,7 +133,7 @@ impl Viewer {
         match self {
             Self::Nobody => None,
             Self::Operator(session) => Some(session),
-            Self::Visitor(visit) => Some(visit.session),
+            Self::Visitor(user) => Some(user.session),
         }
     }
 }
@@ -153,15 +151,17 @@ impl FromRequestParts<AppState> for AccountSession {
     type Rejection = ErrorPage;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ErrorPage> {
-        let visit = parts.extensions.get::<Self>().cloned();
-        visit.ok_or_else(|| Error::internal("a page of the dashboard behind no door").into())
+        let user = parts.extensions.get::<Self>().cloned();
+        user.ok_or_else(|| Error::internal("a page of the dashboard without a session").into())
     }
 }
 
 /// A form whose CSRF token is the session's.
 pub struct VerifiedForm {
+    /// The caller, for the service that writes.
+    pub caller: Caller,
     /// The session that sent it.
-    pub visit: AccountSession,
+    pub user: AccountSession,
     /// The form's parameters.
     pub input: Input,
 }
@@ -171,12 +171,12 @@ impl FromRequest<AppState> for VerifiedForm {
 
     async fn from_request(request: Request, site: &AppState) -> Result<Self, ErrorPage> {
         let (mut parts, body) = request.into_parts();
-        let visit = AccountSession::from_request_parts(&mut parts, site).await?;
+        let user = AccountSession::from_request_parts(&mut parts, site).await?;
         let input = Input::from_request(Request::from_parts(parts, body), site).await?;
-        if !has_csrf_token(&visit.session, &input) {
+        if !has_csrf_token(&user.session, &input) {
             return Err(ErrorPage::foreign());
         }
-        Ok(Self { visit, input })
+        Ok(Self { caller: Caller::without_key(user.account.clone()), user, input })
     }
 }
 
@@ -188,7 +188,7 @@ struct CsrfField {
 
 /// Whether a form has the CSRF token of the session.
 pub fn has_csrf_token(session: &Session, input: &Input) -> bool {
-    let CsrfField { form } = params::read(input.tree()).value;
+    let CsrfField { form } = input.params().value;
     form.is_some_and(|form| session.sent(&form))
 }
 
@@ -214,24 +214,24 @@ pub async fn refuse_foreign_forms(State(site): State<AppState>, request: Request
 pub async fn require_session(State(site): State<AppState>, request: Request, next: Next) -> Response {
     let address = ip_address(&request, &site);
     let (mut parts, body) = request.into_parts();
-    let (visit, fresh) = match resolve_session(&site, &parts).await {
+    let (user, fresh) = match resolve_session(&site, &parts).await {
         Ok(admitted) => admitted,
         Err(elsewhere) => return elsewhere,
     };
-    request_context::set_account(visit.account.id());
-    let place = layout::NavLocation::of(&parts);
-    parts.extensions.insert(visit.clone());
-    let asker = match site.index.environment {
-        Environment::Test => RateLimitKey::Account(visit.account.id()),
+    request_context::set_account(user.account.id());
+    let location = layout::NavLocation::of(&parts);
+    parts.extensions.insert(user.clone());
+    let key = match site.index.environment {
+        Environment::Test => RateLimitKey::Account(user.account.id()),
         Environment::Live => RateLimitKey::Operator(address),
     };
-    let answer = match site.rate.count(asker).await {
+    let answer = match site.rate.count(key).await {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(error) => ErrorPage::from(error).into_response(),
     };
-    let mut response = layout::framed(&site, &visit, &place, answer);
+    let mut response = layout::framed(&site, &user, &location, answer);
     if fresh {
-        keep(&mut response, visit.session.kept(&site));
+        keep(&mut response, user.session.kept(&site));
     }
     response
 }
@@ -241,17 +241,17 @@ async fn resolve_session(site: &AppState, request: &Parts) -> Result<(AccountSes
     let failed = |error| layout::alone(site, ErrorPage::from(error).into_response());
     let led = |to| layout::guarded(Redirect::to(to).into_response());
     match Viewer::of(site, &request.headers).await.map_err(failed)? {
-        Viewer::Visitor(visit) => return Ok((*visit, false)),
+        Viewer::Visitor(user) => return Ok((*user, false)),
         Viewer::Operator(_) => return Err(led(ACCOUNTS)),
         Viewer::Nobody if matches!(request.method, Method::GET | Method::HEAD) => {}
         Viewer::Nobody => return Err(led(SIGN_IN)),
     }
     // A browser with an expired session may have viewed another account than the first one.
     let key = own_machine::test_key(site, request).filter(|_| !Session::is_brought(site, &request.headers));
-    if let (Some(door), Some(key)) = (&site.door, key) {
-        let session = door.open(site, key).await.map_err(failed)?;
-        if let Viewer::Visitor(visit) = door.guest(site, session).await.map_err(failed)? {
-            return Ok((*visit, true));
+    if let (Some(auth), Some(key)) = (&site.dashboard, key) {
+        let session = auth.open(site, key).await.map_err(failed)?;
+        if let Viewer::Visitor(user) = auth.user(site, session).await.map_err(failed)? {
+            return Ok((*user, true));
         }
     }
     let to = request.uri.path_and_query().map_or(HOME, PathAndQuery::as_str);
@@ -274,23 +274,23 @@ pub async fn ask(State(site): State<AppState>) -> Response {
 pub async fn sign_in(State(site): State<AppState>, request: Request) -> Response {
     match signed_in(&site, request).await {
         Ok(response) => layout::guarded(response),
-        Err(problem) => layout::alone(&site, problem.into_response()),
+        Err(page) => layout::alone(&site, page.into_response()),
     }
 }
 
 async fn signed_in(site: &AppState, request: Request) -> Result<Response, ErrorPage> {
-    let Some(door) = &site.door else { return Ok(system::unknown_route().await) };
+    let Some(auth) = &site.dashboard else { return Ok(system::unknown_route().await) };
     let address = ip_address(&request, site);
     let input = Input::from_request(request, site).await?;
-    let SignInForm { key, to } = params::read(input.tree()).value;
+    let SignInForm { key, to } = input.params().value;
     let to = to.filter(|to| is_own(to)).unwrap_or_else(|| HOME.to_owned());
     let attempt = async {
-        door.attempts.take(address).await?;
-        door.open(site, &key.unwrap_or_default()).await
+        auth.attempts.take(address).await?;
+        auth.open(site, &key.unwrap_or_default()).await
     };
     match attempt.await {
         Ok(session) => {
-            if door.operator.is_some() {
+            if auth.operator.is_some() {
                 audit::signed_in(site, address).await?;
             }
             let mut response = Redirect::to(&to).into_response();
@@ -299,8 +299,8 @@ async fn signed_in(site: &AppState, request: Request) -> Result<Response, ErrorP
         }
         Err(error) if error.code() == ErrorCode::Unauthorized => {
             tracing::warn!(%address, "the dashboard refused a key");
-            let sheet = layout::sign_in(site, &to, Some(ErrorCode::Unauthorized));
-            Ok(layout::alone(site, sheet.with(StatusCode::UNPROCESSABLE_ENTITY).into_response()))
+            let page = layout::sign_in(site, &to, Some(ErrorCode::Unauthorized));
+            Ok(layout::alone(site, page.with(StatusCode::UNPROCESSABLE_ENTITY).into_response()))
         }
         Err(error) => Err(error.into()),
     }
@@ -317,18 +317,18 @@ pub fn is_own(to: &str) -> bool {
 pub async fn sign_out(State(site): State<AppState>, request: Request) -> Response {
     match signed_out(&site, request).await {
         Ok(()) => leaving(&site),
-        Err(problem) => layout::alone(&site, problem.into_response()),
+        Err(page) => layout::alone(&site, page.into_response()),
     }
 }
 
 async fn signed_out(site: &AppState, request: Request) -> Result<(), ErrorPage> {
     let session = Viewer::of(site, request.headers()).await?.session();
-    let (Some(door), Some(session)) = (&site.door, session) else { return Ok(()) };
+    let (Some(auth), Some(session)) = (&site.dashboard, session) else { return Ok(()) };
     let input = Input::from_request(request, site).await?;
     if !has_csrf_token(&session, &input) {
         return Err(ErrorPage::foreign());
     }
-    door.ended.insert(session.form, ()).await;
+    auth.ended.insert(session.form, ()).await;
     Ok(())
 }
 

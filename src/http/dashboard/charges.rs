@@ -53,19 +53,19 @@ fn standing(charge: &Record) -> Markup {
 }
 
 /// Lists the charges, or those that match a search, newest first.
-pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
     let query = input.tree()["query"].as_str().map(str::trim).unwrap_or_default();
     let here = Address::of("/dashboard/charges").with("query", query);
     let (page, same) = if query.is_empty() {
         let paging = input.paging().valid()?;
-        let page = charges::list(&site, &visit.account, paging).await?;
+        let page = charges::list(&site, &user.account, paging).await?;
         (page, Address::of("/1/charges").page(paging))
     } else {
         let search =
             Search::read(&newest_first(input.tree()), charges::search::SORTS, "created_at").valid()?;
         let same = Address::of("/1/charges/search").with("query", query).with("direction", "-1");
         let same = same.page(search.paging);
-        (charges::search(&site, &visit.account, search).await?, same)
+        (charges::search(&site, &user.account, search).await?, same)
     };
     let content = html! {
         form.search role="search" method="get" action="/dashboard/charges" {
@@ -84,15 +84,15 @@ fn newest_first(tree: &Value) -> Value {
 }
 
 /// Shows one charge.
-pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
-    let account = &visit.account;
+pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+    let account = &user.account;
     let charge = Record::of(&charges::show(&site, account, &id).await?)?;
     let refunds = refunds::of_charge(&site, account, &id, longest_page()).await?.records;
     let refunds = refunds.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
     let mut disputes = Vec::new();
     if account.settings().disputes {
-        let asked = DisputeSearch::read(&json!({ "query": id }), disputes::find::SORTS);
-        for dispute in &disputes::search(&site, account, asked).await?.records {
+        let params = DisputeSearch::read(&json!({ "query": id }), disputes::find::SORTS);
+        for dispute in &disputes::search(&site, account, params).await?.records {
             disputes.push(Record::of(dispute)?);
         }
     }
@@ -110,7 +110,7 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
             ("For the merchant", charge.cents("/merchant_entitlement")),
             ("Authorisation", charge.token("/authorisation_token")),
         ]))
-        @if is_test(&site) { (buttons(&visit, &id, &allowed_actions(&site, account, &id).await?, &refunds)) }
+        @if is_test(&site) { (buttons(&user, &id, &allowed_actions(&site, account, &id).await?, &refunds)) }
         h2 { "History" }
         ol.history {
             @for (when, what) in history(&charge, &refunds, &disputes) {
@@ -150,9 +150,9 @@ fn history(charge: &Record, refunds: &[Record], disputes: &[Record]) -> Vec<(Str
 }
 
 /// Renders the buttons of the possible actions.
-fn buttons(visit: &AccountSession, id: &str, possible: &[Verb], refunds: &[Record]) -> Markup {
+fn buttons(user: &AccountSession, id: &str, possible: &[Verb], refunds: &[Record]) -> Markup {
     let action = |verb: &str| format!("/dashboard/charges/{id}/{verb}");
-    let carried = layout::carried(&visit.session);
+    let carried = layout::carried(&user.session);
     let pending: Vec<_> =
         refunds.iter().filter(|refund| refund.text("/status_message") == "Pending").collect();
     if possible.is_empty() && pending.is_empty() {
@@ -210,10 +210,10 @@ fn to_charge(id: &str) -> Redirect {
 pub async fn capture(
     State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: VerifiedForm,
+    form: VerifiedForm,
 ) -> Result<Redirect, ErrorPage> {
-    let asked = params::read::<Capture>(&json!({}));
-    charges::capture(&site.ctx, &deed.visit.account, &id, asked).await?;
+    let params = params::read::<Capture>(&json!({}));
+    charges::capture(&site.ctx, &form.caller, &id, params).await?;
     Ok(to_charge(&id))
 }
 
@@ -221,9 +221,9 @@ pub async fn capture(
 pub async fn void(
     State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: VerifiedForm,
+    form: VerifiedForm,
 ) -> Result<Redirect, ErrorPage> {
-    charges::void(&site.ctx, &deed.visit.account, &id).await?;
+    charges::void(&site.ctx, &form.caller, &id).await?;
     Ok(to_charge(&id))
 }
 
@@ -231,10 +231,10 @@ pub async fn void(
 pub async fn refund(
     State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: VerifiedForm,
+    form: VerifiedForm,
 ) -> Result<Redirect, ErrorPage> {
-    let asked = params::read::<NewRefund>(&json!({ "amount": amount(deed.input.tree()) }));
-    refunds::create(&site, &deed.visit.account, &id, asked).await?;
+    let params = params::read::<NewRefund>(&json!({ "amount": amount(form.input.tree()) }));
+    refunds::create(&site, &form.caller, &id, params).await?;
     Ok(to_charge(&id))
 }
 
@@ -242,10 +242,10 @@ pub async fn refund(
 pub async fn dispute(
     State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: VerifiedForm,
+    form: VerifiedForm,
 ) -> Result<Redirect, ErrorPage> {
-    let asked = params::read(&json!({ "charge_token": id, "amount": amount(deed.input.tree()) }));
-    let dispute = disputes::open::open(&site, &deed.visit.account, asked).await?;
+    let params = params::read(&json!({ "charge_token": id, "amount": amount(form.input.tree()) }));
+    let dispute = disputes::open::open(&site, &form.caller, params).await?;
     let dispute = Record::of(&dispute)?;
     Ok(Redirect::to(&format!("/dashboard/disputes/{}", dispute.text("/token"))))
 }
@@ -254,9 +254,9 @@ pub async fn dispute(
 pub async fn decide_refund(
     State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: VerifiedForm,
+    form: VerifiedForm,
 ) -> Result<Redirect, ErrorPage> {
-    let asked = deed.input.params::<DecidedRefund>();
-    let refund = Record::of(&sandbox::decide(&site, &deed.visit.account, &id, asked).await?)?;
+    let params = form.input.params::<DecidedRefund>();
+    let refund = Record::of(&sandbox::decide(&site, &form.caller, &id, params).await?)?;
     Ok(to_charge(refund.text("/charge")))
 }

@@ -22,9 +22,9 @@ const RAN: [Column; 3] = [
 ];
 
 /// Shows the clock.
-pub async fn show(visit: AccountSession) -> PageResult {
-    let clock = Record::of(&clock::show(&visit.account))?;
-    let content = html! { (shown(&clock)) (ways(&visit, clock.text("/now"))) };
+pub async fn show(user: AccountSession) -> PageResult {
+    let clock = Record::of(&clock::show(&user.account))?;
+    let content = html! { (shown(&clock)) (ways(&user, clock.text("/now"))) };
     Ok(PageContent::of("/1/sandbox/clock", "Clock", content))
 }
 
@@ -38,8 +38,8 @@ fn shown(clock: &Record) -> Markup {
 }
 
 /// Renders the forms that move the clock.
-fn ways(visit: &AccountSession, now: &str) -> Markup {
-    let carried = layout::carried(&visit.session);
+fn ways(user: &AccountSession, now: &str) -> Markup {
+    let carried = layout::carried(&user.session);
     html! {
         p { "On the way everything happens that is due: renewals, refunds, settlements, disputes that expire." }
         section.deeds aria-label="Move the clock ahead" {
@@ -69,14 +69,14 @@ fn ways(visit: &AccountSession, now: &str) -> Markup {
 }
 
 /// Moves the clock and shows what ran on the way.
-pub async fn advance(State(site): State<AppState>, deed: VerifiedForm) -> PageResult {
-    let sent = deed.input.tree();
+pub async fn advance(State(site): State<AppState>, form: VerifiedForm) -> PageResult {
+    let sent = form.input.tree();
     let advance = match sent["days"].as_str().map(str::trim) {
         Some(days) => json!(format!("{days}d")),
         None => sent["advance"].clone(),
     };
-    let asked = params::read(&json!({ "advance": advance, "to": sent["to"] }));
-    let moved = Record::of(&clock::advance(&site.ctx, &deed.visit.account, asked).await?)?;
+    let params = params::read(&json!({ "advance": advance, "to": sent["to"] }));
+    let moved = Record::of(&clock::advance(&site.ctx, &form.caller, params).await?)?;
     let content = html! {
         p role="status" {
             @if moved.is("/complete") { "The clock has been moved." }
@@ -84,7 +84,7 @@ pub async fn advance(State(site): State<AppState>, deed: VerifiedForm) -> PageRe
             " " (moved.number("/ran_count").unwrap_or_default()) " things were due on the way."
         }
         (shown(&moved))
-        (ways(&deed.visit, moved.text("/now")))
+        (ways(&form.user, moved.text("/now")))
         (table("What was due on the way", &RAN, &moved.all("/ran")))
     };
     Ok(PageContent::of("/1/sandbox/clock", "Clock", content))

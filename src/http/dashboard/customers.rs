@@ -29,17 +29,17 @@ const CARDS: [Column; 4] = [
 ];
 
 /// Lists the customers, newest first.
-pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
-    let page = customers::list(&site, &visit.account, paging).await?;
+    let page = customers::list(&site, &user.account, paging).await?;
     let here = Address::of("/dashboard/customers");
     let content = record::list("Customers, newest first", &COLUMNS, page, &here)?;
     Ok(PageContent::of(Address::of("/1/customers").page(paging).to_string(), "Customers", content))
 }
 
 /// Shows one customer.
-pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
-    let account = &visit.account;
+pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+    let account = &user.account;
     let customer = Record::of(&customers::show(&site, account, &id).await?)?;
     let cards = customers::list_cards(&site, account, &id, first_page()).await?.records;
     let cards = cards.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;

@@ -30,16 +30,16 @@ const ACTIVITY: [Column; 4] = [
 ];
 
 /// Lists the disputes, newest first.
-pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
-    let page = disputes::list(&site, &visit.account, input.sorting(find::SORTS)).await?;
+pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+    let page = disputes::list(&site, &user.account, input.sorting(find::SORTS)).await?;
     let same = Address::of("/1/disputes").page(page.paging).to_string();
     let here = Address::of("/dashboard/disputes");
     Ok(PageContent::of(same, "Disputes", record::list("Disputes, newest first", &COLUMNS, page, &here)?))
 }
 
 /// Shows one dispute.
-pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
-    let account = &visit.account;
+pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+    let account = &user.account;
     let dispute = Record::of(&disputes::show(&site, account, &id).await?)?;
     let activity = disputes::activity(&site, account, &id).await?;
     let activity = activity.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
@@ -52,7 +52,7 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
             ("Received", dispute.time("/received_at")),
             ("Evidence required by", dispute.time("/evidence_required_by")),
         ]))
-        @if is_test(&site) { (decisions(&visit, &id, dispute.text("/status"))) }
+        @if is_test(&site) { (decisions(&user, &id, dispute.text("/status"))) }
         (table("Activity, newest first", &ACTIVITY, &activity))
         (dispute.whole())
     };
@@ -60,14 +60,14 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
 }
 
 /// Renders a button for each status that may come next.
-fn decisions(visit: &AccountSession, id: &str, status: &str) -> Markup {
+fn decisions(user: &AccountSession, id: &str, status: &str) -> Markup {
     let next = |from| DisputeStatus::ALL.iter().filter(move |to| state::next(from, **to).is_some());
     let next: Vec<_> = DisputeStatus::from_code(status).into_iter().flat_map(next).collect();
     html! {
         @if !next.is_empty() {
             section.deeds aria-label="What you can do" {
                 form method="post" action={ "/dashboard/disputes/" (id) "/decide" } {
-                    (layout::carried(&visit.session))
+                    (layout::carried(&user.session))
                     span { "Let the network decide:" }
                     @for status in next {
                         button.other name="status" value=(status.code()) { (status.code().replace('_', " ")) }
@@ -82,9 +82,9 @@ fn decisions(visit: &AccountSession, id: &str, status: &str) -> Markup {
 pub async fn decide(
     State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: VerifiedForm,
+    form: VerifiedForm,
 ) -> Result<Redirect, ErrorPage> {
-    let asked = deed.input.params::<DecidedDispute>();
-    disputes::decide(&site, &deed.visit.account, &id, asked).await?;
+    let params = form.input.params::<DecidedDispute>();
+    disputes::decide(&site, &form.caller, &id, params).await?;
     Ok(Redirect::to(&format!("/dashboard/disputes/{id}")))
 }

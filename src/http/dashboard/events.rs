@@ -18,16 +18,16 @@ const COLUMNS: [Column; 4] = [
 ];
 
 /// Lists the events, newest first.
-pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
-    let page = events::list(&site, &visit.account, paging).await?;
+    let page = events::list(&site, &user.account, paging).await?;
     let content = record::list("Events, newest first", &COLUMNS, page, &Address::of("/dashboard/events"))?;
     Ok(PageContent::of(Address::of("/1/events").page(paging).to_string(), "Events", content))
 }
 
 /// Shows one event.
-pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
-    let event = Record::of(&events::show(&site, &visit.account, &id).await?)?;
+pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+    let event = Record::of(&events::show(&site, &user.account, &id).await?)?;
     let content = html! {
         (facts(&[
             ("Type", words(event.text("/type"))),

@@ -131,30 +131,30 @@ impl NavLocation {
 /// Puts the layout of a session around a response, if it is a page.
 pub fn framed(
     site: &AppState,
-    visit: &AccountSession,
-    place: &NavLocation,
+    user: &AccountSession,
+    location: &NavLocation,
     mut answer: Response,
 ) -> Response {
-    let Some(sheet) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
+    let Some(page) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
     let live = site.index.environment == Environment::Live;
     let bar = html! {
         p.account {
-            (visit.account.settings().business_name) " "
+            (user.account.settings().business_name) " "
             @if live { a href=(ACCOUNTS) { "Other accounts" } }
         }
-        (leave(&visit.session))
+        (leave(&user.session))
     };
     let ways = html! {
         nav aria-label="Pages" {
             ul {
                 @for (path, name) in PAGES.iter().filter(|(path, _)| !live || !super::is_of_tests(path)) {
-                    li { a href=(path) aria-current=[place.below(path).then_some("page")] { (name) } }
+                    li { a href=(path) aria-current=[location.below(path).then_some("page")] { (name) } }
                 }
             }
         }
     };
-    let back = place.back.as_deref().filter(|_| !sheet.status.is_success());
-    answered(site, &sheet, answer, &bar, &ways, back)
+    let back = location.back.as_deref().filter(|_| !page.status.is_success());
+    answered(site, &page, answer, &bar, &ways, back)
 }
 
 /// Puts the layout without a session around a response.
@@ -164,9 +164,9 @@ pub fn alone(site: &AppState, answer: Response) -> Response {
 
 /// Does the same for an operator who has not selected an account.
 pub fn alone_with(site: &AppState, mut answer: Response, session: Option<&Session>) -> Response {
-    let Some(sheet) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
+    let Some(page) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
     let bar = session.map_or_else(|| html! {}, leave);
-    answered(site, &sheet, answer, &bar, &html! {}, None)
+    answered(site, &page, answer, &bar, &html! {}, None)
 }
 
 fn leave(session: &Session) -> Markup {
@@ -182,20 +182,20 @@ pub fn carried(session: &Session) -> Markup {
 
 fn answered(
     site: &AppState,
-    sheet: &PageContent,
+    page: &PageContent,
     answer: Response,
     bar: &Markup,
     ways: &Markup,
     back: Option<&str>,
 ) -> Response {
-    let page = document(site, sheet, bar, ways, back);
+    let page = document(site, page, bar, ways, back);
     let (mut head, _) = answer.into_parts();
     head.headers.remove(header::CONTENT_LENGTH);
     head.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     guarded(Response::from_parts(head, page.into_string().into()))
 }
 
-fn document(site: &AppState, sheet: &PageContent, bar: &Markup, ways: &Markup, back: Option<&str>) -> Markup {
+fn document(site: &AppState, page: &PageContent, bar: &Markup, ways: &Markup, back: Option<&str>) -> Markup {
     let environment = site.index.environment.name();
     html! {
         (DOCTYPE)
@@ -203,7 +203,7 @@ fn document(site: &AppState, sheet: &PageContent, bar: &Markup, ways: &Markup, b
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (sheet.title) " · card-payments (" (environment) ")" }
+                title { (page.title) " · card-payments (" (environment) ")" }
                 link rel="stylesheet" href=(STYLE.address);
                 script src=(SCRIPT.address) defer {}
             }
@@ -215,11 +215,11 @@ fn document(site: &AppState, sheet: &PageContent, bar: &Markup, ways: &Markup, b
                 }
                 (ways)
                 main #main {
-                    h1 { (sheet.title) }
-                    (sheet.content)
+                    h1 { (page.title) }
+                    (page.content)
                     @if let Some(back) = back { p { a href=(back) { "Back" } } }
                 }
-                @if let Some(same) = &sheet.same {
+                @if let Some(same) = &page.same {
                     footer {
                         p { "The same from the API, with your secret key:" }
                         pre tabindex="0" { code { "curl -u \"$SECRET_KEY:\" '" (site.index.base_url) (same) "'" } }

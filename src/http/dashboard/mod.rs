@@ -64,20 +64,20 @@ fn is_test(site: &AppState) -> bool {
 
 /// Returns the routes outside of /1, if there is a dashboard.
 pub fn routes(site: &AppState) -> Router<AppState> {
-    if site.door.is_none() {
+    if site.dashboard.is_none() {
         return Router::new();
     }
-    let door = Router::new()
+    let unguarded = Router::new()
         .route(SIGN_IN, get(auth::ask).post(auth::sign_in))
         .route(SIGN_OUT, post(auth::sign_out))
         .route(HOME_SLASH, get(async || Redirect::permanent(HOME)));
-    let (pages, door) = match site.index.environment {
-        Environment::Test => (shown().merge(tests()), door),
-        Environment::Live => (shown(), door.route(ACCOUNTS, get(accounts::list).post(accounts::choose))),
+    let (pages, unguarded) = match site.index.environment {
+        Environment::Test => (shown().merge(tests()), unguarded),
+        Environment::Live => (shown(), unguarded.route(ACCOUNTS, get(accounts::list).post(accounts::choose))),
     };
     pages
         .route_layer(from_fn_with_state(site.clone(), auth::require_session))
-        .merge(door)
+        .merge(unguarded)
         .route_layer(from_fn_with_state(site.clone(), auth::refuse_foreign_forms))
         .route("/dashboard/dashboard.css", get(async || layout::STYLE.answer()))
         .route("/dashboard/dashboard.js", get(async || layout::SCRIPT.answer()))

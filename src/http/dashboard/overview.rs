@@ -15,8 +15,8 @@ use crate::services::{charges as all_charges, ledger};
 const LATEST: u64 = 6;
 
 /// Shows the overview.
-pub async fn show(State(site): State<AppState>, visit: AccountSession) -> PageResult {
-    let account = &visit.account;
+pub async fn show(State(site): State<AppState>, user: AccountSession) -> PageResult {
+    let account = &user.account;
     let balance = Record::of(&ledger::balance(&site, account).await?)?;
     let days = ledger::history(&site, account).await?;
     let latest = Paging { page: 1, per_page: LATEST };

@@ -20,20 +20,20 @@ use crate::params::{self, Params};
 use crate::services::sandbox::{account, accounts, acquirer};
 
 /// Shows the injected faults, the account's switches, and its snapshots.
-pub async fn show(State(site): State<AppState>, visit: AccountSession) -> PageResult {
-    let faults = Record::of(&acquirer::show(&visit.account)?)?;
-    let settings = Record::of(&account::show(&visit.account))?;
+pub async fn show(State(site): State<AppState>, user: AccountSession) -> PageResult {
+    let faults = Record::of(&acquirer::show(&user.account)?)?;
+    let settings = Record::of(&account::show(&user.account))?;
     let content = html! {
-        (orders(&visit, &faults))
-        (switches(&visit, &settings))
-        (snapshots::of_account(&site, &visit).await?)
-        (another(&visit))
-        @if visit.account.settings().made_by.is_some() { (end(&visit)) }
+        (orders(&user, &faults))
+        (switches(&user, &settings))
+        (snapshots::of_account(&site, &user).await?)
+        (another(&user))
+        @if user.account.settings().made_by.is_some() { (end(&user)) }
     };
     Ok(PageContent::of("/1/sandbox/acquirer", "Sandbox", content))
 }
 
-fn orders(visit: &AccountSession, faults: &Record) -> Markup {
+fn orders(user: &AccountSession, faults: &Record) -> Markup {
     let ordered = faults.text("/decline");
     let chance = |name: &str| faults.at(name).word();
     html! {
@@ -41,7 +41,7 @@ fn orders(visit: &AccountSession, faults: &Record) -> Markup {
         p { "From now on every attempt to charge a card meets these, until you reset them." }
         section.deeds aria-label="Faults of the acquirer" {
             form.narrow method="post" action=(SANDBOX) {
-                (layout::carried(&visit.session))
+                (layout::carried(&user.session))
                 label for="decline" { "Fail charges with" }
                 select #decline name="decline" {
                     option value="" selected[ordered.is_empty()] { "nothing" }
@@ -61,7 +61,7 @@ fn orders(visit: &AccountSession, faults: &Record) -> Markup {
                 button { "Order these faults" }
             }
             form method="post" action=(SANDBOX) {
-                (layout::carried(&visit.session))
+                (layout::carried(&user.session))
                 button.other name="reset" value="true" { "Reset: no faults" }
             }
         }
@@ -69,7 +69,7 @@ fn orders(visit: &AccountSession, faults: &Record) -> Markup {
 }
 
 /// Renders the settings that can be changed.
-fn switches(visit: &AccountSession, settings: &Record) -> Markup {
+fn switches(user: &AccountSession, settings: &Record) -> Markup {
     const SWITCHES: [(&str, &str); 4] = [
         ("disputes", "Disputes API"),
         ("wallet", "Wallet API"),
@@ -82,7 +82,7 @@ fn switches(visit: &AccountSession, settings: &Record) -> Markup {
         h2 { "Switches" }
         section.deeds aria-label="Switches" {
             form.narrow method="post" action="/dashboard/sandbox/switches" {
-                (layout::carried(&visit.session))
+                (layout::carried(&user.session))
                 @for (name, words) in SWITCHES {
                     label for=(name) { (words) }
                     select id=(name) name=(name) {
@@ -105,13 +105,13 @@ fn switches(visit: &AccountSession, settings: &Record) -> Markup {
     }
 }
 
-fn another(visit: &AccountSession) -> Markup {
+fn another(user: &AccountSession) -> Markup {
     html! {
         h2 { "Another account" }
         section.deeds aria-label="Another account" {
             p { "With its own keys, clock and money." }
             form method="post" action="/dashboard/sandbox/accounts" {
-                (layout::carried(&visit.session))
+                (layout::carried(&user.session))
                 button { "Make an account" }
             }
         }
@@ -119,12 +119,12 @@ fn another(visit: &AccountSession) -> Markup {
 }
 
 /// Renders the form that deletes an account made in the sandbox.
-fn end(visit: &AccountSession) -> Markup {
+fn end(user: &AccountSession) -> Markup {
     html! {
         h2 { "End" }
         section.deeds aria-label="End of the account" {
             form method="post" action="/dashboard/sandbox/delete" {
-                (layout::carried(&visit.session))
+                (layout::carried(&user.session))
                 label { input type="checkbox" name="sure" value="true" required; " Everything in this account goes, and its keys" }
                 button.grave { "Delete this account" }
             }
@@ -133,24 +133,24 @@ fn end(visit: &AccountSession) -> Markup {
 }
 
 /// Sets the acquirer's faults, or resets them.
-pub async fn order(State(site): State<AppState>, deed: VerifiedForm) -> Result<Redirect, ErrorPage> {
+pub async fn order(State(site): State<AppState>, form: VerifiedForm) -> Result<Redirect, ErrorPage> {
     let none =
         json!({ "latency_ms": 0, "decline": "", "gateway_error_rate": "0", "drop_rate": "0", "seed": 0 });
-    let sent = deed.input.tree();
-    let asked = if sent.get("reset").is_some() { &none } else { sent };
-    acquirer::change(&site, &deed.visit.account, params::read::<ChangedFaults>(asked)).await?;
+    let sent = form.input.tree();
+    let faults = if sent.get("reset").is_some() { &none } else { sent };
+    acquirer::change(&site, &form.caller, params::read::<ChangedFaults>(faults)).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
 /// Changes the account's switches.
-pub async fn change(State(site): State<AppState>, deed: VerifiedForm) -> Result<Redirect, ErrorPage> {
-    account::change(&site, &deed.visit.account, deed.input.params()).await?;
+pub async fn change(State(site): State<AppState>, form: VerifiedForm) -> Result<Redirect, ErrorPage> {
+    account::change(&site, &form.caller, form.input.params()).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
 /// Creates another account. Its keys are shown only once.
-pub async fn create(State(site): State<AppState>, deed: VerifiedForm) -> PageResult {
-    let made = Record::of(&accounts::create(&site, &deed.visit.account, deed.input.params()).await?)?;
+pub async fn create(State(site): State<AppState>, form: VerifiedForm) -> PageResult {
+    let made = Record::of(&accounts::create(&site, &form.caller, form.input.params()).await?)?;
     let content = html! {
         (facts(&[
             ("Account", made.token("/token")),
@@ -170,13 +170,12 @@ struct Meant {
 }
 
 /// Deletes the viewed account, and with it the session.
-pub async fn delete(State(site): State<AppState>, deed: VerifiedForm) -> Result<Response, ErrorPage> {
-    let Params { value: Meant { sure }, mut faults } = deed.input.params();
+pub async fn delete(State(site): State<AppState>, form: VerifiedForm) -> Result<Response, ErrorPage> {
+    let Params { value: Meant { sure }, mut faults } = form.input.params();
     if sure != Some(true) {
         faults.add("sure", "must be checked");
         return Err(faults.into());
     }
-    let account = &deed.visit.account;
-    accounts::delete(&site, account, &account.id().to_string()).await?;
+    accounts::delete(&site, &form.caller, &form.caller.account.id().to_string()).await?;
     Ok(auth::leaving(&site))
 }

@@ -14,10 +14,10 @@ use crate::http::extract::Path;
 use crate::services::snapshots;
 
 /// Renders the account's snapshots and their actions.
-pub async fn of_account(site: &AppState, visit: &AccountSession) -> Result<Markup, Error> {
-    let kept = snapshots::list(site, &visit.account, first_page().valid()?).await?.records;
+pub async fn of_account(site: &AppState, user: &AccountSession) -> Result<Markup, Error> {
+    let kept = snapshots::list(site, &user.account, first_page().valid()?).await?.records;
     let kept = kept.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
-    let carried = layout::carried(&visit.session);
+    let carried = layout::carried(&user.session);
     let action = |token: &str, verb: &str| format!("{SNAPSHOTS}/{token}/{verb}");
     Ok(html! {
         h2 { "Snapshots" }
@@ -37,8 +37,8 @@ pub async fn of_account(site: &AppState, visit: &AccountSession) -> Result<Marku
 }
 
 /// Creates a snapshot of the account.
-pub async fn create(State(site): State<AppState>, deed: VerifiedForm) -> Result<Redirect, ErrorPage> {
-    snapshots::create(&site, &deed.visit.account).await?;
+pub async fn create(State(site): State<AppState>, form: VerifiedForm) -> Result<Redirect, ErrorPage> {
+    snapshots::create(&site, &form.caller).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
@@ -46,9 +46,9 @@ pub async fn create(State(site): State<AppState>, deed: VerifiedForm) -> Result<
 pub async fn restore(
     State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: VerifiedForm,
+    form: VerifiedForm,
 ) -> Result<Redirect, ErrorPage> {
-    snapshots::restore(&site, &deed.visit.account, &id).await?;
+    snapshots::restore(&site, &form.caller, &id).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
@@ -56,8 +56,8 @@ pub async fn restore(
 pub async fn delete(
     State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: VerifiedForm,
+    form: VerifiedForm,
 ) -> Result<Redirect, ErrorPage> {
-    snapshots::remove(&site, &deed.visit.account, &id).await?;
+    snapshots::remove(&site, &form.caller, &id).await?;
     Ok(Redirect::to(SANDBOX))
 }

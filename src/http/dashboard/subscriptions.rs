@@ -31,17 +31,17 @@ const ENTRIES: [Column; 4] = [
 ];
 
 /// Lists the subscriptions, newest first.
-pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
-    let page = subscriptions::list(&site, &visit.account, paging).await?;
+    let page = subscriptions::list(&site, &user.account, paging).await?;
     let here = Address::of("/dashboard/subscriptions");
     let content = record::list("Subscriptions, newest first", &COLUMNS, page, &here)?;
     Ok(PageContent::of(Address::of("/1/subscriptions").page(paging).to_string(), "Subscriptions", content))
 }
 
 /// Shows one subscription.
-pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
-    let account = &visit.account;
+pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+    let account = &user.account;
     let subscription = Record::of(&subscriptions::show(&site, account, &id).await?)?;
     let plan = Record::of(&plans::show(&site, account, subscription.text("/plan_token")).await?)?;
     let entries = subscriptions::ledger(&site, account, &id, first_page()).await?.records;
@@ -65,7 +65,7 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
         @if is_test(&site) && is_open && may_cancel {
             section.deeds aria-label="What you can do" {
                 form method="post" action={ "/dashboard/subscriptions/" (id) "/unsubscribe" } {
-                    (layout::carried(&visit.session))
+                    (layout::carried(&user.session))
                     button { "Unsubscribe as the customer" }
                 }
             }
@@ -80,8 +80,8 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
 pub async fn unsubscribe(
     State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: VerifiedForm,
+    form: VerifiedForm,
 ) -> Result<Redirect, ErrorPage> {
-    subscriptions::unsubscribe(&site, &deed.visit.account, &id).await?;
+    subscriptions::unsubscribe(&site, &form.caller, &id).await?;
     Ok(Redirect::to(&format!("/dashboard/subscriptions/{id}")))
 }

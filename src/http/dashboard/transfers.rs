@@ -26,9 +26,9 @@ const LINES: [Column; 4] = [
 ];
 
 /// Lists the transfers, newest first.
-pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
-    let page = transfers::list(&site, &visit.account, paging).await?;
+    let page = transfers::list(&site, &user.account, paging).await?;
     let here = Address::of("/dashboard/transfers");
     let content = record::list("Transfers, newest first", &COLUMNS, page, &here)?;
     Ok(PageContent::of(Address::of("/1/transfers").page(paging).to_string(), "Transfers", content))
@@ -37,11 +37,11 @@ pub async fn list(State(site): State<AppState>, visit: AccountSession, input: In
 /// Shows one transfer.
 pub async fn show(
     State(site): State<AppState>,
-    visit: AccountSession,
+    user: AccountSession,
     Path(id): Path<String>,
     input: Input,
 ) -> PageResult {
-    let account = &visit.account;
+    let account = &user.account;
     let transfer = Record::of(&transfers::show(&site, account, &id).await?)?;
     let lines = transfers::line_items(&site, account, &id, input.paging()).await?;
     let here = Address::of(format!("/dashboard/transfers/{id}"));

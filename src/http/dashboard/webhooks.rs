@@ -31,25 +31,25 @@ const ENDPOINTS: [Column; 3] = [
 ];
 
 /// Lists the endpoints, and the webhooks, newest first.
-pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
-    let endpoints = webhook_endpoints::list(&site, &visit.account, first_page().valid()?).await?.records;
+    let endpoints = webhook_endpoints::list(&site, &user.account, first_page().valid()?).await?.records;
     let endpoints = endpoints.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
-    let page = webhooks::list(&site, &visit.account, paging).await?;
+    let page = webhooks::list(&site, &user.account, paging).await?;
     let content = html! {
         (table("Endpoints", &ENDPOINTS, &endpoints))
-        @if is_test(&site) && !endpoints.is_empty() { (pings(&visit, &endpoints)) }
+        @if is_test(&site) && !endpoints.is_empty() { (pings(&user, &endpoints)) }
         (record::list("Webhooks, newest first", &COLUMNS, page, &Address::of("/dashboard/webhooks"))?)
     };
     Ok(PageContent::of(Address::of("/1/webhooks").page(paging).to_string(), "Webhooks", content))
 }
 
-fn pings(visit: &AccountSession, endpoints: &[Record]) -> Markup {
+fn pings(user: &AccountSession, endpoints: &[Record]) -> Markup {
     html! {
         section.deeds aria-label="What you can do" {
             @for endpoint in endpoints {
                 form method="post" action={ "/dashboard/webhook_endpoints/" (endpoint.text("/token")) "/ping" } {
-                    (layout::carried(&visit.session))
+                    (layout::carried(&user.session))
                     span { (endpoint.text("/url")) }
                     button.other { "Ping it" }
                 }
@@ -59,8 +59,8 @@ fn pings(visit: &AccountSession, endpoints: &[Record]) -> Markup {
 }
 
 /// Shows one webhook.
-pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
-    let webhook = Record::of(&webhooks::show(&site, &visit.account, &id).await?)?;
+pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+    let webhook = Record::of(&webhooks::show(&site, &user.account, &id).await?)?;
     let failed = webhook.entries("/errors");
     let state = WebhookState::from_code(webhook.text("/status"));
     let is_replayed = state.is_some_and(|state| next(state, Action::Replay).is_ok());
@@ -77,7 +77,7 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
         @if is_test(&site) && is_replayed {
             section.deeds aria-label="What you can do" {
                 form method="post" action={ "/dashboard/webhooks/" (id) "/replay" } {
-                    (layout::carried(&visit.session))
+                    (layout::carried(&user.session))
                     button { "Replay it" }
                 }
             }
@@ -102,9 +102,9 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
 pub async fn ping(
     State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: VerifiedForm,
+    form: VerifiedForm,
 ) -> Result<Redirect, ErrorPage> {
-    let webhook = Record::of(&ping::ping(&site, &deed.visit.account, &id).await?)?;
+    let webhook = Record::of(&ping::ping(&site, &form.caller, &id).await?)?;
     Ok(Redirect::to(&format!("/dashboard/webhooks/{}", webhook.text("/token"))))
 }
 
@@ -112,8 +112,8 @@ pub async fn ping(
 pub async fn replay(
     State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: VerifiedForm,
+    form: VerifiedForm,
 ) -> Result<Redirect, ErrorPage> {
-    webhooks::replay(&site, &deed.visit.account, &id).await?;
+    webhooks::replay(&site, &form.caller, &id).await?;
     Ok(Redirect::to(&format!("/dashboard/webhooks/{id}")))
 }

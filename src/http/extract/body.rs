@@ -44,10 +44,10 @@ pub(super) fn with_query(
     query: Option<&str>,
     sent: Map<String, Value>,
 ) -> Result<Value, Unreadable> {
-    let asked = form::read(query.unwrap_or_default().as_bytes())?;
+    let queried = form::read(query.unwrap_or_default().as_bytes())?;
     let (winner, mut tree) = match *method {
-        Method::GET | Method::HEAD | Method::DELETE => (asked, sent),
-        _ => (sent, asked),
+        Method::GET | Method::HEAD | Method::DELETE => (queried, sent),
+        _ => (sent, queried),
     };
     merge(winner, &mut tree);
     let tree = Value::Object(tree);
@@ -316,8 +316,7 @@ mod tests {
         fn no_bytes_make_it_panic(bytes: Vec<u8>, text in "[ab\\[\\]=&%+0-9{}\":,]{0,80}", query: String) {
             for content_type in [None, JSON, MULTIPART] {
                 for body in [bytes.clone(), text.clone().into_bytes(), format!("--x\r\n{text}\r\n\r\n{text}\r\n--x--").into_bytes()] {
-                    let asked = [Some(query.as_str()), Some(text.as_str()), None];
-                    for query in asked {
+                    for query in [Some(query.as_str()), Some(text.as_str()), None] {
                         let _ = block_on(tree(&Method::POST, query, content_type, body.clone().into()));
                     }
                 }

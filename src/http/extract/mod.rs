@@ -23,11 +23,13 @@ use validator::Validate;
 
 use self::unreadable::Unreadable;
 use super::AppState;
+use super::request_log_data::log;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{BODY_BYTES_MAX, BODY_PATIENCE, LARGE_BODY_TIME, SMALL_BODY_BYTES};
-use crate::params::{self, FieldErrors, Paging, Params, Search, Sorting};
+use crate::params::{self, FieldErrors, Paging, ParameterTree, Params, Search, Sorting};
 use crate::runtime::permits::Permit;
 use crate::runtime::request_context;
+use crate::runtime::request_permits::release_permit;
 
 /// The tokens in a path.
 pub struct Path<T>(pub T);
@@ -54,14 +56,14 @@ impl<T: DeserializeOwned + Default + Send> FromRequestParts<AppState> for Path<T
 pub struct Input {
     tree: Arc<Value>,
     // Held while the parameters of a large body are in memory.
-    _room: Option<Permit>,
+    _memory: Option<Permit>,
 }
 
 impl Input {
-    fn new(tree: Value, room: Option<Permit>) -> Self {
+    fn new(tree: Value, memory: Option<Permit>) -> Self {
         let tree = Arc::new(tree);
-        request_context::log_parameters(&tree);
-        Self { tree, _room: room }
+        log(|data| data.parameters = Some(Arc::clone(&tree)));
+        Self { tree, _memory: memory }
     }
 
     /// Returns the tree as it was read.
@@ -69,19 +71,21 @@ impl Input {
         &self.tree
     }
 
-    /// Decodes the parameters into a request struct, collecting every error.
+    /// Reads a request struct from the parameters, with every fault; the request log may show what it has read.
     pub fn params<T: DeserializeOwned + Validate>(&self) -> Params<T> {
-        params::read(&self.tree)
+        let (params, read) = params::decode(&self.tree);
+        log(|data| data.read.append(read));
+        params
     }
 
     /// Reads the sort order and the page of a list.
     pub fn sorting(&self, sorts: &'static [&'static str]) -> Params<Sorting> {
-        Sorting::read(&self.tree, sorts, None)
+        Sorting::read(self, sorts, None)
     }
 
     /// Reads the page of a list.
     pub fn paging(&self) -> Params<Paging> {
-        Paging::read(&self.tree)
+        Paging::read(self)
     }
 
     /// Reads the parameters of a search.
@@ -90,7 +94,13 @@ impl Input {
         sorts: &'static [&'static str],
         default_sort: &'static str,
     ) -> Result<Search, FieldErrors> {
-        Search::read(&self.tree, sorts, default_sort).valid()
+        Search::read(self, sorts, default_sort).valid()
+    }
+}
+
+impl ParameterTree for Input {
+    fn params<T: DeserializeOwned + Validate>(&self) -> Params<T> {
+        self.params()
     }
 }
 
@@ -101,20 +111,20 @@ impl FromRequest<AppState> for Input {
         let (parts, body) = request.into_parts();
         refuse_announced(&parts.headers, BODY_BYTES_MAX)?;
         let mut whole = pin!(whole(body, site));
-        let (body, room) = if let Ok(whole) = timeout(BODY_PATIENCE, &mut whole).await {
+        let (body, memory) = if let Ok(whole) = timeout(BODY_PATIENCE, &mut whole).await {
             whole?
         } else {
-            request_context::release_permit();
+            release_permit();
             let whole = whole.await?;
-            site.gate.enter(request_context::account()).await?;
+            site.admission.enter(request_context::account()).await?;
             whole
         };
         // An empty body is an empty form, whatever its type.
         let content_type = if body.is_empty() { None } else { content_type(&parts.headers)? };
         let tree = body::tree(&parts.method, parts.uri.query(), content_type, body).await;
-        let input = Self::new(tree.map_err(refusal)?, room);
+        let input = Self::new(tree.map_err(refusal)?, memory);
         if matches!(parts.method, Method::GET | Method::HEAD) {
-            site.gate.long_answer(Paging::records_max(input.tree())).await?;
+            site.admission.long_answer(Paging::records_max(input.tree())).await?;
         }
         Ok(input)
     }
@@ -126,10 +136,10 @@ async fn whole(body: Body, site: &AppState) -> Result<(Bytes, Option<Permit>), E
     if read(&mut body, &mut bytes, SMALL_BODY_BYTES).await? {
         return Ok((bytes.freeze(), None));
     }
-    let room = site.gate.large_body().await?;
+    let memory = site.admission.large_body().await?;
     let rest = timeout(LARGE_BODY_TIME, read(&mut body, &mut bytes, BODY_BYTES_MAX)).await;
     rest.map_err(|_| ErrorCode::GatewayTimeout)??;
-    Ok((bytes.freeze(), Some(room)))
+    Ok((bytes.freeze(), Some(memory)))
 }
 
 /// Reads until there are more than `enough` bytes. Returns whether the body ended before.

@@ -22,6 +22,7 @@ use crate::limits::{
     UPLOAD_TEXT_BYTES_KEPT,
 };
 use crate::runtime::request_context;
+use crate::runtime::request_permits::release_permit;
 
 /// The name of the file's part.
 const FILE: &str = "file";
@@ -40,9 +41,9 @@ pub async fn receive(request: Request, site: &AppState) -> Result<(Input, Option
         return Ok((Input::from_request(request, site).await?, None));
     }
     refuse_announced(request.headers(), UPLOAD_BYTES_MAX)?;
-    let _room = site.gate.upload().await?;
+    let _permit = site.admission.upload().await?;
     // It takes as long as the client's connection does.
-    request_context::release_permit();
+    release_permit();
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let parts = Multipart::from_request(request.map(piece_by_piece), site).await;
     let (mut parts, mut form, mut upload) =
@@ -59,7 +60,7 @@ pub async fn receive(request: Request, site: &AppState) -> Result<(Input, Option
             }
         }
     }
-    site.gate.enter(request_context::account()).await?;
+    site.admission.enter(request_context::account()).await?;
     // A browser sends an empty file without a name if the user chose none.
     let upload = upload.filter(|upload| upload.size > 0 || !upload.filename.is_empty());
     if let Some(upload) = &upload {

@@ -5,10 +5,10 @@ use axum::extract::State;
 use crate::error::Error;
 use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
-use crate::http::auth::Caller;
 use crate::http::extract::Input;
 use crate::http::write_request::WriteRequest;
 use crate::params::sandbox::ChangedAccount;
+use crate::services::Account;
 use crate::services::sandbox::account;
 use crate::views::sandbox::SandboxAccount;
 
@@ -17,8 +17,8 @@ use crate::views::sandbox::SandboxAccount;
 /// Returns the switches and settings of this account that a test may change.
 #[utoipa::path(get, path = "/sandbox/account", tag = "Sandbox", operation_id = "get_sandbox_account",
     responses((status = 200, description = "Switches and settings", body = Envelope<SandboxAccount>)))]
-pub async fn get_sandbox_account(caller: Caller, _input: Input) -> Result<Shown<SandboxAccount>, Error> {
-    Ok(Shown(account::show(&caller.0)))
+pub async fn get_sandbox_account(account: Account, _input: Input) -> Result<Shown<SandboxAccount>, Error> {
+    Ok(Shown(account::show(&account)))
 }
 
 /// Change the account's switches.
@@ -32,8 +32,7 @@ pub async fn get_sandbox_account(caller: Caller, _input: Input) -> Result<Shown<
     ))]
 pub async fn update_sandbox_account(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<SandboxAccount>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(account::change(&site, &reply.account, call.input.params()).await?))
+    request.answer(account::change(&site, &request.caller, request.input.params())).await
 }

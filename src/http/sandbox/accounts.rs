@@ -23,10 +23,9 @@ use crate::views::sandbox::SandboxKeys;
     ))]
 pub async fn create_sandbox_account(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<SandboxKeys>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(accounts::create(&site, &reply.account, call.input.params()).await?))
+    request.answer(accounts::create(&site, &request.caller, request.input.params())).await
 }
 
 /// Delete an isolated account.
@@ -39,9 +38,7 @@ pub async fn create_sandbox_account(
 pub async fn delete_sandbox_account(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    let reply = call.reply();
-    accounts::delete(&site, &reply.account, &token).await?;
-    Ok(reply.of(()))
+    request.answer(accounts::delete(&site, &request.caller, &token)).await
 }

@@ -5,10 +5,10 @@ use axum::extract::State;
 use crate::error::Error;
 use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
-use crate::http::auth::Caller;
 use crate::http::extract::Input;
 use crate::http::write_request::WriteRequest;
 use crate::params::sandbox::ChangedFaults;
+use crate::services::Account;
 use crate::services::sandbox::acquirer;
 use crate::views::sandbox::Faults;
 
@@ -17,8 +17,8 @@ use crate::views::sandbox::Faults;
 /// Returns the faults that are ordered of this account's acquirer.
 #[utoipa::path(get, path = "/sandbox/acquirer", tag = "Sandbox", operation_id = "get_sandbox_acquirer",
     responses((status = 200, description = "The faults", body = Envelope<Faults>)))]
-pub async fn get_sandbox_acquirer(caller: Caller, _input: Input) -> Result<Shown<Faults>, Error> {
-    Ok(Shown(acquirer::show(&caller.0)?))
+pub async fn get_sandbox_acquirer(account: Account, _input: Input) -> Result<Shown<Faults>, Error> {
+    Ok(Shown(acquirer::show(&account)?))
 }
 
 /// Order faults of the acquirer.
@@ -34,8 +34,7 @@ pub async fn get_sandbox_acquirer(caller: Caller, _input: Input) -> Result<Shown
     ))]
 pub async fn update_sandbox_acquirer(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Faults>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(acquirer::change(&site, &reply.account, call.input.params()).await?))
+    request.answer(acquirer::change(&site, &request.caller, request.input.params())).await
 }

@@ -5,10 +5,10 @@ use axum::extract::State;
 use crate::error::Error;
 use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
-use crate::http::auth::Caller;
 use crate::http::extract::Input;
 use crate::http::write_request::WriteRequest;
 use crate::params::clock::MoveClock;
+use crate::services::Account;
 use crate::services::sandbox::clock;
 use crate::views::clock::{Clock, MovedClock};
 
@@ -17,8 +17,8 @@ use crate::views::clock::{Clock, MovedClock};
 /// Returns the time of the account's own clock, and how far it is ahead of the wall clock.
 #[utoipa::path(get, path = "/sandbox/clock", tag = "Sandbox", operation_id = "get_clock",
     responses((status = 200, description = "The clock", body = Envelope<Clock>)))]
-pub async fn get_clock(caller: Caller, _input: Input) -> Result<Shown<Clock>, Error> {
-    Ok(Shown(clock::show(&caller.0)))
+pub async fn get_clock(account: Account, _input: Input) -> Result<Shown<Clock>, Error> {
+    Ok(Shown(clock::show(&account)))
 }
 
 /// Move the clock.
@@ -36,9 +36,8 @@ pub async fn get_clock(caller: Caller, _input: Input) -> Result<Shown<Clock>, Er
     ))]
 pub async fn move_clock(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<MovedClock>, Error> {
-    let asked = call.input.params::<MoveClock>();
-    let reply = call.reply();
-    Ok(reply.of(clock::advance(&site.ctx, &reply.account, asked).await?))
+    let params = request.input.params::<MoveClock>();
+    request.answer(clock::advance(&site.ctx, &request.caller, params)).await
 }

@@ -18,8 +18,7 @@ use crate::views::deposit::Deposit;
     responses((status = 201, description = "The deposit", body = Envelope<Deposit>), (status = 422, description = "invalid_resource")))]
 pub async fn create_sandbox_deposit(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<Deposit>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(deposits::create(&site, &reply.account, call.input.params()).await?))
+    request.answer(deposits::create(&site, &request.caller, request.input.params())).await
 }

@@ -22,10 +22,9 @@ use crate::views::dispute::Dispute;
     ))]
 pub async fn create_sandbox_dispute(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<Dispute>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(disputes::open::open(&site, &reply.account, call.input.params()).await?))
+    request.answer(disputes::open::open(&site, &request.caller, request.input.params())).await
 }
 
 /// Decide a dispute.
@@ -44,8 +43,7 @@ pub async fn create_sandbox_dispute(
 pub async fn decide_sandbox_dispute(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Dispute>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(disputes::decide(&site, &reply.account, &token, call.input.params()).await?))
+    request.answer(disputes::decide(&site, &request.caller, &token, request.input.params())).await
 }

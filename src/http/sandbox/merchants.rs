@@ -26,8 +26,7 @@ use crate::views::merchant::MerchantDetail;
 pub async fn decide_sandbox_merchant(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    PartnerWriteRequest(call): PartnerWriteRequest,
+    PartnerWriteRequest(request): PartnerWriteRequest,
 ) -> Result<Shown<MerchantDetail>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(merchants::decide(&site, &reply.account, &token, call.input.params()).await?))
+    request.answer(merchants::decide(&site, &request.caller, &token, request.input.params())).await
 }

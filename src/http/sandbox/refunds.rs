@@ -26,8 +26,7 @@ use crate::views::refund::Refund;
 pub async fn decide_sandbox_refund(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Refund>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(refunds::decide(&site, &reply.account, &token, call.input.params()).await?))
+    request.answer(refunds::decide(&site, &request.caller, &token, request.input.params())).await
 }

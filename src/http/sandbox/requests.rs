@@ -5,9 +5,9 @@ use axum::extract::State;
 use crate::error::Error;
 use crate::http::AppState;
 use crate::http::answer::{Envelope, Listed, LongList, Shown};
-use crate::http::auth::Caller;
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
+use crate::services::Account;
 use crate::services::sandbox::requests;
 use crate::views::logged_request::LoggedRequest;
 
@@ -20,10 +20,10 @@ use crate::views::logged_request::LoggedRequest;
     responses((status = 200, description = "A page of requests", body = LongList<LoggedRequest>), (status = 422, description = "invalid_resource")))]
 pub async fn list_sandbox_requests(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Listed<LoggedRequest>, Error> {
-    Ok(Listed(requests::list(&site, &caller.0, input.paging()).await?))
+    Ok(Listed(requests::list(&site, &account, input.paging()).await?))
 }
 
 /// Get a request.
@@ -34,9 +34,9 @@ pub async fn list_sandbox_requests(
     responses((status = 200, description = "The request", body = Envelope<LoggedRequest>), (status = 404, description = "not_found")))]
 pub async fn get_sandbox_request(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(request_id): Path<String>,
     _input: Input,
 ) -> Result<Shown<LoggedRequest>, Error> {
-    Ok(Shown(requests::show(&site, &caller.0, &request_id).await?))
+    Ok(Shown(requests::show(&site, &account, &request_id).await?))
 }

@@ -5,11 +5,10 @@ use axum::extract::State;
 use crate::error::Error;
 use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
-use crate::http::auth::Caller;
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
 use crate::http::write_request::WriteRequest;
-use crate::services::snapshots;
+use crate::services::{Account, snapshots};
 use crate::views::snapshot::Snapshot;
 
 /// Make a snapshot.
@@ -25,10 +24,9 @@ use crate::views::snapshot::Snapshot;
     ))]
 pub async fn create_sandbox_snapshot(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<Snapshot>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(snapshots::create(&site, &reply.account).await?))
+    request.answer(snapshots::create(&site, &request.caller)).await
 }
 
 /// List snapshots.
@@ -42,10 +40,10 @@ pub async fn create_sandbox_snapshot(
     ))]
 pub async fn list_sandbox_snapshots(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Listed<Snapshot>, Error> {
-    Ok(Listed(snapshots::list(&site, &caller.0, input.paging().valid()?).await?))
+    Ok(Listed(snapshots::list(&site, &account, input.paging().valid()?).await?))
 }
 
 /// Put a snapshot back.
@@ -63,10 +61,9 @@ pub async fn list_sandbox_snapshots(
 pub async fn restore_sandbox_snapshot(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Snapshot>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(snapshots::restore(&site, &reply.account, &token).await?))
+    request.answer(snapshots::restore(&site, &request.caller, &token)).await
 }
 
 /// Delete a snapshot.
@@ -78,9 +75,7 @@ pub async fn restore_sandbox_snapshot(
 pub async fn delete_sandbox_snapshot(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    let reply = call.reply();
-    snapshots::remove(&site, &reply.account, &token).await?;
-    Ok(reply.of(()))
+    request.answer(snapshots::remove(&site, &request.caller, &token)).await
 }

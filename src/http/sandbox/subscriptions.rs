@@ -24,8 +24,7 @@ use crate::views::subscription::Subscription;
 pub async fn unsubscribe_sandbox_subscription(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(subscriptions::unsubscribe(&site, &reply.account, &token).await?))
+    request.answer(subscriptions::unsubscribe(&site, &request.caller, &token)).await
 }

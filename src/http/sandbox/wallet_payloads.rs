@@ -22,8 +22,7 @@ use crate::views::sandbox::WalletPayload;
     ))]
 pub async fn create_sandbox_wallet_payload(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<WalletPayload>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(wallet_payloads::create(&site, &reply.account, call.input.params()).await?))
+    request.answer(wallet_payloads::create(&site, &request.caller, request.input.params())).await
 }

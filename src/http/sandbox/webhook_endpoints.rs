@@ -23,10 +23,9 @@ use crate::views::webhook_endpoint::RotatedKey;
 pub async fn ping_sandbox_webhook_endpoint(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<Webhook>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(ping::ping(&site, &reply.account, &token).await?))
+    request.answer(ping::ping(&site, &request.caller, &token)).await
 }
 
 /// Rotate a webhook endpoint's key.
@@ -45,8 +44,7 @@ pub async fn ping_sandbox_webhook_endpoint(
 pub async fn rotate_sandbox_webhook_key(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<RotatedKey>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(webhook_endpoints::rotate(&site, &reply.account, &token, call.input.params()).await?))
+    request.answer(webhook_endpoints::rotate(&site, &request.caller, &token, request.input.params())).await
 }

@@ -5,11 +5,11 @@ use axum::extract::State;
 use crate::error::Error;
 use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
-use crate::http::auth::Caller;
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
 use crate::http::write_request::WriteRequest;
 use crate::params::wallet::IssuedCertificate;
+use crate::services::Account;
 use crate::services::wallets::certificates;
 use crate::views::wallet::WalletCertificate;
 
@@ -23,10 +23,9 @@ use crate::views::wallet::WalletCertificate;
     ))]
 pub async fn create_wallet_certificate(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<WalletCertificate>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(certificates::create(&site, &reply.account).await?))
+    request.answer(certificates::create(&site, &request.caller)).await
 }
 
 /// List certificates.
@@ -41,10 +40,10 @@ pub async fn create_wallet_certificate(
     ))]
 pub async fn list_wallet_certificates(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Listed<WalletCertificate>, Error> {
-    Ok(Listed(certificates::list(&site, &caller.0, input.paging()).await?))
+    Ok(Listed(certificates::list(&site, &account, input.paging()).await?))
 }
 
 /// Complete a certificate.
@@ -60,10 +59,9 @@ pub async fn list_wallet_certificates(
     ))]
 pub async fn update_wallet_certificate(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Shown<WalletCertificate>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(certificates::complete(&site, &reply.account, call.input.params()).await?))
+    request.answer(certificates::complete(&site, &request.caller, request.input.params())).await
 }
 
 /// Get a certificate.
@@ -78,11 +76,11 @@ pub async fn update_wallet_certificate(
     ))]
 pub async fn get_wallet_certificate(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<WalletCertificate>, Error> {
-    Ok(Shown(certificates::show(&site, &caller.0, &token).await?))
+    Ok(Shown(certificates::show(&site, &account, &token).await?))
 }
 
 /// Delete a certificate.
@@ -98,11 +96,9 @@ pub async fn get_wallet_certificate(
 pub async fn delete_wallet_certificate(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    let reply = call.reply();
-    certificates::delete(&site, &reply.account, &token).await?;
-    Ok(reply.of(()))
+    request.answer(certificates::delete(&site, &request.caller, &token)).await
 }
 
 /// Delete a certificate (short path).
@@ -118,9 +114,7 @@ pub async fn delete_wallet_certificate(
 pub async fn delete_wallet_certificate_as_listed(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    let reply = call.reply();
-    certificates::delete(&site, &reply.account, &token).await?;
-    Ok(reply.of(()))
+    request.answer(certificates::delete(&site, &request.caller, &token)).await
 }

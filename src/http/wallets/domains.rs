@@ -5,11 +5,11 @@ use axum::extract::State;
 use crate::error::Error;
 use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
-use crate::http::auth::Caller;
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
 use crate::http::write_request::WriteRequest;
 use crate::params::wallet::NamedDomain;
+use crate::services::Account;
 use crate::services::wallets::domains;
 use crate::views::wallet::WalletDomain;
 
@@ -26,10 +26,9 @@ use crate::views::wallet::WalletDomain;
     ))]
 pub async fn create_wallet_domain(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<WalletDomain>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(domains::register(&site, &reply.account, call.input.params()).await?))
+    request.answer(domains::register(&site, &request.caller, request.input.params())).await
 }
 
 /// List domains.
@@ -44,10 +43,10 @@ pub async fn create_wallet_domain(
     ))]
 pub async fn list_wallet_domains(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Listed<WalletDomain>, Error> {
-    Ok(Listed(domains::list(&site, &caller.0, input.paging()).await?))
+    Ok(Listed(domains::list(&site, &account, input.paging()).await?))
 }
 
 /// Delete a domain.
@@ -63,11 +62,9 @@ pub async fn list_wallet_domains(
 pub async fn delete_wallet_domain(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    let reply = call.reply();
-    domains::delete(&site, &reply.account, &token).await?;
-    Ok(reply.of(()))
+    request.answer(domains::delete(&site, &request.caller, &token)).await
 }
 
 /// Check a host.
@@ -83,8 +80,8 @@ pub async fn delete_wallet_domain(
     ))]
 pub async fn check_wallet_host(
     State(site): State<AppState>,
-    caller: Caller,
+    account: Account,
     input: Input,
 ) -> Result<Shown<WalletDomain>, Error> {
-    Ok(Shown(domains::check(&site, &caller.0, input.params()).await?))
+    Ok(Shown(domains::check(&site, &account, input.params()).await?))
 }

@@ -23,8 +23,7 @@ use crate::views::wallet::WalletSession;
     ))]
 pub async fn create_wallet_session(
     State(site): State<AppState>,
-    call: WriteRequest,
+    request: WriteRequest,
 ) -> Result<Created<WalletSession>, Error> {
-    let reply = call.reply();
-    Ok(reply.of(sessions::create(&site, &reply.account, call.input.params()).await?))
+    request.answer(sessions::create(&site, &request.caller, request.input.params())).await
 }

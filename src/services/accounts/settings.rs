@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorCode};
 use crate::params::Params;
 use crate::params::account::ChangedSettings;
 use crate::params::sandbox::ChangedAccount;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
 use crate::store::Tx;
 use crate::views::sandbox::SandboxAccount;
@@ -20,11 +20,11 @@ use crate::views::sandbox::SandboxAccount;
 /// Refusals: `invalid_resource`.
 pub async fn change(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     params: Params<ChangedAccount>,
 ) -> Result<SandboxAccount, Error> {
-    let change = (account.id(), account.now, ChangedSettings::from(params.valid()?));
-    let unit = idempotency::write(ctx, account, change, |tx, (id, now, asked)| {
+    let change = (caller.account.id(), caller.account.now, ChangedSettings::from(params.valid()?));
+    let unit = idempotency::write(ctx, caller, change, |tx, (id, now, asked)| {
         async move { Ok(SandboxAccount::from(&record(tx, *id, *now, asked).await?)) }.boxed()
     });
     unit.await

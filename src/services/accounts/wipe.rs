@@ -24,17 +24,17 @@ use sea_orm::{
 use super::snapshot_rows::{Copied, Of};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{ACCOUNT_QUIET_AFTER, RETENTION_DAYS_MAX, WIPE_BATCH};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
 use crate::store::{Tx, WordTable};
 
 /// Closes an account made in the sandbox, called by that account or by its maker.
 ///
 /// Refusals: `not_found`.
-pub async fn close(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
+pub async fn close(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
     let id: AccountToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let closing = CloseAccountUnit { id, by: account.id(), wall: ctx.clock.now() };
-    idempotency::write(ctx, account, closing, |tx, closing| closing.record(tx).boxed()).await
+    let closing = CloseAccountUnit { id, by: caller.account.id(), wall: ctx.clock.now() };
+    idempotency::write(ctx, caller, closing, |tx, closing| closing.record(tx).boxed()).await
 }
 
 struct CloseAccountUnit {

@@ -8,7 +8,7 @@ use super::find::by_token;
 use crate::error::Error;
 use crate::params::Params;
 use crate::params::authorisation::NewCapture;
-use crate::services::context::{Account, Context, Ctx};
+use crate::services::context::{Account, Caller, Context, Ctx};
 use crate::services::payments::follow_up::{FollowUp, capture_or_void};
 use crate::services::payments::order::SettlementAmounts;
 use crate::services::payments::outcome;
@@ -21,15 +21,15 @@ use crate::views::charge::Charge;
 /// `already_voided`, `authorisation_expired`; then the acquirer's, `gateway_error`.
 pub async fn capture(
     ctx: &Ctx,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<NewCapture>,
 ) -> Result<Charge, Error> {
-    let seen = by_token(ctx, account, token).await?;
+    let seen = by_token(ctx, &caller.account, token).await?;
     let amount = amount(&seen, params)?;
-    let planned = planned(ctx, account, seen.clone(), amount)?;
+    let planned = planned(ctx, &caller.account, seen.clone(), amount)?;
     let follow_up = FollowUp { seen, planned, action: ChargeAction::Capture };
-    let (now, row) = capture_or_void(ctx, account, follow_up).await?;
+    let (now, row) = capture_or_void(ctx, caller, follow_up).await?;
     Ok(Charge::at(now, outcome::charge_of_capture(&row)?))
 }
 

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::params::Params;
 use crate::params::authorisation::NewAuthorisation;
 use crate::params::charge::NewCharge;
-use crate::services::context::{Account, Ctx};
+use crate::services::context::{Caller, Ctx};
 use crate::services::payments::creation::pay;
 use crate::services::payments::parameters::place;
 use crate::views::authorisation::Authorisation;
@@ -19,13 +19,13 @@ use crate::views::authorisation::Authorisation;
 /// `outcome` is the word of a `Sandbox-Outcome` header.
 pub async fn create(
     ctx: &Ctx,
-    account: &Account,
+    caller: &Caller,
     params: Params<NewAuthorisation>,
     outcome: Option<&str>,
 ) -> Result<Authorisation, Error> {
     let Params { value, faults } = params;
     let params = Params { value: NewCharge::from(value), faults };
-    let order = place(ctx, account, Origin::Authorisation, params, outcome).await?;
-    let (now, row) = pay(ctx, account, order).await?;
+    let order = place(ctx, &caller.account, Origin::Authorisation, params, outcome).await?;
+    let (now, row) = pay(ctx, caller, order).await?;
     Ok(Authorisation::at(now, row))
 }

@@ -12,7 +12,7 @@ use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 
-use super::context::{Account, Context};
+use super::context::{Account, Caller, Context};
 use super::data_keys::reencrypt::SealedTable;
 use super::data_keys::unseal;
 use super::idempotency;
@@ -37,14 +37,14 @@ const OWN_NUMBER: &str = "987654321";
 /// Refusals: `invalid_resource`.
 pub async fn store(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     params: Params<NewBankAccount>,
 ) -> Result<BankAccount, Error> {
     let Params { value, mut faults } = params;
-    let row = validate(ctx, account, &value, "", &mut faults);
+    let row = validate(ctx, &caller.account, &value, "", &mut faults);
     let (Some(mut row), true) = (row, faults.is_empty()) else { return Err(faults.into()) };
-    row.expires_at = Some(account.now.plus_months(BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS));
-    let unit = idempotency::write(ctx, account, row, |tx, row| {
+    row.expires_at = Some(caller.account.now.plus_months(BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS));
+    let unit = idempotency::write(ctx, caller, row, |tx, row| {
         async move {
             tx.append(row);
             Ok(BankAccount::from(row.clone()))

@@ -4,7 +4,7 @@ use super::find::by_token;
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
 use crate::params::charge::Capture;
-use crate::services::context::{Account, Ctx};
+use crate::services::context::{Caller, Ctx};
 use crate::services::payments::follow_up::{FollowUp, capture_or_void};
 use crate::services::payments::state::{ChargeAction, EffectiveState, next};
 use crate::views::charge::Charge;
@@ -15,19 +15,19 @@ use crate::views::charge::Charge;
 /// `authorisation_expired`, `invalid_capture_amount`; then the acquirer's, `gateway_error`.
 pub async fn capture(
     ctx: &Ctx,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<Capture>,
 ) -> Result<Charge, Error> {
-    let row = by_token(ctx.store.read(), account, token).await?;
-    next(EffectiveState::at(account.now, &row), ChargeAction::Capture)
+    let row = by_token(ctx.store.read(), &caller.account, token).await?;
+    next(EffectiveState::at(caller.account.now, &row), ChargeAction::Capture)
         .map_err(|code| Error::from(code).about(&row))?;
     let amount = params.value.amount.as_deref().map(str::trim).filter(|amount| !amount.is_empty());
     // Any other value, number or not, is the wrong amount, not a fault of the parameter.
     if params.faults.has("amount") || amount.is_some_and(|amount| amount.parse() != Ok(row.amount)) {
         return Err(Error::from(ErrorCode::InvalidCaptureAmount).about(&row));
     }
-    let (now, row) = capture_or_void(ctx, account, FollowUp::whole(row, ChargeAction::Capture)).await?;
+    let (now, row) = capture_or_void(ctx, caller, FollowUp::whole(row, ChargeAction::Capture)).await?;
     Ok(Charge::at(now, row))
 }
 
@@ -35,8 +35,8 @@ pub async fn capture(
 ///
 /// Refusals, first match wins: `not_found`, `bad_authorisation`, `already_captured`, `already_voided`,
 /// `authorisation_expired`; then the acquirer's, `gateway_error`.
-pub async fn void(ctx: &Ctx, account: &Account, token: &str) -> Result<Charge, Error> {
-    let row = by_token(ctx.store.read(), account, token).await?;
-    let (now, row) = capture_or_void(ctx, account, FollowUp::whole(row, ChargeAction::Void)).await?;
+pub async fn void(ctx: &Ctx, caller: &Caller, token: &str) -> Result<Charge, Error> {
+    let row = by_token(ctx.store.read(), &caller.account, token).await?;
+    let (now, row) = capture_or_void(ctx, caller, FollowUp::whole(row, ChargeAction::Void)).await?;
     Ok(Charge::at(now, row))
 }

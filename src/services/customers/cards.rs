@@ -8,7 +8,7 @@ use super::update::locked;
 use crate::error::{Error, ErrorCode};
 use crate::params::card::{NewCard, StoredCard};
 use crate::params::{Params, non_blank};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::{cards, idempotency};
 use crate::views::card::Card;
 
@@ -25,10 +25,11 @@ pub struct Addition<F> {
 /// Refusals, first match wins: `not_found`, `invalid_resource`.
 pub async fn add_card(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     addition: Addition<impl FnOnce() -> Params<NewCard>>,
 ) -> Result<Card, Error> {
+    let account = &caller.account;
     let row = by_token(ctx.store.read(), account, token).await?;
     let Params { value, mut faults } = addition.stored;
     let coming = if let Some(token) = non_blank(value.card_token.as_deref()) {
@@ -44,7 +45,7 @@ pub async fn add_card(
     };
     let (Some(coming), true) = (coming, faults.is_empty()) else { return Err(faults.into()) };
     let data = (account.clone(), row, coming);
-    idempotency::write(ctx, account, data, |tx, (account, row, coming)| {
+    idempotency::write(ctx, caller, data, |tx, (account, row, coming)| {
         async move {
             let owner = locked(tx, row).await?;
             coming.attach(tx, &owner, account, "card_token").await?;
@@ -63,10 +64,10 @@ pub async fn add_card(
 /// Deletes a non-primary card permanently.
 ///
 /// Refusals, first match wins: `not_found`, `cannot_delete_primary_card`.
-pub async fn delete_card(ctx: &Context, account: &Account, token: &str, card: &str) -> Result<(), Error> {
-    let row = by_token(ctx.store.read(), account, token).await?;
+pub async fn delete_card(ctx: &Context, caller: &Caller, token: &str, card: &str) -> Result<(), Error> {
+    let row = by_token(ctx.store.read(), &caller.account, token).await?;
     let card = card.parse().map_err(|_| ErrorCode::NotFound)?;
-    idempotency::write(ctx, account, (row, card), |tx, (row, card)| {
+    idempotency::write(ctx, caller, (row, card), |tx, (row, card)| {
         async move {
             let owner = locked(tx, row).await?;
             if owner.primary_card_id == *card {

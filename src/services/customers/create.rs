@@ -10,7 +10,7 @@ use super::find::view;
 use crate::error::{Error, ErrorCode};
 use crate::params::customer::NewCustomer;
 use crate::params::{FieldErrors, Params, non_blank};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::{cards, events, idempotency};
 use crate::store::Tx;
 use crate::views::customer::Customer;
@@ -60,10 +60,11 @@ const ONE_CARD: &str = "Exactly one of card or card_token is required";
 /// Refusals: `invalid_resource`, also for a used or unknown card token.
 pub async fn create(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     ip_address: String,
     params: Params<NewCustomer>,
 ) -> Result<Customer, Error> {
+    let account = &caller.account;
     let Params { value: asked, mut faults } = params;
     let id: CustomerToken = ctx.ids.token();
     let token = non_blank(asked.card_token.as_deref());
@@ -95,7 +96,7 @@ pub async fn create(
         ip_address,
         created_at: account.now,
     };
-    let unit = idempotency::write(ctx, account, (account.clone(), row, card), |tx, (account, row, card)| {
+    let unit = idempotency::write(ctx, caller, (account.clone(), row, card), |tx, (account, row, card)| {
         record(tx, account, row, card).boxed()
     });
     unit.await

@@ -12,7 +12,7 @@ use super::find::{by_token, view};
 use crate::error::{Error, ErrorCode};
 use crate::params::customer::CustomerChanges;
 use crate::params::{FieldErrors, Params, non_blank};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::{cards, events, idempotency};
 use crate::store::Tx;
 use crate::views::customer::Customer;
@@ -37,10 +37,11 @@ enum CardChange {
 /// Refusals, first match wins: `not_found`, `too_many_card_parameters`, `invalid_resource`.
 pub async fn update(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<CustomerChanges>,
 ) -> Result<Customer, Error> {
+    let account = &caller.account;
     let row = by_token(ctx.store.read(), account, token).await?;
     let Params { value: mut asked, mut faults } = params;
     let change = card_change(ctx, account, &row, &asked, &mut faults).await?;
@@ -50,7 +51,7 @@ pub async fn update(
     // `change` holds the sealed digits of an inline card; the parameters need not keep them.
     asked.card = None;
     let changes = Changes { account: account.clone(), row, asked, change };
-    idempotency::write(ctx, account, changes, |tx, changes| record(tx, changes).boxed()).await
+    idempotency::write(ctx, caller, changes, |tx, changes| record(tx, changes).boxed()).await
 }
 
 async fn card_change(

@@ -145,7 +145,11 @@ pub async fn count(ctx: &Context, key: Uuid) -> Result<u64, Error> {
 }
 
 /// Encrypts again, with the current key, all rows that `key` seals; passes the number done to `on_progress`.
-pub async fn reencrypt(ctx: &Context, key: Uuid, on_progress: impl Fn(u64)) -> Result<ReencryptionReport, Error> {
+pub async fn reencrypt(
+    ctx: &Context,
+    key: Uuid,
+    on_progress: impl Fn(u64),
+) -> Result<ReencryptionReport, Error> {
     let keys = KeyCache { former: key, all: ctx.vault.data_keys() };
     if keys.all.current() == key {
         return Err(Error::internal("the data key that seals is no former one"));

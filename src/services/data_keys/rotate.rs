@@ -96,7 +96,8 @@ impl New {
         let keys = vault_key::Entity::find().order_by_asc(vault_key::Column::Id);
         let keys = keys.lock(LockType::Update).all(tx).await?;
         for row in keys.iter().filter(|row| row.wrapped_by != self.operator.wrapping_id()) {
-            let wrapped = self.operator.wrap(&context(row.id, &row.purpose), &unwrapped(&self.operator, row)?);
+            let wrapped =
+                self.operator.wrap(&context(row.id, &row.purpose), &unwrapped(&self.operator, row)?);
             let wrapped = vault_key::Entity::update_many()
                 .col_expr(vault_key::Column::WrappedBy, Expr::value(wrapped.by))
                 .col_expr(vault_key::Column::Wrapped, Expr::value(wrapped.bytes))

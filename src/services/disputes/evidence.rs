@@ -15,7 +15,7 @@ use super::{enabled, find};
 use crate::error::Error;
 use crate::params::dispute::{ChangedEvidence, ChangedKind};
 use crate::params::{FieldErrors, Params, Patch};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::files::link::Links;
 use crate::services::idempotency;
 use crate::store::Tx;
@@ -37,10 +37,11 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Evide
 /// do not exist), `dispute_already_under_review`, `dispute_already_cancelled`, `dispute_already_resolved`.
 pub async fn update(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<ChangedEvidence>,
 ) -> Result<EvidenceBatch, Error> {
+    let account = &caller.account;
     enabled(account)?;
     let id = find::by_token(ctx, account, token).await?.id;
     let (kinds, faults) = params.kinds();
@@ -51,15 +52,15 @@ pub async fn update(
     }
     let change =
         Change { account: account.id(), now: account.now, id, kinds, links: Links::of(ctx, account) };
-    idempotency::write(ctx, account, change, |tx, change| change.record(tx).boxed()).await
+    idempotency::write(ctx, caller, change, |tx, change| change.record(tx).boxed()).await
 }
 
 /// Submits the batch, even an empty one, for review; from then on it is frozen.
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`, `dispute_already_under_review`,
 /// `dispute_already_cancelled`, `dispute_already_resolved`.
-pub async fn submit(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
-    answer(ctx, account, token, DisputeStatus::EvidenceUnderReview).await.map(drop)
+pub async fn submit(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
+    answer(ctx, caller, token, DisputeStatus::EvidenceUnderReview).await.map(drop)
 }
 
 struct Change {

@@ -7,17 +7,17 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::transitions::lock_dispute;
 use crate::error::{Error, ErrorCode};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::{files, idempotency};
 use crate::store::Tx;
 
 /// Deletes a file. A batch of evidence that is not submitted loses it.
 ///
 /// Refusals, first match wins: `not_found`, `dispute_evidence_already_submitted`.
-pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
-    let file = files::find::by_token(ctx, account, token).await?;
-    let asked = (account.id(), file.id, ctx.clock.now());
-    idempotency::write(ctx, account, asked, |tx, &(account, id, wall)| gone(tx, account, id, wall).boxed())
+pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
+    let file = files::find::by_token(ctx, &caller.account, token).await?;
+    let asked = (caller.account.id(), file.id, ctx.clock.now());
+    idempotency::write(ctx, caller, asked, |tx, &(account, id, wall)| gone(tx, account, id, wall).boxed())
         .await
 }
 

@@ -16,7 +16,7 @@ use crate::limits::EVIDENCE_DAYS;
 use crate::params::dispute::NewDispute;
 use crate::params::{FieldErrors, Params};
 use crate::runtime::crash_points;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::{charges, events, idempotency};
 use crate::store::Tx;
 use crate::views::dispute::Dispute;
@@ -25,7 +25,8 @@ use crate::views::dispute::Dispute;
 ///
 /// Refusals: `invalid_resource` (on all parameters; then on a charge that is not captured or of which nothing is left
 /// to dispute, and on an amount over what is left).
-pub async fn open(ctx: &Context, account: &Account, params: Params<NewDispute>) -> Result<Dispute, Error> {
+pub async fn open(ctx: &Context, caller: &Caller, params: Params<NewDispute>) -> Result<Dispute, Error> {
+    let account = &caller.account;
     let Params { value: asked, mut faults } = params;
     let charge = charges::find::by_token(ctx.store.read(), account, asked.charge_token.trim()).await;
     let charge = match charge {
@@ -44,7 +45,7 @@ pub async fn open(ctx: &Context, account: &Account, params: Params<NewDispute>) 
         category: asked.category.unwrap_or(DisputeCategory::General),
         now: account.now,
     };
-    let unit = idempotency::write(ctx, account, arriving, |tx, arriving| arriving.record(tx).boxed());
+    let unit = idempotency::write(ctx, caller, arriving, |tx, arriving| arriving.record(tx).boxed());
     let dispute = unit.await;
     crash_points::point("dispute", "open.after");
     dispute

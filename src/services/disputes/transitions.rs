@@ -19,7 +19,7 @@ use crate::params::Params;
 use crate::params::dispute::DecidedDispute;
 use crate::runtime::crash_points;
 use crate::services::accounts::wipe::deleted;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
@@ -32,8 +32,8 @@ use crate::views::dispute::Dispute;
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`, `dispute_already_under_review`,
 /// `dispute_already_cancelled`, `dispute_already_resolved`.
-pub async fn accept(ctx: &Context, account: &Account, token: &str) -> Result<Dispute, Error> {
-    answer(ctx, account, token, DisputeStatus::Accepted).await
+pub async fn accept(ctx: &Context, caller: &Caller, token: &str) -> Result<Dispute, Error> {
+    answer(ctx, caller, token, DisputeStatus::Accepted).await
 }
 
 /// Records the merchant's answer to a dispute.
@@ -41,14 +41,15 @@ pub async fn accept(ctx: &Context, account: &Account, token: &str) -> Result<Dis
 /// Refusals: as [`accept`].
 pub(super) async fn answer(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     to: DisputeStatus,
 ) -> Result<Dispute, Error> {
+    let account = &caller.account;
     enabled(account)?;
     let id = find::by_token(ctx, account, token).await?.id;
     let asked = (account.id(), id, to, account.now);
-    let unit = idempotency::write(ctx, account, asked, |tx, &(account, id, to, now)| {
+    let unit = idempotency::write(ctx, caller, asked, |tx, &(account, id, to, now)| {
         async move {
             let row = lock_dispute(tx, account, id).await?;
             check_answerable(standing(now, &row))?;
@@ -66,13 +67,14 @@ pub(super) async fn answer(
 /// Refusals, first match wins: `not_found`, `invalid_resource`, `invalid_state`.
 pub async fn decide(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<DecidedDispute>,
 ) -> Result<Dispute, Error> {
+    let account = &caller.account;
     let id = find::by_token(ctx, account, token).await?.id;
     let asked = (account.id(), id, params.valid()?.status, account.now);
-    let unit = idempotency::write(ctx, account, asked, |tx, &(account, id, to, now)| {
+    let unit = idempotency::write(ctx, caller, asked, |tx, &(account, id, to, now)| {
         decided(tx, account, id, to, now).boxed()
     });
     unit.await

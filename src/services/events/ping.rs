@@ -15,7 +15,7 @@ use serde_json::json;
 use super::note;
 use crate::error::{Error, ErrorCode};
 use crate::services::audit::{self, OperatorAction};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
 use crate::store::Tx;
 use crate::trace;
@@ -25,11 +25,17 @@ use crate::views::webhook_endpoint::PingedEndpoint;
 /// Sends an endpoint an event of the type `ping`, which is delivered and retried as any other.
 ///
 /// Refusals: `resource_not_found`.
-pub async fn ping(ctx: &Context, account: &Account, token: &str) -> Result<Webhook, Error> {
+pub async fn ping(ctx: &Context, caller: &Caller, token: &str) -> Result<Webhook, Error> {
     let endpoint: WebhookEndpointToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
     let trace = trace::current().as_ref().map(ToString::to_string);
-    let ping = Ping { account: account.id(), endpoint, webhook: ctx.ids.token(), now: account.now, trace };
-    let sent = idempotency::write(ctx, account, ping, |tx, ping| ping.record(tx).boxed()).await?;
+    let ping = Ping {
+        account: caller.account.id(),
+        endpoint,
+        webhook: ctx.ids.token(),
+        now: caller.account.now,
+        trace,
+    };
+    let sent = idempotency::write(ctx, caller, ping, |tx, ping| ping.record(tx).boxed()).await?;
     ctx.due_webhooks.notify_one();
     Ok(sent)
 }

@@ -14,7 +14,7 @@ use crate::limits::{FILE_BYTES_MAX, NAME_LENGTH_MAX};
 use crate::params::Params;
 use crate::params::file::NewFile;
 use crate::runtime::crash_points;
-use crate::services::context::{Account, Context, Ctx};
+use crate::services::context::{Caller, Context, Ctx};
 use crate::services::idempotency;
 use crate::views::file::File;
 
@@ -23,7 +23,7 @@ use crate::views::file::File;
 /// Refusals, first match wins: `invalid_resource`, `service_unavailable` if blobs cannot be written.
 pub async fn create(
     ctx: &Ctx,
-    account: &Account,
+    caller: &Caller,
     params: Params<NewFile>,
     upload: Option<Upload>,
 ) -> Result<File, Error> {
@@ -37,8 +37,8 @@ pub async fn create(
         faults.add("file", said);
     }
     let (Some(upload), true) = (upload, faults.is_empty()) else { return Err(faults.into()) };
-    let (task, account) = (ctx.clone(), account.clone());
-    ctx.in_own_task(async move { store_upload(&task, &account, upload, asked.purpose).await }).await
+    let (task, caller) = (ctx.clone(), caller.clone());
+    ctx.in_own_task(async move { store_upload(&task, &caller, upload, asked.purpose).await }).await
 }
 
 fn wrong_with(upload: &Upload) -> Option<&'static str> {
@@ -64,24 +64,24 @@ fn mime_type(head: &[u8]) -> Option<MimeType> {
 
 async fn store_upload(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     upload: Upload,
     purpose: FilePurpose,
 ) -> Result<File, Error> {
     debug_assert!(upload.size <= FILE_BYTES_MAX, "a file that was refused");
     let mime_type = mime_type(&upload.head).ok_or_else(|| Error::internal("a file that was refused"))?;
     let row = file::Model {
-        account_id: account.id(),
+        account_id: caller.account.id(),
         id: ctx.ids.token(),
         original_filename: upload.filename.clone(),
         purpose,
         size: i64::try_from(upload.size).unwrap_or(i64::MAX),
         mime_type,
-        uploaded_at: account.now,
+        uploaded_at: caller.account.now,
     };
     let announced = stray::announce(ctx, &row).await?;
     let kept = match store(ctx, &row, upload).await {
-        Ok(()) => record(ctx, account, row, announced.clone()).await,
+        Ok(()) => record(ctx, caller, row, announced.clone()).await,
         Err(error) => {
             tracing::error!(%error, "a blob cannot be written");
             Err(ErrorCode::ServiceUnavailable.into())
@@ -104,12 +104,12 @@ async fn store(ctx: &Context, row: &file::Model, upload: Upload) -> io::Result<(
 
 async fn record(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     row: file::Model,
     announced: stray_blob::Model,
 ) -> Result<File, Error> {
-    let data = (row, announced, Links::of(ctx, account));
-    let unit = idempotency::write(ctx, account, data, |tx, (row, announced, links)| {
+    let data = (row, announced, Links::of(ctx, &caller.account));
+    let unit = idempotency::write(ctx, caller, data, |tx, (row, announced, links)| {
         async move {
             stray::named(tx, announced).await?;
             tx.append(row);

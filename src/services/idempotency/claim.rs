@@ -1,7 +1,7 @@
 //! The Idempotency-Key claim of a request: the stored form of key and request, and whether the request owns the key.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use entity::api_key::KeyKind;
@@ -15,16 +15,16 @@ use crate::store::Tx;
 use crate::vault::{Purpose, Vault};
 
 /// A request's claim of its Idempotency-Key.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct IdempotencyClaim {
     /// The stored hash of the key.
     hash: [u8; 32],
     /// The stored hash of the request.
     fingerprint: [u8; 32],
-    /// The wrapping of the response.
-    wrap: ResponseKind,
+    /// How the request answers, once its handler has said so.
+    kind: OnceLock<ResponseKind>,
     /// Whether the request owns the key.
-    held: Arc<AtomicBool>,
+    held: AtomicBool,
 }
 
 /// The parts of a request that must be equal in a repeated one (`docs/decisions.md`, 64).
@@ -43,21 +43,21 @@ pub struct IdempotentRequest<'a> {
 
 impl IdempotencyClaim {
     /// Makes the claim of a request.
-    pub fn new(vault: &Vault, asked: &IdempotentRequest<'_>) -> Self {
-        let parameters = canonical(asked.parameters);
-        let request = ["request", asked.method, asked.path, &parameters].map(str::as_bytes);
+    pub fn new(vault: &Vault, request: &IdempotentRequest<'_>) -> Self {
+        let parameters = canonical(request.parameters);
+        let parts = ["request", request.method, request.path, &parameters].map(str::as_bytes);
         Self {
-            hash: hash(vault, asked.kind, asked.key),
-            fingerprint: vault.keyed_hash(Purpose::Fingerprint, &request),
-            wrap: ResponseKind::Shown,
-            held: Arc::default(),
+            hash: hash(vault, request.kind, request.key),
+            fingerprint: vault.keyed_hash(Purpose::Fingerprint, &parts),
+            kind: OnceLock::new(),
+            held: AtomicBool::new(false),
         }
     }
 
-    /// Returns the same claim with another response wrapping.
-    #[must_use]
-    pub fn answers(self, wrap: ResponseKind) -> Self {
-        Self { wrap, ..self }
+    /// Sets how the request answers.
+    pub fn set_kind(&self, kind: ResponseKind) {
+        // A request has one handler, which answers in one way.
+        let _ = self.kind.set(kind);
     }
 
     /// Returns the stored hash of the key.
@@ -87,9 +87,11 @@ impl IdempotencyClaim {
         key.fingerprint == self.fingerprint
     }
 
-    /// Returns the response that shows a record.
-    pub fn answer<T: Serialize>(&self, record: &T) -> Result<ApiResponse, Error> {
-        Ok(self.wrap.finish(record)?)
+    /// Returns the response to the request, which shows a record.
+    pub fn response<T: Serialize>(&self, record: &T) -> Result<ApiResponse, Error> {
+        let kind =
+            self.kind.get().ok_or_else(|| Error::internal("a write outside of WriteRequest::answer"))?;
+        Ok(kind.finish(record)?)
     }
 
     /// Marks the claim as owned: its transaction has committed, so a later refusal is not due to a concurrent request.

@@ -17,7 +17,7 @@ use sea_orm::{
 use serde::Serialize;
 
 use self::claim::IdempotencyClaim;
-use super::context::{Account, Context};
+use super::context::{Caller, Context};
 use super::data_keys::reencrypt::SealedTable;
 use super::data_keys::unseal;
 use crate::error::{Error, ErrorCode};
@@ -79,66 +79,67 @@ fn its_answer() -> RelationDef {
 /// Runs a request's only transaction; if the request has a key, the claim and the response are part of it.
 ///
 /// Refusals: the unit's, `idempotency_key_in_use`.
-pub async fn write<D, T, F>(ctx: &Context, account: &Account, data: D, unit: F) -> Result<T, Error>
+pub async fn write<D, T, F>(ctx: &Context, caller: &Caller, data: D, unit: F) -> Result<T, Error>
 where
     D: Send + Sync + 'static,
     T: Serialize + Send + 'static,
     F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
 {
-    written(ctx, account, data, unit, false).await
+    written(ctx, caller, data, unit, false).await
 }
 
 /// Runs a transaction that replaces the account's rows, Idempotency-Keys among them: it runs alone, and its own key
 /// stays.
 ///
 /// Refusals: the unit's, `idempotency_key_in_use`.
-pub async fn write_exclusively<D, T, F>(
+pub async fn write_exclusively<D, T, F>(ctx: &Context, caller: &Caller, data: D, unit: F) -> Result<T, Error>
+where
+    D: Send + Sync + 'static,
+    T: Serialize + Send + 'static,
+    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
+{
+    written(ctx, caller, data, unit, true).await
+}
+
+async fn written<D, T, F>(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     data: D,
     unit: F,
+    exclusive: bool,
 ) -> Result<T, Error>
 where
     D: Send + Sync + 'static,
     T: Serialize + Send + 'static,
     F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
 {
-    written(ctx, account, data, unit, true).await
-}
-
-async fn written<D, T, F>(ctx: &Context, account: &Account, data: D, unit: F, anew: bool) -> Result<T, Error>
-where
-    D: Send + Sync + 'static,
-    T: Serialize + Send + 'static,
-    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
-{
-    let under = account.claim().map(|claim| ClaimedWrite {
-        account: account.id(),
-        claim: claim.clone(),
+    let claimed = caller.claim.as_ref().map(|claim| ClaimedWrite {
+        account: caller.account.id(),
+        claim: Arc::clone(claim),
         wall: ctx.clock.now(),
         vault: Arc::clone(&ctx.vault),
     });
-    let record = ctx.store.write((data, under), move |tx, (data, under)| {
+    let record = ctx.store.write((data, claimed), move |tx, (data, claimed)| {
         // The future does nothing before it is awaited.
         let work = unit(tx, data);
         async move {
-            if anew {
+            if exclusive {
                 tx.require_exclusive().await?;
             }
-            let Some(under) = under else { return work.await };
-            under.claim(tx, anew).await?;
+            let Some(write) = claimed else { return work.await };
+            write.claim(tx, exclusive).await?;
             let record = work.await?;
-            if anew {
-                clear(tx, under.account, under.claim.hash()).await?;
+            if exclusive {
+                clear(tx, write.account, write.claim.hash()).await?;
             }
-            let answer = under.claim.answer(&record)?;
-            store_response(tx, &under.vault, under.account, under.claim.hash(), &answer);
+            let answer = write.claim.response(&record)?;
+            store_response(tx, &write.vault, write.account, write.claim.hash(), &answer);
             Ok(record)
         }
         .boxed()
     });
     let record = record.await?;
-    if let Some(claim) = account.claim() {
+    if let Some(claim) = &caller.claim {
         claim.hold();
     }
     Ok(record)
@@ -147,7 +148,7 @@ where
 /// The claim of a request with only one transaction.
 struct ClaimedWrite {
     account: AccountToken,
-    claim: IdempotencyClaim,
+    claim: Arc<IdempotencyClaim>,
     wall: Timestamp,
     vault: Arc<Vault>,
 }

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::params::Params;
 use crate::params::merchant::{Application, NewMerchant};
 use crate::services::accounts::{self, ApiKeyPair, NewAccount};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::merchants::password;
 use crate::services::{bank_accounts, events, idempotency, search_text};
 use crate::store::Tx;
@@ -24,9 +24,10 @@ use crate::views::merchant::MerchantSummary;
 /// Refusals: `invalid_resource`.
 pub async fn create(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     params: Params<NewMerchant>,
 ) -> Result<MerchantSummary, Error> {
+    let account = &caller.account;
     let (asked, mut faults) = params.looked_at(account.now);
     let mut row =
         accounts::merchant(ctx.ids.token(), &asked.business.trading_name, &asked.contact.email, account.now);
@@ -44,7 +45,7 @@ pub async fn create(
         ..pending_row(account.id(), &row, &asked.application(), password_hash)?
     };
     let referred = Referred { merchant, account: NewAccount::with(ctx, row, &keys, bank_account) };
-    idempotency::write(ctx, account, referred, |tx, referred| referred.record(tx).boxed()).await
+    idempotency::write(ctx, caller, referred, |tx, referred| referred.record(tx).boxed()).await
 }
 
 /// A merchant and its account, to record.

@@ -17,7 +17,7 @@ use crate::params::merchant::DecidedMerchant;
 use crate::services::accounts::settings;
 use crate::services::accounts::wipe::deleted;
 use crate::services::audit::{self, OperatorAction};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::{events, idempotency};
 use crate::store::{Store, Tx};
 use crate::views::merchant::{MerchantDetail, MerchantSummary};
@@ -28,15 +28,16 @@ use crate::views::merchant::{MerchantDetail, MerchantSummary};
 /// Refusals, first match wins: `not_found`, `invalid_resource`, `invalid_state`.
 pub async fn decide(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<DecidedMerchant>,
 ) -> Result<MerchantDetail, Error> {
+    let account = &caller.account;
     let row = by_token(ctx, account, token).await?;
     let to = params.valid()?.status.status();
     let own = own(ctx, &row).await?;
     let decision = DecideMerchantUnit { partner: account.id(), id: row.id, to, now: account.now };
-    let unit = idempotency::write(ctx, account, (decision, own), |tx, (decision, own)| {
+    let unit = idempotency::write(ctx, caller, (decision, own), |tx, (decision, own)| {
         async move {
             let (row, last_charge) = decision.record(tx).await?;
             Ok(MerchantDetail::new(&row, last_charge, own)?)

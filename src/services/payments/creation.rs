@@ -1,5 +1,7 @@
 //! Makes a payment in three steps: intent, call, outcome.
 
+use std::sync::Arc;
+
 use entity::failure::Decline;
 use entity::{Timestamp, charge};
 use futures::FutureExt;
@@ -15,7 +17,7 @@ use crate::error::{Error, ErrorCode};
 use crate::runtime::crash_points;
 use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::cards;
-use crate::services::context::{Account, Context, Ctx};
+use crate::services::context::{Caller, Context, Ctx};
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::payer::TokenUse;
@@ -26,7 +28,7 @@ pub(in crate::services) trait PaymentIntent: Send + Sync + 'static {
     /// Records what must be there before the acquirer is called. Returns the row in state `processing`, or `None` if
     /// another worker or request was faster and nothing is to be written.
     ///
-    /// Refusals: `idempotency_key_in_use`, `token_already_used`, and the purpose's own.
+    /// Refusals: `token_already_used`, and the intent's own.
     fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>>;
 }
 
@@ -40,6 +42,8 @@ pub(in crate::services) struct NewPayment<I, P> {
     pub call: AuthoriseCall,
     /// What follows in the second commit.
     pub purpose: P,
+    /// The claim of the Idempotency-Key, if a client waits for the payment under one.
+    pub claim: Option<Arc<IdempotencyClaim>>,
 }
 
 /// How far a payment came.
@@ -73,13 +77,16 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
     moment: &WorkTime,
     payment: NewPayment<I, P>,
 ) -> Result<PaymentProgress<P::Concluded>, Error> {
-    let NewPayment { intent, token, call, purpose } = payment;
-    let unit = ctx.store.write((intent, moment.account().clone()), |tx, (intent, account)| {
-        record_intent(tx, intent, account).boxed()
+    let NewPayment { intent, token, call, purpose, claim } = payment;
+    let caller = Caller { account: moment.account().clone(), claim: claim.clone() };
+    let unit = ctx.store.write((intent, caller, ctx.clock.now()), |tx, (intent, caller, wall)| {
+        record_intent(tx, intent, caller, *wall).boxed()
     });
     let Some((row, faults)) = unit.await? else { return Ok(PaymentProgress::Skipped) };
     crash_points::point(call_name(row.state), "intent.after");
-    moment.account().claim().into_iter().for_each(IdempotencyClaim::hold);
+    if let Some(claim) = claim {
+        claim.hold();
+    }
 
     let Some(result) = authorise(ctx, moment, &row, faults, call).await else {
         return Ok(PaymentProgress::Unanswered(Box::new(row)));
@@ -89,12 +96,18 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
     Ok(PaymentProgress::Concluded(outcome::commit_outcome(ctx, moment, outcome, purpose).await?))
 }
 
-/// Records the intent and draws the faults of its call.
+/// Claims the Idempotency-Key, records the intent and draws the faults of its call.
+///
+/// Refusals: `idempotency_key_in_use`, then the intent's.
 async fn record_intent(
     tx: &Tx,
     intent: &impl PaymentIntent,
-    account: &Account,
+    Caller { account, claim }: &Caller,
+    wall: Timestamp,
 ) -> Result<Option<(charge::Model, FaultPlan)>, Error> {
+    if let Some(claim) = claim {
+        claim.record(tx, account.id(), wall)?;
+    }
     let Some(row) = intent.record(tx).await? else { return Ok(None) };
     let faults = faults::draw(tx, account).await?;
     crash_points::point(call_name(row.state), "intent.before");
@@ -136,13 +149,14 @@ async fn authorise(
 /// recorded.
 pub(in crate::services) async fn pay(
     ctx: &Ctx,
-    account: &Account,
+    caller: &Caller,
     order: ChargeOrder,
 ) -> Result<(Timestamp, charge::Model), Error> {
-    let (task, moment) = (ctx.clone(), WorkTime::on_running_clock(account.clone()));
+    let (task, moment) = (ctx.clone(), WorkTime::on_running_clock(caller.account.clone()));
+    let ChargeOrder { intent, call } = order.under_key(caller);
+    let (token, claim) = (intent.token, caller.claim.clone());
+    let payment = NewPayment { intent: *intent, token, call, purpose: CardPayment, claim };
     ctx.in_own_task(async move {
-        let ChargeOrder { intent, call } = order;
-        let payment = NewPayment { token: intent.token, intent: *intent, call, purpose: CardPayment };
         let (now, row) = make_payment(&task, &moment, payment).await?.concluded()?;
         outcome::approved(&row)?;
         Ok((now, row))
@@ -160,15 +174,11 @@ impl PaymentIntent for ChargeIntent {
     }
 }
 
-/// Records a payment as a part of its caller's unit: claims the Idempotency-Key, reserves the card's token and adds the
-/// row.
+/// Records a payment as a part of its caller's unit: reserves the card's token and adds the row.
 ///
-/// Refusals: `idempotency_key_in_use`, `token_already_used`.
+/// Refusals: `token_already_used`.
 pub(in crate::services) async fn record_row(tx: &Tx, intent: &ChargeIntent) -> Result<(), Error> {
     let row = &intent.row;
-    if let Some(claim) = intent.account.claim() {
-        claim.record(tx, row.account_id, intent.wall)?;
-    }
     if let TokenUse::Single(card) = intent.token
         && !cards::reserve(tx, row.account_id, card, row.created_at).await?
     {

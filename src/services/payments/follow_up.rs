@@ -14,9 +14,8 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::SETTLE_AFTER;
 use crate::runtime::crash_points;
 use crate::services::accounts::faults::{self, FaultPlan};
-use crate::services::context::{Account, Context, Ctx};
+use crate::services::context::{Caller, Context, Ctx};
 use crate::services::due_work::work_time::WorkTime;
-use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::payer::TokenUse;
 use crate::store::Tx;
 
@@ -42,23 +41,26 @@ impl FollowUp {
 /// Refusals: the table's, `idempotency_key_in_use`, then the acquirer's, `gateway_error`.
 pub(in crate::services) async fn capture_or_void(
     ctx: &Ctx,
-    account: &Account,
+    caller: &Caller,
     follow_up: FollowUp,
 ) -> Result<(Timestamp, charge::Model), Error> {
-    let (task, moment) = (ctx.clone(), WorkTime::on_running_clock(account.clone()));
-    ctx.in_own_task(async move { in_three_steps(&task, &moment, follow_up).await }).await
+    let (task, caller) = (ctx.clone(), caller.clone());
+    ctx.in_own_task(async move { in_three_steps(&task, caller, follow_up).await }).await
 }
 
 async fn in_three_steps(
     ctx: &Context,
-    moment: &WorkTime,
+    caller: Caller,
     follow_up: FollowUp,
 ) -> Result<(Timestamp, charge::Model), Error> {
-    let action = follow_up.action;
-    let intent = RecordIntentUnit { follow_up, account: moment.account().clone(), wall: ctx.clock.now() };
+    let (action, claim) = (follow_up.action, caller.claim.clone());
+    let moment = &WorkTime::on_running_clock(caller.account.clone());
+    let intent = RecordIntentUnit { follow_up, caller, wall: ctx.clock.now() };
     let (row, step, faults) = ctx.store.write(intent, |tx, intent| intent.record(tx).boxed()).await?;
     crash_points::point(call_name(row.state), "intent.after");
-    moment.account().claim().into_iter().for_each(IdempotencyClaim::hold);
+    if let Some(claim) = claim {
+        claim.hold();
+    }
 
     let fault = faults.fault();
     let call = call(&row, action, fault)?;
@@ -88,7 +90,7 @@ async fn in_three_steps(
 
 struct RecordIntentUnit {
     follow_up: FollowUp,
-    account: Account,
+    caller: Caller,
     wall: Timestamp,
 }
 
@@ -96,17 +98,17 @@ impl RecordIntentUnit {
     /// Moves the charge into its state in flight, or refuses by its current state.
     async fn record(&self, tx: &Tx) -> Result<(charge::Model, ChargeTransition, FaultPlan), Error> {
         let FollowUp { seen, planned, action } = &self.follow_up;
-        let account = &self.account;
+        let Caller { account, claim } = &self.caller;
         let refusal = |code: ErrorCode| Error::from(code).about(seen);
         let step = next(EffectiveState::at(account.now, seen), *action).map_err(refusal)?;
-        if let Some(claim) = account.claim() {
+        if let Some(claim) = claim {
             claim.record(tx, account.id(), self.wall)?;
         }
         let mut row = planned.clone();
         row.state = step.through;
         row.attempt = seen.attempt + 1;
         row.settle_after = Some(self.wall + SETTLE_AFTER);
-        row.claim = account.claim().map(|claim| claim.hash().to_vec());
+        row.claim = claim.as_ref().map(|claim| claim.hash().to_vec());
         // The call's key has the number of its attempt: a later try is another call.
         row.call = row.attempt;
         if advance(tx, seen, &row).await? {

@@ -2,7 +2,7 @@
 //! makes a [`ChargeOrder`].
 
 use entity::charge::{self, ChargeState, Origin};
-use entity::{ChargeToken, Currency, CustomerToken, JsonText, Rate, Scheme, Timestamp, card};
+use entity::{ChargeToken, Currency, CustomerToken, JsonText, Rate, Scheme, card};
 use serde_json::Map;
 
 use super::call::creation_key;
@@ -10,7 +10,7 @@ use crate::acquirer::AuthoriseCall;
 use crate::error::Error;
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
 use crate::services::cards::CardCredentials;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::payer::{Payer, TokenUse};
 use crate::services::search_text;
 
@@ -80,10 +80,6 @@ pub struct ChargeIntent {
     pub card: card::Model,
     /// The use of the card's token.
     pub token: TokenUse,
-    /// The calling account.
-    pub account: Account,
-    /// The wall clock's now.
-    pub wall: Timestamp,
 }
 
 /// A payment's intent and the acquirer call that follows it.
@@ -117,7 +113,7 @@ impl ChargeOrder {
             state: ChargeState::Processing,
             attempt: 1,
             call: 1,
-            claim: account.claim().map(|claim| claim.hash().to_vec()),
+            claim: None,
             settle_after: Some(ctx.clock.now() + SETTLE_AFTER),
             amount,
             currency,
@@ -158,8 +154,15 @@ impl ChargeOrder {
             created_at: account.now,
         };
         let call = authorise(&row, &card, digits);
-        let intent = ChargeIntent { row, card, token, account: account.clone(), wall: ctx.clock.now() };
-        Ok(Self { intent: Box::new(intent), call })
+        Ok(Self { intent: Box::new(ChargeIntent { row, card, token }), call })
+    }
+
+    /// Keeps the hash of the caller's Idempotency-Key in the row, so that any worker that learns the outcome can store the
+    /// response.
+    #[must_use]
+    pub fn under_key(mut self, caller: &Caller) -> Self {
+        self.intent.row.claim = caller.claim.as_ref().map(|claim| claim.hash().to_vec());
+        self
     }
 }
 

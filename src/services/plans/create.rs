@@ -9,18 +9,18 @@ use futures::FutureExt;
 use crate::error::Error;
 use crate::params::plan::NewPlan;
 use crate::params::{FieldErrors, Params};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::{acquirer_lookup, events, idempotency};
 use crate::views::plan::Plan;
 
 /// Creates a plan.
 ///
 /// Refusals: `service_unavailable` if the acquirer returns no rate; `unprocessable_entity`.
-pub async fn create(ctx: &Context, account: &Account, params: Params<NewPlan>) -> Result<Plan, Error> {
+pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewPlan>) -> Result<Plan, Error> {
     let Params { value: asked, mut faults } = params;
     let currency = acquirer_lookup::accepted_currency(ctx, asked.currency.as_deref()).await?;
     match currency {
-        Some(currency) => check_amounts(account, &asked, currency, &mut faults),
+        Some(currency) => check_amounts(&caller.account, &asked, currency, &mut faults),
         None if !faults.has("currency") => faults.add("currency", "is not a supported currency"),
         None => {}
     }
@@ -29,8 +29,8 @@ pub async fn create(ctx: &Context, account: &Account, params: Params<NewPlan>) -
         faults.add("trial_interval_unit", "can't be blank");
     }
     let (Some((currency, _)), true) = (currency, faults.is_empty()) else { return Err(Error::plan(faults)) };
-    let row = row(ctx, account, asked, currency)?;
-    idempotency::write(ctx, account, row, |tx, row| {
+    let row = row(ctx, &caller.account, asked, currency)?;
+    idempotency::write(ctx, caller, row, |tx, row| {
         async move {
             tx.append(row);
             tx.count(row.account_id, Counted::Plans, 1);

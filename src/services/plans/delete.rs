@@ -12,7 +12,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Se
 use super::find::by_token;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{DELETED_ENTRIES, DELETED_SUBSCRIPTIONS};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::{events, idempotency};
 use crate::store::Tx;
 use crate::views::plan::Plan;
@@ -20,10 +20,10 @@ use crate::views::plan::Plan;
 /// Deletes a plan and all its subscriptions permanently.
 ///
 /// Refusals, first match wins: `not_found`, `cannot_delete_plan`.
-pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
-    let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
-    let data = (row, account.now, ctx.clock.now());
-    idempotency::write(ctx, account, data, |tx, (row, now, wall)| hide(tx, row, *now, *wall).boxed()).await
+pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
+    let row = by_token(ctx.store.read(), &caller.account, token).await?.ok_or(ErrorCode::NotFound)?;
+    let data = (row, caller.account.now, ctx.clock.now());
+    idempotency::write(ctx, caller, data, |tx, (row, now, wall)| hide(tx, row, *now, *wall).boxed()).await
 }
 
 async fn hide(tx: &Tx, seen: &plan::Model, now: Timestamp, wall: Timestamp) -> Result<(), Error> {

@@ -10,7 +10,7 @@ use super::find::by_token;
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
 use crate::params::plan::PlanChanges;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
 use crate::store::Tx;
 use crate::views::plan::Plan;
@@ -20,13 +20,13 @@ use crate::views::plan::Plan;
 /// Refusals, first match wins: `not_found`, `unprocessable_entity`.
 pub async fn update(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<PlanChanges>,
 ) -> Result<Plan, Error> {
-    let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
+    let row = by_token(ctx.store.read(), &caller.account, token).await?.ok_or(ErrorCode::NotFound)?;
     let asked = params.valid().map_err(Error::plan)?;
-    idempotency::write(ctx, account, (row, asked), |tx, (row, asked)| record(tx, row, asked).boxed()).await
+    idempotency::write(ctx, caller, (row, asked), |tx, (row, asked)| record(tx, row, asked).boxed()).await
 }
 
 async fn record(tx: &Tx, seen: &plan::Model, asked: &PlanChanges) -> Result<Plan, Error> {

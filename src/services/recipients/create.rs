@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::params::bank_account::NewBankAccount;
 use crate::params::recipient::NewRecipient;
 use crate::params::{FieldErrors, Params, non_blank};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::{bank_accounts, events, idempotency, search_text};
 use crate::store::Tx;
 use crate::views::recipient::Recipient;
@@ -111,9 +111,10 @@ impl BankAccountToAttach {
 /// Refusals: `invalid_resource`, also for a used or unknown bank account token.
 pub async fn create(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     params: Params<NewRecipient>,
 ) -> Result<Recipient, Error> {
+    let account = &caller.account;
     let Params { value: asked, mut faults } = params;
     let named =
         RecipientParams { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
@@ -137,7 +138,7 @@ pub async fn create(
         created_at: account.now,
     };
     let new = (account.clone(), row, coming);
-    idempotency::write(ctx, account, new, |tx, (account, row, coming)| {
+    idempotency::write(ctx, caller, new, |tx, (account, row, coming)| {
         async move {
             coming.attach(tx, account).await?;
             tx.append(row);

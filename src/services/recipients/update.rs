@@ -9,7 +9,7 @@ use super::find::{by_token, lock_recipient};
 use crate::error::Error;
 use crate::params::Params;
 use crate::params::recipient::RecipientChanges;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::{bank_accounts, events, idempotency, search_text};
 use crate::store::Tx;
 use crate::views::recipient::Recipient;
@@ -19,10 +19,11 @@ use crate::views::recipient::Recipient;
 /// Refusals, first match wins: `not_found`, `invalid_resource`.
 pub async fn update(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<RecipientChanges>,
 ) -> Result<Recipient, Error> {
+    let account = &caller.account;
     let row = by_token(ctx.store.read(), account, token).await?;
     let Params { value: mut asked, mut faults } = params;
     let named =
@@ -34,7 +35,7 @@ pub async fn update(
     // The number of an inline bank account is encrypted by now; the parameters need not keep it.
     asked.bank_account = None;
     let changes = Changes { account: account.clone(), id: row.id, asked, coming };
-    idempotency::write(ctx, account, changes, |tx, changes| changes.record(tx).boxed()).await
+    idempotency::write(ctx, caller, changes, |tx, changes| changes.record(tx).boxed()).await
 }
 
 struct Changes {

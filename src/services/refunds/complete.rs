@@ -12,7 +12,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
 use super::state::next;
 use crate::error::{Error, ErrorCode};
 use crate::services::accounts::wipe::deleted;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
@@ -72,13 +72,13 @@ pub async fn complete(
 /// Refusals: `invalid_state`.
 pub async fn decide(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     refund: refund::Model,
     outcome: RefundOutcome,
 ) -> Result<Refund, Error> {
-    let ending =
-        EndRefundUnit { refund, outcome, now: account.now, mark: OptionalClockUpdate::on_running_clock() };
-    let unit = idempotency::write(ctx, account, ending, |tx, ending| {
+    let (now, mark) = (caller.account.now, OptionalClockUpdate::on_running_clock());
+    let ending = EndRefundUnit { refund, outcome, now, mark };
+    let unit = idempotency::write(ctx, caller, ending, |tx, ending| {
         async move { ending.record(tx).await?.ok_or_else(|| ErrorCode::InvalidState.into()) }.boxed()
     });
     unit.await

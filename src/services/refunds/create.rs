@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorCode};
 use crate::params::refund::NewRefund;
 use crate::params::{FieldErrors, Params};
 use crate::runtime::crash_points;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::ledger::{self, BalanceTooLow, Entry, FundsSource};
 use crate::services::{charges, events, idempotency};
 use crate::store::Tx;
@@ -27,19 +27,19 @@ use crate::views::refund::Refund;
 /// rest), `insufficient_service_balance`.
 pub async fn create(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     charge: &str,
     params: Params<NewRefund>,
 ) -> Result<Refund, Error> {
-    let charge = charges::find::by_token(ctx.store.read(), account, charge).await?;
+    let charge = charges::find::by_token(ctx.store.read(), &caller.account, charge).await?;
     let asked = CreateRefundUnit {
-        account: account.clone(),
+        account: caller.account.clone(),
         charge: charge.id,
         amount: params.amount()?.unwrap_or(charge.amount),
         id: ctx.ids.token(),
         submit_after: ctx.clock.now(),
     };
-    let refund = idempotency::write(ctx, account, asked, |tx, asked| record(tx, asked).boxed()).await;
+    let refund = idempotency::write(ctx, caller, asked, |tx, asked| record(tx, asked).boxed()).await;
     crash_points::point("refund", "intent.after");
     refund
 }

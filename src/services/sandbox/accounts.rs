@@ -7,7 +7,7 @@ use crate::params::Params;
 use crate::params::sandbox::NewSandboxAccount;
 pub use crate::services::accounts::wipe::close as delete;
 use crate::services::accounts::{ApiKeyPair, NewAccount};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
 use crate::views::sandbox::SandboxKeys;
 
@@ -16,13 +16,13 @@ use crate::views::sandbox::SandboxKeys;
 /// Refusals: `invalid_resource`.
 pub async fn create(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     params: Params<NewSandboxAccount>,
 ) -> Result<SandboxKeys, Error> {
     let asked = params.valid()?;
     let keys = ApiKeyPair::mint(&ctx.chance);
     let mut new = NewAccount::new(ctx, "Sandbox", "sandbox@example.com", &keys);
-    new.row.made_by = Some(account.id());
+    new.row.made_by = Some(caller.account.id());
     new.row.partner = asked.partner.unwrap_or(true);
     new.row.disputes = asked.disputes.unwrap_or(true);
     new.row.wallet = asked.wallet.unwrap_or(true);
@@ -31,7 +31,7 @@ pub async fn create(
         secret_key: keys.secret.expose().into(),
         publishable_key: keys.publishable.expose().into(),
     };
-    let unit = idempotency::write(ctx, account, (new, shown), |tx, (new, shown)| {
+    let unit = idempotency::write(ctx, caller, (new, shown), |tx, (new, shown)| {
         async move {
             new.record(tx).await?;
             Ok(shown.clone())

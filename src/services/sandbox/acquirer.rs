@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::params::sandbox::{ChangedFaults, chance};
 use crate::params::{Params, Patch};
 use crate::services::accounts::{faults, settings};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
 use crate::store::Tx;
 use crate::views::sandbox::Faults;
@@ -22,13 +22,9 @@ pub fn show(account: &Account) -> Result<Faults, Error> {
 /// Configures faults; absent fields stay. Resets the count of calls, so that the same configuration gives the same run.
 ///
 /// Refusals: `invalid_resource`.
-pub async fn change(
-    ctx: &Context,
-    account: &Account,
-    params: Params<ChangedFaults>,
-) -> Result<Faults, Error> {
-    let change = (account.id(), params.valid()?);
-    let unit = idempotency::write(ctx, account, change, |tx, (id, asked)| record(tx, *id, asked).boxed());
+pub async fn change(ctx: &Context, caller: &Caller, params: Params<ChangedFaults>) -> Result<Faults, Error> {
+    let change = (caller.account.id(), params.valid()?);
+    let unit = idempotency::write(ctx, caller, change, |tx, (id, asked)| record(tx, *id, asked).boxed());
     unit.await
 }
 

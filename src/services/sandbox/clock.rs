@@ -19,7 +19,7 @@ use crate::limits::{
 use crate::params::Params;
 use crate::params::clock::{Move, MoveClock};
 use crate::services::accounts::settings;
-use crate::services::context::{Account, Context, Ctx};
+use crate::services::context::{Account, Caller, Context, Ctx};
 use crate::services::due_work::registry::{self, Item};
 use crate::services::due_work::work_time::{ClockUpdate, WorkTime};
 use crate::services::due_work::{ClockMoveRange, WorkResult};
@@ -35,11 +35,11 @@ pub fn show(account: &Account) -> Clock {
 /// Moves the account's clock and does the work that is due on the way. May take as long as a move may.
 ///
 /// Refusals, first match wins: `invalid_resource`, `clock_moving`.
-pub async fn advance(ctx: &Ctx, account: &Account, params: Params<MoveClock>) -> Result<MovedClock, Error> {
+pub async fn advance(ctx: &Ctx, caller: &Caller, params: Params<MoveClock>) -> Result<MovedClock, Error> {
     let asked = params.spelled()?;
-    asked.target(account.now, ctx.clock.now())?;
-    let (task, account) = (Ctx::clone(ctx), account.clone());
-    ctx.in_own_task(async move { ClockMoveRun::begin(&task, &account, asked).await?.run().await }).await
+    asked.target(caller.account.now, ctx.clock.now())?;
+    let (task, caller) = (Ctx::clone(ctx), caller.clone());
+    ctx.in_own_task(async move { ClockMoveRun::begin(&task, &caller, asked).await?.run().await }).await
 }
 
 /// Releases the clocks that an ended process was moving. Only for a server that knows it is the only one.
@@ -88,8 +88,8 @@ impl BeginClockMoveUnit {
 /// A move in progress.
 struct ClockMoveRun<'a> {
     ctx: &'a Context,
-    /// The account of the request, with its Idempotency-Key.
-    account: &'a Account,
+    /// The caller that moves it.
+    caller: &'a Caller,
     /// The account's row when the move began.
     row: account::Model,
     reach: ClockMoveRange,
@@ -107,14 +107,14 @@ struct ClockMoveRun<'a> {
 }
 
 impl<'a> ClockMoveRun<'a> {
-    async fn begin(ctx: &'a Context, account: &'a Account, asked: Move) -> Result<Self, Error> {
+    async fn begin(ctx: &'a Context, caller: &'a Caller, asked: Move) -> Result<Self, Error> {
         let wall = ctx.clock.now();
         let is_span = !matches!(asked, Move::To(_));
-        let beginning = BeginClockMoveUnit { account: account.id(), asked, wall };
+        let beginning = BeginClockMoveUnit { account: caller.account.id(), asked, wall };
         let (row, to) = ctx.store.write(beginning, |tx, beginning| beginning.record(tx).boxed()).await?;
         Ok(Self {
             ctx,
-            account,
+            caller,
             reach: ClockMoveRange { account: row.id, to, began: wall, passed: None },
             reached: row.now(wall),
             offset: row.clock_offset,
@@ -224,7 +224,7 @@ impl<'a> ClockMoveRun<'a> {
             self.ran_count,
             self.ran,
         );
-        let unit = idempotency::write(self.ctx, self.account, (stop, moved), |tx, (stop, moved)| {
+        let unit = idempotency::write(self.ctx, self.caller, (stop, moved), |tx, (stop, moved)| {
             async move {
                 stop.set(tx).await?;
                 Ok(moved.clone())

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::params::Params;
 use crate::params::sandbox::DecidedRefund;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::refunds;
 use crate::views::refund::Refund;
 
@@ -12,10 +12,10 @@ use crate::views::refund::Refund;
 /// Refusals, first match wins: `not_found`, `invalid_resource`, `invalid_state`.
 pub async fn decide(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<DecidedRefund>,
 ) -> Result<Refund, Error> {
-    let refund = refunds::find::by_token(ctx, account, token).await?;
-    refunds::complete::decide(ctx, account, refund, params.valid()?.outcome).await
+    let refund = refunds::find::by_token(ctx, &caller.account, token).await?;
+    refunds::complete::decide(ctx, caller, refund, params.valid()?.outcome).await
 }

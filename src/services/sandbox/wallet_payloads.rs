@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::params::sandbox::{NewWalletPayload, WalletType};
 use crate::params::{Params, non_blank};
 use crate::sensitive::card_number::CardNumber;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::wallets::certificates;
 use crate::services::{acquirer_lookup, idempotency};
 use crate::views::sandbox::{WalletPayload, WalletSource};
@@ -21,9 +21,10 @@ const CARD_YEARS: i32 = 3;
 /// Refusals: `invalid_resource`.
 pub async fn create(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     params: Params<NewWalletPayload>,
 ) -> Result<WalletPayload, Error> {
+    let account = &caller.account;
     let Params { value: asked, mut faults } = params;
     let number = match CardNumber::parse(&asked.number) {
         Some(possible) => acquirer_lookup::card(ctx, &possible).await?.map(|_| possible),
@@ -61,5 +62,5 @@ pub async fn create(
     };
     let source = source.ok_or_else(|| Error::internal("a test device made no payload"))?;
     let payload = WalletPayload { r#type: asked.r#type, source };
-    idempotency::write(ctx, account, payload, |_, payload| async move { Ok(payload.clone()) }.boxed()).await
+    idempotency::write(ctx, caller, payload, |_, payload| async move { Ok(payload.clone()) }.boxed()).await
 }

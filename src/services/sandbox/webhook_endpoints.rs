@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::params::Params;
 use crate::params::sandbox::NewWebhookKey;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::webhook_endpoints::{by_token, keys};
 use crate::views::webhook_endpoint::RotatedKey;
 
@@ -12,10 +12,10 @@ use crate::views::webhook_endpoint::RotatedKey;
 /// Refusals, first match wins: `resource_not_found`, `invalid_resource`, `invalid_state`.
 pub async fn rotate(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<NewWebhookKey>,
 ) -> Result<RotatedKey, Error> {
-    let endpoint = by_token(ctx, account, token).await?;
-    keys::rotate(ctx, account, endpoint.id, params.grace()?).await
+    let endpoint = by_token(ctx, &caller.account, token).await?;
+    keys::rotate(ctx, caller, endpoint.id, params.grace()?).await
 }

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::{SNAPSHOT_KEPT, SNAPSHOTS_MAX};
 use crate::services::accounts::snapshot_rows::{Copied, Of, Pages};
 use crate::services::accounts::{settings, wipe};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::{data_keys, idempotency};
 use crate::store::{self, Tx};
 use crate::views::snapshot::Snapshot;
@@ -23,10 +23,10 @@ pub(super) static ITSELF: Of<account::Entity> =
 ///
 /// Refusals, first match wins: `payments_under_way`, `snapshot_too_large`, `limit_reached`, `service_unavailable` if a
 /// file is deleted at the same moment.
-pub async fn create(ctx: &Context, account: &Account) -> Result<Snapshot, Error> {
+pub async fn create(ctx: &Context, caller: &Caller) -> Result<Snapshot, Error> {
     let _turn = acquire_permit().await?;
-    let made = copy(ctx, account).await?;
-    idempotency::write(ctx, account, made, |tx, made| made.record(tx).boxed()).await
+    let made = copy(ctx, &caller.account).await?;
+    idempotency::write(ctx, caller, made, |tx, made| made.record(tx).boxed()).await
 }
 
 /// A snapshot that is not recorded yet.

@@ -5,16 +5,16 @@ use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 
 use crate::error::{Error, ErrorCode};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
 use crate::store::Tx;
 
 /// Deletes a snapshot.
 ///
 /// Refusals: `not_found`.
-pub async fn remove(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
+pub async fn remove(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
     let id: SnapshotToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let unit = idempotency::write(ctx, account, (account.id(), id), |tx, (account, id)| {
+    let unit = idempotency::write(ctx, caller, (caller.account.id(), id), |tx, (account, id)| {
         async move { if delete_row(tx, *account, *id).await? { Ok(()) } else { Err(ErrorCode::NotFound.into()) } }
             .boxed()
     });

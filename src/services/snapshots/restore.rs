@@ -10,7 +10,7 @@ use super::{acquire_permit, context, find, refuse_payments};
 use crate::error::{Error, ErrorCode};
 use crate::services::accounts::snapshot_rows::{self, Rows};
 use crate::services::accounts::{settings, wipe};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::data_keys::unseal;
 use crate::services::{files, idempotency};
 use crate::store::{self, Tx};
@@ -25,8 +25,8 @@ pub const OTHER_RELEASE: &str =
 ///
 /// Refusals, first match wins: `not_found`, `invalid_state` if a release with another schema made the snapshot,
 /// `clock_moving`, `payments_under_way`.
-pub async fn restore(ctx: &Context, account: &Account, token: &str) -> Result<Snapshot, Error> {
-    let row = find::by_token(ctx, account, token).await?;
+pub async fn restore(ctx: &Context, caller: &Caller, token: &str) -> Result<Snapshot, Error> {
+    let row = find::by_token(ctx, &caller.account, token).await?;
     if row.schema_steps != store::schema_steps() {
         return Err(Error::explained(ErrorCode::InvalidState, OTHER_RELEASE));
     }
@@ -34,7 +34,7 @@ pub async fn restore(ctx: &Context, account: &Account, token: &str) -> Result<Sn
     let (itself, rows) = read(ctx, &row).await?;
     let restoring = Restoring { row, itself, rows, wall: ctx.clock.now() };
     let restored =
-        idempotency::write_exclusively(ctx, account, restoring, |tx, restoring| restoring.record(tx).boxed())
+        idempotency::write_exclusively(ctx, caller, restoring, |tx, restoring| restoring.record(tx).boxed())
             .await?;
     // Restored webhooks may be due.
     ctx.due_webhooks.notify_one();

@@ -67,8 +67,8 @@ impl DueWork for BillingWork {
             order(ctx, moment.account(), Origin::Renewal, &bill, (&plan, customer, card)).await?;
         let intent = RenewalIntent { seen: row, charge: intent, mark: moment.clock_update() };
         // A customer's card is never spent.
-        let payment =
-            NewPayment { intent, token: TokenUse::Inline, call, purpose: BillPayment { claim: None } };
+        let (token, purpose) = (TokenUse::Inline, BillPayment { claim: None });
+        let payment = NewPayment { intent, token, call, purpose, claim: None };
         match make_payment(ctx, moment, payment).await? {
             PaymentProgress::Skipped => Ok(WorkResult::Skipped),
             // A worker recovers it, and the charge stands if the acquirer made it.

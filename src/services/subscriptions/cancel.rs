@@ -11,7 +11,7 @@ use super::find::by_token;
 use super::rows::{lock_subscription, plan_of, put, visible};
 use super::state::{SubscriptionAction, next};
 use crate::error::{Error, ErrorCode};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::{customers, idempotency};
 use crate::store::Tx;
 use crate::views::subscription::Subscription;
@@ -19,32 +19,32 @@ use crate::views::subscription::Subscription;
 /// Cancels a subscription at once. A renewal that is in flight stands.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_state`.
-pub async fn cancel(ctx: &Context, account: &Account, token: &str) -> Result<Subscription, Error> {
-    let row = find(ctx, account, token).await?;
-    close(ctx, account, row, SubscriptionAction::Cancel).await
+pub async fn cancel(ctx: &Context, caller: &Caller, token: &str) -> Result<Subscription, Error> {
+    let row = find(ctx, &caller.account, token).await?;
+    close(ctx, caller, row, SubscriptionAction::Cancel).await
 }
 
 /// Cancels a subscription as [`cancel`] does. Another customer's is not found.
 pub async fn cancel_of_customer(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     customer: &str,
     token: &str,
 ) -> Result<Subscription, Error> {
-    let customer = customers::find::by_token(ctx.store.read(), account, customer).await?;
-    let row = find(ctx, account, token).await?;
+    let customer = customers::find::by_token(ctx.store.read(), &caller.account, customer).await?;
+    let row = find(ctx, &caller.account, token).await?;
     if row.customer_id != customer.id {
         return Err(ErrorCode::NotFound.into());
     }
-    close(ctx, account, row, SubscriptionAction::Cancel).await
+    close(ctx, caller, row, SubscriptionAction::Cancel).await
 }
 
 /// Cancels a subscription for its customer, at the end of the interval that is paid.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_state`; the plan may not allow it, which is the latter.
-pub async fn unsubscribe(ctx: &Context, account: &Account, token: &str) -> Result<Subscription, Error> {
-    let row = find(ctx, account, token).await?;
-    close(ctx, account, row, SubscriptionAction::Unsubscribe).await
+pub async fn unsubscribe(ctx: &Context, caller: &Caller, token: &str) -> Result<Subscription, Error> {
+    let row = find(ctx, &caller.account, token).await?;
+    close(ctx, caller, row, SubscriptionAction::Unsubscribe).await
 }
 
 async fn find(ctx: &Context, account: &Account, token: &str) -> Result<subscription::Model, Error> {
@@ -53,12 +53,12 @@ async fn find(ctx: &Context, account: &Account, token: &str) -> Result<subscript
 
 async fn close(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     row: subscription::Model,
     action: SubscriptionAction,
 ) -> Result<Subscription, Error> {
-    let data = (row, action, account.now);
-    idempotency::write(ctx, account, data, |tx, (row, action, now)| record(tx, row, *action, *now).boxed())
+    let data = (row, action, caller.account.now);
+    idempotency::write(ctx, caller, data, |tx, (row, action, now)| record(tx, row, *action, *now).boxed())
         .await
 }
 
@@ -79,9 +79,9 @@ async fn record(
 /// Deletes a customer with all its cards, and cancels its subscriptions.
 ///
 /// Refusals: `not_found`.
-pub async fn close_customer(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
-    let row = customers::find::by_token(ctx.store.read(), account, token).await?;
-    idempotency::write(ctx, account, (row, account.now), |tx, (row, now)| {
+pub async fn close_customer(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
+    let row = customers::find::by_token(ctx.store.read(), &caller.account, token).await?;
+    idempotency::write(ctx, caller, (row, caller.account.now), |tx, (row, now)| {
         async move {
             customers::delete::record(tx, row, *now).await?;
             let open = [SubscriptionState::Trial, SubscriptionState::Active, SubscriptionState::Cancelling];

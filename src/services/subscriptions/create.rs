@@ -14,7 +14,7 @@ use super::state::next;
 use crate::error::{Error, ErrorCode};
 use crate::params::subscription::{NewPlanSubscription, NewSubscription};
 use crate::params::{Params, non_blank};
-use crate::services::context::{Account, Context, Ctx};
+use crate::services::context::{Account, Caller, Context, Ctx};
 use crate::services::payments::creation::{PaymentIntent, record_row};
 use crate::services::payments::order::{ChargeIntent, ChargeOrder, Terms};
 use crate::services::{acquirer_lookup, cards, customers, idempotency, payer, plans};
@@ -28,13 +28,14 @@ use crate::views::subscription::Subscription;
 /// subscription and nothing was charged.
 pub async fn create(
     ctx: &Ctx,
-    account: &Account,
+    caller: &Caller,
     params: Params<NewSubscription>,
 ) -> Result<Subscription, Error> {
     let asked = params.valid().map_err(Error::subscription)?;
     let unknown = ErrorCode::RecordNotFound;
-    let plan =
-        plans::find::by_token(ctx.store.read(), account, asked.plan_token.trim()).await?.ok_or(unknown)?;
+    let plan = plans::find::by_token(ctx.store.read(), &caller.account, asked.plan_token.trim())
+        .await?
+        .ok_or(unknown)?;
     let wanted = SubscribeRequest {
         plan,
         customer: &asked.customer_token,
@@ -42,7 +43,7 @@ pub async fn create(
         include_setup_fee: asked.include_setup_fee.unwrap_or(true),
         unknown,
     };
-    subscribe(ctx, account, wanted).await
+    subscribe(ctx, caller, wanted).await
 }
 
 /// Subscribes a customer to the plan in the path. May take as long as the acquirer.
@@ -51,12 +52,12 @@ pub async fn create(
 /// [`create`].
 pub async fn create_for_plan(
     ctx: &Ctx,
-    account: &Account,
+    caller: &Caller,
     plan: &str,
     params: Params<NewPlanSubscription>,
 ) -> Result<Subscription, Error> {
     let unknown = ErrorCode::NotFound;
-    let plan = plans::find::by_token(ctx.store.read(), account, plan).await?.ok_or(unknown)?;
+    let plan = plans::find::by_token(ctx.store.read(), &caller.account, plan).await?.ok_or(unknown)?;
     let asked = params.valid().map_err(Error::subscription)?;
     let wanted = SubscribeRequest {
         plan,
@@ -65,7 +66,7 @@ pub async fn create_for_plan(
         include_setup_fee: asked.include_setup_fee.unwrap_or(true),
         unknown,
     };
-    subscribe(ctx, account, wanted).await
+    subscribe(ctx, caller, wanted).await
 }
 
 struct SubscribeRequest<'a> {
@@ -77,11 +78,8 @@ struct SubscribeRequest<'a> {
     unknown: ErrorCode,
 }
 
-async fn subscribe(
-    ctx: &Ctx,
-    account: &Account,
-    wanted: SubscribeRequest<'_>,
-) -> Result<Subscription, Error> {
+async fn subscribe(ctx: &Ctx, caller: &Caller, wanted: SubscribeRequest<'_>) -> Result<Subscription, Error> {
+    let account = &caller.account;
     let SubscribeRequest { plan, include_setup_fee, unknown, .. } = wanted;
     let customer = wanted.customer.trim().parse().map_err(|_| unknown)?;
     let (customer, primary) = customers::find::with_primary(ctx, account, customer).await?.ok_or(unknown)?;
@@ -99,13 +97,13 @@ async fn subscribe(
     let bill = Bill::first(&row, &plan, include_setup_fee);
     if bill.sum() == 0 {
         let beginning = CreateSubscriptionUnit { row, plan, unknown };
-        return idempotency::write(ctx, account, beginning, |tx, beginning| beginning.free(tx).boxed()).await;
+        return idempotency::write(ctx, caller, beginning, |tx, beginning| beginning.free(tx).boxed()).await;
     }
     let order =
         order(ctx, account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary))).await?;
-    let ChargeOrder { intent: charge, call } = order;
+    let ChargeOrder { intent: charge, call } = order.under_key(caller);
     let intent = SubscribeIntent { beginning: CreateSubscriptionUnit { row, plan, unknown }, charge };
-    pay(ctx, account, intent, call, unknown).await
+    pay(ctx, caller, intent, call, unknown).await
 }
 
 /// Returns a card of the customer.
@@ -198,7 +196,6 @@ impl PaymentIntent for SubscribeIntent {
             let mut row = self.beginning.row.clone();
             row.attempt += 1;
             row.charge_id = Some(self.charge.row.id);
-            // The Idempotency-Key is claimed before anything is written.
             record_row(tx, &self.charge).await?;
             self.beginning.insert(tx, &row).await?;
             Ok(Some(self.charge.row.clone()))

@@ -15,7 +15,7 @@ use super::state::{SubscriptionAction, SubscriptionTransition, next};
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
 use crate::params::subscription::Reactivation;
-use crate::services::context::{Account, Ctx};
+use crate::services::context::{Account, Caller, Ctx};
 use crate::services::payments::creation::{PaymentIntent, record_row};
 use crate::services::payments::order::{ChargeIntent, ChargeOrder};
 use crate::services::{cards, customers, idempotency, plans};
@@ -28,10 +28,11 @@ use crate::views::subscription::Subscription;
 /// no interval left, its customer deleted); then the acquirer's: a decline, or `gateway_error`, which change nothing.
 pub async fn reactivate(
     ctx: &Ctx,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<Reactivation>,
 ) -> Result<Subscription, Error> {
+    let account = &caller.account;
     let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
     let asked = params.valid().map_err(Error::subscription)?;
     let plan = plan_of(ctx.store.read(), &row).await?;
@@ -41,7 +42,7 @@ pub async fn reactivate(
     wanted.step(&wanted.row)?;
     let bill = Bill::reactivated(&wanted.row, &wanted.plan, asked.include_setup_fee.unwrap_or(true));
     if wanted.is_paid(&wanted.row) || bill.sum() == 0 {
-        return idempotency::write(ctx, account, wanted, |tx, wanted| wanted.free(tx).boxed()).await;
+        return idempotency::write(ctx, caller, wanted, |tx, wanted| wanted.free(tx).boxed()).await;
     }
     let named = match wanted.row.card_id {
         Some(card) => cards::find(ctx, account, card).await?,
@@ -49,8 +50,8 @@ pub async fn reactivate(
     };
     let payer = (&wanted.plan, customer, named.unwrap_or(primary));
     let order = order(ctx, account, Origin::Subscription, &bill, payer).await?;
-    let ChargeOrder { intent: charge, call } = order;
-    pay(ctx, account, ReactivateIntent { wanted, charge }, call, ErrorCode::InvalidState).await
+    let ChargeOrder { intent: charge, call } = order.under_key(caller);
+    pay(ctx, caller, ReactivateIntent { wanted, charge }, call, ErrorCode::InvalidState).await
 }
 
 struct ReactivateUnit {

@@ -1,6 +1,8 @@
 //! The outcome of a bill: the outcome of its charge and the subscription's next row, in one commit, whichever request or
 //! worker learns it.
 
+use std::sync::Arc;
+
 use entity::charge::{self, Origin};
 use entity::counter::Counted;
 use entity::event::EventType;
@@ -16,7 +18,7 @@ use super::rows::{customer_held, lock_charged, plan_of, put, record_event};
 use super::state::{SubscriptionAction, next};
 use crate::acquirer::AuthoriseCall;
 use crate::error::{Error, ErrorCode};
-use crate::services::context::{Account, Context, Ctx};
+use crate::services::context::{Caller, Context, Ctx};
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::payer::TokenUse;
@@ -44,15 +46,15 @@ pub(super) enum BillingOutcome {
 /// Refusals: the intent's, the acquirer's; `gone` if the customer was deleted meanwhile.
 pub(super) async fn pay(
     ctx: &Ctx,
-    account: &Account,
+    caller: &Caller,
     intent: impl PaymentIntent,
     call: AuthoriseCall,
     gone: ErrorCode,
 ) -> Result<Subscription, Error> {
-    let (task, moment) = (Ctx::clone(ctx), WorkTime::on_running_clock(account.clone()));
-    let purpose = BillPayment { claim: account.claim().cloned() };
+    let (task, moment) = (Ctx::clone(ctx), WorkTime::on_running_clock(caller.account.clone()));
+    let (claim, purpose) = (caller.claim.clone(), BillPayment { claim: caller.claim.clone() });
     // A customer's card is never spent.
-    let payment = NewPayment { intent, token: TokenUse::Inline, call, purpose };
+    let payment = NewPayment { intent, token: TokenUse::Inline, call, purpose, claim };
     ctx.in_own_task(async move { Box::pin(pay_bill(&task, &moment, payment, gone)).await }).await
 }
 
@@ -91,7 +93,7 @@ pub(super) async fn record_outcome(
 /// The payment of a bill: the subscription goes on, or does not, in the commit of the charge's outcome.
 pub(super) struct BillPayment {
     /// The claim of the request that waits for the subscription.
-    pub claim: Option<IdempotencyClaim>,
+    pub claim: Option<Arc<IdempotencyClaim>>,
 }
 
 impl PaymentPurpose for BillPayment {
@@ -162,7 +164,7 @@ impl BillPayment {
         entries::record(tx, &after, plan, &bill, outcome.row.id, outcome.now);
         let subscription = put(tx, before, after, step.emits, outcome.now).await?;
         if let Some(claim) = &self.claim {
-            outcome.keep_response(tx, claim.hash(), &claim.answer(&subscription)?);
+            outcome.keep_response(tx, claim.hash(), &claim.response(&subscription)?);
         }
         Ok((subscription, step.emits))
     }

@@ -9,7 +9,7 @@ use super::rows::{customer_held, lock_subscription};
 use crate::error::{Error, ErrorCode};
 use crate::params::subscription::SubscriptionChanges;
 use crate::params::{Params, Patch};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::{customers, idempotency};
 use crate::store::Tx;
 use crate::views::subscription::Subscription;
@@ -19,10 +19,11 @@ use crate::views::subscription::Subscription;
 /// Refusals, first match wins: `resource_not_found`, `invalid_resource` (400), `invalid_request`.
 pub async fn update(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<SubscriptionChanges>,
 ) -> Result<Subscription, Error> {
+    let account = &caller.account;
     let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::RecordNotFound)?;
     let Params { value, mut faults } = params;
     if value.card_token == Patch::Absent && !faults.has("card_token") {
@@ -40,7 +41,7 @@ pub async fn update(
             Some(card_of(ctx, account, &customer, &token).await?.id)
         }
     };
-    idempotency::write(ctx, account, (row, card), |tx, (row, card)| record(tx, row, *card).boxed()).await
+    idempotency::write(ctx, caller, (row, card), |tx, (row, card)| record(tx, row, *card).boxed()).await
 }
 
 async fn record(tx: &Tx, seen: &subscription::Model, card: Option<CardToken>) -> Result<Subscription, Error> {

@@ -13,7 +13,7 @@ use crate::params::{Params, non_blank};
 use crate::runtime::random::RandomStream;
 use crate::sensitive::card_number::CardNumber;
 use crate::services::cards::{self, CardCredentials};
-use crate::services::context::{Account, Context, Ctx};
+use crate::services::context::{Caller, Context, Ctx};
 use crate::services::payments::creation::{pay, record_row};
 use crate::services::payments::order::{ChargeIntent, ChargeOrder};
 use crate::services::payments::parameters::place;
@@ -36,22 +36,22 @@ pub struct ChargeRequestInfo<'a> {
 /// `gateway_error`, which always means that nothing was charged.
 pub async fn create(
     ctx: &Ctx,
-    account: &Account,
+    caller: &Caller,
     mut params: Params<NewCharge>,
     asked: ChargeRequestInfo<'_>,
 ) -> Result<ChargeMade, Error> {
     let verification = verification(&mut params);
-    let order = place(ctx, account, Origin::Payment, params, asked.outcome).await?;
-    let Some(verification) = verification else { return at_once(ctx, account, order).await };
+    let order = place(ctx, &caller.account, Origin::Payment, params, asked.outcome).await?;
+    let Some(verification) = verification else { return at_once(ctx, caller, order).await };
     let enrolled = is_enrolled(ctx, &order).await?;
     if !enrolled && verification.fallback_ok {
-        return at_once(ctx, account, order).await;
+        return at_once(ctx, caller, order).await;
     }
-    open(ctx, account, order, verification.callback_url, enrolled, asked).await
+    open(ctx, caller, order, verification.callback_url, enrolled, asked).await
 }
 
-async fn at_once(ctx: &Ctx, account: &Account, order: ChargeOrder) -> Result<ChargeMade, Error> {
-    let (now, row) = pay(ctx, account, order).await?;
+async fn at_once(ctx: &Ctx, caller: &Caller, order: ChargeOrder) -> Result<ChargeMade, Error> {
+    let (now, row) = pay(ctx, caller, order).await?;
     Ok(ChargeMade::Charge(Charge::at(now, row)))
 }
 
@@ -103,19 +103,17 @@ struct Opening {
 /// Records the pending charge and its session. The acquirer is asked after the cardholder has approved.
 async fn open(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     order: ChargeOrder,
     callback_url: String,
     enrolled: bool,
     asked: ChargeRequestInfo<'_>,
 ) -> Result<ChargeMade, Error> {
+    let account = &caller.account;
     let ChargeOrder { mut intent, call } = order;
     intent.row.origin = Origin::Challenge;
     intent.row.state = ChargeState::Pending;
     intent.row.settle_after = None;
-    // The response is the pending charge, and this one transaction stores it.
-    intent.row.claim = None;
-    intent.account = intent.account.under(None);
     let digits = CardCredentials { number: call.number, cvc: call.cvc, network: call.network };
     let copy = cards::copy(ctx, &intent.card, digits);
     let secret = ctx.chance.token22(RandomStream::ChallengePage);
@@ -138,7 +136,7 @@ async fn open(
     };
     let redirect_url = format!("{}/3d-secure/{secret}", asked.base_url);
     let opening = Opening { intent, copy, session, page, redirect_url };
-    let unit = idempotency::write(ctx, account, opening, |tx, opening| {
+    let unit = idempotency::write(ctx, caller, opening, |tx, opening| {
         async move {
             record_row(tx, &opening.intent).await?;
             tx.append(&opening.copy);

@@ -190,7 +190,7 @@ async fn approve(ctx: &Context, account: Account, session: three_d_secure::Model
     call.forced = session.sandbox_outcome.as_deref().and_then(Forced::from_sandbox_word);
     let token = single_use(ctx, &seen).await?;
     let intent = ApproveIntent { session, seen, now: account.now, wall: ctx.clock.now() };
-    let payment = NewPayment { intent, token, call, purpose: CardPayment };
+    let payment = NewPayment { intent, token, call, purpose: CardPayment, claim: None };
     make_payment(ctx, &WorkTime::on_running_clock(account), payment).await.map(drop)
 }
 

@@ -12,7 +12,7 @@ use crate::limits::TRANSFER_RETURNS_AFTER;
 use crate::params::transfer::NewTransfer;
 use crate::params::{FieldErrors, Params};
 use crate::runtime::crash_points;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::ledger::{self, BalanceTooLow, Debit, Entry, FundsSource};
 use crate::services::{bank_accounts, idempotency, recipients, search_text};
 use crate::store::Tx;
@@ -28,11 +28,8 @@ pub const NOT_COVERED: &str = "There are not enough funds available to process t
 ///
 /// Refusals, first match wins: `invalid_resource` (first for the parameters, then for the recipient;
 /// `docs/decisions.md`, 202), `insufficient_service_balance`.
-pub async fn create(
-    ctx: &Context,
-    account: &Account,
-    params: Params<NewTransfer>,
-) -> Result<Transfer, Error> {
+pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewTransfer>) -> Result<Transfer, Error> {
+    let account = &caller.account;
     let Params { value: asked, mut faults } = params;
     if !asked.currency.trim().is_empty() && Currency::parse(asked.currency.trim()) != Some(Currency::Aud) {
         faults.add("currency", "is not a supported currency");
@@ -55,7 +52,7 @@ pub async fn create(
         description: asked.description,
         amount: asked.amount,
     };
-    let transfer = idempotency::write(ctx, account, order, |tx, order| order.record(tx).boxed()).await;
+    let transfer = idempotency::write(ctx, caller, order, |tx, order| order.record(tx).boxed()).await;
     crash_points::point("transfer", "outcome.after");
     transfer
 }

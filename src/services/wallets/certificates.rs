@@ -10,7 +10,7 @@ use super::enabled;
 use crate::error::{Error, ErrorCode};
 use crate::params::wallet::IssuedCertificate;
 use crate::params::{FieldErrors, Paging, Params};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::data_keys::reencrypt::SealedTable;
 use crate::services::data_keys::unseal;
 use crate::services::idempotency;
@@ -23,11 +23,11 @@ use crate::wallet::{Merchant, Unreadable};
 /// Generates a key and its certificate signing request.
 ///
 /// Refusals: `api_unavailable`.
-pub async fn create(ctx: &Context, account: &Account) -> Result<WalletCertificate, Error> {
-    enabled(account)?;
-    let row =
-        generate(ctx, account).map_err(|Unreadable| Error::internal("a key that was just made is none"))?;
-    let unit = idempotency::write(ctx, account, row, |tx, row| {
+pub async fn create(ctx: &Context, caller: &Caller) -> Result<WalletCertificate, Error> {
+    enabled(&caller.account)?;
+    let row = generate(ctx, &caller.account)
+        .map_err(|Unreadable| Error::internal("a key that was just made is none"))?;
+    let unit = idempotency::write(ctx, caller, row, |tx, row| {
         async move {
             tx.append(row);
             Ok(WalletCertificate::new(row.clone()))
@@ -109,15 +109,15 @@ pub async fn find(
 /// Refusals, first match wins: `api_unavailable`, `invalid_resource`.
 pub async fn complete(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     params: Params<IssuedCertificate>,
 ) -> Result<WalletCertificate, Error> {
-    enabled(account)?;
+    enabled(&caller.account)?;
     let certified = Certified::read(&params.valid()?.pem).map_err(|Unreadable| unfit())?;
     if !certified.is_valid(ctx.clock.now()) {
         return Err(unfit());
     }
-    let incomplete = wallet_certificate::Entity::owned_by(account.id())
+    let incomplete = wallet_certificate::Entity::owned_by(caller.account.id())
         .filter(Column::PublicKeyHash.eq(certified.public_key_hash.as_str()))
         .one(ctx.store.read())
         .await?;
@@ -128,7 +128,7 @@ pub async fn complete(
         valid_until: Some(certified.valid_until),
         ..incomplete.ok_or_else(unfit)?
     };
-    idempotency::write(ctx, account, row, |tx, row| activate(tx, row).boxed()).await
+    idempotency::write(ctx, caller, row, |tx, row| activate(tx, row).boxed()).await
 }
 
 /// Activates a key. If two certificates are uploaded for it, the first counts.
@@ -156,10 +156,10 @@ fn unfit() -> Error {
 /// Deletes a certificate and its key: payloads encrypted to that key can never be decrypted again.
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`.
-pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
-    enabled(account)?;
+pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
+    enabled(&caller.account)?;
     let id: WalletCertificateToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    idempotency::write(ctx, account, (account.id(), id), |tx, (account, id)| {
+    idempotency::write(ctx, caller, (caller.account.id(), id), |tx, (account, id)| {
         async move {
             let gone = wallet_certificate::Entity::delete_many()
                 .filter(Column::AccountId.eq(*account))

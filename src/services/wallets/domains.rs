@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::WALLET_ANSWER;
 use crate::params::wallet::NamedDomain;
 use crate::params::{FieldErrors, Paging, Params};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
 use crate::services::page::{List, ListPage};
 use crate::views::wallet::WalletDomain;
@@ -24,9 +24,10 @@ const VERIFICATION_FILE: &str = "/.well-known/apple-developer-merchantid-domain-
 /// Refusals, first match wins: `api_unavailable`, `invalid_resource`.
 pub async fn register(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     params: Params<NamedDomain>,
 ) -> Result<WalletDomain, Error> {
+    let account = &caller.account;
     enabled(account)?;
     let domain_name = params.valid()?.domain_name.to_ascii_lowercase();
     if find(ctx, account, &domain_name).await?.is_some() {
@@ -41,7 +42,7 @@ pub async fn register(
         domain_name,
         created_at: account.now,
     };
-    let unit = idempotency::write(ctx, account, row, |tx, row| {
+    let unit = idempotency::write(ctx, caller, row, |tx, row| {
         async move {
             let insert = wallet_domain::Entity::insert(row.clone().into_active_model());
             let insert = insert.on_conflict(OnConflict::new().do_nothing().to_owned());
@@ -115,10 +116,10 @@ pub async fn check(
 /// Deletes a domain.
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`.
-pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
-    enabled(account)?;
+pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
+    enabled(&caller.account)?;
     let id: WalletDomainToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    idempotency::write(ctx, account, (account.id(), id), |tx, (account, id)| {
+    idempotency::write(ctx, caller, (caller.account.id(), id), |tx, (account, id)| {
         async move {
             let gone = wallet_domain::Entity::delete_many()
                 .filter(Column::AccountId.eq(*account))

@@ -12,7 +12,7 @@ use crate::limits::WALLET_ANSWER;
 use crate::params::wallet::{Initiative, NewSession};
 use crate::params::{Params, non_blank, rules};
 use crate::runtime::random::RandomStream;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
 use crate::views::wallet::WalletSession;
 use crate::wallet::hexadecimal_of;
@@ -25,9 +25,10 @@ const LIFETIME: TimeSpan = TimeSpan::seconds(5 * 60);
 /// Refusals, first match wins: `api_unavailable`, `bad_request`, `gateway_error`.
 pub async fn create(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     params: Params<NewSession>,
 ) -> Result<WalletSession, Error> {
+    let account = &caller.account;
     enabled(account)?;
     let Ok(asked) = params.valid() else { return Err(bad_request()) };
     let url = callable(ctx, &asked.validation_url).ok_or_else(bad_request)?;
@@ -43,7 +44,7 @@ pub async fn create(
         Some(provider) => provider.ask(account, &url, (asked.initiative, context)).await?,
         None => simulated(ctx, account, context),
     };
-    idempotency::write(ctx, account, session, |_, session| async move { Ok(session.clone()) }.boxed()).await
+    idempotency::write(ctx, caller, session, |_, session| async move { Ok(session.clone()) }.boxed()).await
 }
 
 fn bad_request() -> Error {

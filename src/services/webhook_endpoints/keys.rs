@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorCode};
 use crate::runtime::random::{RandomSource, RandomStream};
 use crate::sensitive::secret::Secret;
 use crate::services::audit::{self, OperatorAction};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::data_keys::reencrypt::SealedTable;
 use crate::services::data_keys::{reload, unseal};
 use crate::services::due_work::clocks;
@@ -106,20 +106,20 @@ fn former_context(account: AccountToken, endpoint: WebhookEndpointToken) -> Vec<
 /// Refusals, first match wins: `resource_not_found`, `invalid_state`.
 pub async fn rotate(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     endpoint: WebhookEndpointToken,
     grace: TimeSpan,
 ) -> Result<RotatedKey, Error> {
     let rotated = || {
         let rotation = Rotation {
-            account: account.id(),
+            account: caller.account.id(),
             endpoint,
             fresh: generate(&ctx.chance),
             grace,
-            now: account.now,
+            now: caller.account.now,
             data_keys: ctx.vault.data_keys(),
         };
-        idempotency::write(ctx, account, rotation, |tx, rotation| rotation.record(tx).boxed())
+        idempotency::write(ctx, caller, rotation, |tx, rotation| rotation.record(tx).boxed())
     };
     match rotated().await {
         // Another process has added the data key that the row names.

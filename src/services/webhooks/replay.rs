@@ -9,7 +9,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use super::find::by_token;
 use super::state::{Action, next};
 use crate::error::{Error, ErrorCode};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
 use crate::store::Tx;
 use crate::views::webhook::Webhook;
@@ -18,12 +18,11 @@ use crate::views::webhook::Webhook;
 /// its outcome is not recorded.
 ///
 /// Refusals, first match wins: `resource_not_found`, `cannot_replay_webhook`.
-pub async fn replay(ctx: &Context, account: &Account, token: &str) -> Result<Webhook, Error> {
+pub async fn replay(ctx: &Context, caller: &Caller, token: &str) -> Result<Webhook, Error> {
     let id: WebhookToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
+    let data = (caller.account.id(), id, caller.account.now);
     let replayed =
-        idempotency::write(ctx, account, (account.id(), id, account.now), |tx, (account, id, now)| {
-            record(tx, *account, *id, *now).boxed()
-        });
+        idempotency::write(ctx, caller, data, |tx, &(account, id, now)| record(tx, account, id, now).boxed());
     let replayed = replayed.await?;
     ctx.due_webhooks.notify_one();
     Ok(replayed)

@@ -263,7 +263,7 @@ impl App {
 
     /// How much the process takes on at once.
     pub fn gate(&self) -> &AdmissionControl {
-        self.inner().gate()
+        self.inner().admission()
     }
 
     /// How far the process is on its way out.

@@ -1,0 +1,49 @@
+//! The task-local data of a request in flight for its account's request log. The types that read the parameters decide which of
+//! them the log may show.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use entity::{AccountToken, Timestamp};
+use serde_json::Value;
+
+use crate::params::ReadValues;
+
+tokio::task_local! {
+    static LOG_DATA: Option<SharedLogData>;
+}
+
+/// The data as the request and the writer of the log share it.
+pub type SharedLogData = Arc<Mutex<RequestLogData>>;
+
+/// The data of an entry of the request log. It has no `Debug`, because it contains what the client sent, secrets included.
+#[derive(Default)]
+pub struct RequestLogData {
+    /// The account that the key authenticated, and the time of its clock.
+    pub account: Option<(AccountToken, Timestamp)>,
+    /// The parameters.
+    pub parameters: Option<Arc<Value>>,
+    /// The values of the parameters that were read.
+    pub read: ReadValues,
+    /// The body of the response so far, if it is an error.
+    pub error: Option<Vec<u8>>,
+}
+
+/// Runs a request whose data is recorded, if there is a log.
+pub fn scope<F: Future>(data: Option<SharedLogData>, work: F) -> impl Future<Output = F::Output> {
+    LOG_DATA.scope(data, work)
+}
+
+/// Takes what was recorded.
+pub fn take(data: &SharedLogData) -> RequestLogData {
+    std::mem::take(&mut *data.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Records a part of the current request's data, if there is a log.
+pub fn log(record: impl FnOnce(&mut RequestLogData)) {
+    let _ = LOG_DATA.try_with(|data| {
+        let mut data = data.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        record(&mut data);
+        Some(())
+    });
+}
