@@ -22,7 +22,7 @@ pub async fn look(configuration: &Configuration, findings: &mut Findings) {
                 "until it answers, a server starts and is not ready",
             ),
             Err(silence) => {
-                findings.wrong(format!("the acquirer at {address}: {silence}"), "see docs/acquirer.md")
+                findings.wrong(format!("the acquirer at {address}: {silence}"), "see docs/acquirer.md");
             }
         },
     }
