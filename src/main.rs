@@ -33,12 +33,12 @@ use self::commands::terminal::{self, BAD};
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 
-/// A card payments API server, and what its operators run beside it.
+/// A card payments API server, and its operator commands.
 ///
-/// Text for a person; with --json one JSON object a record, one a line. Exit code 0; 1 for a refusal, with one line on
-/// stderr that begins with "error: " and nothing changed; 2 for wrong usage. All commands work beside a running server,
-/// on SQLite and PostgreSQL, and bring the schema of an empty or older database up to date first; only backup and check take
-/// it as it is, and listen and trigger ask the server instead.
+/// Commands print text for people; with --json one JSON object per record and line. Exit code 0 means success; 1 a refusal,
+/// with one line on stderr that begins with "error: " and nothing changed; 2 wrong usage. Commands work next to a running
+/// server, on SQLite and PostgreSQL, and bring the schema of an empty or older database up to date first; only backup and
+/// check leave it, and listen, trigger and seed call the server instead.
 #[derive(Parser)]
 #[command(name = NAME, version = VERSION.as_str(), after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
     card-payments serve --listen 127.0.0.1:8080.")]
@@ -60,19 +60,19 @@ enum Command {
     Serve(Box<Serve>),
     Openapi(Openapi),
     Migrate(commands::migrate::Migrate),
-    /// Accounts: merchants, their keys, switches and settings.
+    /// Manage accounts: merchants, their keys, switches and settings.
     Account(On<commands::account::Account>),
-    /// What the operator decides about merchants.
+    /// Decide about merchants.
     Merchant(On<commands::merchant::Merchant>),
-    /// Money that arrived from outside.
+    /// Record deposits: money from outside.
     Deposit(On<commands::deposit::Deposit>),
-    /// Disputes, as the network makes and decides them.
+    /// Open and decide disputes, as the card network does.
     Dispute(On<commands::dispute::Dispute>),
-    /// The books.
+    /// Verify and print the books.
     Ledger(On<commands::ledger::Ledger>),
-    /// The keys that encrypt what is stored.
+    /// Rotate the keys that encrypt stored data.
     Vault(On<commands::vault::Vault>),
-    /// Webhook endpoints.
+    /// Ping webhook endpoints and rotate their keys.
     Webhook(On<commands::webhook::Webhook>),
     Backup(commands::backup::Backup),
     Check(commands::check::Check),
@@ -88,12 +88,12 @@ enum Command {
 /// Serve the API (the default).
 ///
 /// Prints its address, in test the keys of the first account and a payment to try, and when it is ready "Listening on
-/// http://HOST:PORT". It logs to stderr and ends on SIGTERM or SIGINT once what is in flight is done.
+/// http://HOST:PORT". It logs to stderr. On SIGTERM or SIGINT it finishes requests and payments in flight, then exits.
 ///
-/// Secrets are environment variables, or files named by the same variable with _FILE behind it: CARD_PAYMENTS_VAULT_KEY,
+/// Secrets are environment variables, or files named by the same variable with _FILE appended: CARD_PAYMENTS_VAULT_KEY,
 /// CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY (test only), CARD_PAYMENTS_WALLET_A_IDENTITY,
-/// CARD_PAYMENTS_WALLET_G_KEY, CARD_PAYMENTS_ACQUIRER_SECRET, CARD_PAYMENTS_OPERATOR_KEY (live only). Traces are exported as the
-/// OTEL_... variables of OpenTelemetry say.
+/// CARD_PAYMENTS_WALLET_G_KEY, CARD_PAYMENTS_ACQUIRER_SECRET, CARD_PAYMENTS_OPERATOR_KEY (live only). The
+/// OTEL_... variables of OpenTelemetry configure the export of traces.
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments serve --listen 127.0.0.1:8080\n\n\
     With --json {listening, version, environment, api, swagger, dashboard, secret_key, publishable_key}; the keys in test only.")]
@@ -102,7 +102,7 @@ struct Serve {
     options: ServeOptions,
     #[command(flatten)]
     database: DatabaseOptions,
-    /// One JSON object when it is ready, in place of the text.
+    /// Print one JSON object when it is ready, instead of the text.
     #[arg(long)]
     json: bool,
 }
@@ -111,10 +111,10 @@ struct Serve {
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments openapi > openapi.yaml")]
 struct Openapi {
-    /// As JSON instead of YAML.
+    /// Print JSON instead of YAML.
     #[arg(long)]
     json: bool,
-    /// As a collection of requests for Postman and its like.
+    /// Print a collection of requests for Postman and compatible programs.
     #[arg(long, conflicts_with = "json")]
     postman: bool,
 }
@@ -125,7 +125,7 @@ struct Openapi {
 struct Completions {
     /// The shell.
     shell: clap_complete::Shell,
-    /// One JSON object: {shell, script}.
+    /// Print one JSON object: {shell, script}.
     #[arg(long)]
     json: bool,
 }
@@ -282,16 +282,16 @@ async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
         server::serve(listener, app.router.clone(), app.admission().connections(), app.phase.subscribe()),
         leave
     );
-    // Payments whose client has hung up, and deliveries.
+    // Payments of disconnected clients, and deliveries.
     app.ctx.tasks.close();
     if tokio::time::timeout(SHUTDOWN, app.ctx.tasks.wait()).await.is_ok() {
         working.stop().await;
     } else {
-        tracing::warn!("payments are still under way; they are settled at the next start");
+        tracing::warn!("payments are still in flight; the next start recovers them");
     }
     workers::write_counts(&app.ctx).await;
     if let Err(error) = request_log::write_down(&app.ctx, None).await {
-        tracing::warn!(%error, "some requests are missing in the log of requests");
+        tracing::warn!(%error, "the log of requests lacks some requests");
     }
     if let Some(exporting) = exporting {
         exporting.stop().await;
@@ -299,8 +299,7 @@ async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The longest time that a payment in flight can take: a call that starts at the last moment and is answered at the
-/// last moment, and its reversal.
+/// The longest time of a payment in flight: a call that starts and is answered at the last moment, and its reversal.
 const SHUTDOWN: Duration = Duration::from_secs(50);
 
 fn bind(address: SocketAddr) -> Result<TcpListener, String> {
@@ -334,7 +333,7 @@ impl Signals {
         tokio::select! {
             done = work => Some(done),
             () = self.next() => {
-                tracing::info!("stopping before the start was done");
+                tracing::info!("stopped during the start");
                 None
             }
         }

@@ -13,8 +13,7 @@ use crate::views::bank_account::BankAccount;
 /// Store a bank account.
 ///
 /// Stores bank account details in exchange for a single-use bank account token, which expires after one month unused.
-/// Also takes the publishable_api_key parameter instead of basic authentication, from an insecure environment such as
-/// a browser, and supports JSONP.
+/// Also takes publishable_api_key instead of basic authentication, for use in a browser, and supports JSONP.
 #[utoipa::path(post, path = "/bank_accounts", tag = "Bank accounts", operation_id = "create_bank_account",
     security(("secret_key" = []), ("publishable_key" = [])),
     request_body(content((BrowserBankAccount = "application/json"), (BrowserBankAccount = "application/x-www-form-urlencoded"))),

@@ -14,8 +14,7 @@ use crate::views::card::Card;
 /// Store a card.
 ///
 /// Stores card details in exchange for a single-use card token, which expires after one month unused. Also takes
-/// the publishable_api_key parameter instead of basic authentication, from an insecure environment such as a
-/// browser, and supports JSONP.
+/// publishable_api_key instead of basic authentication, for use in a browser, and supports JSONP.
 #[utoipa::path(post, path = "/cards", tag = "Cards", operation_id = "create_card",
     security(("secret_key" = []), ("publishable_key" = [])),
     request_body(content((BrowserCard = "application/json"), (BrowserCard = "application/x-www-form-urlencoded"))),

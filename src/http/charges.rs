@@ -20,8 +20,8 @@ use crate::views::three_d_secure::{ChargeMade, VerifiedCharge};
 ///
 /// Creates a charge and returns its details; this may be a long-running request. Exactly one of card, card_token,
 /// payment_source_token and customer_token pays. With capture false the amount is authorised only, to be captured
-/// within seven days. With three_d_secure the cardholder is asked first, on the page redirect_url; the charge is then
-/// fetched with verify. A card that has expired by the account's clock is declined: expired_card.
+/// within seven days. With three_d_secure the cardholder verifies the payment first, on the page redirect_url; then get
+/// the charge with verify. A card that has expired by the account's clock is declined: expired_card.
 #[utoipa::path(post, path = "/charges", tag = "Charges", operation_id = "create_charge",
     params(("Sandbox-Outcome" = Option<String>, Header, description = "In the test environment: forces the outcome of this attempt. A decline code, gateway_error, no_answer, approved_but_lost or disputed.")),
     request_body(content((NewCharge = "application/json"), (NewCharge = "application/x-www-form-urlencoded"))),
@@ -57,9 +57,9 @@ pub async fn list_charges(
 
 /// Search charges.
 ///
-/// Returns a paginated list of the charges that match the search. The query is matched against description, email,
-/// metadata values and cardholder name as a part of them, and exactly against currency, amount, charge token, card
-/// token, refund token and customer token.
+/// Returns a paginated list of the charges that match the search. The query is a part of description, email,
+/// metadata values or cardholder name, or exactly a currency, amount, charge token, card token, refund token or
+/// customer token.
 #[utoipa::path(get, path = "/charges/search", tag = "Charges", operation_id = "search_charges",
     params(SearchParameters, ("sort" = Option<String>, Query, description = "created_at (default) or amount"), PageParameters),
     responses((status = 200, description = "A page of charges", body = LongList<Charge>), (status = 422, description = "invalid_resource")))]

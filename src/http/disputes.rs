@@ -17,7 +17,7 @@ use crate::views::evidence::EvidenceBatch;
 
 /// List disputes.
 ///
-/// Returns a paginated list of all disputes, newest first unless an order is asked for. X-Total-Count is their number.
+/// Returns a paginated list of all disputes, newest first unless `sort` is given. X-Total-Count is their number.
 #[utoipa::path(get, path = "/disputes", tag = "Disputes", operation_id = "list_disputes",
     params(
         ("sort" = Option<String>, Query, description = "received_at, evidence_required_by or amount"),
@@ -26,7 +26,7 @@ use crate::views::evidence::EvidenceBatch;
     ),
     responses(
         (status = 200, description = "A page of disputes", body = LongList<Dispute>,
-            headers(("X-Total-Count" = u64, description = "How many disputes there are on all pages"))),
+            headers(("X-Total-Count" = u64, description = "The number of disputes on all pages"))),
         (status = 400, description = "api_unavailable"),
         (status = 422, description = "invalid_resource"),
     ))]
@@ -40,8 +40,8 @@ pub async fn list_disputes(
 
 /// Search disputes.
 ///
-/// Returns a paginated list of the disputes that match the search. The query, of at least three characters, is matched
-/// against the status as a part of it, and exactly against the charge token. X-Total-Count is the number of matches.
+/// Returns a paginated list of the disputes that match the search. The query has at least three characters:
+/// a part of the status, or exactly the charge token. X-Total-Count is the number of matches.
 #[utoipa::path(get, path = "/disputes/search", tag = "Disputes", operation_id = "search_disputes",
     params(
         SearchParameters,
@@ -85,8 +85,8 @@ pub async fn get_dispute(
 
 /// Get a dispute's activity.
 ///
-/// Returns what happened to a dispute, newest first: its statuses, the money taken and given back, and at the end the
-/// capture of its charge.
+/// Returns the activity of a dispute, newest first: its statuses, the money taken and returned, and last the capture of
+/// its charge.
 #[utoipa::path(get, path = "/disputes/{dispute_token}/activity", tag = "Disputes", operation_id = "get_dispute_activity",
     params(("dispute_token" = String, Path, description = "Dispute token")),
     responses(
@@ -105,7 +105,7 @@ pub async fn get_dispute_activity(
 
 /// Get a dispute's evidence.
 ///
-/// Returns the current batch of evidence: what was set of it.
+/// Returns the current batch of evidence, without empty fields.
 #[utoipa::path(get, path = "/disputes/{dispute_token}/evidence", tag = "Disputes", operation_id = "get_dispute_evidence",
     params(("dispute_token" = String, Path, description = "Dispute token")),
     responses(
@@ -124,7 +124,7 @@ pub async fn get_dispute_evidence(
 
 /// Update a dispute's evidence.
 ///
-/// Changes the batch of evidence. What is absent stays, what is empty is cleared.
+/// Changes the batch of evidence. Absent fields stay, empty ones are cleared.
 #[utoipa::path(put, path = "/disputes/{dispute_token}/evidence", tag = "Disputes", operation_id = "update_dispute_evidence",
     params(("dispute_token" = String, Path, description = "Dispute token")),
     request_body(content((Option<ChangedEvidence> = "application/json"), (Option<ChangedEvidence> = "application/x-www-form-urlencoded"))),
@@ -163,7 +163,7 @@ pub async fn submit_dispute_evidence(
 
 /// Accept a dispute.
 ///
-/// Gives in: the cardholder keeps the money.
+/// Accepts the dispute: the cardholder keeps the money.
 #[utoipa::path(post, path = "/disputes/{dispute_token}/accept", tag = "Disputes", operation_id = "accept_dispute",
     params(("dispute_token" = String, Path, description = "Dispute token")),
     responses(

@@ -20,7 +20,7 @@ use crate::views::file::File;
 
 /// Upload a file.
 ///
-/// Keeps a file, as evidence in disputes: a PDF, PNG or JPEG of at most 10 MiB.
+/// Stores a file, as evidence in disputes: a PDF, PNG or JPEG of at most 10 MiB.
 #[utoipa::path(post, path = "/files", tag = "Files", operation_id = "create_file",
     request_body(content((NewFile = "multipart/form-data"))),
     responses(
@@ -37,7 +37,7 @@ pub async fn create_file(
 
 /// Get a file.
 ///
-/// Returns the details of a file, with a fresh link to its content that is good for an hour.
+/// Returns the details of a file, with a new link to its content, valid for an hour.
 #[utoipa::path(get, path = "/files/{file_token}", tag = "Files", operation_id = "get_file",
     params(("file_token" = String, Path, description = "File token")),
     responses((status = 200, description = "The file", body = Envelope<File>), (status = 404, description = "not_found")))]
@@ -52,7 +52,7 @@ pub async fn get_file(
 
 /// Delete a file.
 ///
-/// Deletes a file, unless it is part of evidence that was submitted. A batch of evidence that is still open forgets it.
+/// Deletes a file, unless it is part of submitted evidence. An open batch of evidence drops it.
 #[utoipa::path(delete, path = "/files/{file_token}", tag = "Files", operation_id = "delete_file",
     params(("file_token" = String, Path, description = "File token")),
     responses(

@@ -11,7 +11,7 @@ use crate::views::balance::Balance;
 
 /// Get the balance.
 ///
-/// Returns what the account owns: available now, and pending until a later day.
+/// Returns the account's balance: available now, and pending until a later day.
 #[utoipa::path(get, path = "/balance", tag = "Balance", operation_id = "get_balance",
     responses((status = 200, description = "The balance", body = Envelope<Balance>)))]
 pub async fn get_balance(

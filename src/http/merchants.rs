@@ -42,8 +42,8 @@ pub async fn list_merchants(
 
 /// Search merchants.
 ///
-/// Returns a paginated list of the merchants that match the search. The query, of at least three characters, is matched
-/// against e-mail address, first name, last name and business name as a part of them, and exactly against the token.
+/// Returns a paginated list of the merchants that match the search. The query has at least three characters:
+/// a part of e-mail address, first name, last name or business name, or exactly the token.
 #[utoipa::path(get, path = "/merchants/search", tag = "Merchants", operation_id = "search_merchants",
     params(
         SearchParameters,
@@ -66,7 +66,7 @@ pub async fn search_merchants(
 
 /// Get the default settings.
 ///
-/// Returns the settings with which newly referred merchants begin.
+/// Returns the initial settings of newly referred merchants.
 #[utoipa::path(get, path = "/merchants/default_settings", tag = "Merchants", operation_id = "get_default_settings",
     responses((status = 200, description = "The default settings", body = Envelope<DefaultSettings>)))]
 pub async fn get_default_settings(_partner: Partner, _input: Input) -> Shown<DefaultSettings> {

@@ -14,8 +14,8 @@ use crate::views::payment_source::PaymentSource;
 /// Store a payment source.
 ///
 /// Stores a card, a network token or a wallet's encrypted payload in exchange for a payment source token, which pays
-/// once and expires after one month unused. Also takes the publishable_api_key parameter instead of basic
-/// authentication, from an insecure environment such as a browser, and supports JSONP.
+/// once and expires after one month unused. Also takes publishable_api_key instead of basic
+/// authentication, for use in a browser, and supports JSONP.
 #[utoipa::path(post, path = "/payment_sources", tag = "Payment sources", operation_id = "create_payment_source",
     security(("secret_key" = []), ("publishable_key" = [])),
     request_body(content((BrowserPaymentSource = "application/json"), (BrowserPaymentSource = "application/x-www-form-urlencoded"))),

@@ -61,7 +61,7 @@ pub async fn get_plan(
 
 /// Update a plan.
 ///
-/// Updates the name of a plan, or what its customers may do by themselves.
+/// Updates the name of a plan, or the permissions of its customers.
 #[utoipa::path(put, path = "/plans/{plan_token}", tag = "Plans", operation_id = "update_plan",
     params(("plan_token" = String, Path, description = "Plan token")),
     request_body(content((PlanChanges = "application/json"), (PlanChanges = "application/x-www-form-urlencoded"))),

@@ -15,8 +15,8 @@ use crate::views::refund::Refund;
 /// Refund a charge.
 ///
 /// Creates a refund of a captured charge, of its full amount or a part of it. The refund is pending at first; its
-/// outcome is reported by the events refund.succeeded and refund.failed. It draws on what is available and what charges
-/// have pending, not on a deposit that has not arrived.
+/// outcome is reported by the events refund.succeeded and refund.failed. It draws on the available balance and the
+/// pending money of charges, not on a deposit before its time.
 #[utoipa::path(post, path = "/charges/{charge_token}/refunds", tag = "Refunds", operation_id = "create_refund",
     params(("charge_token" = String, Path, description = "Charge token")),
     request_body(content((Option<NewRefund> = "application/json"), (Option<NewRefund> = "application/x-www-form-urlencoded"))),

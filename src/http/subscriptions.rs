@@ -63,7 +63,7 @@ pub async fn get_subscription(
 
 /// Update a subscription.
 ///
-/// Says which card of the customer pays from now on; null selects the customer's primary card.
+/// Selects the customer's card that pays from now on; null selects the primary card.
 #[utoipa::path(put, path = "/subscriptions/{sub_token}", tag = "Subscriptions", operation_id = "update_subscription",
     params(("sub_token" = String, Path, description = "Subscription token")),
     request_body(content((SubscriptionChanges = "application/json"), (SubscriptionChanges = "application/x-www-form-urlencoded"))),
@@ -101,8 +101,8 @@ pub async fn cancel_subscription(
 
 /// Reactivate a subscription.
 ///
-/// Lets a cancelled subscription go on. Within an interval that is paid, or a trial, nothing is charged; after it a new
-/// interval begins and is charged at once, which may be a long-running request.
+/// Resumes a cancelled subscription. Within a paid interval, or a trial, nothing is charged; after it a new interval
+/// begins and is charged at once, which may be a long-running request.
 #[utoipa::path(put, path = "/subscriptions/{sub_token}/reactivate", tag = "Subscriptions", operation_id = "reactivate_subscription",
     params(("sub_token" = String, Path, description = "Subscription token")),
     request_body(content((Option<Reactivation> = "application/json"), (Option<Reactivation> = "application/x-www-form-urlencoded"))),
@@ -123,7 +123,7 @@ pub async fn reactivate_subscription(
 
 /// Get the ledger of a subscription.
 ///
-/// Returns what was charged and what for, newest first.
+/// Returns the charges and their purposes, newest first.
 #[utoipa::path(get, path = "/subscriptions/{sub_token}/ledger", tag = "Subscriptions", operation_id = "get_subscription_ledger",
     params(("sub_token" = String, Path, description = "Subscription token"), PageParameters),
     responses(

@@ -47,9 +47,8 @@ pub async fn list_transfers(
 
 /// Search transfers.
 ///
-/// Returns a paginated list of the transfers that match the search. The query is matched against description and the
-/// recipient's name and e-mail address as a part of them, and exactly against amount, transfer token and recipient
-/// token.
+/// Returns a paginated list of the transfers that match the search. The query is a part of description or of the
+/// recipient's name or e-mail address, or exactly an amount, transfer token or recipient token.
 #[utoipa::path(get, path = "/transfers/search", tag = "Transfers", operation_id = "search_transfers",
     params(SearchParameters, ("sort" = Option<String>, Query, description = "paid_at (default)"), PageParameters),
     responses((status = 200, description = "A page of transfers", body = LongList<Transfer>), (status = 422, description = "invalid_resource")))]
@@ -79,7 +78,7 @@ pub async fn get_transfer(
 
 /// List a transfer's line items.
 ///
-/// Returns a paginated list of what a transfer pays out, newest first: of a settlement, the charges that became
+/// Returns a paginated list of the line items of a transfer, newest first: for a settlement, the charges that became
 /// available and an adjustment for each other movement.
 #[utoipa::path(get, path = "/transfers/{transfer_token}/line_items", tag = "Transfers", operation_id = "list_transfer_line_items",
     params(("transfer_token" = String, Path, description = "Transfer token"), PageParameters),

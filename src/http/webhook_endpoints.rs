@@ -14,7 +14,7 @@ use crate::views::webhook_endpoint::WebhookEndpoint;
 
 /// Create a webhook endpoint.
 ///
-/// Registers a URL that is sent a web request for each event from now on.
+/// Registers a URL that gets a web request for each event from now on.
 #[utoipa::path(post, path = "/webhook_endpoints", tag = "Webhook endpoints", operation_id = "create_webhook_endpoint",
     request_body(content((NewWebhookEndpoint = "application/json"), (NewWebhookEndpoint = "application/x-www-form-urlencoded"))),
     responses((status = 201, description = "The webhook endpoint", body = Envelope<WebhookEndpoint>),

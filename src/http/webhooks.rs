@@ -42,7 +42,7 @@ pub async fn get_webhook(
 
 /// Replay a webhook.
 ///
-/// Requests the URL again and forgets the errors recorded before. Returns the webhook in state pending.
+/// Sends the request again and clears its recorded errors. Returns the webhook in state pending.
 #[utoipa::path(put, path = "/webhooks/{webhook_token}/replay", tag = "Webhooks", operation_id = "replay_webhook",
     params(("webhook_token" = String, Path, description = "Webhook token")),
     responses((status = 200, description = "The webhook", body = Envelope<Webhook>),

@@ -81,7 +81,7 @@ pub enum PaymentSourceSource {
 pub struct BrowserBankAccount {
     /// Instead of basic authentication, from an insecure environment.
     publishable_api_key: Option<String>,
-    /// Whose it is.
+    /// The name of the account holder.
     #[schema(max_length = 255, example = "Mr Roland Robot")]
     name: String,
     /// The branch: six digits, with or without a hyphen after three.

@@ -23,9 +23,9 @@ pub async fn get_sandbox_acquirer(account: Account, _input: Input) -> Result<Sho
 
 /// Order faults of the acquirer.
 ///
-/// From now on this account's acquirer answers later, declines every attempt, fails, or does what it was asked and loses
-/// the answer. Which of the calls fail is drawn from the seed and the number of the call since this request, so the same
-/// seed gives the same run. What is absent stays as it is.
+/// From now on this account's acquirer delays its answers, declines every attempt, fails, or loses the answer of a done
+/// call. The seed and the number of the call since this request decide which calls fail, so the same seed gives the same
+/// run. Absent parameters stay.
 #[utoipa::path(put, path = "/sandbox/acquirer", tag = "Sandbox", operation_id = "update_sandbox_acquirer",
     request_body(content((Option<ChangedFaults> = "application/json"), (Option<ChangedFaults> = "application/x-www-form-urlencoded"))),
     responses(

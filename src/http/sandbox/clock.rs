@@ -14,7 +14,7 @@ use crate::views::clock::{Clock, MovedClock};
 
 /// Get the clock.
 ///
-/// Returns what the account's own clock shows, and how far it runs ahead of the wall clock.
+/// Returns the time of the account's own clock, and how far it is ahead of the wall clock.
 #[utoipa::path(get, path = "/sandbox/clock", tag = "Sandbox", operation_id = "get_clock",
     responses((status = 200, description = "The clock", body = Envelope<Clock>)))]
 pub async fn get_clock(account: Account, _input: Input) -> Result<Shown<Clock>, Error> {
@@ -23,14 +23,14 @@ pub async fn get_clock(account: Account, _input: Input) -> Result<Shown<Clock>, 
 
 /// Move the clock.
 ///
-/// Moves the account's own clock ahead, by a span or to a time, and does on the way everything that is due, in its
-/// order and at its instant. This may be a long-running request: after 50 seconds it answers how far it came, complete
-/// being false, and the answered to goes on from there. A refund about which the acquirer does not answer stays pending.
-/// Webhooks are delivered as always.
+/// Moves the account's own clock ahead, by a span or to a time, and does all due work on the way, in order and each item
+/// at its instant. This may be a long-running request: after 50 seconds it returns `complete` false with the time that it
+/// reached; send the returned `to` to continue. A refund that the acquirer does not answer stays pending. Webhooks are
+/// delivered as always.
 #[utoipa::path(put, path = "/sandbox/clock", tag = "Sandbox", operation_id = "move_clock",
     request_body(content((MoveClock = "application/json"), (MoveClock = "application/x-www-form-urlencoded"))),
     responses(
-        (status = 200, description = "The clock, and what was due on the way", body = Envelope<MovedClock>),
+        (status = 200, description = "The clock, and the work done on the way", body = Envelope<MovedClock>),
         (status = 409, description = "clock_moving"),
         (status = 422, description = "invalid_resource"),
     ))]

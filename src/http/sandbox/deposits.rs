@@ -12,7 +12,7 @@ use crate::views::deposit::Deposit;
 
 /// Make a deposit.
 ///
-/// Lets money arrive from outside. It raises the balance when available_at comes.
+/// Records money from outside. It raises the balance at `available_at`.
 #[utoipa::path(post, path = "/sandbox/deposits", tag = "Sandbox", operation_id = "create_sandbox_deposit",
     request_body(content((NewDeposit = "application/json"), (NewDeposit = "application/x-www-form-urlencoded"))),
     responses((status = 201, description = "The deposit", body = Envelope<Deposit>), (status = 422, description = "invalid_resource")))]

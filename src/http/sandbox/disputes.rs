@@ -13,7 +13,7 @@ use crate::views::dispute::Dispute;
 
 /// Open a dispute.
 ///
-/// Lets a cardholder dispute a captured charge, all that can still be disputed of it or a part.
+/// Disputes a captured charge as its cardholder: the whole disputable amount or a part.
 #[utoipa::path(post, path = "/sandbox/disputes", tag = "Sandbox", operation_id = "create_sandbox_dispute",
     request_body(content((NewDispute = "application/json"), (NewDispute = "application/x-www-form-urlencoded"))),
     responses(
@@ -29,8 +29,8 @@ pub async fn create_sandbox_dispute(
 
 /// Decide a dispute.
 ///
-/// Gives a dispute another status, as the network would. Arbitration after a dispute that was won is about what refunds have
-/// left since: amount shows it.
+/// Gives a dispute another status, as the network would. Arbitration after a won dispute is about the amount
+/// that refunds have left; `amount` shows it.
 #[utoipa::path(put, path = "/sandbox/disputes/{dispute_token}", tag = "Sandbox", operation_id = "decide_sandbox_dispute",
     params(("dispute_token" = String, Path, description = "Dispute token")),
     request_body(content((DecidedDispute = "application/json"), (DecidedDispute = "application/x-www-form-urlencoded"))),

@@ -13,7 +13,7 @@ use crate::views::refund::Refund;
 
 /// Decide a refund.
 ///
-/// Lets a pending refund succeed or fail now. A failed one gives its money back.
+/// Lets a pending refund succeed or fail now. A failed one returns its money.
 #[utoipa::path(put, path = "/sandbox/refunds/{refund_token}", tag = "Sandbox", operation_id = "decide_sandbox_refund",
     params(("refund_token" = String, Path, description = "Refund token")),
     request_body(content((DecidedRefund = "application/json"), (DecidedRefund = "application/x-www-form-urlencoded"))),

@@ -28,7 +28,7 @@ pub async fn list_sandbox_requests(
 
 /// Get a request.
 ///
-/// Returns the request whose answer bore this X-Request-Id; of several the newest.
+/// Returns the request with this X-Request-Id in its response; of several the newest.
 #[utoipa::path(get, path = "/sandbox/requests/{request_id}", tag = "Sandbox", operation_id = "get_sandbox_request",
     params(("request_id" = String, Path, description = "X-Request-Id")),
     responses((status = 200, description = "The request", body = Envelope<LoggedRequest>), (status = 404, description = "not_found")))]

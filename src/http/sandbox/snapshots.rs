@@ -13,8 +13,8 @@ use crate::views::snapshot::Snapshot;
 
 /// Make a snapshot.
 ///
-/// Keeps all that this account holds at this moment, its clock too, to be put back later; only the cvc of cards is not kept. At
-/// most ten at a time, each for thirty days.
+/// Stores everything that this account holds at this moment, with its clock but without the cvc of cards, for a later
+/// restore. At most ten at a time, each for thirty days.
 #[utoipa::path(post, path = "/sandbox/snapshots", tag = "Sandbox", operation_id = "create_sandbox_snapshot",
     responses(
         (status = 201, description = "The snapshot", body = Envelope<Snapshot>),
@@ -48,8 +48,8 @@ pub async fn list_sandbox_snapshots(
 
 /// Put a snapshot back.
 ///
-/// Lets this account hold what it held when the snapshot was made, and nothing else; its clock goes back as well. Its
-/// keys, its merchants and its snapshots stay as they are, and what waited to be delivered waits again.
+/// Restores exactly what this account held when the snapshot was made; its clock goes back as well. Its keys, its
+/// merchants and its snapshots stay, and webhooks that waited then wait again.
 #[utoipa::path(put, path = "/sandbox/snapshots/{snapshot_token}/restore", tag = "Sandbox", operation_id = "restore_sandbox_snapshot",
     params(("snapshot_token" = String, Path, description = "Snapshot token")),
     responses(

@@ -12,8 +12,8 @@ use crate::views::subscription::Subscription;
 
 /// Unsubscribe.
 ///
-/// What the customer does where the plan's permissions allow it: what is paid runs out, then the subscription is
-/// cancelled.
+/// Unsubscribes as the customer, if the plan's permissions allow it: the paid interval runs out, then the subscription
+/// is cancelled.
 #[utoipa::path(put, path = "/sandbox/subscriptions/{sub_token}/unsubscribe", tag = "Sandbox", operation_id = "unsubscribe_sandbox_subscription",
     params(("sub_token" = String, Path, description = "Subscription token")),
     responses(

@@ -12,8 +12,8 @@ use crate::views::sandbox::WalletPayload;
 
 /// Make a wallet's payload.
 ///
-/// Makes what a device would hand over: a payload really encrypted, and signed by the test root, ready to be posted to
-/// /payment_sources within five minutes.
+/// Makes a payload as a device does: really encrypted, and signed by the test root. Post it to /payment_sources within
+/// five minutes.
 #[utoipa::path(post, path = "/sandbox/wallet_payloads", tag = "Sandbox", operation_id = "create_sandbox_wallet_payload",
     request_body(content((NewWalletPayload = "application/json"), (NewWalletPayload = "application/x-www-form-urlencoded"))),
     responses(

@@ -51,7 +51,7 @@ pub async fn list_wallet_domains(
 
 /// Delete a domain.
 ///
-/// Takes a domain off the list: on its pages the wallet may not be used any more.
+/// Deletes a domain: its pages may no longer use the wallet.
 #[utoipa::path(delete, path = "/walletA_pay/domains/{domain_token}", tag = "Mobile wallet support", operation_id = "delete_wallet_domain",
     params(("domain_token" = String, Path, description = "Domain token")),
     responses(
