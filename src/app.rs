@@ -67,7 +67,7 @@ pub enum StartError {
     #[error("{0} is required in the live environment")]
     Required(&'static str),
     /// A setting that another one requires.
-    #[error("{0} is required beside {1}")]
+    #[error("{0} is required with {1}")]
     Beside(&'static str, &'static str),
     /// A setting about wallets is wrong.
     #[error("{0}: {1}")]
@@ -79,7 +79,7 @@ pub enum StartError {
     #[error("CARD_PAYMENTS_BLOBS: {0}")]
     Blobs(#[from] BucketError),
     /// There is no such acquirer.
-    #[error("there is no acquirer named {0}; there are: simulator, and the https address of one elsewhere")]
+    #[error("there is no acquirer named {0}: use simulator, or the https address of a remote acquirer")]
     Acquirer(String),
     /// The acquirer's address is malformed, or not allowed.
     #[error("CARD_PAYMENTS_ACQUIRER {0}")]
@@ -155,7 +155,7 @@ impl Parts {
         let acquirer = acquirer.validated(environment).await?;
         if environment == Environment::Live && !options.base_url.as_deref().is_some_and(is_https) {
             tracing::warn!(
-                "CARD_PAYMENTS_BASE_URL is no https address: callers are led to pages and files by plain HTTP"
+                "CARD_PAYMENTS_BASE_URL is no https address: links to pages and files use plain HTTP"
             );
         }
         let operator = operator(database, secrets, &chance).await?;
@@ -335,7 +335,7 @@ pub(crate) fn test_only(environment: Environment, secrets: &Secrets) -> Vec<&'st
     given.map(|(name, _)| name).collect()
 }
 
-/// The acquirer that the configuration names. It has not been called yet.
+/// The configured acquirer, before any call to it.
 pub(crate) enum NamedAcquirer {
     /// The simulator.
     Simulator(Simulator),
@@ -380,7 +380,7 @@ impl NamedAcquirer {
                 match remote.greet().await {
                     Ok(()) => {}
                     Err(silence) if silence.is_transient() => {
-                        tracing::warn!(%address, %silence, "this server is not ready before its acquirer has answered");
+                        tracing::warn!(%address, %silence, "this server is not ready until its acquirer answers");
                     }
                     Err(silence) => return Err(StartError::AcquirerSays(address.to_string(), silence)),
                 }

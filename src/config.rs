@@ -19,7 +19,7 @@ use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RE
 use crate::outbound::Allowed;
 use crate::sensitive::secret::Secret;
 
-/// What the money is.
+/// Test or live money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Environment {
     /// Test cards, a simulated acquirer.
@@ -29,7 +29,7 @@ pub enum Environment {
 }
 
 impl Environment {
-    /// Returns the name, as the database and people write it.
+    /// Returns the name, as the database stores it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Test => "test",
@@ -47,20 +47,20 @@ impl Environment {
     }
 }
 
-/// Where the data is, and whose money it is about.
+/// The database and its environment.
 #[derive(Debug, Clone, Args)]
 pub struct DatabaseOptions {
     /// sqlite:PATH or postgres://...; a SQLite file in the data directory by default.
     #[arg(long, env = "CARD_PAYMENTS_DATABASE_URL", hide_env_values = true, global = true)]
     pub database_url: Option<String>,
-    /// SQLite file, vault key, uploaded files.
+    /// The folder of SQLite file, vault key and uploaded files.
     #[arg(long, env = "CARD_PAYMENTS_DATA_DIR", default_value = "./data", global = true)]
     pub data_dir: PathBuf,
-    /// test or live; a database belongs to one of them, and an empty one to whoever fills it first.
+    /// test or live; a database belongs to one of them, an empty one to none yet.
     #[arg(long, env = "CARD_PAYMENTS_ENVIRONMENT", value_enum, default_value = "test", global = true)]
     pub environment: Environment,
-    /// Any text, in test: ids, keys, codes and times are the same in every run with it. A database belongs to the seed
-    /// with which it was begun.
+    /// Any text, in test: every run has the same ids, keys, codes and times. A database belongs to its first
+    /// seed.
     #[arg(long, env = "CARD_PAYMENTS_SEED", hide_env_values = true, global = true,
         value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub seed: Option<String>,
@@ -75,16 +75,18 @@ impl DatabaseOptions {
     }
 }
 
-/// How much a server takes on.
+/// Load limits.
 #[derive(Debug, Clone, Args)]
 pub struct LoadOptions {
-    /// Requests a second that this copy of the server takes from an account, and twice as many at once after a pause; no
-    /// limit by default.
+    /// The requests a second that this server accepts from an account, and twice as many at once after a pause; no
+    /// limit
+    /// by default.
     #[arg(long, env = "CARD_PAYMENTS_RATE_LIMIT",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub rate_limit: Option<u32>,
-    /// Requests that are worked on at once; what waits for the acquirer is not counted. Four times as many wait, for a
-    /// second; the rest is refused. There may be eight times as many connections.
+    /// The number of requests processed at once; those that wait for the acquirer do not count. Four times as many
+    /// wait for
+    /// a second; the rest is refused. There are eight times as many connections.
     #[arg(long, env = "CARD_PAYMENTS_CONCURRENCY", default_value_t = CONCURRENCY,
         value_parser = clap::value_parser!(u16).range(1..=8192))]
     pub concurrency: u16,
@@ -96,59 +98,61 @@ impl Default for LoadOptions {
     }
 }
 
-/// How to serve.
+/// Options of `serve`.
 #[derive(Debug, Clone, Args)]
 pub struct ServeOptions {
-    /// Address to listen on; a port alone is one of 127.0.0.1, and port 0 any free one.
+    /// The address to listen on. A port alone means 127.0.0.1; port 0 means any free port.
     #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080", value_parser = parse_listen_address)]
     pub listen: SocketAddr,
-    /// The server's address as callers know it; http://LISTEN by default.
+    /// The server's address as clients know it; http://LISTEN by default.
     #[arg(long, env = "CARD_PAYMENTS_BASE_URL")]
     pub base_url: Option<String>,
-    /// Where uploaded files are: s3://BUCKET/PREFIX, which several copies of the server need; the data directory by
-    /// default. Region, credentials and endpoint of the bucket are AWS_... variables.
+    /// The storage of uploaded files: s3://BUCKET/PREFIX, required for several servers; the data directory by default.
+    /// AWS_... variables set region, credentials and endpoint of the bucket.
     #[arg(long, env = "CARD_PAYMENTS_BLOBS")]
     pub blobs: Option<String>,
-    /// simulator, or the address of one elsewhere: https://HOST, with a port and a path where there are some. simulator is
-    /// the default in test; in live it is to be named.
+    /// simulator, or the address of a remote acquirer: https://HOST, with an optional port and path. The default in
+    /// test is
+    /// simulator; live has none.
     #[arg(long, env = "CARD_PAYMENTS_ACQUIRER")]
     pub acquirer: Option<String>,
-    /// Where set, /metrics answers only there, beside /healthz and /readyz; in live it answers nowhere else.
+    /// A second address, the only one for /metrics, and also for /healthz and /readyz. Without it, live has no
+    /// /metrics.
     #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN", value_parser = parse_listen_address)]
     pub admin_listen: Option<SocketAddr>,
-    /// Networks whose X-Forwarded-For is believed, separated by commas.
+    /// Networks with a trusted X-Forwarded-For, separated by commas.
     #[arg(long, env = "CARD_PAYMENTS_TRUSTED_PROXIES", value_delimiter = ',')]
     pub trusted_proxies: Vec<IpNet>,
     /// Whether pages fill in the first account's key for a browser on the server's own machine, in test.
     #[arg(long, env = "CARD_PAYMENTS_FILL_IN_KEY", default_value = "true", action = ArgAction::Set,
         value_parser = BoolishValueParser::new())]
     pub fill_in_key: bool,
-    /// Networks, addresses and host names that live webhooks may reach besides public addresses, separated by
-    /// commas; link-local and metadata addresses stay forbidden.
+    /// Networks, addresses and host names that live webhooks may call in addition to public ones, separated by commas;
+    /// link-local and metadata addresses stay forbidden.
     #[arg(long, env = "CARD_PAYMENTS_WEBHOOK_ALLOW", value_delimiter = ',')]
     pub webhook_allow: Vec<Allowed>,
-    /// Days for which events and webhooks are kept, at least 30.
+    /// How many days events and webhooks are kept, at least 30.
     #[arg(long, env = "CARD_PAYMENTS_RETENTION_DAYS", default_value = "90",
         value_parser = clap::value_parser!(i64).range(RETENTION_DAYS_MIN..=RETENTION_DAYS_MAX))]
     pub retention_days: i64,
-    /// Hosts that validation URLs of walletA may name, separated by commas.
+    /// Hosts that a walletA validation URL may name, separated by commas.
     #[arg(long, env = "CARD_PAYMENTS_WALLET_A_HOSTS", value_delimiter = ',')]
     pub wallet_a_hosts: Vec<String>,
-    /// What walletG's provider calls this gateway: gateway: and a name.
+    /// The gateway's name at walletG's provider: gateway:NAME.
     #[arg(long, env = "CARD_PAYMENTS_WALLET_G_RECIPIENT")]
     pub wallet_g_recipient: Option<String>,
-    /// File of the wallet providers' root certificates and keys.
+    /// A file with the wallet providers' root certificates and keys.
     #[arg(long, env = "CARD_PAYMENTS_WALLET_ROOTS")]
     pub wallet_roots: Option<PathBuf>,
-    /// How much it takes on.
+    /// Load limits.
     #[command(flatten)]
     pub load: LoadOptions,
-    /// Seconds from the signal that ends the server to the end of its listening: /readyz says no meanwhile, so that a
-    /// balancer sends nothing more.
+    /// How long a stopping server still serves, in seconds. Meanwhile /readyz refuses, so that a load balancer sends no
+    /// more requests.
     #[arg(long, env = "CARD_PAYMENTS_DRAIN_SECONDS", default_value = "0",
         value_parser = clap::value_parser!(u64).range(0..=600))]
     pub drain_seconds: u64,
-    /// What is logged: a tracing filter.
+    /// The log filter, in the syntax of tracing.
     #[arg(long, env = "CARD_PAYMENTS_LOG", default_value = "info")]
     pub log: String,
 }
@@ -176,7 +180,7 @@ pub struct Secrets {
     pub vault_key: Option<Secret>,
     /// The merchant identity for walletA: certificate and private key, in PEM.
     pub wallet_a_identity: Option<Secret>,
-    /// The private key for which walletG's payloads are sealed, in PEM.
+    /// The private key that decrypts walletG payloads, in PEM.
     pub wallet_g_key: Option<Secret>,
     /// The secrets that a remote acquirer and this server share.
     pub acquirer: Option<Secret>,
@@ -184,7 +188,7 @@ pub struct Secrets {
     pub operator_key: Option<Secret>,
 }
 
-/// A wrong configuration, in one line.
+/// A configuration error, in one line.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A file that cannot be read.
@@ -199,7 +203,7 @@ pub enum ConfigError {
     /// A malformed key.
     #[error("{0} must be 8 to 100 visible characters")]
     Key(&'static str),
-    /// A key that is too easily guessed.
+    /// A key that is too short.
     #[error("CARD_PAYMENTS_OPERATOR_KEY must be at least {} visible characters", OPERATOR_KEY_LENGTH_MIN)]
     OperatorKey,
     /// A malformed log filter.
@@ -209,7 +213,7 @@ pub enum ConfigError {
 
 /// Parses CARD_PAYMENTS_LOG.
 pub fn log_filter(text: &str) -> Result<EnvFilter, ConfigError> {
-    // An up-to-date schema at a start is not news; a filter that names the target shows it.
+    // An up-to-date schema is not worth a line; a filter that names the target shows it.
     Ok(EnvFilter::try_new(format!("sea_orm_migration=warn,{text}"))?)
 }
 
@@ -265,7 +269,7 @@ impl Secrets {
     ];
 }
 
-/// Whether a text can be an API key: 8 to 100 visible characters (`docs/decisions.md`, 58).
+/// Whether a text can be an API key (`docs/decisions.md`, 58).
 pub fn is_key(text: &str) -> bool {
     (8..=100).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }

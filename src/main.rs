@@ -20,12 +20,12 @@ use self::commands::terminal::{self, BAD};
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 
-/// A card payments API server, and what its operators run beside it.
+/// A card payments API server, and its operator commands.
 ///
-/// Text for a person; with --json one JSON object a record, one a line. Exit code 0; 1 for a refusal, with one line on
-/// stderr that begins with "error: " and nothing changed; 2 for wrong usage. All commands work beside a running server,
-/// on SQLite and PostgreSQL, and bring the schema of an empty or older database up to date first; only backup and check take
-/// it as it is, and listen and trigger ask the server instead.
+/// Commands print text for people; with --json one JSON object per record and line. Exit code 0 means success; 1 a refusal,
+/// with one line on stderr that begins with "error: " and nothing changed; 2 wrong usage. Commands work next to a running
+/// server, on SQLite and PostgreSQL, and bring the schema of an empty or older database up to date first; only backup and
+/// check leave it, and listen, trigger and seed call the server instead.
 #[derive(Parser)]
 #[command(name = NAME, version = VERSION.as_str(), after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
     card-payments serve --listen 127.0.0.1:8080.")]
@@ -47,19 +47,19 @@ enum Command {
     Serve(Box<commands::serve::Serve>),
     Openapi(Openapi),
     Migrate(commands::migrate::Migrate),
-    /// Accounts: merchants, their keys, switches and settings.
+    /// Manage accounts: merchants, their keys, switches and settings.
     Account(On<commands::account::Account>),
-    /// What the operator decides about merchants.
+    /// Decide about merchants.
     Merchant(On<commands::merchant::Merchant>),
-    /// Money that arrived from outside.
+    /// Record deposits: money from outside.
     Deposit(On<commands::deposit::Deposit>),
-    /// Disputes, as the network makes and decides them.
+    /// Open and decide disputes, as the card network does.
     Dispute(On<commands::dispute::Dispute>),
-    /// The books.
+    /// Verify and print the books.
     Ledger(On<commands::ledger::Ledger>),
-    /// The keys that encrypt what is stored.
+    /// Rotate the keys that encrypt stored data.
     Vault(On<commands::vault::Vault>),
-    /// Webhook endpoints.
+    /// Ping webhook endpoints and rotate their keys.
     Webhook(On<commands::webhook::Webhook>),
     Backup(commands::backup::Backup),
     Copy(commands::copy::Copy),
@@ -78,10 +78,10 @@ enum Command {
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments openapi > openapi.yaml")]
 struct Openapi {
-    /// As JSON instead of YAML.
+    /// Print JSON instead of YAML.
     #[arg(long)]
     json: bool,
-    /// As a collection of requests for Postman and its like.
+    /// Print a collection of requests for Postman and compatible programs.
     #[arg(long, conflicts_with = "json")]
     postman: bool,
 }
@@ -92,7 +92,7 @@ struct Openapi {
 struct Completions {
     /// The shell.
     shell: clap_complete::Shell,
-    /// One JSON object: {shell, script}.
+    /// Print one JSON object: {shell, script}.
     #[arg(long)]
     json: bool,
 }

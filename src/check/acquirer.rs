@@ -12,7 +12,7 @@ pub async fn look(configuration: &Configuration, findings: &mut Findings) {
         Err(error) => findings.wrong(error.to_string(), "name it in CARD_PAYMENTS_ACQUIRER"),
         Ok(NamedAcquirer::Simulator(_)) if configuration.is_live() => findings.warning(
             "the acquirer is a simulator: no money moves",
-            "name the one that moves it in CARD_PAYMENTS_ACQUIRER",
+            "name a real one in CARD_PAYMENTS_ACQUIRER",
         ),
         Ok(NamedAcquirer::Simulator(_)) => findings.ok("a simulator"),
         Ok(NamedAcquirer::Elsewhere(address, remote)) => match remote.greet().await {
@@ -21,10 +21,9 @@ pub async fn look(configuration: &Configuration, findings: &mut Findings) {
                 format!("the acquirer at {address}: {silence}"),
                 "until it answers, a server starts and is not ready",
             ),
-            Err(silence) => findings.wrong(
-                format!("the acquirer at {address}: {silence}"),
-                "see docs/acquirer.md for what both ends have to agree on",
-            ),
+            Err(silence) => {
+                findings.wrong(format!("the acquirer at {address}: {silence}"), "see docs/acquirer.md");
+            }
         },
     }
 }

@@ -11,7 +11,7 @@ use crate::store::{DatabaseKind, Inspection};
 
 /// Far more than the difference between two machines that are set by the network.
 const APART_MILLIS: i64 = 1000;
-const MEND: &str = "let the machine's clock be set by the network (chrony, systemd-timesyncd)";
+const MEND: &str = "synchronise the machine's clock over the network (chrony, systemd-timesyncd)";
 
 /// Checks the clocks. `began`: the wall clock and the elapsed time at the start of the check.
 pub fn look(
@@ -24,11 +24,11 @@ pub fn look(
     let (now, passed) = (clock.now(), clock.elapsed().saturating_sub(began.1));
     let passed = i64::try_from(passed.as_millis()).unwrap_or(i64::MAX);
     if (now - began.0).millis().abs_diff(passed) > APART_MILLIS.unsigned_abs() {
-        findings.warning("the clock was set while it was looked at", MEND);
+        findings.warning("the clock was set during the check", MEND);
     }
     let Some(inspection) = inspection else { return };
     if let Some(made) = inspection.youngest_key.filter(|made| *made > now) {
-        findings.wrong(format!("it is {now}, and the database's youngest key was made at {made}"), MEND);
+        findings.wrong(format!("it is {now}, but the database's newest key was made at {made}"), MEND);
     }
     match &inspection.kind {
         DatabaseKind::Postgres(server) => {

@@ -54,8 +54,7 @@ pub fn read(given: &[(&'static str, OsString)], findings: &mut Findings) -> Opti
     }
     let (secrets, faults) = Secrets::gathered();
     for fault in faults {
-        findings
-            .wrong(fault.to_string(), "give each secret once, as a variable or as a file that can be read");
+        findings.wrong(fault.to_string(), "give each secret once, as a variable or as a readable file");
     }
     let read = reader.try_get_matches_from(arguments).and_then(|matches| {
         let (serve, database) =
@@ -80,34 +79,34 @@ fn look(configuration: &Configuration, findings: &mut Findings) {
     for name in app::test_only(database.environment, secrets) {
         findings.wrong(
             format!("{name} is not for the live environment"),
-            "remove it: accounts are made by card-payments account create",
+            "remove it: card-payments account create makes accounts",
         );
     }
     if let Err(error) = app::clock_and_chance(database) {
-        findings.wrong(error.to_string(), "remove it: what everybody can repeat opens everything");
+        findings.wrong(error.to_string(), "remove it: everything that a seed decides can be guessed");
     }
     if let Err(error) = config::log_filter(&serve.log) {
         findings.wrong(error.to_string(), "write it as info, or as info,card_payments=debug");
     }
     if let Err(error) = trace::Settings::from_environment(database.environment.name()) {
-        findings.wrong(error.to_string(), "docs/operating.md says under Traces what may stand there");
+        findings.wrong(error.to_string(), "see Traces in docs/operating.md");
     }
     if let Some(address) = &serve.base_url
         && Url::parse(address).is_err()
     {
         findings.warning(
-            "CARD_PAYMENTS_BASE_URL is no address: links in answers lead nowhere",
+            "CARD_PAYMENTS_BASE_URL is no address: links in responses will not work",
             "write it as https://api.example.com",
         );
     }
     if configuration.is_live() && !serve.base_url.as_deref().is_some_and(app::is_https) {
         findings.warning(
-            "CARD_PAYMENTS_BASE_URL is no https address: callers are led to pages and files by plain HTTP",
-            "name the address that the proxy in front answers at: https://api.example.com",
+            "CARD_PAYMENTS_BASE_URL is no https address: links to pages and files use plain HTTP",
+            "use the address of the proxy: https://api.example.com",
         );
     }
     if findings.is_silent() {
-        findings.ok(format!("every variable can be read; the {} environment", database.environment.name()));
+        findings.ok(format!("every variable is valid; the {} environment", database.environment.name()));
     }
 }
 

@@ -53,15 +53,13 @@ async fn report_integrity(location: &Location, findings: &mut Findings) {
     match store::check_integrity(location).await {
         Ok(Integrity::Intact(said)) => findings.ok(said),
         Ok(Integrity::NotChecked(why)) => {
-            findings.ok(format!("whether it is damaged was not looked at: {why}"));
+            findings.ok(format!("damage was not checked: {why}"));
         }
         Ok(Integrity::Corrupted(damaged)) => {
             findings.wrong(format!("it is damaged: {}", damaged.join("; ")), ConnectError::RESTORE);
         }
-        Err(error) => findings.warning(
-            format!("whether it is damaged could not be looked at: {error}"),
-            "ask again when it has less to do",
-        ),
+        Err(error) => findings
+            .warning(format!("damage could not be checked: {error}"), "run check again when it is less busy"),
     }
 }
 
@@ -75,10 +73,7 @@ fn contents(inspection: &Inspection, configuration: &Configuration, findings: &m
         app::clock_and_chance(&configuration.database).ok().and_then(|(_, chance)| chance.fingerprint());
     let (kept, is_empty) = (found.seed.as_deref(), found.keys.is_empty());
     if let Err(error) = installation::refuse_other_seed(kept, is_empty, seed.as_deref()) {
-        findings.wrong(
-            error.to_string(),
-            "name the right database, or the CARD_PAYMENTS_SEED that it was begun with",
-        );
+        findings.wrong(error.to_string(), "name the right database, or its CARD_PAYMENTS_SEED");
     }
     if !unknown.is_empty() {
         let error = ConnectError::unknown(unknown);
@@ -88,7 +83,7 @@ fn contents(inspection: &Inspection, configuration: &Configuration, findings: &m
             Some(environment) => {
                 format!("its schema is up to date; it belongs to the {environment} environment")
             }
-            None => "its schema is up to date; it is nobody's yet".into(),
+            None => "its schema is up to date; it belongs to no environment yet".into(),
         });
     } else if found.environment.is_none() && found.keys.is_empty() {
         findings.ok("it is empty: the first start fills it");
@@ -104,7 +99,7 @@ fn look_at_file(file: &SqliteFile, findings: &mut Findings) {
     let SqliteFile { path, bytes, logs_ahead, served, unwritable } = file;
     let name = path.display();
     match bytes {
-        None => return findings.ok(format!("SQLite: {name} is not there yet")),
+        None => return findings.ok(format!("SQLite: {name} does not exist yet")),
         Some(bytes) if *served => {
             findings.ok(format!("SQLite: {name}, {} MiB; a server runs on it", bytes / MIB));
         }
@@ -122,15 +117,12 @@ fn look_at_server(server: &PostgresServer, live: bool, findings: &mut Findings) 
     let said = &server.said;
     findings.ok(format!("PostgreSQL {}", said.version));
     if said.release < POSTGRES_RELEASE {
-        findings.warning(
-            "it is older than any that this server is tested on",
-            "upgrade to PostgreSQL 15 or later",
-        );
+        findings.warning("it is older than the tested versions", "upgrade to PostgreSQL 15 or later");
     }
     if said.encoding != "UTF8" {
         findings.wrong(
             format!("its encoding is {}, which cannot hold every name", said.encoding),
-            "make the database anew: CREATE DATABASE ... ENCODING 'UTF8'",
+            "create the database again: CREATE DATABASE ... ENCODING 'UTF8'",
         );
     }
     for (setting, value, means) in [
@@ -160,13 +152,13 @@ fn connections(server: &PostgresServer, findings: &mut Findings) {
     let free = said.connections - said.taken;
     if most < *wanted {
         findings.wrong(
-            format!("it lets this user have {most} connections, and a server opens {wanted}"),
+            format!("it allows this user {most} connections, and a server opens {wanted}"),
             "raise max_connections, or the limit of the role or of the database",
         );
     } else if free < *wanted {
         findings.warning(
             format!("{free} of its {} connections are free, and a server opens {wanted}", said.connections),
-            "raise max_connections, unless the servers that have them are those that are checked",
+            "raise max_connections, unless the servers being checked hold them",
         );
     } else {
         findings
@@ -177,7 +169,7 @@ fn connections(server: &PostgresServer, findings: &mut Findings) {
 fn rights(server: &PostgresServer, findings: &mut Findings) {
     let said = &server.said;
     if !said.may_create {
-        findings.wrong("its user may make no tables", "make that user the owner of the database");
+        findings.wrong("its user may not create tables", "make that user the owner of the database");
     }
     if said.extensions_missing > 0 && said.extensions_unavailable > 0 {
         findings.wrong(
@@ -194,7 +186,7 @@ fn rights(server: &PostgresServer, findings: &mut Findings) {
     if said.tables_of_others > 0 {
         findings.wrong(
             format!(
-                "{} of its tables are another role's, so no later release could change them",
+                "another role owns {} of its tables, so no later release could change them",
                 said.tables_of_others
             ),
             "REASSIGN OWNED BY that role TO this one",

@@ -63,15 +63,14 @@ fn look_at_folder(folder: &Path, findings: &mut Findings) {
     let flush = match flush(there) {
         Ok(flush) => flush,
         Err(error) => {
-            let mend =
-                "give it to the user that runs the server, and see that its disk is mounted for writing";
+            let mend = "make the server's user its owner, and mount its disk for writing";
             return findings.wrong(format!("{} cannot be written: {error}", there.display()), mend);
         }
     };
     let said = if there == or_here(folder) {
         format!("{name} can be written")
     } else {
-        format!("{name} is not there yet and can be made")
+        format!("{name} does not exist yet and can be created")
     };
     let millis = flush.as_millis();
     if flush > SLOW_FLUSH {
@@ -90,8 +89,7 @@ fn room(folder: &Path, findings: &mut Findings) {
     let free = match statvfs(folder) {
         Ok(disk) => disk.f_bavail.saturating_mul(disk.f_frsize),
         Err(error) => {
-            return findings
-                .warning(format!("nobody knows how much room is left at {name}: {error}"), "look by df");
+            return findings.warning(format!("the free room at {name} is unknown: {error}"), "use df");
         }
     };
     let said = format!("{} MiB are free at {name}", free / MIB);
@@ -119,8 +117,7 @@ fn flush(folder: &Path) -> io::Result<Duration> {
 /// Checks the bucket by reading a blob that never existed.
 async fn look_at_bucket(address: &str, findings: &mut Findings) {
     let said = |error: BucketError| format!("CARD_PAYMENTS_BLOBS: {error}");
-    let mend = "see that AWS_REGION, AWS_ENDPOINT and the credentials are those of the bucket, and that they let objects be \
-                read, written and listed";
+    let mend = "check AWS_REGION, AWS_ENDPOINT and the credentials, and that they permit to read, write and list objects";
     let bucket = match Bucket::at(address) {
         Ok(bucket) => bucket,
         Err(error) => return findings.wrong(said(error), mend),

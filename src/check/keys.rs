@@ -27,17 +27,16 @@ pub fn look(configuration: &Configuration, inspection: Option<&Inspection>, find
     if let Some(keys) = operator_keys(configuration, found, findings) {
         match found {
             Some(found) if !found.keys.is_empty() => opens(found, &keys, findings),
-            Some(_) => findings.ok("the vault key is a key; the database has nothing for it to open yet"),
-            None => findings
-                .ok("the vault key is a key; the database could not be asked whether it is the right one"),
+            Some(_) => findings.ok("the vault key is valid; the database has no keys yet"),
+            None => findings.ok("the vault key is valid; the database could not be read to test it"),
         }
     }
 }
 
 /// Reports a data key that nears its end.
 fn worn(seals: u64, findings: &mut Findings) {
-    let said = format!("the data key has sealed {seals} times, of {SEALS_MAX} at most");
-    let mend = "card-payments vault rotate, while servers run: the next data key begins at 0";
+    let said = format!("the data key has encrypted {seals} times; the limit is {SEALS_MAX}");
+    let mend = "card-payments vault rotate, while servers run: the next data key starts at 0";
     match seals {
         0..SEALS_MANY => {}
         SEALS_MANY..SEALS_MAX => findings.warning(said, mend),
@@ -88,17 +87,18 @@ fn operator_keys(
                 if found.is_some_and(|found| !found.keys.is_empty()) {
                     findings.wrong(
                         StartError::VaultKeyLost(path).to_string(),
-                        "without it no stored card can be read",
+                        "without it nobody can read a stored card",
                     );
                 } else {
-                    findings.ok("there is no vault key yet: the first start makes one in the data directory");
+                    findings
+                        .ok("there is no vault key yet: the first start creates one in the data directory");
                 }
                 return None;
             }
             match config::read(&path) {
                 Ok(text) => text,
                 Err(error) => {
-                    findings.wrong(error.to_string(), "give it to the user that runs the server");
+                    findings.wrong(error.to_string(), "make the server's user its owner");
                     return None;
                 }
             }
@@ -115,7 +115,7 @@ fn operator_keys(
 
 fn opens(found: &InstallationInfo, keys: &OperatorKeys, findings: &mut Findings) {
     if let Err(error) = data_keys::refuse_closed(&found.keys, keys) {
-        findings.wrong(error.to_string(), "give the key under which this database was made, or the backup's");
+        findings.wrong(error.to_string(), "use the key of this database, or of its backup");
         return;
     }
     let former: Vec<_> =

@@ -45,7 +45,7 @@ pub fn look(configuration: &Configuration, findings: &mut Findings) {
             format!("chmod 600 {}/*, unless they are shared on purpose", files.display()),
         );
     } else if wide == 0 {
-        findings.ok("nobody but their owner may use the data directory and the files in it");
+        findings.ok("only their owner may use the data directory and the files in it");
     }
 }
 

@@ -27,7 +27,7 @@ pub fn look(configuration: &Configuration, inspection: Option<&Inspection>, find
     match admin {
         Some(admin) if admin == listen && admin.port() != 0 => findings.wrong(
             "CARD_PAYMENTS_ADMIN_LISTEN is the address of CARD_PAYMENTS_LISTEN",
-            "give it a port of its own, that callers do not reach",
+            "use a separate port that clients cannot reach",
         ),
         Some(admin) => look_at("CARD_PAYMENTS_ADMIN_LISTEN", admin, inspection, findings),
         None => {}
@@ -45,26 +45,26 @@ fn look_at(name: &str, address: SocketAddr, inspection: Option<&Inspection>, fin
         let mend = "name an address of this machine, and a port that its user may take (from 1024 on)";
         return findings.wrong(format!("{name}: cannot listen on {address}: {error}"), mend);
     }
-    let mend = format!("name another port, or stop whoever has it: ss -ltnp 'sport = {}'", address.port());
+    let mend = format!("use another port, or stop the program on it: ss -ltnp 'sport = {}'", address.port());
     match whose(address, ANSWER) {
         Whose::Servers(named) => match inspection.map(|met| installation::found_fingerprint(&met.found.keys)) {
             Some(own) if own.as_ref() == Some(&named) => {
-                findings.ok(format!("{name}: a server answers at {address} already"));
+                findings.ok(format!("{name}: a server of this installation answers at {address}"));
             }
             Some(_) => findings
                 .wrong(format!("{name}: another installation of card-payments listens on {address}"), mend),
             None => findings.warning(
-                format!("{name}: a card-payments listens on {address}, and the database could not be asked whether it is its own"),
+                format!("{name}: a card-payments listens on {address}; the database could not be read to recognise it"),
                 mend,
             ),
         },
-        Whose::Strangers => findings.wrong(format!("{name}: somebody else listens on {address}"), mend),
+        Whose::Strangers => findings.wrong(format!("{name}: another program listens on {address}"), mend),
         Whose::Unknown if inspection.is_some_and(is_served) => findings.warning(
-            format!("{name}: whoever listens on {address} does not answer /healthz, and a server runs on the database's file"),
-            "if it is that server, it is overloaded or hangs: its log and its metrics say more",
+            format!("{name}: the program on {address} does not answer /healthz, and a server runs on the database's file"),
+            "if it is that server, it is overloaded or hangs: see its log and metrics",
         ),
         Whose::Unknown => findings.wrong(
-            format!("{name}: whoever listens on {address} does not answer /healthz: an overloaded server, or somebody else"),
+            format!("{name}: the program on {address} does not answer /healthz: an overloaded server, or another program"),
             mend,
         ),
     }

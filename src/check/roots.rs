@@ -38,12 +38,12 @@ fn wallets(configuration: &Configuration, clock: &dyn Clock, findings: &mut Find
     let identity_key = Secrets { wallet_a_identity: secrets.wallet_a_identity.clone(), ..nothing.clone() };
     for (serve, secrets) in [(gateway, gateway_key), (identity, identity_key)] {
         if let Err(error) = configured(configuration, &serve, &secrets) {
-            findings.wrong(error.to_string(), "docs/wallets.md says what belongs there");
+            findings.wrong(error.to_string(), "see docs/wallets.md");
         }
     }
     match configured(configuration, &roots, &nothing) {
         Err(error) => {
-            findings.wrong(error.to_string(), "fetch the providers' roots anew, as docs/wallets.md says");
+            findings.wrong(error.to_string(), "download the providers' roots again, as docs/wallets.md says");
         }
         Ok(wallets) if serve.wallet_roots.is_some() => {
             for (wallet, end) in wallets.roots.first_ends() {
@@ -51,7 +51,7 @@ fn wallets(configuration: &Configuration, clock: &dyn Clock, findings: &mut Find
                 if end <= clock.now() {
                     findings.wrong(
                         format!("CARD_PAYMENTS_WALLET_ROOTS: a root of {wallet} has ended at {end}"),
-                        "fetch the provider's roots anew: what it signs now is not believed",
+                        "download the provider's roots again: its signatures are refused",
                     );
                 } else {
                     findings.ok(format!("roots of {wallet} are good until {end}"));

@@ -67,7 +67,7 @@ pub enum Account {
     Switch {
         /// The account: acct_...
         account: String,
-        /// Which.
+        /// The switch.
         #[arg(value_parser = PossibleValuesParser::new(ChangedSettings::SWITCHES))]
         switch: String,
         /// on or off.
@@ -89,7 +89,7 @@ pub enum Account {
     Set {
         /// The account: acct_...
         account: String,
-        /// Which.
+        /// The setting.
         #[arg(value_parser = PossibleValuesParser::new(ChangedSettings::SETTINGS))]
         setting: String,
         /// The new value.

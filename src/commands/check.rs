@@ -16,7 +16,7 @@ use super::{tell, terminal};
 /// ports and the acquirer, and goes on to the next however much is wrong with one.
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments check --json\n\n\
-    A line a finding: ok, warning (a server runs like this) or wrong, then what it is about; below it how to mend it. With --json \
+    One line per finding: ok, warning (a server runs like this) or wrong, then the area; below it the remedy. With --json \
     {level, area, said, mend}. Exit code 1 if anything is wrong.")]
 pub struct Check {
     /// Print one JSON object per finding, one per line.

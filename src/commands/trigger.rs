@@ -33,7 +33,7 @@ const PAGE: usize = 100;
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  card-payments trigger charge.captured\n  card-payments trigger --list\n\n\
-    With --json {type, did: [{call, token, clock}], event}; --list --json {type, calls, moves_clock}, one object a type."
+    With --json {type, did: [{call, token, clock}], event}; --list --json {type, calls, moves_clock}, one object per type."
 )]
 pub struct Trigger {
     /// The event's type.

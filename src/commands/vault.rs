@@ -21,7 +21,7 @@ pub enum Vault {
     /// It is safe to kill it and run it again: everything stays readable. Servers use the new key within seconds. An old data key
     /// is kept for at least an hour; once no row needs it, a server or a later run deletes it.
     #[command(after_help = "Example:\n  card-payments vault rotate\n\n\
-        Prints the id of the new data key, how many rows were encrypted anew, and how many former keys are kept; with \
+        Prints the id of the new data key, how many rows were re-encrypted, and how many former keys are kept; with \
         --json {data_key, rows, damaged, removed, kept}.")]
     Rotate {
         /// Print one JSON object.
@@ -33,7 +33,7 @@ pub enum Vault {
 /// Runs a command.
 pub async fn run(command: Vault, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let Vault::Rotate { json } = command;
-    let bar = Bar::new("Encrypting anew", Unit::Things);
+    let bar = Bar::new("Re-encrypting", Unit::Things);
     let ctx = super::open_with_keys(database, &Secrets::from_environment()?).await?;
     let rotation = rotate_watched(&ctx, &bar).await.map_err(|error| refused(&error))?;
     drop(bar);

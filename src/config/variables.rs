@@ -31,7 +31,7 @@ pub struct UnknownVariable {
 
 impl fmt::Display for UnknownVariable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is no variable of this release: nobody reads it", self.name)
+        write!(f, "{} is no variable of this release and has no effect", self.name)
     }
 }
 
@@ -40,7 +40,7 @@ impl UnknownVariable {
     pub fn mend(&self) -> String {
         match &self.meant {
             Some(meant) => format!("did you mean {meant}?"),
-            None => "remove it; card-payments serve --help names those that there are".into(),
+            None => "remove it; card-payments serve --help lists all variables".into(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The error catalogue: one line a code, with its status and its sentence; nowhere else is either written.
+//! The error catalogue: one line per code, with its status and its sentence. Nowhere else are these written.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,17 +16,17 @@ macro_rules! error_codes {
             /// Every code, in the order of the catalogue.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The HTTP status.
+            /// Returns the HTTP status.
             pub const fn status(self) -> u16 {
                 match self {$(Self::$variant => $status),*}
             }
 
-            /// The code as the body's `error` shows it.
+            /// Returns the code of the body's `error`.
             pub const fn code(self) -> &'static str {
                 match self {$(Self::$variant => $code),*}
             }
 
-            /// The sentence of the body's `error_description`.
+            /// Returns the sentence of the body's `error_description`.
             pub const fn description(self) -> &'static str {
                 match self {$(Self::$variant => $description),*}
             }

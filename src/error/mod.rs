@@ -1,5 +1,5 @@
-//! What can go wrong, and the body that says so. The odd bodies of the specification live here and nowhere
-//! else. Knows no HTTP framework: `http::answer` turns these into responses.
+//! Errors and their bodies, including the specification's unusual ones. Knows no HTTP framework: `http::answer` turns
+//! these into responses.
 
 pub mod catalogue;
 
@@ -15,61 +15,61 @@ pub use catalogue::ErrorCode;
 use crate::params::{FieldErrors, FieldMessage};
 use crate::vault::VaultError;
 
-/// Why a request is not done.
+/// An error of a request.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The request is refused: the documented error.
+    /// A documented refusal.
     #[error("{}", .0.code.code())]
     Refused(Box<Refusal>),
-    /// Parameters are missing or wrong, all of them at once.
+    /// All missing or invalid parameters.
     #[error("invalid_resource")]
     Invalid(FieldErrors),
-    /// The database did not do its part.
+    /// The database failed.
     #[error("database: {0}")]
     Database(#[from] DbErr),
-    /// Something sealed does not open.
+    /// A ciphertext cannot be decrypted.
     #[error("the vault: {0}")]
     Vault(#[from] VaultError),
-    /// A fault of ours; the text is for the log, never for the caller.
+    /// An internal error. The text is for the log, never for the client.
     #[error("internal: {0}")]
     Internal(Cow<'static, str>),
 }
 
-/// A documented refusal and what its body carries besides code and sentence.
+/// A documented refusal, with the contents of its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Which.
+    /// The error code.
     pub code: ErrorCode,
     /// A more exact sentence than the catalogue's.
     pub description: Option<Cow<'static, str>>,
-    /// What is wrong with the parameters, where that is not told as by [`Error::Invalid`].
+    /// Faults of parameters, if the body differs from that of [`Error::Invalid`].
     pub messages: Option<Vec<FieldMessage>>,
-    /// The charge that was refused (decisions 3: void, capture and declines carry it).
+    /// The refused charge (`docs/decisions.md`, 80).
     pub charge_token: Option<String>,
-    /// The authorisation that was refused, likewise.
+    /// The refused authorisation (`docs/decisions.md`, 87).
     pub authorisation_token: Option<String>,
 }
 
 impl Error {
-    /// A fault of ours.
+    /// Returns an internal error.
     pub fn internal(what: impl Into<Cow<'static, str>>) -> Self {
         Self::Internal(what.into())
     }
 
-    /// A refusal with a more exact sentence than the catalogue's.
+    /// Returns a refusal with a more exact sentence than the catalogue's.
     pub fn explained(code: ErrorCode, description: impl Into<Cow<'static, str>>) -> Self {
         let mut refusal = Refusal::from(code);
         refusal.description = Some(description.into());
         refusal.into()
     }
 
-    /// Faults of a plan's parameters (specification, Errors: a code and a sentence of their own).
+    /// Returns faults of a plan's parameters, with their own code and sentence (specification, Errors).
     #[expect(clippy::needless_pass_by_value, reason = "what `map_err` has")]
     pub fn plan(faults: FieldErrors) -> Self {
         Self::telling(ErrorCode::UnprocessableEntity, faults.messages().collect())
     }
 
-    /// Faults of a subscription's parameters (specification, Errors: `messages` have no codes).
+    /// Returns faults of a subscription's parameters, whose `messages` have no codes (specification, Errors).
     #[expect(clippy::needless_pass_by_value, reason = "what `map_err` has")]
     pub fn subscription(faults: FieldErrors) -> Self {
         let told = faults.iter().map(|(param, predicate)| {
@@ -79,7 +79,7 @@ impl Error {
         Self::telling(ErrorCode::InvalidSubscription, told.collect())
     }
 
-    /// The card named for a subscription is none of its customer's.
+    /// Refuses a card that does not belong to the subscription's customer.
     pub fn not_the_customers_card() -> Self {
         let code = ErrorCode::InvalidRequest;
         Self::telling(code, vec![FieldMessage::bare("card_token", code.description())])
@@ -91,7 +91,7 @@ impl Error {
         refusal.into()
     }
 
-    /// The same refusal, naming the charge or authorisation it is about.
+    /// Adds the token of the refused charge or authorisation.
     #[must_use]
     pub fn about(mut self, payment: &charge::Model) -> Self {
         if let Self::Refused(refusal) = &mut self {
@@ -105,18 +105,18 @@ impl Error {
         self
     }
 
-    /// The code the answer shows.
+    /// Returns the error code of the response.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Refused(refusal) => refusal.code,
             Self::Invalid(_) => ErrorCode::InvalidResource,
-            // The database may be back in a moment; a statement it does not like will not be.
+            // A database may come back; a refused statement stays refused.
             Self::Database(error) if unavailable(error) => ErrorCode::ServiceUnavailable,
             Self::Database(_) | Self::Vault(_) | Self::Internal(_) => ErrorCode::InternalError,
         }
     }
 
-    /// The body. `request_id` is all that a 500 discloses.
+    /// Returns the body. A 500 discloses the request id and nothing else.
     pub fn body(&self, request_id: &str) -> Body {
         let code = self.code();
         let mut body = ErrorObject {
@@ -147,7 +147,7 @@ impl Error {
     }
 }
 
-/// Whether the database is away or busy, rather than at odds with a statement.
+/// Whether the database is unreachable or busy, rather than refusing a statement.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "libraries' faults, and they may add some: those are ours to look at"
@@ -157,8 +157,9 @@ fn unavailable(error: &DbErr) -> bool {
     use sea_orm::sqlx::Error as Sqlx;
 
     match error {
-        // Whatever is odd about a database before it takes a statement is its own: PostgreSQL that is being killed
-        // answers the first byte of a connection in words that its driver does not expect.
+        // An error before any statement is the database's own condition: a PostgreSQL that is being killed answers the
+        // first
+        // byte of a connection in a way that its driver does not expect.
         DbErr::ConnectionAcquire(_) | DbErr::Conn(_) => true,
         DbErr::Exec(SqlxError(error)) | DbErr::Query(SqlxError(error)) => match &**error {
             Sqlx::Io(_) | Sqlx::Tls(_) | Sqlx::PoolTimedOut | Sqlx::PoolClosed | Sqlx::WorkerCrashed => true,
@@ -169,17 +170,17 @@ fn unavailable(error: &DbErr) -> bool {
     }
 }
 
-/// Whether this code of a database tells of its own condition, and not of a statement that it does not like.
+/// Whether a database's error code reports its condition, rather than a refused statement.
 fn out_of_order(code: &str) -> bool {
-    // PostgreSQL's codes have five characters, SQLite's are shorter numbers with the plain code in their low byte.
+    // PostgreSQL's codes have five characters; SQLite's are shorter numbers with the primary code in their low byte.
     if code.len() < 5 {
-        // Busy, locked, read-only, a disk that fails, a full one, a file that cannot be opened.
+        // Busy, locked, read-only, I/O error, full, cannot open.
         return code
             .parse::<u32>()
             .is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14 | 15));
     }
-    // Lost connections; no room, on the disk above all; shutting down, starting; somebody else's lock, a statement or a
-    // transaction that took too long; a disk that fails; a replica.
+    // Lost connections; out of resources, above all disk; shutting down or starting; a lock, statement or transaction
+    // time-out; an I/O error; a replica.
     code.starts_with("08")
         || code.starts_with("53")
         || matches!(
@@ -198,7 +199,7 @@ fn out_of_order(code: &str) -> bool {
         )
 }
 
-/// The code a failed attempt answers with.
+/// The error code of a failed attempt.
 impl From<FailureCode> for ErrorCode {
     fn from(failure: FailureCode) -> Self {
         match failure {
@@ -213,13 +214,13 @@ impl From<FailureCode> for ErrorCode {
             FailureCode::StolenCard => Self::StolenCard,
             FailureCode::Unknown => Self::Unknown,
             FailureCode::GatewayError => Self::GatewayError,
-            // Decisions 5: who verifies such a charge is told that it did not go through.
+            // Verify answers this code for an uncompleted session (specification, GET /charges/verify).
             FailureCode::ThreeDSecureNotCompleted => Self::TransactionForbidden,
         }
     }
 }
 
-/// What a failed record shows as its message.
+/// Returns the message of a failed record.
 pub fn failure_message(failure: FailureCode) -> &'static str {
     if failure == FailureCode::ThreeDSecureNotCompleted {
         "The 3-D Secure verification was not completed"
@@ -229,12 +230,12 @@ pub fn failure_message(failure: FailureCode) -> &'static str {
 }
 
 impl ErrorCode {
-    /// Whether its body is an array that holds the one error object (specification, Errors).
+    /// Whether the body is an array of the one error object (specification, Errors).
     pub fn body_is_array(self) -> bool {
         self == Self::InsufficientServiceBalance
     }
 
-    /// Whether the same request may be accepted a moment later: its answer says when to ask again.
+    /// Whether the same request may be accepted a moment later; the response has `Retry-After`.
     pub fn passes(self) -> bool {
         matches!(
             self,
@@ -253,24 +254,24 @@ impl ErrorCode {
 pub enum Body {
     /// The error object.
     Object(ErrorObject),
-    /// Of the codes for which [`ErrorCode::body_is_array`].
+    /// An array, for the codes of [`ErrorCode::body_is_array`].
     Array([ErrorObject; 1]),
 }
 
-/// What an error says.
+/// The error object of a body.
 #[derive(Debug, Serialize)]
 pub struct ErrorObject {
     /// The code.
     pub error: &'static str,
     /// The sentence.
     pub error_description: Cow<'static, str>,
-    /// One item a fault.
+    /// One item per fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<Vec<FieldMessage>>,
-    /// The charge that was refused or declined.
+    /// The refused or declined charge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub charge_token: Option<String>,
-    /// The authorisation that was refused or declined.
+    /// The refused or declined authorisation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authorisation_token: Option<String>,
 }

@@ -16,7 +16,7 @@ use crate::services::page::ListPage;
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LongList<T> {
     response: Vec<T>,
-    /// How many records are on this page.
+    /// The records on this page.
     count: usize,
     pagination: Pagination,
 }
@@ -28,16 +28,16 @@ pub struct ShortList<T> {
     pagination: ShortPagination,
 }
 
-/// A page of a list with short pagination that says how many records it holds.
+/// A page of a list with short pagination and its number of records.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ShortListWithCount<T> {
     response: Vec<T>,
-    /// How many records are on this page.
+    /// The records on this page.
     count: usize,
     pagination: ShortPagination,
 }
 
-/// Where a page lies in its list.
+/// The position of a page in its list.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Pagination {
     /// This page, from 1.
@@ -49,13 +49,13 @@ pub struct Pagination {
     /// The page after.
     #[schema(required)]
     next: Option<u64>,
-    /// Records a page.
+    /// The records per page.
     #[schema(example = 25)]
     per_page: u64,
-    /// How many pages there are.
+    /// The number of pages.
     #[schema(example = 1)]
     pages: u64,
-    /// How many records there are on all pages.
+    /// The records on all pages.
     #[schema(example = 1)]
     count: u64,
 }
@@ -63,10 +63,10 @@ pub struct Pagination {
 /// The short form.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ShortPagination {
-    /// How many records there are on all pages.
+    /// The records on all pages.
     #[schema(example = 1)]
     count: u64,
-    /// Records a page.
+    /// The records per page.
     #[schema(example = 25)]
     per_page: u64,
     /// This page, from 1.
@@ -80,13 +80,13 @@ pub struct CreatedFrom<T>(pub T, pub String);
 pub struct Listed<T>(pub ListPage<T>);
 /// 200 with a page in the short form.
 pub struct ListedShort<T>(pub ListPage<T>);
-/// The same, with how many records the page holds.
+/// The same, with the number of records on the page.
 pub struct ListedWithCount<T>(pub ListPage<T>);
 /// 200 with a page, and the size of the whole list in X-Total-Count (`docs/decisions.md`, 26).
 pub struct Counted<T>(pub ListPage<T>);
 /// A response that an Idempotency-Key keeps.
 pub trait KeptAnswer {
-    /// The record that it shows.
+    /// Its record.
     type Record;
 
     /// Returns how it wraps the record, by the client's address.

@@ -48,13 +48,10 @@ impl Metrics {
         );
         describe_gauge!(DUE, "Due work that waits, by kind");
         describe_gauge!(POOL, "Database connections of the read pool, by state");
-        describe_gauge!(
-            SEALS,
-            "How often the data key has sealed that seals now; at 4294967296 it must not any more"
-        );
+        describe_gauge!(SEALS, "How often the present data key has encrypted; the limit is 4294967296");
         describe_gauge!(QUEUE, "Units of work that wait for SQLite's writer");
         describe_gauge!(PLACES, "Places of requests that are worked on: taken, and all");
-        describe_gauge!(CONNECTIONS, "Connections of callers: open, and the most there may be");
+        describe_gauge!(CONNECTIONS, "Client connections: open, and the limit");
         describe_counter!(
             SHED,
             "What was refused with 503 because the server had enough to do, by what it was"

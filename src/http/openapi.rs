@@ -46,30 +46,30 @@ const TAGS: &[(&str, &str)] = &[
         "Reserves money on a card, and later captures it as a charge, wholly or in part, or voids it (beta).",
     ),
     ("Customers", "Stores customers with several cards, exactly one of which is primary."),
-    ("Plans", "Describes what is billed, how much and how often, and subscribes customers to it."),
+    ("Plans", "Describes bills and their intervals, and subscribes customers to them."),
     ("Subscriptions", "Bills customers by a plan, interval by interval, until it ends or is cancelled."),
     ("Transfers", "Pays money out, to recipients and to your own bank account."),
     ("Bank accounts", "Stores bank account details in exchange for a single-use bank account token."),
-    ("Recipients", "Stores whom transfers pay."),
-    ("Deposits", "Money that arrived from outside."),
-    ("Balance", "What the account owns."),
+    ("Recipients", "Stores the recipients of transfers."),
+    ("Deposits", "Shows money that arrived from outside."),
+    ("Balance", "Shows the balance of the account."),
     (
         "Merchants",
         "Refers merchants, and shows their settings and keys; for the key of an account that manages an approved partner.",
     ),
     (
         "Mobile wallet support",
-        "Registers domains, asks for sessions and keeps the certificates for which a wallet seals payments.",
+        "Registers domains, creates sessions and stores the certificates to which a wallet encrypts payments.",
     ),
-    ("Disputes", "Shows disputes of charges and what happened to them, and answers them with evidence."),
-    ("Files", "Keeps uploaded files, which serve as evidence."),
-    ("Webhook endpoints", "Registers the URLs that are sent a web request for each event."),
-    ("Webhooks", "The web requests sent to webhook endpoints."),
-    (webhooks::TAG, "What a webhook endpoint gets: nothing of it is asked of this server."),
-    ("Events", "What happened."),
+    ("Disputes", "Shows disputes of charges with their activity, and submits evidence."),
+    ("Files", "Stores uploaded files, which serve as evidence."),
+    ("Webhook endpoints", "Registers the URLs that get a web request for each event."),
+    ("Webhooks", "Shows the web requests to webhook endpoints."),
+    (webhooks::TAG, "The requests to a webhook endpoint; they are no operations of this server."),
+    ("Events", "Shows the events of the account."),
     (
         SANDBOX,
-        "What a test environment needs and a card network will not do for a tester; a live server has none of it.",
+        "Controls time, faults, disputes, refunds and deposits for tests; a live server has no sandbox.",
     ),
 ];
 
@@ -168,7 +168,7 @@ fn components(document: &mut Value) {
     document["components"]["parameters"] = json!({
         "IdempotencyKey": {
             "name": "Idempotency-Key", "in": "header", "required": false,
-            "description": "Makes the request repeatable: sent again with the same key within 24 hours, it has no second effect and gets the first answer. A cut connection, 500, 503 and 504 say nothing about the outcome: ask again with the same key.",
+            "description": "Makes the request repeatable: repeated with the same key within 24 hours, it has no second effect and gets the first response.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" },
         },
     });

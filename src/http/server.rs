@@ -91,7 +91,7 @@ pub async fn serve(
     drop(listener);
     connections.close();
     if timeout(REQUEST_TIMEOUT + PAUSE, connections.wait()).await.is_err() {
-        tracing::warn!(connections = connections.len(), "connections are cut off");
+        tracing::warn!(connections = connections.len(), "connections are closed");
     }
 }
 

@@ -82,7 +82,7 @@ pub async fn get_transfer(
 
 /// List a transfer's line items.
 ///
-/// Returns a paginated list of what a transfer pays out, newest first: of a settlement, the charges that became
+/// Returns a paginated list of the line items of a transfer, newest first: for a settlement, the charges that became
 /// available and an adjustment for each other movement.
 #[utoipa::path(get, path = "/transfers/{transfer_token}/line_items", tag = "Transfers",
     params(PageParameters),

@@ -11,7 +11,7 @@ use super::zone::{AddressZone, plain};
 /// Which addresses may be called.
 #[derive(Debug, Clone)]
 pub struct AddressPolicy {
-    /// Loopback, private networks and reserved addresses, too.
+    /// Whether loopback, private and reserved networks may be called, too.
     inside: bool,
     allow: Vec<Allowed>,
 }
@@ -21,24 +21,25 @@ pub struct AddressPolicy {
 pub enum Allowed {
     /// A network in CIDR form, or one address.
     Network(IpNet),
-    /// A host by its name, as [`Url`] spells it, whatever its address.
+    /// A host by its name, as [`Url`] spells it, at any address.
     Host(String),
 }
 
 impl AddressPolicy {
-    /// All but link-local and metadata addresses: a developer's receiver runs next door, and the addresses that are kept
-    /// for documents stand in many tests.
+    /// Permits all but link-local and metadata addresses: a developer's receiver may be on any machine, and many tests
+    /// use
+    /// documentation addresses.
     pub fn test() -> Self {
         Self { inside: true, allow: Vec::new() }
     }
 
-    /// Public addresses, and what the operator names.
+    /// Permits public addresses, and those that the operator names.
     pub fn live(allow: Vec<Allowed>) -> Self {
         Self { inside: false, allow }
     }
 
-    /// Whether a URL names an address that may be called. A name may be anybody's: nobody is asked for it
-    /// before a call is made.
+    /// Whether a URL may be called. Names always may: each call judges
+    /// their addresses.
     pub fn permits_literal(&self, url: &Url) -> bool {
         match url.host() {
             Some(Host::Domain(_)) => true,
@@ -48,9 +49,9 @@ impl AddressPolicy {
         }
     }
 
-    /// Whether a host may be called at an address that its name was found to have.
+    /// Whether a host may be called at one of its addresses.
     pub fn permits(&self, host: &str, address: SocketAddr) -> bool {
-        // A scope names a link of this machine's.
+        // A scope names a link of this machine.
         let scoped = matches!(address, SocketAddr::V6(address) if address.scope_id() != 0);
         !scoped && self.permits_address(address.ip(), Some(host))
     }
@@ -98,7 +99,7 @@ impl FromStr for Allowed {
     }
 }
 
-/// Whether this could be somebody's name: no wildcard, no port, no path.
+/// Whether the text can be a host name: no wildcard, no port, no path.
 fn named(name: &str) -> bool {
     let letters =
         |label: &str| label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));

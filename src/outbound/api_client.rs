@@ -1,4 +1,4 @@
-//! A client of a running server, for commands that ask it by its public API.
+//! A client of a running server's public API, for commands.
 
 use std::time::{Duration, Instant};
 
@@ -11,54 +11,55 @@ use tokio::time::sleep;
 use crate::outbound::{OutboundError, tls};
 use crate::sensitive::secret::Secret;
 
-/// A server that is there answers a connection sooner.
+/// A running server accepts a connection sooner.
 const CONNECT: Duration = Duration::from_secs(5);
-/// And a request, whatever it asks for, within its own sixty seconds.
+/// A server answers every request within its own sixty seconds.
 const ANSWER: Duration = Duration::from_secs(70);
-/// A request that meets the closing of an idle connection is lost.
+/// Short, because a request that meets the close of an idle connection is lost.
 const IDLE: Duration = Duration::from_secs(4);
 
-/// For how long one thing is asked again whose time has not come: for longer than one request moves a clock, and than a
-/// payment whose answer was lost waits to be settled.
+/// How long a request is repeated that the server is too busy for: longer than one request moves a clock, and than a
+/// payment
+/// with a lost answer waits for its recovery.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Where a test server shows its first account's key to whoever sits at it.
+/// The path at which a test server shows its first account's key to its own machine.
 const PAGE_OF_THE_KEY: &str = "/docs/swagger-initializer.js";
 
-/// A running server, and whose account asks it.
+/// A running server, and the key of the account that calls it.
 pub struct ApiClient {
     client: Client,
     address: String,
     key: Secret,
 }
 
-/// Why a server does not do what it was asked for.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiClientError {
-    /// There is no answer.
+    /// There is no response.
     #[error("{address} does not answer: {why}")]
     Unreached {
         /// The server's address.
         address: String,
-        /// Why.
+        /// The reason.
         why: OutboundError,
     },
-    /// The answer is a refusal.
+    /// The response is a refusal.
     #[error("{call}: {status} {}", said(.body))]
     Refused {
         /// Method and path.
         call: String,
-        /// The answer's status.
+        /// The status of the response.
         status: u16,
-        /// What it says, where that is JSON; else null.
+        /// The body, if it is JSON; else null.
         body: Value,
-        /// How soon to ask again, where it says that.
+        /// How long to wait before a repeat, if the server says so.
         retry_after: Option<Duration>,
     },
-    /// The answer is none of this API's.
-    #[error("{0}: the answer is not understood")]
+    /// The response is not one of this API.
+    #[error("{0}: unexpected response")]
     Unintelligible(String),
-    /// Nobody has named a key, and the server shows none.
+    /// No key is configured, and the server shows none.
     #[error(
         "name the account's secret key by CARD_PAYMENTS_KEY or --key: {0} shows one only in test, and only on its own machine"
     )]
@@ -66,7 +67,7 @@ pub enum ApiClientError {
 }
 
 impl ApiClientError {
-    /// Whether the same request may well succeed in a moment.
+    /// Whether the same request may succeed in a moment.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreached { .. } => true,
@@ -75,7 +76,7 @@ impl ApiClientError {
         }
     }
 
-    /// How soon to make it again, where the server says that.
+    /// Returns how long to wait before a repeat, if the server says so.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Refused { retry_after, .. } => *retry_after,
@@ -91,8 +92,9 @@ impl From<ApiClientError> for String {
 }
 
 impl ApiClient {
-    /// The server at an address, asked with this key; without one, with the key that a test server fills into its Swagger
-    /// page for whoever sits at its machine.
+    /// Returns a client with this key; without one, with the key that a test server fills into its Swagger page on its
+    /// own
+    /// machine.
     pub async fn at(address: &str, key: Option<Secret>) -> Result<Self, ApiClientError> {
         let client = Client::builder()
             .tls_backend_preconfigured(tls::platform_config())
@@ -112,7 +114,7 @@ impl ApiClient {
         Ok(server)
     }
 
-    /// Its address, without a slash at the end.
+    /// Returns its address, without a slash at the end.
     pub fn address(&self) -> &str {
         &self.address
     }
@@ -124,13 +126,13 @@ impl ApiClient {
         key.map(Secret::from).ok_or_else(|| ApiClientError::NoKey(self.address.clone()))
     }
 
-    /// The same server, asked with another key.
+    /// Returns a client of the same server with another key.
     #[must_use]
     pub fn with_key(&self, key: &str) -> Self {
         Self { client: self.client.clone(), address: self.address.clone(), key: key.into() }
     }
 
-    /// The text of a success. A body is sent as JSON.
+    /// Returns the text of a successful response. A body is sent as JSON.
     pub async fn ask(
         &self,
         method: Method,
@@ -142,8 +144,9 @@ impl ApiClient {
         if (200..300).contains(&raw.status) { Ok(raw.text) } else { Err(raw.refusal(call)) }
     }
 
-    /// What is answered, be it a success or not. A body is sent as JSON. What the server has no time for yet is asked again
-    /// when it says so; an answer that leaves open what becomes of the request is none.
+    /// Returns the response, successful or not. A body is sent as JSON. A request that the server is too busy for is
+    /// repeated
+    /// when the server says so; a response that leaves the outcome open is an error.
     pub async fn answer_to(
         &self,
         method: Method,
@@ -206,8 +209,9 @@ impl ApiClient {
     }
 }
 
-/// How soon to ask again a server that has no time yet. This API says it in seconds; of who stands before it and says it
-/// otherwise, or not at all, a second will do.
+/// Returns how long to wait for a busy server. This API says it in seconds; for a proxy that says it otherwise, or not
+/// at
+/// all, a second will do.
 fn retry_after(status: u16, headers: &HeaderMap) -> Option<Duration> {
     let named = headers.get(header::RETRY_AFTER).filter(|_| status >= 400);
     if named.is_none() && !matches!(status, 429 | 503) {
@@ -232,18 +236,18 @@ impl Raw {
     }
 }
 
-/// What a server has answered.
+/// The response of a server.
 pub struct ClientResponse {
     /// The status.
     pub status: u16,
-    /// Whether it has answered so before, under the same Idempotency-Key.
+    /// Whether it is a replay under the same Idempotency-Key.
     pub is_replayed: bool,
-    /// The body; null where there is none.
+    /// The body; null if there is none.
     pub body: Value,
 }
 
 impl ClientResponse {
-    /// The record of a success. Err: why it is none, in the words of the API, with its status and code.
+    /// Returns the record of a success; otherwise the API's sentence, with status and code.
     pub fn record(&self) -> Result<&Value, String> {
         if (200..300).contains(&self.status) {
             return Ok(&self.body["response"]);
@@ -251,13 +255,13 @@ impl ClientResponse {
         Err(format!("{} ({} {})", said(&self.body), self.status, self.code()))
     }
 
-    /// The code of a refusal.
+    /// Returns the code of a refusal.
     pub fn code(&self) -> &str {
         self.body.get(0).unwrap_or(&self.body)["error"].as_str().unwrap_or_default()
     }
 }
 
-/// The sentences of an error's body.
+/// Returns the sentences of an error's body.
 fn said(body: &Value) -> String {
     // The body of `insufficient_service_balance` is an array.
     let error = body.get(0).unwrap_or(body);

@@ -1,4 +1,4 @@
-//! From a host name to the addresses that may be called.
+//! Finds the addresses of a host name that may be called.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,15 +11,15 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use super::{AddressPolicy, OutboundError};
 use crate::limits::{LOOKUP_LIFETIME, LOOKUPS_MAX};
 
-/// Who knows the addresses of a host name.
+/// Resolves host names.
 #[async_trait]
 pub trait Resolver: Send + Sync {
-    /// Every address of a host; their ports mean nothing.
+    /// Returns every address of a host; ports are ignored.
     async fn addresses(&self, host: &str) -> io::Result<Vec<SocketAddr>>;
 }
 
-/// The machine's own resolver. It holds a thread for as long as it takes, so calls to one host that begin
-/// together share a look-up: a name whose servers are silent must not take everybody's threads.
+/// The machine's own resolver. A look-up holds a thread, so concurrent calls to one host
+/// share it: a name with silent servers must not hold all threads.
 pub struct SystemResolver(Cache<String, Vec<SocketAddr>>);
 
 impl Default for SystemResolver {
@@ -36,13 +36,13 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// The addresses of a host, of which there is one at least.
+/// Returns the addresses of a host, at least one.
 async fn found(lookup: &dyn Resolver, host: &str) -> Result<Vec<SocketAddr>, OutboundError> {
     let found = lookup.addresses(host).await.map_err(|_| OutboundError::DnsFailed)?;
     if found.is_empty() { Err(OutboundError::DnsFailed) } else { Ok(found) }
 }
 
-/// What the HTTP client asks for a name that the operator has given: any address that it has may be called.
+/// The resolver for a name from the operator: any of its addresses may be called.
 #[derive(Clone, Default)]
 pub struct OpenResolver(Arc<SystemResolver>);
 
@@ -53,12 +53,12 @@ impl Resolve for OpenResolver {
     }
 }
 
-/// What the HTTP client asks for names that strangers have given: it connects to the addresses of this one answer, and to
-/// no other.
+/// The resolver for names from clients: the HTTP client connects to the permitted addresses of this one answer, and to
+/// no others.
 pub struct GuardedResolver {
-    /// Which of them may be called.
+    /// Which addresses may be called.
     pub reach: AddressPolicy,
-    /// Who knows them.
+    /// The resolver behind it.
     pub lookup: Arc<dyn Resolver>,
 }
 
@@ -69,7 +69,7 @@ impl GuardedResolver {
         host: &str,
     ) -> Result<Vec<SocketAddr>, OutboundError> {
         let found = found(&*lookup, host).await?;
-        // Port 0 lets the URL's decide.
+        // Port 0 means the URL's.
         let permitted = found.into_iter().filter(|&address| reach.permits(host, address));
         let permitted: Vec<_> = permitted.map(|address| SocketAddr::new(address.ip(), 0)).collect();
         if permitted.is_empty() { Err(OutboundError::ForbiddenAddress) } else { Ok(permitted) }

@@ -1,8 +1,10 @@
-//! Calls to addresses that strangers gave: what may be called, how long, and how much of the answer is read.
+//! Calls to addresses from clients: which may be called, how long a call takes, and how much of the response is read.
 //!
-//! A literal address is judged before the call. A name is looked up once, each address of the answer is judged,
-//! and the connection goes to one that passed; so nobody gains by answering the next look-up differently. What
-//! is kept open was judged when it was opened, and serves only the host it was opened for.
+//! A literal address is judged before the call. A name is looked up once, each address is judged, and the connection
+//! goes
+//! to one that passed, so a different second answer of a name server changes nothing. A kept connection was judged
+//! when it
+//! was opened, and serves only its own host.
 
 mod address_policy;
 pub mod api_client;
@@ -33,17 +35,17 @@ use crate::limits::OUTBOUND_ANSWER_BYTES_MAX;
 use crate::runtime::request_permits::release_permit;
 use lookup::GuardedResolver;
 
-/// How the server introduces itself; decisions 11.
+/// The User-Agent of outbound calls.
 pub(crate) const USER_AGENT: &str = concat!("card-payments/", env!("CARGO_PKG_VERSION"));
 
-/// How long an unused connection is kept: less than the five seconds after which common servers close it,
-/// because a request that meets the closing is lost.
+/// How long an unused connection is kept: less than the five seconds after which common servers close it, because a
+/// request that meets the close is lost.
 pub(crate) const IDLE: Duration = Duration::from_secs(4);
 
-/// How long a connection may take that nobody waits for any more.
+/// How long a connection may take after its call has been given up.
 const CONNECT: Duration = Duration::from_secs(15);
 
-/// A client for the one server that whoever runs this program names, and nobody else: it calls any address.
+/// Returns a client for the one server that the operator names: it calls any address.
 pub fn client() -> Client {
     Client::builder()
         .tls_backend_preconfigured(tls::platform_config())
@@ -55,7 +57,7 @@ pub fn client() -> Client {
         .expect("a client of which nothing is read from the machine")
 }
 
-/// A client for addresses that strangers gave. Clones share their connections.
+/// A client for addresses from clients. Clones share their connections.
 #[derive(Clone)]
 pub struct Outbound {
     client: Client,
@@ -63,18 +65,18 @@ pub struct Outbound {
 }
 
 impl Outbound {
-    /// A client that trusts the platform's root certificates and asks its resolver.
+    /// Returns a client with the platform's root certificates and resolver.
     pub fn new(reach: AddressPolicy) -> Self {
         Self::with(reach, Arc::<SystemResolver>::default(), tls::platform_config())
     }
 
-    /// A client that trusts one more root certificate, in DER.
+    /// Adds a trusted root certificate, in DER.
     pub fn trusting(reach: AddressPolicy, root: &[u8]) -> Result<Self, rustls::Error> {
         let config = tls::config(Some(root.to_vec().into()), None)?;
         Ok(Self::with(reach, Arc::<SystemResolver>::default(), config))
     }
 
-    /// A client that asks somebody else for the addresses of names.
+    /// Returns a client with another resolver.
     pub fn asking(reach: AddressPolicy, lookup: Arc<dyn Resolver>) -> Self {
         Self::with(reach, lookup, tls::platform_config())
     }
@@ -93,12 +95,12 @@ impl Outbound {
         Self { client, reach }
     }
 
-    /// Which addresses may be called.
+    /// Returns which addresses may be called.
     pub fn reach(&self) -> &AddressPolicy {
         &self.reach
     }
 
-    /// The same client, presenting a certificate to whoever asks for one.
+    /// Returns the same client with a client certificate.
     pub fn identified(reach: AddressPolicy, identity: Identity) -> Result<Self, rustls::Error> {
         Ok(Self::with(reach, Arc::<SystemResolver>::default(), tls::config(None, Some(identity))?))
     }
@@ -113,11 +115,13 @@ impl Outbound {
         Ok(Self::with(reach, Arc::<SystemResolver>::default(), config))
     }
 
-    /// POST, and the status of the answer, or why there is none. Redirects are not followed, no proxy of the
-    /// environment is used, TLS is verified; at most 64 KiB of the answer's body are read and thrown away.
+    /// Sends a POST, and returns the status of the response, or why there is none. It follows no redirects, uses no
+    /// proxy of
+    /// the environment and verifies TLS; it reads at most 64 KiB of the body and discards them.
     ///
-    /// `within` bounds all of it: look-up, connection, TLS, headers and body. A status that came in time counts,
-    /// whatever becomes of the body.
+    /// `within` bounds all of it: look-up, connection, TLS, headers and body. A status that came in time counts, even
+    /// if the
+    /// body fails.
     pub async fn post(
         &self,
         url: &str,
@@ -128,12 +132,12 @@ impl Outbound {
         let end = Instant::now() + within;
         let call = self.client.post(self.callable(url)?).headers(headers).body(body);
         let mut answer = answered(call, end).await?;
-        // Read to its end, a connection can carry the next call; cut short, it is closed.
+        // A body read to its end lets the connection carry the next call; otherwise it is closed.
         let _ = timeout_at(end, read(&mut answer, OUTBOUND_ANSWER_BYTES_MAX)).await;
         Ok(answer.status().as_u16())
     }
 
-    /// GET, and the status of the answer, as [`Self::post`].
+    /// Sends a GET, as [`Self::post`].
     pub async fn get(&self, url: &str, within: Duration) -> Result<u16, OutboundError> {
         let end = Instant::now() + within;
         let mut answer = answered(self.client.get(self.callable(url)?), end).await?;
@@ -141,7 +145,7 @@ impl Outbound {
         Ok(answer.status().as_u16())
     }
 
-    /// POST of JSON, and the status and the body of the answer, which must be whole and have at most 64 KiB.
+    /// Sends a POST of JSON, and returns status and body, which must be whole and have at most 64 KiB.
     pub async fn ask(&self, url: &str, body: Bytes, within: Duration) -> Result<(u16, Bytes), OutboundError> {
         let end = Instant::now() + within;
         let call = self.client.post(self.callable(url)?).header(CONTENT_TYPE, "application/json").body(body);
@@ -158,20 +162,20 @@ impl Outbound {
     }
 }
 
-/// Whether a URL has the parts that a call is made of, and no other.
+/// Whether a URL has the parts of a call, and no other.
 fn is_callable(url: &Url) -> bool {
     let http = ["http", "https"].contains(&url.scheme());
     http && url.username().is_empty() && url.password().is_none() && url.fragment().is_none()
 }
 
 async fn answered(call: RequestBuilder, end: Instant) -> Result<Response, OutboundError> {
-    // A request of ours that asks a stranger waits for as long as that one likes.
+    // The request waits for another server now, so it releases its permit.
     release_permit();
     let answer = timeout_at(end, call.send()).await.map_err(|_| OutboundError::Timeout)?;
     answer.map_err(|error| OutboundError::of(&error))
 }
 
-/// The body of an answer; none if it breaks off or has more bytes than `most`.
+/// Returns the body of a response; none if it breaks off or has more bytes than `most`.
 pub(crate) async fn read(answer: &mut Response, most: usize) -> Option<Bytes> {
     let mut body = BytesMut::new();
     while let Some(chunk) = answer.chunk().await.ok()? {

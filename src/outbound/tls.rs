@@ -1,4 +1,4 @@
-//! Whose certificates are believed, and which one is shown.
+//! Trusted root certificates, and the client certificate.
 
 use std::sync::{Arc, LazyLock};
 
@@ -7,8 +7,8 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
-/// The platform's roots (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), read once a process. A machine
-/// without any serves all the same, and says so: no https address can then be called.
+/// The platform's roots (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), read once per process. A machine
+/// without any starts with a warning, and no https address can be called.
 static PLATFORM: LazyLock<RootCertStore> = LazyLock::new(|| {
     let (roots, faults) = platform();
     for fault in faults {
@@ -17,7 +17,7 @@ static PLATFORM: LazyLock<RootCertStore> = LazyLock::new(|| {
     roots
 });
 
-/// The platform's roots, and what is wrong with them.
+/// Returns the platform's roots, and their faults.
 pub fn platform() -> (RootCertStore, Vec<String>) {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
@@ -28,25 +28,25 @@ pub fn platform() -> (RootCertStore, Vec<String>) {
         faults.push(format!("{ignored} root certificates are none"));
     }
     if roots.is_empty() {
-        faults.push("there are no root certificates: no https address can be called".into());
+        faults.push("there are no root certificates, so no https address can be called".into());
     }
     (roots, faults)
 }
 
-/// Who we are, to somebody who asks: a certificate, those that vouch for it, and its key.
+/// A client certificate with its chain and private key.
 #[derive(Debug)]
 pub struct Identity {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
 }
 
-/// The text is no identity.
+/// The text is no client certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must hold a certificate and its private key in PEM")]
 pub struct NoIdentity;
 
 impl Identity {
-    /// Certificates, the own one first, and a private key, all in PEM.
+    /// Parses certificates, the client's first, and a private key, all in PEM.
     pub fn from_pem(text: &str) -> Result<Self, NoIdentity> {
         let chain = CertificateDer::pem_slice_iter(text.as_bytes()).collect::<Result<Vec<_>, _>>();
         let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or(NoIdentity)?;
@@ -59,8 +59,8 @@ pub fn platform_config() -> ClientConfig {
     config(None, None).expect("ring can do TLS 1.2 and 1.3")
 }
 
-/// Certificates are verified by the platform's roots and by one more, if there is one. The provider is named,
-/// not installed, so no other user of rustls can clash with it.
+/// Verifies certificates by the platform's roots and at most one more. The provider is passed,
+/// not installed, so no other user of rustls can conflict with it.
 pub fn config(
     extra_root: Option<CertificateDer<'static>>,
     identity: Option<Identity>,

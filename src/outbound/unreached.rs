@@ -1,26 +1,26 @@
-//! Why a call got no answer.
+//! Why a call has no response.
 
 use std::error::Error;
 use std::io;
 
-/// Why there is no answer; decisions 11, "Errors recorded".
+/// Why an outbound call has no response (`docs/decisions.md`, 247).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}", Self::description(*self))]
 pub enum OutboundError {
-    /// Nobody listens, or the connection broke, or what came back is no HTTP.
+    /// No server listens, the connection broke, or the response is no HTTP.
     ConnectionFailed,
     /// The host name has no address.
     DnsFailed,
     /// No trusted certificate of that name, or no TLS.
     TlsFailed,
-    /// No answer in time.
+    /// No response in time.
     Timeout,
-    /// A place that is not called.
+    /// An address that is never called.
     ForbiddenAddress,
 }
 
 impl OutboundError {
-    /// As it is recorded.
+    /// Returns the recorded code.
     pub const fn code(self) -> &'static str {
         match self {
             Self::ConnectionFailed => "connection_failed",
@@ -31,7 +31,7 @@ impl OutboundError {
         }
     }
 
-    /// In words.
+    /// Returns the sentence.
     pub const fn description(self) -> &'static str {
         match self {
             Self::ConnectionFailed => "The connection could not be made or broke before the answer",
@@ -42,7 +42,7 @@ impl OutboundError {
         }
     }
 
-    /// What the HTTP client's error says, at its bottom.
+    /// Classifies the root cause of the HTTP client's error.
     pub(crate) fn of(error: &reqwest::Error) -> Self {
         if error.is_timeout() {
             return Self::Timeout;
@@ -62,8 +62,8 @@ impl OutboundError {
     }
 }
 
-/// TLS hides its errors inside of I/O errors, which do not name them as their source. A connection that ends
-/// while it is being made was ended in the middle of a handshake.
+/// TLS hides its errors inside I/O errors, which do not name them as their source. A connection that ends
+/// while it is being made ended inside the handshake.
 fn of_tls(error: &(dyn Error + 'static), connecting: bool) -> bool {
     if error.is::<rustls::Error>() {
         return true;

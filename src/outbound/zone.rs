@@ -1,13 +1,13 @@
-//! What kind of place an IP address is.
+//! The zones of IP addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{Ipv4Net, Ipv6Net};
 
-/// What kind of place an address is, seen from a server that strangers tell where to call.
+/// The zone of an address, for the decision whether a client's URL may lead there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressZone {
-    /// Anybody's, on the internet.
+    /// The public internet.
     Public,
     /// This machine.
     Loopback,
@@ -20,7 +20,7 @@ pub enum AddressZone {
 }
 
 impl AddressZone {
-    /// The zone of an address that [`plain`] has unwrapped.
+    /// Returns the zone of an address that [`plain`] has unwrapped.
     pub fn of(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(address) => of_v4(address),
@@ -29,8 +29,8 @@ impl AddressZone {
     }
 }
 
-/// The IPv4 address that an IPv6 address stands for: mapped, compatible, translated, NAT64, 6to4. Whoever
-/// routes it may send it on to that one, so it is the one to judge.
+/// Returns the IPv4 address inside an IPv6 address: mapped, compatible, translated, NAT64, 6to4. Routers
+/// may send a packet on to it, so it is the one to judge.
 pub fn plain(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
     let (high, low) = match v6.segments() {
@@ -64,7 +64,7 @@ const fn v6(a: u16, b: u16, c: u16, length: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0), length)
 }
 
-/// The first that contains an address counts; what none contains is public. Source: the IANA registry of
+/// The first network that contains an address counts; others are public. Source: the IANA registry of
 /// special-purpose IPv4 addresses, and the metadata addresses that clouds document.
 const V4: &[(Ipv4Net, AddressZone)] = &[
     (v4(169, 254, 0, 0, 16), AddressZone::Forbidden),
@@ -90,7 +90,7 @@ const V4: &[(Ipv4Net, AddressZone)] = &[
     (v4(224, 0, 0, 0, 3), AddressZone::Reserved),
 ];
 
-/// The first that contains an address counts; only 2000::/3 is handed out, so what none contains is reserved.
+/// The first network that contains an address counts; only 2000::/3 is assigned, so others are reserved.
 const V6: &[(Ipv6Net, AddressZone)] = &[
     (v6(0xfe80, 0, 0, 10), AddressZone::Forbidden),
     // Metadata inside of unique local addresses: Amazon, Scaleway, Google, Oracle.
@@ -98,7 +98,7 @@ const V6: &[(Ipv6Net, AddressZone)] = &[
     (v6(0xfd00, 0x42, 0, 32), AddressZone::Forbidden),
     (v6(0xfd20, 0xce, 0, 32), AddressZone::Forbidden),
     (v6(0xfd00, 0xc1, 0, 32), AddressZone::Forbidden),
-    // An IPv4 address is inside, where only the network's owner knows; Teredo.
+    // An IPv4 address is hidden inside, where only the network's owner knows; Teredo.
     (v6(0x64, 0xff9b, 1, 48), AddressZone::Forbidden),
     (v6(0x2001, 0, 0, 32), AddressZone::Forbidden),
     (Ipv6Net::new_assert(Ipv6Addr::LOCALHOST, 128), AddressZone::Loopback),

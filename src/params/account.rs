@@ -18,18 +18,18 @@ pub struct NewAccount {
     /// The name customers know.
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub business_name: String,
-    /// Where the operator writes to.
+    /// The contact's e-mail address.
     #[serde(deserialize_with = "rules::trimmed_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
     pub email: String,
     /// Manages an approved partner: may use the merchants API.
     pub partner: bool,
-    /// Where it is paid out to.
+    /// The bank account for payouts.
     #[validate(nested)]
     pub bank_account: Option<NewBankAccount>,
 }
 
-/// Switches of an account and the settings that govern; what is absent stays.
+/// Switches of an account and its effective settings; absent ones stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Validate)]
 pub struct ChangedSettings {
     /// The disputes API is enabled.

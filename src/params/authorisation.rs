@@ -74,7 +74,7 @@ impl From<NewAuthorisation> for NewCharge {
 /// How much of an authorisation is captured.
 #[params]
 pub struct NewCapture {
-    /// In the authorisation's currency: at least the currency's minimum, at most what was authorised.
+    /// The amount in the authorisation's currency: at least the currency's minimum, at most the authorised one.
     #[schema(minimum = 50, example = 400)]
     pub amount: i64,
 }

@@ -58,28 +58,28 @@ pub struct NewCharge {
     pub platform_adjustment: Option<NewPlatformAdjustment>,
 }
 
-/// 3-D Secure: enabled and callback_url are required where any of the first three is given.
+/// 3-D Secure: if any of the first three is given, enabled and callback_url are required.
 #[params]
 pub struct NewThreeDSecure {
-    /// Whether the cardholder is asked to verify the payment.
+    /// Whether the cardholder must verify the payment.
     #[schema(example = true)]
     pub enabled: Option<bool>,
-    /// Where the cardholder comes back to, with session_token added to the query.
+    /// The URL to which the cardholder returns, with session_token added to the query.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::http_url"))]
     #[schema(example = "https://shop.example.com/verified")]
     pub callback_url: Option<HttpUrl>,
-    /// Whether to charge without 3-D Secure where the card does not offer it.
+    /// Whether to charge without 3-D Secure if the card does not offer it.
     pub fallback_ok: Option<bool>,
-    /// Of a verification made elsewhere: version of the protocol.
+    /// An external verification's protocol version.
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub version: Option<String>,
-    /// Of a verification made elsewhere: electronic commerce indicator.
+    /// An external verification's electronic commerce indicator.
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub eci: Option<String>,
-    /// Of a verification made elsewhere: authentication value.
+    /// An external verification's authentication value.
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub cavv: Option<Secret>,
-    /// Of a verification made elsewhere: its transaction.
+    /// An external verification's transaction id.
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub transaction_id: Option<String>,
 }

@@ -80,7 +80,7 @@ pub(crate) use for_evidence_kinds;
 
 macro_rules! changed_evidence {
     ($($kind:ident $(#[$example:meta])? $file:ident $text:ident,)+) => {
-        /// Changes of a batch of evidence: what is absent stays, what is empty is cleared.
+        /// Changes of a batch of evidence: absent fields stay, empty ones are cleared.
         // JSON null is absent, as everywhere.
         #[params]
         pub struct ChangedEvidence {$(

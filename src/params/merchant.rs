@@ -30,7 +30,7 @@ pub struct NewMerchant {
     /// What it sells.
     #[validate(nested)]
     pub business: Business,
-    /// Where it is paid.
+    /// The bank account for its payouts.
     #[validate(nested)]
     pub bank_account: NewBankAccount,
     /// Who answers for it.
@@ -224,7 +224,7 @@ impl Decision {
 }
 
 impl LegalEntity {
-    /// Where it is at home.
+    /// Its country.
     pub fn country(&self) -> Country {
         self.address_country_code.unwrap_or(Country::Australia)
     }

@@ -47,7 +47,7 @@ pub struct NewPlan {
     pub customer_permissions: Option<Vec<CustomerPermission>>,
 }
 
-/// Changes of a plan; what is absent stays.
+/// Changes of a plan; absent parameters stay.
 #[params]
 pub struct PlanChanges {
     /// Need not be unique; may not be cleared.

@@ -7,14 +7,14 @@ use super::{FieldErrors, Params, Patch, values};
 /// A refund to be made.
 #[params]
 pub struct NewRefund {
-    /// In the charge's currency, at most what is not refunded yet; the full charge amount if absent.
+    /// The amount in the charge's currency, at most the unrefunded rest; the full charge amount if absent.
     // Blank is not absent here, but JSON null is, as everywhere.
     #[schema(minimum = 1, example = 100)]
     pub amount: Option<Patch<i64>>,
 }
 
 impl Params<NewRefund> {
-    /// The amount asked for; `None` asks for the full amount of the charge.
+    /// The requested amount; `None` means the full amount of the charge.
     pub fn amount(self) -> Result<Option<i64>, FieldErrors> {
         let Self { value, mut faults } = self;
         match value.amount {

@@ -13,7 +13,7 @@ use super::{FieldErrors, GRACE, Params, Patch, non_blank, parse_grace_period, ru
 use crate::limits::{ACQUIRER_LATENCY_MS_MAX, SETTLEMENT_DELAY_DAYS_MAX};
 use crate::sensitive::secret::Secret;
 
-/// How a pending refund is to end.
+/// The outcome of a pending refund.
 #[params]
 pub struct DecidedRefund {
     /// `succeeded` or `failed`.
@@ -21,30 +21,30 @@ pub struct DecidedRefund {
     pub outcome: RefundOutcome,
 }
 
-/// Faults of the account's acquirer; what is absent stays.
+/// Faults of the account's acquirer; absent parameters stay.
 #[params]
 pub struct ChangedFaults {
-    /// How much later each answer comes.
+    /// The delay of each answer, in milliseconds.
     #[validate(range(min = 0, max = ACQUIRER_LATENCY_MS_MAX))]
     pub latency_ms: Option<i64>,
-    /// A decline code that every attempt on a card gets; blank for none.
+    /// The decline code of every attempt on a card; blank for none.
     // Blank is a wish of its own here, but JSON null is absent, as everywhere.
     #[schema(value_type = Option<String>, example = "insufficient_funds")]
     pub decline: Option<Patch<Decline>>,
-    /// How many of the calls fail before anything happens.
+    /// The share of calls that fail before anything happens.
     #[validate(custom(function = "rules::chance"))]
     #[schema(schema_with = chance_schema)]
     pub gateway_error_rate: Option<String>,
-    /// How many of the calls are done, and their answers lost.
+    /// The share of calls that are done but lose their answer.
     #[validate(custom(function = "rules::chance"))]
     #[schema(schema_with = chance_schema)]
     pub drop_rate: Option<String>,
-    /// The same seed gives the same run.
+    /// The seed: the same one gives the same run.
     #[schema(minimum = -9_007_199_254_740_991_i64, example = 42)]
     pub seed: Option<i64>,
 }
 
-/// A chance that was checked; `None` where it is absent or blank.
+/// A valid probability; `None` if it is absent or blank.
 pub fn chance(text: Option<&str>) -> Option<Probability> {
     non_blank(text)?.parse().ok()
 }
@@ -55,7 +55,7 @@ pub fn chance_schema() -> Object {
     ObjectBuilder::new().schema_type(Type::Number).minimum(zero).maximum(one).examples([json!(0.25)]).build()
 }
 
-/// Switches and settings of the account; what is absent stays.
+/// Switches and settings of the account; absent parameters stay.
 #[params]
 pub struct ChangedAccount {
     /// The disputes API is enabled.
@@ -74,7 +74,7 @@ pub struct ChangedAccount {
     pub settlement_delay_days: Option<i64>,
 }
 
-/// Switches of an account to be made, each on where it is absent.
+/// Switches of the new account; absent ones are on.
 #[params]
 pub struct NewSandboxAccount {
     /// Manages an approved partner: may use the merchants API.

@@ -40,6 +40,6 @@ pub struct SubscriptionChanges {
 /// A reactivation.
 #[params]
 pub struct Reactivation {
-    /// Whether the plan's setup fee is charged (default), where anything is.
+    /// Whether the plan's setup fee is charged (default), if anything is charged.
     pub include_setup_fee: Option<bool>,
 }

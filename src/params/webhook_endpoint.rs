@@ -8,7 +8,7 @@ use crate::limits::NAME_LENGTH_MAX;
 /// An endpoint to be registered.
 #[params]
 pub struct NewWebhookEndpoint {
-    /// Where webhooks are sent: http or https, without credentials and fragment.
+    /// The URL that gets webhooks: http or https, without credentials and fragment.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::http_url"))]
     #[schema(example = "https://example.com/webhooks")]
     pub url: HttpUrl,

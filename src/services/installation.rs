@@ -26,10 +26,10 @@ pub enum InstallationError {
     #[error("the vault key does not open this database: {0}")]
     Vault(#[from] VaultError),
     /// The database was created without a seed, or with another one.
-    #[error("CARD_PAYMENTS_SEED is not what this database was begun with: a seed wants an empty database")]
+    #[error("CARD_PAYMENTS_SEED is not the seed of this database; a new seed needs an empty database")]
     OtherSeed,
     /// The database was created with a seed, but none is given.
-    #[error("this database was begun with a CARD_PAYMENTS_SEED, and goes on with that one only")]
+    #[error("this database needs the CARD_PAYMENTS_SEED that it was created with")]
     SeedMissing,
     /// A key that every database has is missing.
     #[error("the database lacks one of its keys")]

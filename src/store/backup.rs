@@ -24,7 +24,7 @@ pub enum BackupError {
     #[error("there is no database {0}")]
     Missing(PathBuf),
     /// The target exists and is not overwritten.
-    #[error("{0} is there already")]
+    #[error("{0} already exists")]
     Exists(PathBuf),
     /// The copy cannot be written.
     #[error("{0}: {1}")]

@@ -27,7 +27,7 @@ impl Condition {
         *self.why.lock().unwrap_or_else(PoisonError::into_inner) = why.to_string();
         self.failures.fetch_add(1, Ordering::SeqCst);
         if !failed_before {
-            tracing::error!(%why, "the database cannot be written: payments are refused until it can");
+            tracing::error!(%why, "the database cannot be written: payments are refused");
         }
     }
 

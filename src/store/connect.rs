@@ -53,7 +53,7 @@ pub enum ConnectError {
     #[error("the disk is full: make room, and try again")]
     Full,
     /// The database holds tables of another program.
-    #[error("the database holds tables that are not ours; give card-payments a database of its own")]
+    #[error("the database has tables of another program; give card-payments its own database")]
     Foreign,
     /// The database belongs to the other environment.
     #[error("the database belongs to the {0} environment")]
@@ -89,7 +89,7 @@ pub enum ConnectError {
     #[error("PostgreSQL at {0} refuses: {1}")]
     Refused(String, String),
     /// The system cannot start the writer's thread.
-    #[error("the thread that writes cannot be started: {0}")]
+    #[error("the writer thread cannot be started: {0}")]
     Thread(std::io::Error),
     /// The database returned an error.
     #[error("the database cannot be opened: {0}")]
@@ -104,7 +104,7 @@ impl From<DbErr> for ConnectError {
 
 impl ConnectError {
     /// The remedy for a damaged database.
-    pub const RESTORE: &str = "stop its server, keep a copy of what is there, and restore the last backup";
+    pub const RESTORE: &str = "stop its server, keep a copy of the file, and restore the last backup";
 
     /// Returns the error for migrations that this release does not know.
     pub fn unknown(steps: &[String]) -> Self {
@@ -122,7 +122,7 @@ impl ConnectError {
             Self::Full => "make room",
             Self::Environment(_) => "name the right database, or the right CARD_PAYMENTS_ENVIRONMENT",
             Self::Folder(..) | Self::Unwritable(..) => {
-                "give it to the user that runs the server, and see that its disk is mounted for writing"
+                "make the server's user its owner, and mount its disk for writing"
             }
             Self::NoFolder(_) => "name another CARD_PAYMENTS_DATA_DIR, or another file",
             Self::Damaged(_) => Self::RESTORE,

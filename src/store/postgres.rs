@@ -35,7 +35,7 @@ async fn repeated(begin: &TransactionFactory, unit: &UnitOfWork) -> UnitResult {
         match once(tx, unit).await {
             Err(Failed::Guessed) => guesses = false,
             Err(Failed::Error(Error::Database(error))) if collided(&error) => {
-                tracing::debug!(%error, attempt, "a unit is run again");
+                tracing::debug!(%error, attempt, "a unit runs again");
                 tokio::time::sleep(Duration::from_millis(u64::from(attempt * attempt))).await;
             }
             Err(Failed::Error(error)) => return Err(error),

@@ -1,6 +1,6 @@
-//! Where something belongs, as W3C's Trace Context passes it on (<https://www.w3.org/TR/trace-context/>).
+//! Trace contexts, as W3C's Trace Context passes them on (<https://www.w3.org/TR/trace-context/>).
 //!
-//! Numbers alone: a caller's `tracestate` is half a kilobyte of any text, a card's number too, so it goes nowhere.
+//! Numbers only: a client's `tracestate` may hold any text, even a card's number, so it is dropped.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,31 +21,31 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// The first span of a trace.
+    /// Returns the first span of a trace.
     pub(super) fn new(trace: u128, sampled: bool) -> Self {
         Self { trace, span: new_span(), sampled }
     }
 
-    /// A span below this one.
+    /// Returns a span below this one.
     pub(super) fn child(self, sampled: bool) -> Self {
         Self { span: new_span(), sampled, ..self }
     }
 
-    /// What a caller's headers say; `None` where they say nothing, or nonsense.
+    /// Parses a client's headers; `None` without a valid context.
     pub fn of_headers(headers: &HeaderMap) -> Option<Self> {
         let mut parents = headers.get_all(TRACEPARENT).iter();
-        // Of two nobody knows which one is right.
+        // Of two, neither can be trusted.
         let (Some(parent), None) = (parents.next(), parents.next()) else { return None };
         parent.to_str().ok().and_then(parent_of)
     }
 
-    /// The header that tells it to somebody else.
+    /// Returns the header that passes the context on.
     pub fn headers(self) -> HeaderMap {
         let parent = HeaderValue::from_str(&self.to_string());
         parent.into_iter().map(|parent| (TRACEPARENT, parent)).collect()
     }
 
-    /// The trace, as logs name it.
+    /// Returns the trace id as logs show it.
     pub fn trace_id(self) -> String {
         format!("{:032x}", self.trace)
     }
@@ -64,17 +64,17 @@ impl TraceContext {
     }
 }
 
-/// Zero is none.
+/// Draws the id of a span, which is never zero.
 fn new_span() -> u64 {
     u64::from_be_bytes(random()).max(1)
 }
 
-/// `VERSION-TRACE-SPAN-FLAGS`.
+/// Parses `VERSION-TRACE-SPAN-FLAGS`.
 fn parent_of(text: &str) -> Option<TraceContext> {
     let mut parts = text.splitn(5, '-');
     let mut number = |digits| hexadecimal(parts.next()?, digits);
     let (version, trace, span, flags) = (number(2)?, number(32)?, number(16)?, number(2)?);
-    // A later version may say more behind another hyphen.
+    // A later version may add fields after another hyphen.
     let known = version < 0xff && (version > 0 || parts.next().is_none());
     let span = u64::try_from(span).ok()?;
     (known && trace != 0 && span != 0).then_some(TraceContext { trace, span, sampled: flags & SAMPLED != 0 })
@@ -91,7 +91,7 @@ impl fmt::Display for TraceContext {
     }
 }
 
-/// The text is no context.
+/// The text is no trace context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no trace context")]
 pub struct MalformedTraceContext;
@@ -100,7 +100,7 @@ impl FromStr for TraceContext {
     type Err = MalformedTraceContext;
 
     fn from_str(text: &str) -> Result<Self, MalformedTraceContext> {
-        // Rows of former releases have a `tracestate` behind a space.
+        // Rows of former releases have a `tracestate` after a space.
         let parent = text.split_once(' ').map_or(text, |(parent, _)| parent);
         parent_of(parent).ok_or(MalformedTraceContext)
     }
@@ -139,7 +139,7 @@ mod tests {
     fn a_state_goes_nowhere() {
         let context = given(&[("traceparent", PARENT)]);
         assert_eq!(given(&[("traceparent", PARENT), ("tracestate", "shop=4200000000000000")]), context);
-        // As former releases have written it.
+        // A row of a former release.
         assert_eq!(format!("{PARENT} shop=4200000000000000").parse().ok(), context);
     }
 

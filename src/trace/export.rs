@@ -1,5 +1,6 @@
-//! Spans on their way to the collector: a queue with an end, and a task that empties it. Nobody ever waits for it: what
-//! the queue has no room for, and what the collector does not take, is lost and counted.
+//! Exports spans to the collector: a bounded queue, and a task that empties it. Nothing waits for it: spans without
+//! room in
+//! the queue, or refused by the collector, are lost and counted.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -21,19 +22,19 @@ use crate::outbound::{USER_AGENT, tls};
 /// The counter of lost spans.
 pub const LOST: &str = "card_payments_spans_lost_total";
 
-/// How long is waited before a collector that has enough to do, or is away, is asked once more.
+/// The pauses before a busy or unreachable collector is tried again.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)];
 
-/// Whoever decides what is recorded, and takes it.
+/// The sampler, and the queue of finished spans.
 pub(super) struct Tracer {
     pub(super) sampler: Sampler,
     queue: mpsc::Sender<Ended>,
 }
 
-/// As with metrics and the log, there is one a process.
+/// One per process, as metrics and the log.
 static TRACER: OnceLock<Tracer> = OnceLock::new();
 
-/// Who takes spans, if anybody does.
+/// Returns the exporter, if there is one.
 pub(super) fn tracer() -> Option<&'static Tracer> {
     TRACER.get()
 }
@@ -50,14 +51,14 @@ fn lose(spans: usize) {
     metrics::counter!(LOST).increment(u64::try_from(spans).unwrap_or(u64::MAX));
 }
 
-/// A collector that is told.
+/// A running export.
 pub struct ExporterHandle {
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
 impl ExporterHandle {
-    /// Tell what is not told yet, within a few seconds.
+    /// Sends the remaining spans, within a few seconds.
     pub async fn stop(self) {
         let _ = self.stop.send(());
         if timeout(SPANS_LAST_WORD, self.task).await.is_err() {
@@ -66,7 +67,7 @@ impl ExporterHandle {
     }
 }
 
-/// Record from now on, once a process, and tell the collector.
+/// Starts the export, once per process.
 pub fn install(settings: Settings) -> ExporterHandle {
     let (queue, spans) = mpsc::channel(SPANS_WAITING_MAX);
     let (stop, stopped) = oneshot::channel();
@@ -100,7 +101,7 @@ async fn export(collector: Collector, mut spans: mpsc::Receiver<Ended>, mut stop
     }
 }
 
-/// What has come once the first of them has waited for so long, or there are enough.
+/// Collects a batch: what has come once its first span has waited for so long, or enough spans.
 async fn gather(spans: &mut mpsc::Receiver<Ended>, batch: &mut Vec<Ended>, delay: Duration) {
     if batch.is_empty() {
         spans.recv_many(batch, SPANS_A_POST_MAX).await;
@@ -119,11 +120,11 @@ struct Collector {
     settings: Settings,
 }
 
-/// Why a post has come to nothing.
+/// Why a post failed.
 enum Untaken {
-    /// It may be taken the next time.
+    /// A later one may succeed.
     NotNow(String),
-    /// It never will be.
+    /// No later one will succeed.
     Refused(StatusCode),
 }
 
@@ -152,12 +153,12 @@ impl Collector {
             }
         };
         lose(spans.len());
-        tracing::warn!(spans = spans.len(), why, "the collector takes no spans");
+        tracing::warn!(spans = spans.len(), why, "the collector refused spans");
     }
 
     async fn post(&self, body: Bytes) -> Result<(), Untaken> {
         let call = self.client.post(self.settings.url.clone()).header(CONTENT_TYPE, "application/x-protobuf");
-        // What the library says names the address, which may hold a key.
+        // The library's message names the address, which may hold a key.
         let away = |error: reqwest::Error| Untaken::NotNow(error.without_url().to_string());
         let mut answer = call.body(body).send().await.map_err(away)?;
         let status = answer.status();
@@ -170,7 +171,7 @@ impl Collector {
     }
 }
 
-/// Read to its end, a connection can carry the next post.
+/// Reads a response to its end, which lets the connection carry the next post.
 async fn finish(answer: &mut Response) {
     let mut left = OUTBOUND_ANSWER_BYTES_MAX;
     while let Ok(Some(chunk)) = answer.chunk().await {

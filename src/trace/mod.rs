@@ -1,9 +1,10 @@
-//! Traces: which request caused what, also in other programs. Each request, what it waits for and the webhooks that
-//! come of it are spans of one trace, exported by OTLP where the operator names a collector (docs/operating.md).
+//! Traces: the causes of work, across programs. Each request, what it waits for and the webhooks that it causes are
+//! spans of one trace, exported by OTLP if the operator names a collector (docs/operating.md).
 //!
-//! A `traceparent` that comes with a request goes on to the acquirer and with webhooks in any case; without a collector
-//! nothing is measured, and it goes on as it came. Spans name routes, tokens and codes, and of what callers have sent only
-//! the ids of the request and of its trace: no path, no query, no body, no other header.
+//! A request's `traceparent` is always passed to the acquirer and to webhooks; without a collector unchanged, and
+//! nothing
+//! is measured. Spans name routes, tokens and codes, and of the client's data only the ids of the request and of its
+//! trace: no path, no query, no body, no other header.
 
 mod context;
 mod export;
@@ -30,17 +31,17 @@ tokio::task_local! {
     static CURRENT: Option<TraceContext>;
 }
 
-/// Where what is done now belongs.
+/// Returns the trace context of the present task.
 pub fn current() -> Option<TraceContext> {
     CURRENT.try_with(|context| *context).ok().flatten()
 }
 
-/// Do something where it belongs.
+/// Runs work in a trace context.
 pub fn within<F: Future>(context: Option<TraceContext>, work: F) -> impl Future<Output = F::Output> {
     CURRENT.scope(context, work)
 }
 
-/// The headers by which a call that is made now tells where it belongs: `traceparent`, or none.
+/// Returns the headers that continue the trace in an outbound call: `traceparent`, or none.
 pub fn headers() -> HeaderMap {
     current().map(TraceContext::headers).unwrap_or_default()
 }
@@ -56,11 +57,11 @@ pub enum SpanKind {
     Client = 3,
 }
 
-/// Something that takes time. It begins when it is made and ends when it is dropped.
+/// Work that takes time. The span begins when it is made and ends when it is dropped.
 #[derive(Debug, Default)]
 pub struct Span {
     context: Option<TraceContext>,
-    /// Where somebody wants to hear of it.
+    /// The open span, if it is recorded.
     open: Option<Box<Open>>,
 }
 
@@ -81,7 +82,7 @@ enum Attribute {
     Number(i64),
 }
 
-/// A span that is over. Times are nanoseconds since 1970.
+/// A finished span. Times are nanoseconds since 1970.
 #[derive(Debug)]
 struct Ended {
     context: TraceContext,
@@ -90,7 +91,7 @@ struct Ended {
 }
 
 impl Span {
-    /// A request, in the trace that its headers name, or in one of its own.
+    /// Begins the span of a request, in the trace of its headers or in a new one.
     pub fn of_request(headers: &HeaderMap) -> Self {
         let caller = TraceContext::of_headers(headers);
         let sampled = caller.map(TraceContext::is_sampled);
@@ -99,17 +100,17 @@ impl Span {
         })
     }
 
-    /// What is done by itself, or for what is under way.
+    /// Begins a span in the present trace, or in a new one.
     pub fn begin(name: &'static str, kind: SpanKind) -> Self {
         Self::after(name, kind, current())
     }
 
-    /// What is done for what is under way; where that is nothing, nobody wants to hear of it.
+    /// Begins a span in the present trace; without a trace, none.
     pub fn part(name: &'static str, kind: SpanKind) -> Self {
         current().map_or_else(Self::default, |current| Self::after(name, kind, Some(current)))
     }
 
-    /// What is done because of something that may be long over.
+    /// Begins a span below a cause that may be long over.
     pub fn after(name: &'static str, kind: SpanKind, cause: Option<TraceContext>) -> Self {
         let decided = cause.map(TraceContext::is_sampled);
         Self::open(name, kind, cause, |trace| {
@@ -123,7 +124,7 @@ impl Span {
         parent: Option<TraceContext>,
         decide: impl FnOnce(u128) -> bool,
     ) -> Self {
-        // Who exports nothing is no station on the way.
+        // Without an exporter this server adds no span of its own.
         if tracer().is_none() {
             return Self { context: parent, open: None };
         }
@@ -147,34 +148,34 @@ impl Span {
         Self { context: Some(context), open }
     }
 
-    /// Where what is done within it belongs.
+    /// Returns the context of work inside the span.
     pub fn context(&self) -> Option<TraceContext> {
         self.context
     }
 
-    /// Do something within it.
+    /// Runs work inside the span.
     pub fn run<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
         within(self.context, work)
     }
 
-    /// It is called otherwise than it was thought to be.
+    /// Renames the span.
     pub fn rename(&mut self, name: impl FnOnce() -> String) {
         if let Some(open) = &mut self.open {
             open.name = name().into();
         }
     }
 
-    /// A text about it: never one that somebody has sent.
+    /// Sets a text attribute: never a text from a client.
     pub fn set_attribute(&mut self, key: &'static str, value: impl Display) {
         self.attribute(key, || Attribute::Text(value.to_string()));
     }
 
-    /// A number about it.
+    /// Sets a number attribute.
     pub fn set_number(&mut self, key: &'static str, value: i64) {
         self.attribute(key, || Attribute::Number(value));
     }
 
-    /// It has come to nothing; why, as a word of a small vocabulary.
+    /// Marks the span as failed, with a reason from a small vocabulary.
     pub fn fail(&mut self, why: impl Display) {
         self.set_attribute("error.type", why);
         if let Some(open) = &mut self.open {

@@ -1,8 +1,8 @@
-//! Spans in the words of OTLP: an `ExportTraceServiceRequest`, in the binary encoding of Protocol Buffers.
+//! Encodes spans as OTLP: an `ExportTraceServiceRequest`, in the binary encoding of Protocol Buffers.
 
 use super::{Attribute, Ended};
 
-// Numbers of fields, as `opentelemetry/proto` has them.
+// Field numbers, as in `opentelemetry/proto`.
 const RESOURCE_SPANS: u32 = 1;
 const RESOURCE: u32 = 1;
 const SCOPE_SPANS: u32 = 2;
@@ -28,7 +28,7 @@ const NUMBER: u32 = 3;
 
 const STATUS_ERROR: u64 = 2;
 
-/// The body of a post.
+/// Returns the body of a post.
 pub fn export_request(resource: &[(String, String)], spans: &[Ended]) -> Vec<u8> {
     let mut request = Message::default();
     request.message(RESOURCE_SPANS, |all| {
@@ -50,11 +50,11 @@ pub fn export_request(resource: &[(String, String)], spans: &[Ended]) -> Vec<u8>
     request.0
 }
 
-/// A message on its way to be written.
+/// A message being encoded.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
-/// How a field is written.
+/// The encoding of a field.
 #[derive(Clone, Copy)]
 enum Wire {
     Varint = 0,
@@ -156,7 +156,7 @@ pub(super) mod tests {
         Ended { context, open: Box::new(open), at: 1_795_287_642_000_000_129 }
     }
 
-    /// What OpenTelemetry's own library for Python (opentelemetry-proto 1.45.2) makes of the same span.
+    /// The same span, encoded by OpenTelemetry's own library for Python (opentelemetry-proto 1.45.2).
     const PUBLISHED: &str = "\
         0a100af7651916cd43dd8448eb211c80319c1208b7ad6b7169203331220800f067aa0ba902b72a0f504f\
         5354202f312f6368617267657330023901040f3b9924ea184181040f3b9924ea184a1a0a0a687474702e726f757465120c0a\

@@ -1,17 +1,16 @@
-//! Which traces are recorded, by the names and rules of OpenTelemetry's samplers.
+//! Decides which traces are recorded, by the names and rules of OpenTelemetry's samplers.
 
 use std::str::FromStr;
 
-/// Who decides about a trace.
+/// A sampler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sampler {
-    /// Whether a caller's decision is followed where there is one.
+    /// Whether a client's decision is followed, if there is one.
     follows: bool,
-    /// Else, of 2^63 traces so many.
+    /// Otherwise, how many of 2^63 traces are recorded.
     share: u64,
 }
 
-/// All of 2^63.
 const EVERY: u64 = 1 << 63;
 const BILLION: u64 = 1_000_000_000;
 
@@ -22,7 +21,7 @@ impl Default for Sampler {
 }
 
 impl Sampler {
-    /// By the name of a sampler, and how many of all traces are to be recorded: 0 to 1, or none where that is all.
+    /// Parses a sampler's name and its share of traces: 0 to 1, by default all.
     pub fn named(name: &str, share: Option<Share>) -> Result<Self, String> {
         let share = share.map_or(EVERY, |Share(share)| share);
         let (follows, share) = match name {
@@ -37,8 +36,9 @@ impl Sampler {
         Ok(Self { follows, share })
     }
 
-    /// Whether a trace is recorded that begins here, or has begun at a caller's, who has decided like this. Every program
-    /// decides alike of one trace: by its id.
+    /// Whether a trace is recorded that begins here, or that a client has begun with this decision. Every program
+    /// decides
+    /// alike about one trace: by its id.
     pub fn samples(&self, trace: u128, decided: Option<bool>) -> bool {
         // The lower half of the id, without its last bit.
         let drawn = (trace << 64) >> 65;
@@ -46,7 +46,7 @@ impl Sampler {
     }
 }
 
-/// How many of all traces, from 0 to 1 with nine digits at most.
+/// A share of traces, from 0 to 1 with nine digits at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share(u64);
 

@@ -1,4 +1,4 @@
-//! What OpenTelemetry's own environment variables say.
+//! Reads OpenTelemetry's own environment variables.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -9,23 +9,23 @@ use url::Url;
 
 use super::sampler::Sampler;
 
-/// Where traces go, which, and how they are labelled.
+/// The collector, the sampler and the labels.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where to post them.
+    /// The URL for posts.
     pub(super) url: Url,
-    /// What every post carries; may hold keys.
+    /// The headers of every post; may hold keys.
     pub(super) headers: HeaderMap,
-    /// How long one may take.
+    /// The time-out of a post.
     pub(super) timeout: Duration,
-    /// How long spans wait for others to go with.
+    /// How long spans wait for a batch.
     pub(super) delay: Duration,
     pub(super) sampler: Sampler,
-    /// Who exports.
+    /// The attributes of this server.
     pub(super) resource: Vec<(String, String)>,
 }
 
-/// A variable that is wrong, in one line.
+/// An invalid variable, in one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: {wrong}")]
 pub struct SettingsError {
@@ -50,7 +50,7 @@ const TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
 const DELAY_DEFAULT: Duration = Duration::from_secs(5);
 
 impl Settings {
-    /// As the environment says; `None` where it names no collector, or wants nothing exported. `environment` is the
+    /// Reads the environment; `None` without a collector, or if export is off. `environment` is the
     /// server's own.
     pub fn from_environment(environment: &str) -> Result<Option<Self>, SettingsError> {
         Self::read(environment, |name| std::env::var(name).ok())
@@ -60,7 +60,7 @@ impl Settings {
         environment: &str,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, SettingsError> {
-        // One that is empty counts as none.
+        // An empty variable counts as absent.
         let said = |name: &'static str| {
             let text = variable(name).map(|text| text.trim().to_owned());
             text.filter(|text| !text.is_empty()).map(|text| (name, text))
@@ -128,7 +128,7 @@ fn url(name: &'static str, text: &str) -> Result<Url, SettingsError> {
     url.ok_or_else(|| wrong(name, "must be an http or https address"))
 }
 
-/// Where traces go at an address that is every signal's.
+/// Returns the URL for traces at an address for all signals.
 fn below(mut url: Url) -> Url {
     let path = format!("{}/v1/traces", url.path().trim_end_matches('/'));
     url.set_path(&path);
@@ -136,7 +136,7 @@ fn below(mut url: Url) -> Url {
 }
 
 fn headers(name: &'static str, text: &str) -> Result<HeaderMap, SettingsError> {
-    // What they hold may be a secret, so it is not repeated.
+    // The value may be a secret, so the error does not repeat it.
     let no_header = || wrong(name, "must be key=value,key=value");
     let mut headers = HeaderMap::new();
     for (key, value) in pairs(name, text)? {
@@ -148,7 +148,7 @@ fn headers(name: &'static str, text: &str) -> Result<HeaderMap, SettingsError> {
     Ok(headers)
 }
 
-/// `key=value,key=value`, percent-encoded.
+/// Parses `key=value,key=value`, percent-encoded.
 fn pairs(name: &'static str, text: &str) -> Result<Vec<(String, String)>, SettingsError> {
     let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty()).map(|pair| {
         let (key, value) = pair.split_once('=').filter(|(key, _)| !key.trim().is_empty())?;

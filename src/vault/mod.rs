@@ -34,7 +34,7 @@ pub enum VaultError {
     #[error("the vault has no operator key with the id {0:?}")]
     UnknownOperatorKey(String),
     /// Another key, another context, or changed bytes: the cipher cannot tell which.
-    #[error("the bytes were not sealed by this key in this context")]
+    #[error("the ciphertext does not open with this key and context")]
     NotAuthentic,
 }
 

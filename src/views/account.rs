@@ -1,4 +1,4 @@
-//! Accounts as operators see them (decisions 14).
+//! Accounts as operators see them.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use entity::account::{self, TransfersSchedule};
 use entity::{AccountToken, JsonText, Timestamp};
 use serde::Serialize;
 
-/// An account and the pair of keys that opens it, shown this once.
+/// An account and its pair of keys, shown this once.
 #[derive(Clone, Serialize)]
 pub struct AccountKeys {
     /// `acct_...`
     pub token: AccountToken,
-    /// The name customers know.
+    /// The business name.
     pub business_name: String,
-    /// For servers.
+    /// The secret key, for servers.
     pub secret_key: String,
-    /// For browsers.
+    /// The publishable key, for browsers.
     pub publishable_key: String,
 }
 
@@ -27,13 +27,13 @@ impl fmt::Display for AccountKeys {
     }
 }
 
-/// An account with its switches and the settings that govern.
+/// An account with its switches and effective settings.
 #[derive(Debug, Clone, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "switches of the account, each independent of the others")]
 pub struct AccountSettings {
     /// `acct_...`
     pub token: AccountToken,
-    /// The name customers know.
+    /// The business name.
     pub business_name: String,
     email: String,
     disputes: bool,

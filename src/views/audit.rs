@@ -1,4 +1,4 @@
-//! The audit trail as operators see it (decisions 14).
+//! The audit trail as operators see it (`docs/decisions.md`, 344).
 
 use std::fmt;
 
@@ -6,20 +6,18 @@ use entity::{AccountToken, JsonText, Timestamp, audit_entry, key_use};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// Something that was done, or a key that was used.
+/// An operator's action, or uses of a key.
 #[derive(Debug, Clone, Serialize)]
 pub struct AuditRecord {
-    /// When; of a key's uses, the last one.
+    /// The time; of a key's uses, the last one.
     at: Timestamp,
-    /// What: `account.changed`, or `key.used`.
+    /// The action, such as `account.changed` or `key.used`.
     action: &'static str,
-    /// Whose account it is about.
     account: Option<AccountToken>,
-    /// What it is about: a token, or what a key is told apart by.
+    /// The token of the record, or the name of the key.
     subject: String,
-    /// Who, or from which address.
+    /// The operator, or the address.
     by: Option<String>,
-    /// An object.
     detail: Value,
 }
 
@@ -49,13 +47,12 @@ impl From<key_use::Model> for AuditRecord {
     }
 }
 
-/// What was written as an object is read as one.
 fn object(detail: &JsonText) -> Value {
     serde_json::from_str(detail.as_str()).unwrap_or_else(|_| Value::Object(Map::new()))
 }
 
 impl fmt::Display for AuditRecord {
-    /// A line for a person.
+    /// Formats a line for a person.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { at, action, account, subject, by, detail } = self;
         write!(f, "{at} {action} {subject}")?;

@@ -7,7 +7,7 @@ use macros::view;
 use super::card::Card;
 use crate::error::failure_message;
 
-/// Money reserved on a card, of which one charge may capture the whole or a part.
+/// Money reserved on a card. One charge may capture all or a part of it.
 #[view]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of the specification")]
 pub struct Authorisation {
@@ -15,53 +15,53 @@ pub struct Authorisation {
     token: AuthorisationToken,
     /// Whether the card was accepted.
     success: bool,
-    /// Authorised, in the currency's base unit.
+    /// The authorised amount, in the currency's base unit.
     #[schema(example = 400)]
     amount: i64,
-    /// Of it captured.
+    /// The captured part.
     #[schema(example = 0)]
     amount_captured: i64,
-    /// What may still be captured: after a capture the rest is released.
+    /// The part that can still be captured; a capture releases the rest.
     #[schema(example = 400)]
     amount_remaining: i64,
     /// ISO 4217 code.
     currency: Currency,
-    /// What is bought.
+    /// The purchase.
     #[schema(example = "test authorisation")]
     description: String,
     /// The purchaser's e-mail address.
     #[schema(example = "roland@example.com")]
     email: String,
-    /// The purchaser's address.
+    /// The purchaser's IP address.
     #[schema(example = "203.192.1.172")]
     ip_address: String,
-    /// When it was made.
+    /// Creation time.
     created_at: Timestamp,
-    /// Why it failed.
+    /// The reason of failure.
     error_message: Option<&'static str>,
     /// The card as it was authorised.
     #[schema(value_type = Card)]
     card: JsonText,
-    /// The currency it is settled in.
+    /// The settlement currency.
     settlement_currency: Currency,
-    /// The caller's own keys and values.
+    /// The client's own keys and values.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     metadata: JsonText,
-    /// `Success`, `Authorisation Voided`, `Pending`, or why it failed.
+    /// `Success`, `Authorisation Voided`, `Pending`, or the reason of failure.
     #[schema(example = "Success")]
     status_message: &'static str,
-    /// Whether seven days passed without a capture.
+    /// Whether it expired: seven days passed without a capture.
     expired: bool,
-    /// Whether the reserved funds were returned.
+    /// Whether the reserved funds were released.
     voided: bool,
-    /// When they were.
+    /// The time of the release.
     voided_at: Option<Timestamp>,
     /// Whether it can be captured.
     capturable: bool,
 }
 
 impl Authorisation {
-    /// An authorisation as it stands at an instant of the account's clock. A verb in flight shows as not done.
+    /// Returns an authorisation at an instant of the account's clock. A verb in flight shows as not done.
     pub fn at(now: Timestamp, row: charge::Model) -> Self {
         let error_message = row.failure.map(failure_message);
         let reserved = match row.state {

@@ -1,4 +1,4 @@
-//! Balance (decisions 8).
+//! Balance (`docs/decisions.md`, 195).
 
 use entity::{Currency, Day};
 use macros::view;
@@ -14,28 +14,28 @@ pub struct Money {
     currency: Currency,
 }
 
-/// What the account owns.
+/// The account's balance.
 #[view]
 pub struct Balance {
-    /// Can be paid out or refunded from; may be negative.
+    /// Money for transfers and refunds; may be negative.
     available: Vec<Money>,
-    /// Becomes available later. What charges bring can be refunded from; a deposit before its time cannot.
+    /// Money that becomes available later. Refunds draw on that of charges, but not on a deposit before its time.
     pending: Vec<Money>,
 }
 
 impl Balance {
-    /// Of AUD cents: the ledger is in AUD.
+    /// Returns a list of AUD cents, the ledger's currency.
     pub fn new(available: i64, pending: i64) -> Self {
         let aud = |amount| vec![Money { amount, currency: Currency::Aud }];
         Self { available: aud(available), pending: aud(pending) }
     }
 }
 
-/// What is available on a day, at its end.
+/// The available balance at the end of a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct DayBalance {
-    /// By the account's clock; days to come as far as it is known what becomes available.
+    /// The day, by the account's clock; future days count money that is pending now.
     pub day: Day,
-    /// In AUD cents.
+    /// The balance in AUD cents.
     pub available: i64,
 }

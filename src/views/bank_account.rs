@@ -3,24 +3,24 @@
 use entity::{BankAccountToken, bank_account};
 use macros::view;
 
-/// A bank account, its number masked.
+/// A bank account with a masked number.
 #[view(of(bank_account::Model))]
 pub struct BankAccount {
     /// `ba_...`
     token: BankAccountToken,
-    /// Whose it is.
+    /// The name of the account holder.
     #[schema(example = "Mr Roland Robot")]
     name: String,
-    /// The branch, six digits.
+    /// The BSB of the branch, six digits.
     #[schema(example = "806015")]
     bsb: String,
-    /// Only the last three digits are shown.
+    /// The masked number: only the last three digits show.
     #[schema(example = "XXXXXX321")]
     number: String,
-    /// Empty where the branch is not known.
+    /// The bank; empty if the branch is unknown.
     #[schema(example = "Cuscal Limited")]
     bank_name: String,
-    /// Empty where the branch is not known.
+    /// The branch; empty if it is unknown.
     #[schema(example = "Perth")]
     branch: String,
 }

@@ -11,10 +11,10 @@ pub struct Card {
     /// Card scheme.
     #[schema(value_type = String, example = "visa")]
     scheme: Scheme,
-    /// Groups of four, only the last one shown.
+    /// The masked number: only the last group of four digits shows.
     #[schema(example = "XXXX-XXXX-XXXX-0000")]
     display_number: String,
-    /// ISO 3166-1 two-letter code.
+    /// The issuing country, an ISO 3166-1 code of two letters.
     #[schema(example = "AU")]
     issuing_country: String,
     /// Month of expiry.
@@ -23,7 +23,7 @@ pub struct Card {
     /// Year of expiry.
     #[schema(example = 2030)]
     expiry_year: i32,
-    /// Cardholder; null for wallet-derived cards.
+    /// Cardholder; null for wallet cards.
     #[schema(example = "Roland Robot")]
     name: Option<String>,
     /// First address line.
@@ -41,21 +41,21 @@ pub struct Card {
     /// State.
     #[schema(example = "WA")]
     address_state: Option<String>,
-    /// Country, as it was sent.
+    /// The country, as sent.
     #[schema(example = "Australia")]
     address_country: Option<String>,
-    /// The wallet of wallet-derived cards, the network of network tokens; null for ordinary cards.
+    /// The wallet of a wallet card, the network of a network token; null for ordinary cards.
     network_type: Option<String>,
-    /// `cryptogram_3ds` for wallet and network-token cards.
+    /// `cryptogram_3ds` for wallet cards and network tokens.
     network_format: Option<String>,
-    /// The customer the card belongs to.
+    /// The customer that owns the card.
     customer_token: Option<CustomerToken>,
-    /// Whether it is its customer's primary card; null without a customer.
+    /// Whether it is the customer's primary card; null without a customer.
     primary: Option<bool>,
 }
 
 impl Card {
-    /// A card that belongs to no customer, or to one whose primary card is `primary`.
+    /// Returns a card; `primary` is its customer's primary card.
     pub fn new(row: card::Model, primary: Option<CardToken>) -> Self {
         Self {
             primary: row.customer_id.map(|_| primary == Some(row.id)),

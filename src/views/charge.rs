@@ -8,7 +8,7 @@ use macros::view;
 use super::card::Card;
 use crate::error::failure_message;
 
-/// A charge. Its flags are computed from the one column that says where it stands.
+/// A charge. One column holds its state; the flags are computed from it.
 #[view]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of the specification")]
 pub struct Charge {
@@ -21,21 +21,21 @@ pub struct Charge {
     amount: i64,
     /// ISO 4217 code.
     currency: Currency,
-    /// What was bought.
+    /// The purchase.
     #[schema(example = "test charge")]
     description: String,
     /// The purchaser's e-mail address.
     #[schema(example = "roland@example.com")]
     email: String,
-    /// The purchaser's address.
+    /// The purchaser's IP address.
     #[schema(example = "203.192.1.172")]
     ip_address: String,
-    /// When it was made.
+    /// Creation time.
     created_at: Timestamp,
-    /// `Success`, `Authorisation Voided`, `Pending`, or why it failed.
+    /// `Success`, `Authorisation Voided`, `Pending`, or the reason of failure.
     #[schema(example = "Success")]
     status_message: &'static str,
-    /// Why it failed.
+    /// The reason of failure.
     error_message: Option<&'static str>,
     /// The card as it was charged.
     #[schema(value_type = Card)]
@@ -44,45 +44,45 @@ pub struct Charge {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<ChargeTransfer>, required)]
     transfer: Option<Vec<ChargeTransfer>>,
-    /// Refunded so far.
+    /// The refunded amount.
     #[schema(example = 0)]
     amount_refunded: i64,
-    /// Fees in AUD cents; null while it is not captured.
+    /// Fees in AUD cents; null until it is captured.
     #[schema(example = 37)]
     total_fees: Option<i64>,
-    /// What the merchant gets, in AUD cents; null while it is not captured.
+    /// The merchant's share in AUD cents; null until it is captured.
     #[schema(example = 363)]
     merchant_entitlement: Option<i64>,
     /// Whether a refund is pending.
     refund_pending: bool,
-    /// The authorisation it captured.
+    /// The captured authorisation.
     authorisation_token: Option<AuthorisationToken>,
-    /// Whether seven days passed without a capture.
+    /// Whether the authorisation expired: seven days passed without a capture.
     authorisation_expired: bool,
-    /// Whether the reserved funds were returned.
+    /// Whether the reserved funds were released.
     authorisation_voided: bool,
-    /// Whether the money was taken.
+    /// Whether the money was captured.
     captured: bool,
-    /// When the money was taken.
+    /// The time of the capture.
     captured_at: Option<Timestamp>,
-    /// The currency it is settled in.
+    /// The settlement currency.
     settlement_currency: Currency,
     /// Whether a dispute is open.
     active_chargebacks: bool,
-    /// The caller's own keys and values.
+    /// The client's own keys and values.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     metadata: JsonText,
-    /// The platform's share; shown only where one was sent.
+    /// The platform's share; present only if it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     platform_adjustment: Option<PlatformAdjustment>,
-    /// The platform's share in AUD cents, 0 until captured; shown only where one was sent.
+    /// The platform's share in AUD cents, 0 until the capture; present only if it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     platform_fees: Option<i64>,
 }
 
 macro_rules! shown_charge {
     ($($column:ident $field:ident: $type:ty,)+) => {
-        /// What answers show of a charge: of its row, and of the transfer that has paid it out.
+        /// The columns that responses show of a charge, and the transfer that has paid it out.
         #[derive(Debug, Clone)]
         #[expect(missing_docs, reason = "the columns of the tables, by their names")]
         pub struct ShownCharge {
@@ -97,7 +97,7 @@ macro_rules! shown_charge {
             pub const COLUMNS: [Column; 21] = [$(Column::$column),+];
         }
 
-        /// No transfer has paid it out.
+        /// A charge without a transfer.
         impl From<charge::Model> for ShownCharge {
             fn from(row: charge::Model) -> Self {
                 Self {
@@ -144,10 +144,10 @@ impl ShownCharge {
 /// A transfer that paid a charge out.
 #[view]
 pub struct ChargeTransfer {
-    /// `paid`, or `failed` once the bank has sent it back.
+    /// `paid`, or `failed` once the bank has returned it.
     #[schema(example = "paid")]
     state: &'static str,
-    /// When.
+    /// The time of the payment.
     paid_at: Timestamp,
     /// `tfer_...`
     token: TransferToken,
@@ -172,31 +172,31 @@ impl From<&transfer::Model> for ChargeTransfer {
 /// The platform's share of a charge.
 #[view]
 pub struct PlatformAdjustment {
-    /// In the charge's currency.
+    /// The amount in the charge's currency.
     amount: i64,
-    /// The charge's.
+    /// The charge's currency.
     currency: Currency,
 }
 
 impl Charge {
-    /// As verify shows it.
+    /// Returns the charge as verify shows it.
     pub(super) fn without_transfer(self) -> Self {
         Self { transfer: None, ..self }
     }
 
-    /// Its token.
+    /// Returns its token.
     pub fn token(&self) -> ChargeToken {
         self.token
     }
 
-    /// The same charge, paid out by a transfer.
+    /// Adds the transfer that has paid the charge out.
     #[must_use]
     pub fn paid_out_by(mut self, transfer: Option<&transfer::Model>) -> Self {
         self.transfer = Some(transfer.map(ChargeTransfer::from).into_iter().collect());
         self
     }
 
-    /// A charge as it stands at an instant of the account's clock.
+    /// Returns a charge at an instant of the account's clock.
     pub fn at(now: Timestamp, row: impl Into<ShownCharge>) -> Self {
         let row = row.into();
         let transfer = row.transfer();
@@ -241,7 +241,7 @@ impl Charge {
     }
 }
 
-/// What a caller sees of the state: one in flight shows as the one before (decisions 5).
+/// The state that a client sees: one in flight shows as the one before (`docs/decisions.md`, 125).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     Pending,

@@ -26,14 +26,14 @@ pub struct Customer {
     company: Option<String>,
     /// Free text.
     notes: Option<String>,
-    /// When it was made.
+    /// Creation time.
     created_at: Timestamp,
     /// The primary card.
     card: Card,
 }
 
 impl Customer {
-    /// A customer and its primary card.
+    /// Returns a customer with its primary card.
     pub fn new(row: customer::Model, primary: card::Model) -> Self {
         Self {
             card: Card::new(primary, Some(row.primary_card_id)),

@@ -8,16 +8,16 @@ use macros::view;
 pub struct Deposit {
     /// `dpo_...`
     pub token: DepositToken,
-    /// Cents, as a string of digits.
+    /// The amount in cents, as a string of digits.
     #[schema(pattern = "^[0-9]+$", example = "50000")]
     #[shows(row.amount.to_string())]
     pub amount: String,
     /// ISO 4217 code.
     #[shows(Currency::Aud)]
     currency: Currency,
-    /// What the sender wrote.
+    /// The sender's text.
     #[schema(example = "Direct credit")]
     narration: String,
-    /// When it raises the balance.
+    /// The time at which it raises the balance.
     pub available_at: Timestamp,
 }

@@ -21,24 +21,24 @@ pub struct Dispute {
     /// `arbitration_under_review`, `arbitration_won` or `arbitration_lost`.
     #[schema(value_type = String, example = "evidence_required")]
     status: DisputeStatus,
-    /// In the currency's base unit.
+    /// The disputed amount in the currency's base unit.
     #[schema(example = 400)]
     amount: i64,
     /// ISO 4217 code.
     currency: Currency,
     /// The disputed charge.
     charge: Charge,
-    /// Until when evidence may be submitted.
+    /// The deadline for evidence.
     evidence_required_by: Timestamp,
-    /// What evidence the network looks at.
+    /// The kinds of evidence that the network considers.
     #[schema(value_type = Vec<String>)]
     relevant_evidence: &'static [EvidenceKind],
-    /// When it arrived.
+    /// The time of its arrival.
     received_at: Timestamp,
 }
 
 impl fmt::Display for Dispute {
-    /// A line for an operator.
+    /// Formats a line for an operator.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { token, status, amount, charge, evidence_required_by, .. } = self;
         let (status, currency, charge) = (status.code(), self.currency.code(), charge.token());
@@ -50,7 +50,7 @@ impl fmt::Display for Dispute {
 }
 
 impl Dispute {
-    /// A dispute and its charge.
+    /// Returns a dispute of a charge.
     pub fn new(row: &dispute::Model, charge: Charge) -> Self {
         Self {
             token: row.id,

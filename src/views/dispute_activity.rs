@@ -4,7 +4,7 @@ use entity::dispute_activity::{self, ActivityKind};
 use entity::{Currency, Timestamp, charge, dispute};
 use macros::view;
 
-/// Something that happened to a dispute, to its money or to its charge.
+/// An event of a dispute, its money or its charge.
 #[view]
 pub struct Activity {
     /// `dispute.created`, `dispute.updated`, `ledger_entry.created` or `charge.captured`.
@@ -13,39 +13,39 @@ pub struct Activity {
     /// `dispute`, `ledger_entry` or `charge`.
     #[schema(example = "dispute")]
     object: &'static str,
-    /// The dispute's or the charge's.
+    /// The token of the dispute or the charge.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "dis_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: Option<String>,
-    /// The dispute's from then on; `pending_transfer` of a ledger entry, `succeeded` of a charge.
+    /// The dispute's new status; `pending_transfer` for a ledger entry, `succeeded` for a charge.
     #[schema(example = "evidence_required")]
     status: &'static str,
-    /// When.
+    /// The time.
     created_at: Timestamp,
-    /// What it was about.
+    /// The subject.
     record: ActivityRecord,
 }
 
-/// What an activity was about.
+/// The subject of an activity.
 #[view]
 pub struct ActivityRecord {
-    /// Of a ledger entry: `chargeback_recovery` or `chargeback_fee`.
+    /// For a ledger entry: `chargeback_recovery` or `chargeback_fee`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "chargeback_fee")]
     annotation: Option<&'static str>,
-    /// In the currency's base unit; of a ledger entry, negative for debits.
+    /// The amount in the currency's base unit; debits of the ledger are negative.
     #[schema(example = 400)]
     amount: i64,
     /// ISO 4217 code.
     currency: Currency,
-    /// Of a dispute: `general`.
+    /// For a dispute: `general`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "general")]
     category: Option<&'static str>,
 }
 
 impl Activity {
-    /// An entry of a dispute.
+    /// Returns an entry of a dispute.
     pub fn of_dispute(row: &dispute::Model, entry: &dispute_activity::Model) -> Self {
         let about_dispute = |r#type| Self {
             r#type,
@@ -72,7 +72,7 @@ impl Activity {
                 record: ActivityRecord {
                     annotation: Some(entry.kind.code()),
                     amount: entry.amount.unwrap_or_default(),
-                    // The ledger's.
+                    // The ledger's currency.
                     currency: Currency::Aud,
                     category: None,
                 },
@@ -80,7 +80,7 @@ impl Activity {
         }
     }
 
-    /// The capture of the disputed charge.
+    /// Returns the capture of the disputed charge.
     pub fn of_charge(charge: &charge::Model) -> Self {
         Self {
             r#type: "charge.captured",

@@ -3,18 +3,18 @@
 use entity::{EventToken, JsonText, Timestamp, event};
 use macros::view;
 
-/// Something that happened. More types join over time: tolerate unknown ones.
+/// An event of the account. More types may follow: accept unknown ones.
 #[view(of(event::Model))]
 pub struct Event {
     /// `evt_...`
     token: EventToken,
-    /// What happened, for example `charge.captured`.
+    /// The type, for example `charge.captured`.
     #[schema(example = "charge.captured")]
     #[shows(row.r#type.code())]
     r#type: &'static str,
     /// The affected record as the API showed it at that moment, for example a Charge.
     #[schema(value_type = std::collections::BTreeMap<String, serde_json::Value>)]
     data: JsonText,
-    /// When.
+    /// The time.
     created_at: Timestamp,
 }

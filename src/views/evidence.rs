@@ -8,20 +8,18 @@ use crate::params::dispute::for_evidence_kinds;
 
 macro_rules! evidence_batch {
     ($($kind:ident $(#[$example:meta])? $file:ident $text:ident,)+) => {
-        /// The evidence against a dispute: only what was set.
+        /// The evidence of a dispute; fields without evidence are absent.
         #[view]
         #[derive(Default)]
         pub struct EvidenceBatch {$(
-            /// File.
             #[serde(skip_serializing_if = "Option::is_none")]
             $file: Option<File>,
-            /// Text.
             #[serde(skip_serializing_if = "Option::is_none")]
             $text: Option<String>,
         )+}
 
         impl EvidenceBatch {
-            /// Shows the evidence of a kind.
+            /// Sets the evidence of a kind.
             pub fn set(&mut self, kind: EvidenceKind, file: Option<File>, text: Option<String>) {
                 match kind {
                     $(EvidenceKind::$kind => (self.$file, self.$text) = (file, text),)+

@@ -9,29 +9,29 @@ use macros::view;
 pub struct File {
     /// `file_...`
     token: FileToken,
-    /// As its uploader calls it.
+    /// The uploader's file name.
     #[schema(example = "receipt.pdf")]
     original_filename: String,
-    /// Where it can be read without a key until it expires.
+    /// A link to the content that needs no key, until it expires.
     #[schema(example = "https://api.example.com/files/acct_.../file_...?expires=1772449200&signature=...")]
     presigned_url: String,
-    /// Until when.
+    /// The time at which the link expires.
     presigned_url_expires_at: Timestamp,
     /// `dispute_evidence`
     #[schema(value_type = String, example = "dispute_evidence")]
     purpose: FilePurpose,
-    /// Bytes.
+    /// The size in bytes.
     #[schema(example = 1024)]
     size: i64,
-    /// By its content: `application/pdf`, `image/png` or `image/jpeg`.
+    /// The type of the content: `application/pdf`, `image/png` or `image/jpeg`.
     #[schema(value_type = String, example = "application/pdf")]
     mime_type: MimeType,
-    /// When.
+    /// The time of the upload.
     uploaded_at: Timestamp,
 }
 
 impl File {
-    /// A file and a link to it.
+    /// Returns a file with a link to its content.
     pub fn new(row: file::Model, presigned_url: String, presigned_url_expires_at: Timestamp) -> Self {
         Self {
             token: row.id,

@@ -1,13 +1,13 @@
-//! Request of an account's log (decisions 12).
+//! Request of an account's log (`docs/decisions.md`, 280 and 281).
 
 use entity::{JsonText, Timestamp, logged_request};
 use macros::view;
 use serde_json::Value;
 
-/// A request of this account, and what it was answered.
+/// A request of this account, with its response.
 #[view(of(logged_request::Model))]
 pub struct LoggedRequest {
-    /// The X-Request-Id of its answer.
+    /// The X-Request-Id of the response.
     #[schema(example = "order-1001")]
     request_id: String,
     /// HTTP method.
@@ -16,57 +16,58 @@ pub struct LoggedRequest {
     /// The operation's path.
     #[schema(example = "/1/charges/{charge_token}")]
     route: String,
-    /// The path that was asked for, with its tokens; whatever else stood there is left out.
+    /// The path of the request, with its tokens; other values are left out.
     #[schema(example = "/1/charges/ch_AZqYv3rVcBKUQ1mHn7tKRw")]
     path: String,
-    /// HTTP status of the answer; 499 where the caller had hung up.
+    /// HTTP status of the response; 499 if the client had disconnected.
     #[schema(example = 422)]
     status: i32,
-    /// Milliseconds from the request to its answer.
+    /// Milliseconds from the request to the response.
     #[schema(minimum = 0, example = 12)]
     #[shows(row.duration)]
     duration_ms: i64,
     /// The Idempotency-Key.
     idempotency_key: Option<String>,
-    /// The answer is that of an earlier request with the same Idempotency-Key.
+    /// Whether the response is that of an earlier request with the same Idempotency-Key.
     #[shows(row.replayed)]
     idempotent_replayed: bool,
-    /// The parameters, as they were sent. Secrets are left out (numbers of cards and bank accounts, codes, passwords,
-    /// keys, payloads of wallets, addresses with a password), metadata, and what the operation does not read.
+    /// The parameters, as sent. Left out are secrets (numbers of cards and bank accounts, codes, passwords, keys,
+    /// wallet
+    /// payloads, URLs with credentials), metadata, and parameters that the operation does not read.
     #[schema(value_type = std::collections::BTreeMap<String, Value>, example = json!({ "amount": 50 }))]
     parameters: JsonText,
-    /// The names of the parameters that are left out.
+    /// The names of the parameters left out.
     #[schema(value_type = Vec<String>, example = json!(["card.number", "card.cvc"]))]
     hidden: JsonText,
-    /// The error, if that is the answer.
+    /// The error of the response.
     #[schema(value_type = Option<LoggedError>)]
     error: Option<JsonText>,
-    /// When, by the account's clock.
+    /// The time, by the account's clock.
     created_at: Timestamp,
 }
 
-/// An error that was answered.
+/// An error of a logged response.
 #[view]
 pub struct LoggedError {
     /// Error code.
     #[schema(value_type = String, example = "invalid_resource")]
     pub error: Value,
-    /// What it means.
+    /// The sentence.
     #[schema(value_type = String, example = "One or more parameters were missing or invalid")]
     pub error_description: Value,
-    /// One item for each fault of a parameter.
+    /// One item for each invalid parameter.
     #[schema(value_type = Option<Vec<LoggedFault>>, nullable = false)]
     #[serde(skip_serializing_if = "Value::is_null")]
     pub messages: Value,
 }
 
-/// A fault of a parameter that was answered.
+/// An invalid parameter in a logged response.
 #[view]
 pub struct LoggedFault {
-    /// Parameter, nested ones with a dot.
+    /// The parameter; nested ones have a dot.
     #[schema(example = "card.number")]
     param: String,
-    /// Code; subscriptions tell none.
+    /// Code; subscriptions have none.
     #[schema(nullable = false, example = "card_number_invalid")]
     code: Option<String>,
     /// Sentence.
@@ -75,7 +76,7 @@ pub struct LoggedFault {
 }
 
 impl LoggedError {
-    /// What the body of an error says: an object, or a list that holds one.
+    /// Parses the body of an error: an object, or a list that holds one.
     pub fn of(body: &[u8]) -> Option<Self> {
         let mut body: Value = serde_json::from_slice(body).ok()?;
         let mut said = if body.is_array() { body.get_mut(0)?.take() } else { body };

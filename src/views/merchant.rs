@@ -23,7 +23,7 @@ pub struct MerchantSummary {
     /// The contact's e-mail address.
     #[schema(example = "roland@example.com")]
     email: String,
-    /// The name customers know.
+    /// The business name.
     #[schema(example = "Roland's Robots")]
     business_name: String,
     /// `AU`, `NZ`, `SG`, `HK`, `GB`, `IE`, `US` or `CA`.
@@ -35,18 +35,18 @@ pub struct MerchantSummary {
     /// Given and family name.
     #[schema(example = "Roland Robot")]
     contact_name: String,
-    /// When it made its last charge, by its own clock.
+    /// The time of its last charge, by its own clock.
     last_charge_date: Option<Timestamp>,
-    /// When it was referred.
+    /// The time of its application.
     created_at: Timestamp,
-    /// When its status changed last.
+    /// The time of its last change of status.
     updated_at: Timestamp,
-    /// When it became active for the first time.
+    /// The time of its first activation.
     activated_at: Option<Timestamp>,
 }
 
 impl MerchantSummary {
-    /// A merchant that made its last charge then.
+    /// Returns a merchant with the time of its last charge.
     pub fn new(row: &merchant::Model, last_charge_date: Option<Timestamp>) -> Self {
         Self {
             token: row.id,
@@ -64,7 +64,7 @@ impl MerchantSummary {
 }
 
 impl fmt::Display for MerchantSummary {
-    /// A line for an operator.
+    /// Formats a line for an operator.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}, {}", self.token, self.status.code(), self.business_name)
     }
@@ -79,7 +79,7 @@ pub struct MerchantDetail {
     /// The contact's e-mail address.
     #[schema(example = "roland@example.com")]
     email: String,
-    /// The name customers know.
+    /// The business name.
     #[schema(example = "Roland's Robots")]
     business_name: String,
     /// `AU`, `NZ`, `SG`, `HK`, `GB`, `IE`, `US` or `CA`.
@@ -91,18 +91,18 @@ pub struct MerchantDetail {
     /// Given and family name.
     #[schema(example = "Roland Robot")]
     contact_name: String,
-    /// When it made its last charge, by its own clock.
+    /// The time of its last charge, by its own clock.
     last_charge_date: Option<Timestamp>,
-    /// When it was referred.
+    /// The time of its application.
     created_at: Timestamp,
-    /// When its status changed last.
+    /// The time of its last change of status.
     updated_at: Timestamp,
-    /// When it became active for the first time.
+    /// The time of its first activation.
     activated_at: Option<Timestamp>,
-    /// Its site.
+    /// The URL of its site.
     #[schema(example = "https://robots.example.com")]
     url: String,
-    /// The ABN, or what its country has instead.
+    /// The ABN, or its country's registration number.
     #[schema(example = "51824753556")]
     business_registration_number: String,
     /// The contact's telephone number.
@@ -111,88 +111,88 @@ pub struct MerchantDetail {
     /// The contact's e-mail address.
     #[schema(example = "roland@example.com")]
     contact_email: String,
-    /// Shown only.
+    /// Has no effect.
     skip_charge_address_validation: bool,
-    /// Shown only.
+    /// Has no effect.
     send_transfer_email: bool,
-    /// Shown only.
+    /// Has no effect.
     send_refund_successful_emails: bool,
-    /// Days from a capture to the day its money becomes available.
+    /// Days until captured money is available.
     #[schema(example = 5)]
     settlement_delay_days: i32,
-    /// Shown only.
+    /// Has no effect.
     premiumscheme_enabled: bool,
     /// The largest charge, in AUD cents.
     #[schema(example = 2_500_000)]
     maximum_charge_cents: i64,
-    /// Shown only.
+    /// Has no effect.
     #[schema(example = 100_000)]
     pos_maximum_charge_cents: i64,
-    /// Whether money is paid out.
+    /// Whether transfers are enabled.
     transfers_enabled: bool,
     /// `daily`, `weekly` or `manual`.
     #[schema(value_type = String, example = "daily")]
     transfers_schedule: TransfersSchedule,
-    /// Works in the test environment.
+    /// The secret key of the test environment.
     #[schema(example = "w9iIDc3tTfOmFqVkmnpXlA")]
     test_secret_api_key: String,
-    /// Works in the test environment.
+    /// The publishable key of the test environment.
     #[schema(example = "pk_Yq0rQmvbQ0mF9QhJ9iVt7w")]
     test_publishable_api_key: String,
-    /// Work in the live environment.
+    /// The keys of the live environment.
     api_keys: ShownKeys,
-    /// What its charges cost.
+    /// The fees of its charges.
     #[schema(value_type = ShownPricing)]
     pricing: JsonText,
-    /// What its customers are told; shown only.
+    /// Notifications to its customers; they have no effect.
     notifications: Notifications,
-    /// Where it is paid.
+    /// Its bank account.
     bank_account: MerchantBankAccount,
-    /// Its pages.
+    /// Addresses of its pages.
     resources: Resources,
 }
 
-/// A pair of keys; empty where they were minted in the other environment.
+/// A pair of keys; empty if they were minted in the other environment.
 #[view(secret)]
 pub struct ShownKeys {
-    /// For servers.
+    /// The secret key, for servers.
     #[schema(example = "w9iIDc3tTfOmFqVkmnpXlA")]
     secret: String,
-    /// For browsers.
+    /// The publishable key, for browsers.
     #[schema(example = "pk_Yq0rQmvbQ0mF9QhJ9iVt7w")]
     publishable: String,
 }
 
 impl ShownKeys {
-    /// As they are.
+    /// Returns the pair.
     pub fn new(secret: &str, publishable: &str) -> Self {
         Self { secret: secret.into(), publishable: publishable.into() }
     }
 }
 
-/// What charges cost, by currency, by where the card was issued and by whether its scheme is a premium one.
+/// Fees by currency, issuing country and premium scheme.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only described here; the account holds it as text")]
 pub struct ShownPricing {
     /// AUD, a card issued in Australia.
     domestic_currency_domestic_card_core: Fee,
-    /// The same of a premium scheme.
+    /// The same, premium scheme.
     domestic_currency_domestic_card_premium: Fee,
     /// AUD, a card issued elsewhere.
     domestic_currency_foreign_card_core: Fee,
-    /// The same of a premium scheme.
+    /// The same, premium scheme.
     domestic_currency_foreign_card_premium: Fee,
     /// Another currency.
     foreign_currency_core: Fee,
-    /// The same of a premium scheme.
+    /// The same, premium scheme.
     foreign_currency_premium: Fee,
 }
 
-/// What one charge costs.
+/// The fees of a charge.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only described here; the account holds it as text")]
 pub struct Fee {
-    /// AUD cents a charge.
+    /// AUD cents per charge.
     #[schema(example = 30)]
     fixed_fee: i64,
     /// Per cent of the charge.
@@ -200,32 +200,32 @@ pub struct Fee {
     percentage_fee: String,
 }
 
-/// What customers are told.
+/// Notifications to customers.
 #[view]
 pub struct Notifications {
-    /// That they have paid.
+    /// About payments.
     receipts: Receipts,
-    /// What becomes of their subscriptions.
+    /// About subscriptions.
     recurring_payments: RecurringPayments,
 }
 
-/// That they have paid.
+/// Notifications about payments.
 #[view]
 #[expect(clippy::struct_excessive_bools, reason = "the specification's shape")]
 pub struct Receipts {
-    /// Of charges made through this API.
+    /// Charges made through this API.
     api: bool,
-    /// Of payments on its page.
+    /// Payments on its page.
     payment_page: bool,
-    /// Of charges typed in by hand.
+    /// Charges typed in by hand.
     manual_charge: bool,
-    /// Of bills of subscriptions.
+    /// Bills of subscriptions.
     recurring_payments: bool,
-    /// Of invoices paid on its page.
+    /// Invoices paid on its page.
     accounting_payment_page: bool,
 }
 
-/// What becomes of subscriptions.
+/// Notifications about subscriptions.
 #[view]
 #[expect(clippy::struct_excessive_bools, reason = "the specification's shape")]
 pub struct RecurringPayments {
@@ -244,7 +244,7 @@ pub struct RecurringPayments {
 }
 
 impl Notifications {
-    /// All of them.
+    /// All of them, switched on.
     const ALL: Self = Self {
         receipts: Receipts {
             api: true,
@@ -264,33 +264,33 @@ impl Notifications {
     };
 }
 
-/// A merchant's bank account, its number masked.
+/// A merchant's bank account with a masked number.
 #[view]
 pub struct MerchantBankAccount {
-    /// Whose it is.
+    /// The name of the account holder.
     #[schema(example = "Mr Roland Robot")]
     name: String,
-    /// The branch, six digits.
+    /// The BSB of the branch, six digits.
     #[schema(example = "806015")]
     bsb: String,
-    /// Only the last three digits are shown.
+    /// The masked number: only the last three digits show.
     #[schema(example = "XXXXXX321")]
     number: String,
 }
 
-/// A merchant's pages.
+/// Addresses of a merchant's pages.
 #[view]
 pub struct Resources {
-    /// For payments.
+    /// The page for payments.
     #[schema(example = "https://api.example.com/pay/mrch_AZqYv3rVcBKUQ1mHn7tKRw")]
     payment_page: String,
-    /// For payments with a surcharge.
+    /// The page for payments with a surcharge.
     #[schema(example = "https://api.example.com/pay/mrch_AZqYv3rVcBKUQ1mHn7tKRw/surcharge")]
     surcharge_payment_page: String,
 }
 
 impl MerchantDetail {
-    /// A merchant that made its last charge then: what its partner knows of it, and what stands on its own account.
+    /// Returns the detail of a merchant: its partner's row, and the data of its own account.
     pub fn new(
         row: &merchant::Model,
         last_charge_date: Option<Timestamp>,
@@ -341,63 +341,63 @@ impl MerchantDetail {
     }
 }
 
-/// What stands on a merchant's own account.
+/// The data of a merchant's own account.
 pub struct Own {
-    /// Its row.
+    /// The account's row.
     pub settings: account::Model,
-    /// Where it is paid.
+    /// Its bank account.
     pub bank_account: bank_account::Model,
     /// Its keys of the test environment.
     pub test: ShownKeys,
     /// Its keys of the live environment.
     pub live: ShownKeys,
-    /// The server's address as callers know it.
+    /// The server's address as clients know it.
     pub base_url: Arc<str>,
 }
 
-/// With what newly referred merchants begin.
+/// The initial settings of new merchants.
 #[view]
 pub struct DefaultSettings {
-    /// 1 for yes.
+    /// 1 means yes.
     #[schema(example = 0)]
     skip_charge_address_validation: i64,
-    /// 1 for yes.
+    /// 1 means yes.
     #[schema(example = 1)]
     send_transfer_email: i64,
-    /// 1 for yes.
+    /// 1 means yes.
     #[schema(example = 1)]
     send_refund_successful_emails: i64,
-    /// Days from a capture to the day its money becomes available.
+    /// Days until captured money is available.
     #[schema(example = 5)]
     settlement_delay_days: i32,
     /// The largest charge, in AUD cents.
     #[schema(example = 2_500_000)]
     maximum_charge_cents: i64,
-    /// In AUD cents.
+    /// The largest charge in person, in AUD cents.
     #[schema(example = 100_000)]
     pos_maximum_charge_cents: i64,
-    /// AUD cents a charge.
+    /// AUD cents per charge.
     #[schema(example = 30)]
     transaction_fixed_fee: i64,
-    /// AUD cents a transfer to somebody else.
+    /// AUD cents per transfer to a recipient.
     #[schema(example = 30)]
     third_party_transfer_fee: i64,
     /// Per cent of a charge in AUD by a card issued in Australia.
     #[schema(example = "1.75")]
     domestic_transaction_percentage_fee: String,
-    /// The same by a premium scheme.
+    /// The same for a premium scheme.
     #[schema(example = "1.75")]
     premiumscheme_transaction_percentage_fee: String,
     /// Per cent of any other charge.
     #[schema(example = "2.9")]
     foreign_transaction_percentage_fee: String,
-    /// Premium schemes are accepted.
+    /// Whether premium schemes are accepted.
     premiumscheme: bool,
-    /// Transfer e-mails list their line items.
+    /// Whether transfer e-mails list their line items.
     transfer_email_line_items_attachment: bool,
-    /// Bank statements show a random code.
+    /// Whether bank statements show a random code.
     statement_descriptor_random_code: bool,
-    /// What customers are told.
+    /// Notifications to customers.
     notifications: Notifications,
 }
 

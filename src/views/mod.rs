@@ -1,4 +1,4 @@
-//! The JSON of the specification: rows in, records out, fields in the order of the specification's tables.
+//! The records of the API, made from rows: fields in the order of the specification's tables.
 
 pub mod account;
 pub mod audit;

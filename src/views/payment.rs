@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::authorisation::Authorisation;
 use super::charge::Charge;
 
-/// A payment as its caller knows it.
+/// A payment as its client knows it.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum Payment {
@@ -18,7 +18,7 @@ pub enum Payment {
 }
 
 impl Payment {
-    /// As it stands at an instant of the account's clock.
+    /// Returns a payment at an instant of the account's clock.
     pub fn at(now: Timestamp, row: charge::Model) -> Self {
         if row.is_authorisation() {
             Self::Authorisation(Authorisation::at(now, row))

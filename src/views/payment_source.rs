@@ -19,7 +19,7 @@ pub struct PaymentSource {
 }
 
 impl PaymentSource {
-    /// Of a card that was stored as one: it has the card's id, and its single use.
+    /// Returns the payment source of a card, if the card has one: they share id and single use.
     pub fn new(row: card::Model) -> Option<Self> {
         let token = PaymentSourceToken::new(row.id.id());
         Some(Self { token, r#type: row.source?, source: Card::new(row, None) })

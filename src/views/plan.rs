@@ -9,16 +9,16 @@ use macros::view;
 pub struct Plan {
     /// `plan_...`
     token: PlanToken,
-    /// Need not be unique.
+    /// The name, which need not be unique.
     #[schema(example = "Coffee plan")]
     name: String,
-    /// For each interval, in the currency's base unit.
+    /// The amount of each interval, in the currency's base unit.
     #[schema(example = 1000)]
     amount: i64,
-    /// Once, with the first interval.
+    /// The setup fee, charged once, with the first interval.
     #[schema(example = 0)]
     setup_amount: i64,
-    /// For the trial.
+    /// The amount of the trial.
     #[schema(example = 0)]
     trial_amount: i64,
     /// ISO 4217 code.
@@ -26,10 +26,10 @@ pub struct Plan {
     /// The length of an interval, in interval_unit.
     #[schema(example = 1)]
     interval: i32,
-    /// How many intervals are billed; 0 is no limit.
+    /// The number of billed intervals; 0 means no limit.
     #[schema(example = 0)]
     intervals: i32,
-    /// The length of the trial, in trial_interval_unit; 0 is no trial.
+    /// The length of the trial, in trial_interval_unit; 0 means no trial.
     #[schema(example = 0)]
     trial_interval: i32,
     /// `day`, `week`, `month` or `year`.
@@ -41,22 +41,22 @@ pub struct Plan {
     /// Empty, or `cancel`.
     #[schema(value_type = Vec<String>)]
     customer_permissions: Vec<CustomerPermission>,
-    /// When it was made.
+    /// Creation time.
     created_at: Timestamp,
-    /// How many subscriptions it has in each state.
+    /// The number of subscriptions by state.
     subscription_counts: SubscriptionCounts,
 }
 
-/// How many subscriptions a plan has in each state.
+/// The number of a plan's subscriptions by state.
 #[view]
 pub struct SubscriptionCounts {
-    /// In their trial.
+    /// In trial.
     trial: i64,
     /// Billed interval by interval.
     active: i64,
-    /// Unsubscribed, until what is paid has run out.
+    /// Unsubscribed, until the paid interval ends.
     cancelling: i64,
-    /// Billed no more.
+    /// No longer billed.
     cancelled: i64,
 }
 

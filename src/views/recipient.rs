@@ -5,20 +5,20 @@ use macros::view;
 
 use super::bank_account::BankAccount;
 
-/// Whom transfers pay.
+/// A recipient of transfers.
 #[view(of(recipient::Model))]
 pub struct Recipient {
     /// `rp_...`
     token: RecipientToken,
-    /// What it is called.
+    /// The name.
     #[schema(example = "Mr Roland Robot")]
     name: Option<String>,
     /// E-mail address.
     #[schema(example = "roland@example.com")]
     email: String,
-    /// When it was made.
+    /// Creation time.
     created_at: Timestamp,
-    /// Where it is paid.
+    /// The bank account.
     #[schema(value_type = BankAccount)]
     bank_account: JsonText,
 }

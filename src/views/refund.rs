@@ -9,25 +9,25 @@ use macros::view;
 pub struct Refund {
     /// `rf_...`
     token: RefundToken,
-    /// Whether the cardholder gets the money; null while that is pending.
+    /// Whether the cardholder gets the money; null while pending.
     success: Option<bool>,
     /// In the currency's base unit.
     #[schema(example = 100)]
     amount: i64,
     /// ISO 4217 code.
     currency: Currency,
-    /// The charge refunded.
+    /// The refunded charge.
     charge: ChargeToken,
-    /// When it was made.
+    /// Creation time.
     created_at: Timestamp,
-    /// Why it failed.
+    /// The reason of failure.
     error_message: Option<&'static str>,
-    /// `Pending`, `Success`, or why it failed.
+    /// `Pending`, `Success`, or the reason of failure.
     #[schema(example = "Pending")]
     status_message: &'static str,
 }
 
-/// Decisions 6.
+/// The message of a failed refund (`docs/decisions.md`, 168).
 const DECLINED: &str = "The refund was declined";
 
 impl From<refund::Model> for Refund {

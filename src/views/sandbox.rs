@@ -1,4 +1,4 @@
-//! What the sandbox answers (decisions 12).
+//! The records of the sandbox.
 
 use entity::account::{self, TransfersSchedule};
 use entity::failure::Decline;
@@ -13,19 +13,19 @@ use crate::wallet::{WalletAToken, WalletGToken};
 /// Faults of the account's acquirer.
 #[view]
 pub struct Faults {
-    /// How much later each answer comes.
+    /// The delay of each answer, in milliseconds.
     #[schema(minimum = 0, maximum = 30_000, example = 0)]
     latency_ms: i64,
-    /// The decline code that every attempt on a card gets.
+    /// The decline code of every attempt on a card.
     #[schema(value_type = Option<String>, example = "insufficient_funds")]
     decline: Option<Decline>,
-    /// How many of the calls fail before anything happens.
+    /// The share of calls that fail before anything happens.
     #[schema(schema_with = chance_schema)]
     gateway_error_rate: Probability,
-    /// How many of the calls are done, and their answers lost.
+    /// The share of calls that are done but lose their answer.
     #[schema(schema_with = chance_schema)]
     drop_rate: Probability,
-    /// The same seed gives the same run.
+    /// The seed: the same one gives the same run.
     #[schema(example = 42)]
     seed: i64,
 }
@@ -41,51 +41,51 @@ impl From<AcquirerFaults> for Faults {
 #[view(of(&account::Model))]
 #[expect(clippy::struct_excessive_bools, reason = "switches of the account, each independent of the others")]
 pub struct SandboxAccount {
-    /// The disputes API is enabled.
+    /// Whether the disputes API is enabled.
     disputes: bool,
-    /// The wallet API is enabled.
+    /// Whether the wallet API is enabled.
     wallet: bool,
-    /// Manages an approved partner: may use the merchants API.
+    /// Whether the account manages an approved partner and may use the merchants API.
     partner: bool,
-    /// Money may be paid out.
+    /// Whether transfers are enabled.
     transfers_enabled: bool,
     /// `daily`, `weekly` or `manual`.
     #[schema(value_type = String, example = "manual")]
     transfers_schedule: TransfersSchedule,
-    /// Days from a capture to the day its money becomes available.
+    /// Days until captured money is available.
     #[schema(example = 5)]
     settlement_delay_days: i32,
 }
 
-/// An account and the keys that open it, shown this once.
+/// An account and its pair of keys, shown this once.
 #[view(secret)]
 pub struct SandboxKeys {
     /// `acct_...`
     pub token: AccountToken,
-    /// For servers.
+    /// The secret key, for servers.
     #[schema(example = "w9iIDc3tTfOmFqVkmnpXlA")]
     pub secret_key: String,
-    /// For browsers.
+    /// The publishable key, for browsers.
     #[schema(example = "pk_Yq0rQmvbQ0mF9QhJ9iVt7w")]
     pub publishable_key: String,
 }
 
-/// A payload as a device hands it over: parameters of POST /payment_sources.
+/// A wallet payload as a device makes it: parameters of POST /payment_sources.
 #[view]
 pub struct WalletPayload {
     /// `walletApay` or `walletGpay`.
     #[schema(value_type = String, example = "walletGpay")]
     pub r#type: WalletType,
-    /// Really encrypted and signed.
+    /// The payload, really encrypted and signed.
     pub source: WalletSource,
 }
 
-/// What the type says.
+/// The payload of a wallet.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum WalletSource {
-    /// For a certificate.
+    /// For walletA.
     WalletA(WalletAToken),
-    /// For the gateway.
+    /// For walletG.
     WalletG(WalletGToken),
 }

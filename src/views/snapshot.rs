@@ -1,23 +1,23 @@
-//! Snapshot (decisions 12).
+//! Snapshot (`docs/decisions.md`, 283).
 
 use entity::{SnapshotToken, Timestamp, snapshot};
 use macros::view;
 
-/// What an account held at one moment, to be put back.
+/// The contents of an account at one moment.
 #[view(of(snapshot::Model))]
 pub struct Snapshot {
     /// `snap_...`
     token: SnapshotToken,
-    /// How many rows it holds.
+    /// The number of rows.
     #[schema(minimum = 0, example = 120)]
     #[shows(row.row_count)]
     rows: i64,
-    /// How many bytes these are.
+    /// The size of the rows in bytes.
     #[schema(minimum = 0, example = 48_213)]
     bytes: i64,
-    /// When it was made, by the account's clock.
+    /// The time of its creation, by the account's clock.
     created_at: Timestamp,
-    /// When it goes by itself, by the wall clock.
+    /// The time of its deletion, by the wall clock.
     #[shows(row.remove_at)]
     expires_at: Timestamp,
 }

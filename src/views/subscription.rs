@@ -13,31 +13,31 @@ pub struct Subscription {
     /// `trial`, `active`, `cancelling` or `cancelled`.
     #[schema(value_type = String, example = "active")]
     state: SubscriptionState,
-    /// When it is billed next.
+    /// The time of the next bill.
     #[shows(row.next_billing_at)]
     next_billing_date: Option<Timestamp>,
-    /// When the present interval began.
+    /// The beginning of the present interval.
     #[shows(row.started_at)]
     active_interval_started_at: Timestamp,
-    /// When the present interval ends.
+    /// The end of the present interval.
     #[shows(row.finishes_at)]
     active_interval_finishes_at: Timestamp,
-    /// When it was cancelled.
+    /// The time of its cancellation.
     cancelled_at: Option<Timestamp>,
-    /// When it was made.
+    /// Creation time.
     created_at: Timestamp,
-    /// Its plan.
+    /// The token of its plan.
     plan_token: PlanToken,
-    /// Its customer.
+    /// The token of its customer.
     customer_token: CustomerToken,
-    /// The card that pays; null is the customer's primary card.
+    /// The card that pays; null means the customer's primary card.
     card_token: Option<CardToken>,
 }
 
 /// An entry of a subscription's ledger.
 #[view(of(subscription_entry::Model))]
 pub struct SubscriptionEntry {
-    /// When the card was charged.
+    /// The time of the entry.
     created_at: Timestamp,
     /// `credit` or `debit`.
     #[schema(value_type = String, example = "credit")]

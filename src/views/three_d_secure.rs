@@ -1,4 +1,4 @@
-//! What POST /charges answers where the cardholder is asked first, and GET /charges/verify (specification, Charge).
+//! The responses of POST /charges with 3-D Secure, and of GET /charges/verify (specification, Charge).
 
 use entity::charge;
 use entity::{ChargeToken, Timestamp};
@@ -12,7 +12,7 @@ use super::charge::Charge;
 /// A charge that waits for its cardholder.
 #[view]
 pub struct PendingCharge {
-    /// `ch_...`, which the charge keeps.
+    /// `ch_...`, which the final charge keeps.
     pub token: ChargeToken,
     /// `Pending`
     #[schema(example = "Pending")]
@@ -22,24 +22,24 @@ pub struct PendingCharge {
     pub redirect_url: String,
 }
 
-/// What POST /charges makes.
+/// The response of POST /charges.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(untagged)]
 #[expect(clippy::large_enum_variant, reason = "it is made once, and answered")]
 pub enum ChargeMade {
-    /// The charge.
+    /// A charge without 3-D Secure.
     Charge(Charge),
-    /// With 3-D Secure.
+    /// A pending charge.
     Pending(PendingCharge),
 }
 
-/// The charge of a 3-D Secure session, which does not show its transfers.
+/// The charge of a 3-D Secure session, without its transfers.
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
 pub struct VerifiedCharge(Charge);
 
 impl VerifiedCharge {
-    /// As it stands at an instant of the account's clock.
+    /// Returns the charge at an instant of the account's clock.
     pub fn at(now: Timestamp, row: charge::Model) -> Self {
         Self(Charge::at(now, row).without_transfer())
     }

@@ -8,21 +8,21 @@ use macros::view;
 
 use super::bank_account::BankAccount;
 
-/// Money paid out.
+/// A transfer of money to a bank account.
 #[view(of(transfer::Model))]
 pub struct Transfer {
     /// `tfer_...`
     token: TransferToken,
-    /// `succeeded`, or `failed` once the bank has sent it back.
+    /// `succeeded`, or `failed` once the bank has returned it.
     #[schema(value_type = String, example = "succeeded")]
     status: TransferStatus,
     /// ISO 4217 code.
     #[shows(Currency::Aud)]
     currency: Currency,
-    /// For your records.
+    /// A description for your records.
     #[schema(example = "Earnings for may")]
     description: String,
-    /// In cents.
+    /// The amount in cents.
     #[schema(example = 400)]
     amount: i64,
     /// The sum of the negative lines, shown positive.
@@ -31,87 +31,87 @@ pub struct Transfer {
     /// The sum of the positive lines.
     #[schema(example = 400)]
     total_credits: i64,
-    /// When it was made.
+    /// Creation time.
     created_at: Timestamp,
-    /// When it was paid.
-    // No bank keeps us waiting.
+    /// The time of the payment.
+    // Transfers need no answer of a bank.
     #[shows(row.created_at)]
     paid_at: Timestamp,
-    /// What the bank statement says.
+    /// The text on the bank statement.
     #[schema(example = "First account")]
     reference: String,
-    /// How many line items it has; absent in a recipient's list.
+    /// The number of line items; absent in a recipient's list.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 1)]
     #[shows(Some(row.line_items_count))]
     line_items_count: Option<i64>,
-    /// Where it was paid, as it was then.
+    /// The bank account at the time of the payment.
     #[schema(value_type = BankAccount)]
     bank_account: JsonText,
-    /// Who was paid; null is your own bank account.
+    /// The recipient; null means your own bank account.
     #[schema(example = "rp_AZqYv3rVcBKUQ1mHn7tKRw")]
     #[shows(row.recipient_id)]
     recipient: Option<RecipientToken>,
 }
 
 impl Transfer {
-    /// As the lists of recipients show it.
+    /// Returns the transfer as lists of recipients show it.
     #[must_use]
     pub fn of_recipient(row: transfer::Model) -> Self {
         Self { line_items_count: None, ..Self::from(row) }
     }
 }
 
-/// What a transfer pays out.
+/// A line item of a transfer.
 #[view]
 pub struct LineItem {
     /// `charge_merchant_entitlement` or `adjustment`.
     #[schema(example = "charge_merchant_entitlement")]
     r#type: &'static str,
-    /// In cents; negative where it reduces the transfer.
+    /// The amount in cents; negative lines reduce the transfer.
     #[schema(example = 363)]
     amount: i64,
     /// ISO 4217 code.
     currency: Currency,
-    /// When the money moved.
+    /// The time of the movement.
     created_at: Timestamp,
-    /// `charge`; charges only.
+    /// `charge`; present for charges only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "charge")]
     object: Option<&'static str>,
-    /// The charge; charges only.
+    /// The charge; present for charges only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "ch_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: Option<ChargeToken>,
-    /// The charge in short; charges only.
+    /// A summary of the charge; present for charges only.
     #[serde(skip_serializing_if = "Option::is_none")]
     record: Option<ChargeInShort>,
 }
 
-/// A charge in short.
+/// A summary of a charge.
 #[view]
 pub struct ChargeInShort {
-    /// What was bought.
+    /// The purchase.
     #[schema(example = "test charge")]
     description: String,
     /// In the currency's base unit.
     #[schema(example = 400)]
     amount: i64,
-    /// In AUD cents.
+    /// The fees in AUD cents.
     #[schema(example = 37)]
     total_fees: i64,
-    /// In AUD cents.
+    /// The merchant's share in AUD cents.
     #[schema(example = 363)]
     merchant_entitlement: i64,
 }
 
 impl LineItem {
-    /// The one line of a transfer that was made on request.
+    /// Returns the single line of a transfer made on request.
     pub fn of(transfer: &transfer::Model) -> Self {
         Self::adjustment(transfer.amount, transfer.created_at)
     }
 
-    /// A line of a settlement, with its charge where it is one's entitlement.
+    /// Returns a line of a settlement, with its charge for an entitlement.
     pub fn settled(
         line: &posting::Model,
         entry: &journal_entry::Model,

@@ -10,70 +10,70 @@ use serde::Deserialize;
 pub struct WalletDomain {
     /// `apmd_...`
     token: WalletDomainToken,
-    /// Fully qualified.
+    /// A fully qualified domain name.
     #[schema(example = "shop.example.com")]
     domain_name: String,
-    /// Always: one that is not is no record.
+    /// Always true: an unregistered domain has no record.
     #[schema(example = true)]
     #[shows(true)]
     registered: bool,
-    /// When it was registered.
+    /// The time of the registration.
     created_at: Timestamp,
 }
 
-/// A key, and the certificate that the provider issued for it.
+/// A key, and the provider's certificate for it.
 #[view(of(wallet_certificate::Model))]
 pub struct WalletCertificate {
     /// `apdp_...`
     token: WalletCertificateToken,
-    /// The key in PEM.
+    /// The public key in PEM.
     public_key: String,
-    /// SHA-256 of the key, base64: payloads name it so.
+    /// SHA-256 of the key in base64: payloads name the key by it.
     public_key_hash: String,
-    /// To be handed to the provider, in PEM.
+    /// The certificate signing request in PEM, for the provider.
     certificate_signing_request: String,
-    /// `incomplete`, or `active` once the provider's certificate is there.
+    /// `incomplete`, or `active` once the provider's certificate is uploaded.
     #[schema(value_type = String, example = "incomplete")]
     state: CertificateState,
-    /// The merchant that the certificate names.
+    /// The merchant identifier in the certificate.
     merchant_id: Option<String>,
-    /// The certificate's first instant.
+    /// The beginning of the certificate's validity.
     valid_from: Option<Timestamp>,
-    /// The certificate's last instant.
+    /// The end of the certificate's validity.
     valid_until: Option<Timestamp>,
-    /// When the key was made.
+    /// The time of the key's creation.
     created_at: Timestamp,
 }
 
-/// A session as the provider gives it: for the page, which hands it to the device.
+/// A session of the provider. The page passes it to the device.
 #[view]
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletSession {
-    /// When it began, in milliseconds since the epoch.
+    /// The beginning, in milliseconds since the epoch.
     pub epoch_timestamp: i64,
-    /// When it ends, in milliseconds since the epoch.
+    /// The end, in milliseconds since the epoch.
     pub expires_at: i64,
-    /// Names the session.
+    /// The identifier of the session.
     pub merchant_session_identifier: String,
-    /// Used once.
+    /// A nonce.
     pub nonce: String,
-    /// Names the merchant.
+    /// The identifier of the merchant.
     pub merchant_identifier: String,
-    /// Where the payment begins.
+    /// The domain of the page.
     #[schema(required)]
     #[serde(default)]
     pub domain_name: String,
-    /// What the device shows.
+    /// The name that the device shows.
     pub display_name: String,
-    /// The provider's.
+    /// The provider's signature.
     pub signature: String,
-    /// For the provider's statistics.
+    /// An identifier for the provider's statistics.
     pub operational_analytics_identifier: Option<String>,
-    /// How often it was asked for.
+    /// The number of retries.
     #[schema(required)]
     #[serde(default)]
     pub retries: i64,
-    /// Names the payment service.
+    /// The identifier of the payment service.
     pub psp_id: Option<String>,
 }

@@ -12,43 +12,43 @@ use macros::view;
 pub struct Webhook {
     /// `whr_...`
     token: WebhookToken,
-    /// pending, retrying, completed or failed.
+    /// `pending`, `retrying`, `completed` or `failed`.
     #[schema(example = "completed")]
     status: &'static str,
-    /// Where it is sent.
+    /// The endpoint's URL.
     #[schema(example = "https://example.com/webhooks")]
     url: String,
-    /// What it tells.
+    /// The token of the event.
     event_token: EventToken,
-    /// Whom it tells.
+    /// The token of the endpoint.
     webhook_endpoint_token: WebhookEndpointToken,
-    /// When.
+    /// The time of the event.
     created_at: Timestamp,
-    /// When the endpoint accepted it.
+    /// The time at which the endpoint accepted it.
     accepted_at: Option<Timestamp>,
-    /// When it is delivered again; set while it is retrying.
+    /// The time of the next delivery; set while `retrying`.
     next_run: Option<Timestamp>,
-    /// How many retries were planned since it was made or replayed.
+    /// The number of retries planned since it was made or replayed.
     #[schema(example = 0)]
     retries: i32,
-    /// What went wrong since then, by time: `<date> <time> UTC`.
+    /// Failures since then, by time: `<date> <time> UTC`.
     #[schema(value_type = std::collections::BTreeMap<String, WebhookError>)]
     errors: JsonText,
 }
 
-/// Why one delivery failed.
+/// The failure of a delivery.
 #[view]
 pub struct WebhookError {
-    /// unexpected_http_code, connection_failed, dns_failed, tls_failed, timeout or forbidden_address.
+    /// `unexpected_http_code`, `connection_failed`, `dns_failed`, `tls_failed`, `timeout` or `forbidden_address`.
     #[schema(example = "unexpected_http_code")]
     pub error: &'static str,
-    /// A sentence about it.
+    /// A sentence about the failure.
     #[schema(example = "The endpoint answered with HTTP status 500")]
     pub error_description: String,
 }
 
 impl Webhook {
-    /// A row, and the URL of its endpoint.
+    /// Returns a webhook with the URL of its endpoint.
     pub fn new(row: webhook::Model, url: String) -> Self {
         Self {
             token: row.id,

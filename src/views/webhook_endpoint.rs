@@ -8,25 +8,25 @@ use serde::Serialize;
 
 use crate::sensitive::secret::Secret;
 
-/// Where the account's events are sent.
+/// An endpoint for the account's events.
 #[view(secret)]
 pub struct WebhookEndpoint {
     /// `whe_...`
     token: WebhookEndpointToken,
-    /// What its webhooks are signed with, as the Standard Webhooks specification writes it.
+    /// The key that signs webhooks, as the Standard Webhooks specification writes it.
     #[schema(example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")]
     key: String,
-    /// Where webhooks are sent.
+    /// The URL that gets webhooks.
     #[schema(example = "https://example.com/webhooks")]
     url: String,
-    /// When it was registered.
+    /// The time of the registration.
     created_at: Timestamp,
-    /// When it last changed.
+    /// The time of the last change.
     updated_at: Timestamp,
 }
 
 impl WebhookEndpoint {
-    /// As its row shows it, with its opened key.
+    /// Returns the record of a row, with its decrypted key.
     pub fn new(row: webhook_endpoint::Model, key: &Secret) -> Self {
         Self {
             token: row.id,
@@ -38,7 +38,7 @@ impl WebhookEndpoint {
     }
 }
 
-/// What a ping tells: the endpoint that it was sent to, without its key.
+/// The data of a ping: its endpoint, without the key.
 #[derive(Debug, Clone, Serialize)]
 pub struct PingedEndpoint {
     token: WebhookEndpointToken,
@@ -53,20 +53,20 @@ impl From<webhook_endpoint::Model> for PingedEndpoint {
     }
 }
 
-/// An endpoint's fresh key, and how long the former one signs beside it.
+/// An endpoint's new key, and the end of the former one.
 #[view(secret)]
 pub struct RotatedKey {
     /// `whe_...`
     token: WebhookEndpointToken,
-    /// What its webhooks are signed with from now on.
+    /// The key that signs webhooks from now on.
     #[schema(example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")]
     key: String,
-    /// Until when the former key signs as well; null where it has ended.
+    /// The time until which the former key signs as well; null if it has ended.
     former_key_until: Option<Timestamp>,
 }
 
 impl RotatedKey {
-    /// After a rotation.
+    /// Returns the record after a rotation.
     pub fn new(token: WebhookEndpointToken, key: &Secret, former_key_until: Option<Timestamp>) -> Self {
         Self { token, key: key.expose().to_owned(), former_key_until }
     }

@@ -1,4 +1,4 @@
-//! Keys and certificates of merchants: the key is made here, the provider certifies it.
+//! Merchants' keys and certificates: the server makes the key, the provider certifies it.
 
 use std::str::FromStr as _;
 use std::time::Duration;
@@ -26,10 +26,10 @@ use crate::runtime::random::{RandomSource, RandomStream};
 pub struct MerchantKey(SecretKey);
 
 impl MerchantKey {
-    /// A new one.
+    /// Generates a key.
     pub fn generate(chance: &RandomSource) -> Self {
         loop {
-            // All but one in four billion numbers are keys.
+            // One in four billion numbers is no key.
             let number = Zeroizing::new(chance.bytes::<32>(RandomStream::MerchantKey));
             if let Ok(key) = SecretKey::from_slice(number.as_slice()) {
                 return Self(key);
@@ -37,27 +37,27 @@ impl MerchantKey {
         }
     }
 
-    /// For the vault.
+    /// Returns the private key's bytes, for the vault.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         Zeroizing::new(self.0.to_bytes().to_vec())
     }
 
-    /// From the vault.
+    /// Restores a key from the vault.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Unreadable> {
         Ok(Self(SecretKey::from_slice(bytes)?))
     }
 
-    /// The public key in PEM.
+    /// Returns the public key in PEM.
     pub fn public_pem(&self) -> Result<String, Unreadable> {
         Ok(self.0.public_key().to_public_key_pem(LineEnding::LF)?)
     }
 
-    /// SHA-256 of the public key in X.509, base64: what payloads name the certificate by.
+    /// Returns SHA-256 of the public key in X.509, base64: payloads name the certificate by it.
     pub fn public_hash(&self) -> Result<String, Unreadable> {
         Ok(encoded(Sha256::digest(self.0.public_key().to_public_key_der()?.as_bytes())))
     }
 
-    /// A request, in PEM, to certify the key. The provider sets the subject itself.
+    /// Returns a certificate signing request in PEM. The provider sets the subject itself.
     pub fn signing_request(&self) -> Result<String, Unreadable> {
         let request = RequestBuilder::new(Name::from_str("CN=Payment processing")?)?;
         let request = request.build::<_, DerSignature>(&SigningKey::from(&self.0))?;
@@ -69,27 +69,27 @@ impl MerchantKey {
     }
 }
 
-/// A public key of [`MerchantKey::public_pem`].
+/// Parses a public key of [`MerchantKey::public_pem`].
 pub(super) fn public_key(pem: &str) -> Result<PublicKey, Unreadable> {
     Ok(PublicKey::from_public_key_pem(pem)?)
 }
 
-/// What a certificate says.
+/// The contents of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Certified {
-    /// Of the key: [`MerchantKey::public_hash`].
+    /// The hash of its key: [`MerchantKey::public_hash`].
     pub public_key_hash: String,
-    /// Whom the provider means by it: the subject's UID.
+    /// The merchant identifier: the subject's UID.
     pub merchant_id: String,
-    /// Its first instant.
+    /// The beginning of its validity.
     pub valid_from: Timestamp,
-    /// Its last instant.
+    /// The end of its validity.
     pub valid_until: Timestamp,
 }
 
 impl Certified {
-    /// The first certificate in a PEM text. Who issued it is not asked: whoever has the key's certificate has it from the
-    /// provider, and only the provider's devices seal for it.
+    /// Parses the first certificate in a PEM text. Its issuer does not matter: only the provider's devices encrypt for
+    /// the key.
     pub fn read(pem: &str) -> Result<Self, Unreadable> {
         let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).map_err(|_| Unreadable)?;
         let certificate = Certificate::from_der(&certificate)?;
@@ -102,14 +102,14 @@ impl Certified {
         })
     }
 
-    /// Whether it counts at an instant.
+    /// Whether it is valid at an instant.
     pub fn is_valid(&self, now: Timestamp) -> bool {
         (self.valid_from..=self.valid_until).contains(&now)
     }
 }
 
 const UID: ObjectIdentifier = ObjectIdentifier::new_unwrap("0.9.2342.19200300.100.1.1");
-/// A directory's names are no longer (RFC 4519).
+/// The longest name in a directory (RFC 4519).
 const UID_CHARACTERS_MAX: usize = 256;
 
 fn uid(subject: &Name) -> Result<String, Unreadable> {
@@ -122,7 +122,7 @@ fn uid(subject: &Name) -> Result<String, Unreadable> {
     if fits { Ok(text) } else { Err(Unreadable) }
 }
 
-/// As certificates and signatures write it: in two digits of the year, as long as that can be.
+/// Encodes a time as certificates and signatures do: with a two-digit year as long as possible.
 pub(super) fn time(at: Timestamp) -> Result<Time, der::Error> {
     let since_epoch = Duration::from_secs(u64::try_from(at.seconds()).unwrap_or_default());
     let short = UtcTime::from_unix_duration(since_epoch).map(Time::UtcTime);

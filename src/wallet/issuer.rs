@@ -1,5 +1,5 @@
-//! The other side, for the test environment: devices, and the providers that vouch for them. Its private keys are known to
-//! everybody; a live server never believes them.
+//! The other side, for the test environment: devices, and their providers. Their private keys are public; a live server
+//! never trusts them.
 
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -30,10 +30,10 @@ use super::wallet_g::Protocol;
 use super::{Gateway, Roots, WalletAToken, WalletGSigningKey, WalletGToken, encoded, wallet_a};
 use crate::runtime::random::{RandomSource, RandomStream};
 
-/// A card on somebody's device.
+/// A card on a device.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceCard<'a> {
-    /// Digits.
+    /// Digits only.
     pub number: &'a str,
     /// 1 to 12.
     pub expiry_month: u32,
@@ -41,11 +41,11 @@ pub struct DeviceCard<'a> {
     pub expiry_year: i32,
 }
 
-/// Devices whose payloads are believed by whoever believes [`Issuer::roots`].
+/// Devices trusted by a holder of [`Issuer::roots`].
 #[derive(Debug)]
 pub struct Issuer {
     root: Certificate,
-    /// Leaf and intermediate.
+    /// The leaf certificate and the intermediate one.
     certificates: [Certificate; 2],
     device: SigningKey,
     root_g: SigningKey,
@@ -54,18 +54,18 @@ pub struct Issuer {
     chance: Arc<RandomSource>,
 }
 
-/// How long walletG's payloads and signing keys are good.
+/// How long walletG's payloads and signing keys are valid.
 const MESSAGE_LIFETIME: TimeSpan = TimeSpan::days(7);
-/// What test gateways are called.
+/// The name of test gateways.
 const RECIPIENT: &str = "gateway:cardpayments";
 
 impl Issuer {
-    /// The one that the test environment believes.
+    /// Returns the devices that the test environment trusts.
     pub fn built_in() -> Self {
         Self::of("card-payments")
     }
 
-    /// The one of this name: each name has other keys.
+    /// Returns devices by a name; each name has other keys.
     pub fn of(name: &str) -> Self {
         Self::certified(name).expect("certificates of constants")
     }
@@ -97,13 +97,13 @@ impl Issuer {
         })
     }
 
-    /// The same devices, whose payloads are drawn from `chance`.
+    /// Returns the same devices with the randomness of `chance`.
     #[must_use]
     pub fn drawing_from(self, chance: Arc<RandomSource>) -> Self {
         Self { chance, ..self }
     }
 
-    /// What believes these devices.
+    /// Returns the roots that trust these devices.
     pub fn roots(&self) -> Roots {
         let root = self.root.to_der().expect("a certificate that was encoded before");
         let key = |protocol| RootKey { key: *self.root_g.verifying_key(), protocol, until: None };
@@ -113,7 +113,8 @@ impl Issuer {
         }
     }
 
-    /// The roots as a live server is told: certificates in PEM, keys as their provider publishes them.
+    /// Returns the roots in a live server's configuration format: certificates in PEM, keys as their provider
+    /// publishes them.
     pub fn published(&self) -> Value {
         use der::EncodePem as _;
         use p256::pkcs8::EncodePublicKey as _;
@@ -124,13 +125,14 @@ impl Issuer {
         json!({ "walletA": [pem], "walletG": keys })
     }
 
-    /// The gateway for which test payloads are sealed.
+    /// Returns the gateway that test payloads are encrypted for.
     pub fn gateway(&self) -> Gateway {
         Gateway::with(self.gateway.clone(), RECIPIENT).expect("a gateway's name")
     }
 
-    /// The private keys in PEM (PKCS #8), for whoever wants to make payloads, or open them, by other means: of the device,
-    /// of walletG's root, and of the gateway.
+    /// Returns the private keys in PEM (PKCS #8), to make or open payloads by other programs: of the device, of
+    /// walletG's root,
+    /// and of the gateway.
     pub fn private_keys(&self) -> [String; 3] {
         let root: SecretKey = self.root_g.clone().into();
         let device: SecretKey = self.device.clone().into();
@@ -138,13 +140,13 @@ impl Issuer {
             .map(|key| key.to_pkcs8_pem(der::pem::LineEnding::LF).expect("a key").to_string())
     }
 
-    /// The certificates of the device and of the authority that issued it, in PEM.
+    /// Returns the certificates of the device and of its issuing authority, in PEM.
     pub fn certificates(&self) -> [String; 2] {
         use der::EncodePem as _;
         self.certificates.each_ref().map(|one| one.to_pem(der::pem::LineEnding::LF).expect("a certificate"))
     }
 
-    /// A card's payload for a merchant whose public key is this, in PEM. None if that is no key.
+    /// Returns a card's payload for a merchant with this public key, in PEM. `None` if that is no key.
     pub fn wallet_a(
         &self,
         card: DeviceCard<'_>,
@@ -171,7 +173,7 @@ impl Issuer {
         )
     }
 
-    /// A card's payload for a merchant of a gateway's, in ECv2.
+    /// Returns a card's payload for a gateway's merchant, in ECv2.
     pub fn wallet_g(
         &self,
         card: DeviceCard<'_>,
@@ -190,7 +192,7 @@ impl Issuer {
         )
     }
 
-    /// The same in ECv1, which no test device speaks any more.
+    /// Returns the same in ECv1, which no test device uses any more.
     pub fn wallet_g_v1(
         &self,
         card: DeviceCard<'_>,
@@ -219,7 +221,7 @@ impl Issuer {
         .to_string()
     }
 
-    /// None once in four billion times.
+    /// Draws a key; `None` once in four billion times.
     fn ephemeral(&self) -> Option<SecretKey> {
         SecretKey::from_slice(&self.draw::<32>()).ok()
     }
@@ -229,7 +231,7 @@ impl Issuer {
     }
 }
 
-/// What a certificate's marker says that its key is for.
+/// A certificate's marker extension, by the purpose of its key.
 #[derive(Clone, Copy)]
 enum Marker {
     Root,
@@ -296,7 +298,7 @@ impl BuilderProfile for Profile {
         let constraints = BasicConstraints { ca: self.marker.is_authority(), path_len_constraint: None };
         let mut extensions = vec![constraints.to_extension(&self.subject, &[])?];
         if let Some(extn_id) = self.marker.oid() {
-            // Only that it is there counts.
+            // Only its presence counts.
             extensions.push(Extension { extn_id, critical: false, extn_value: OctetString::new([5, 0])? });
         }
         Ok(extensions)

@@ -1,4 +1,4 @@
-//! What the two wallets write inside of their payloads, once opened.
+//! The messages inside the two wallets' payloads.
 
 use entity::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ impl PaymentData {
     }
 }
 
-/// walletG's message, and what the older protocol calls the same.
+/// walletG's message, and its names in the older protocol.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Message {
@@ -68,7 +68,7 @@ struct Details {
     eci_indicator: Option<String>,
 }
 
-/// How the holder was recognised.
+/// The authentication of the holder.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(super) enum AuthMethod {
@@ -101,7 +101,7 @@ impl Message {
     }
 }
 
-/// walletG writes its times as text.
+/// Parses a time, which walletG writes as text.
 pub(super) fn milliseconds(text: &str) -> Result<Timestamp, Unreadable> {
     Ok(Timestamp::from_millis(text.parse()?))
 }

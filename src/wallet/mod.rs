@@ -1,7 +1,7 @@
-//! Payment data of wallets: what they sealed is verified and opened, and in the test environment sealed and signed as
-//! they do it. Pure cryptography over bytes and times; knows no table and makes no call.
+//! Wallet payloads: verifies and decrypts them, and in the test environment encrypts and signs them as wallets do. Pure
+//! cryptography over bytes and times; knows no table and makes no call.
 //!
-//! Whatever is wrong with a payload, nobody is told what: [`Unreadable`] is all.
+//! Every fault of a payload is the same error, [`Unreadable`], so that a forger learns nothing.
 
 pub mod certificate;
 mod issuer;
@@ -20,43 +20,43 @@ pub use wallet_g::{Gateway, GatewayError, WalletGSigningKey, WalletGToken};
 
 use crate::sensitive::secret::Secret;
 
-/// The payload cannot be read, is not genuine, is too old, or is for somebody else.
+/// The payload is unreadable, forged, too old, or for another recipient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the payload cannot be used")]
 pub struct Unreadable;
 
-/// A payload that was sealed for us by a wallet that we believe, and is young enough.
+/// A decrypted payload: genuine, for us, and recent enough.
 #[derive(Debug)]
 pub struct DecryptedPayload {
-    /// What it pays with.
+    /// The card inside.
     pub card: WalletCard,
-    /// The wallet's own name of this payment, by which a second use is known.
+    /// The wallet's id of this payment, which reveals a second use.
     pub payment: Vec<u8>,
-    /// When the payload is too old at the latest, by the wall clock: so long its name must be remembered.
+    /// The time, by the wall clock, until which the id must be remembered: then the payload is too old.
     pub until: Timestamp,
-    /// The merchant to whom the holder gave it, where the payload says so.
+    /// The merchant to whom the holder gave it, if the payload names one.
     pub merchant: Option<String>,
 }
 
-/// The card inside of a payload.
+/// The card inside a payload.
 #[derive(Debug)]
 pub struct WalletCard {
-    /// Of the device or of the card.
+    /// The number of the device or of the card.
     pub number: Secret,
-    /// 1 to 12, where the wallet tells the truth.
+    /// 1 to 12, unless the wallet sends nonsense.
     pub expiry_month: i64,
     /// Four digits.
     pub expiry_year: i64,
-    /// The proof that this payment was approved on the device; none where the wallet only knows the number.
+    /// The proof that this payment was approved on the device; none if the wallet only knows the number.
     pub cryptogram: Option<Secret>,
     /// Electronic commerce indicator.
     pub eci: Option<String>,
 }
 
-/// No text of a payload is longer; the longest, a signature with two certificates, has about 5,000 characters.
+/// The longest text of a payload; a signature with two certificates has about 5,000 characters.
 const TEXT_BYTES_MAX: usize = 20_000;
 
-/// Base64 of bounded length.
+/// Decodes base64 of bounded length.
 fn decoded(text: &str) -> Result<Vec<u8>, Unreadable> {
     use base64::Engine as _;
     if text.len() > TEXT_BYTES_MAX {
@@ -70,13 +70,13 @@ fn encoded(bytes: impl AsRef<[u8]>) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
-/// Two digits a byte.
+/// Encodes two digits per byte.
 pub fn hexadecimal_of(bytes: &[u8]) -> String {
     let digit = |digit: u8| char::from_digit(digit.into(), 16).unwrap_or_default();
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// Bytes that are wiped.
+/// Bytes that are wiped from memory.
 type Plain = Zeroizing<Vec<u8>>;
 
 macro_rules! unreadable {

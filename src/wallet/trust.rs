@@ -1,4 +1,4 @@
-//! Whom payloads are believed.
+//! The roots that make payloads trusted.
 
 use der::Decode as _;
 use entity::Timestamp;
@@ -12,10 +12,9 @@ use super::certificate::timestamp;
 use super::message::milliseconds;
 use super::wallet_g::{Protocol, verifying_key};
 
-/// The wallet providers' roots. Without any, no payload is believed.
+/// The wallet providers' roots. Without any, no payload is trusted.
 #[derive(Debug, Clone, Default)]
 pub struct Roots {
-    /// Certificates.
     pub(super) wallet_a: Vec<CertificateDer<'static>>,
     pub(super) wallet_g: Vec<RootKey>,
 }
@@ -25,7 +24,7 @@ pub struct Roots {
 pub(super) struct RootKey {
     pub key: VerifyingKey,
     pub protocol: Protocol,
-    /// Milliseconds since the epoch; none is for ever.
+    /// The expiry in milliseconds since the epoch; none means never.
     pub until: Option<Timestamp>,
 }
 
@@ -35,17 +34,17 @@ impl RootKey {
     }
 }
 
-/// Why a file of roots cannot be used.
+/// Why a file of roots is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum RootsError {
-    /// No JSON of that shape.
+    /// It is no JSON of that shape.
     #[error("must be {{\"walletA\": [certificates in PEM], \"walletG\": [root signing keys]}}: {0}")]
     Shape(#[from] serde_json::Error),
-    /// No certificate.
-    #[error("walletA: certificate {0} is none")]
+    /// It has an invalid certificate.
+    #[error("walletA: certificate {0} is invalid")]
     Certificate(usize),
-    /// No key.
-    #[error("walletG: key {0} is none")]
+    /// It has an invalid key.
+    #[error("walletG: key {0} is invalid")]
     Key(usize),
 }
 
@@ -58,7 +57,7 @@ struct File {
     wallet_g: Vec<Published>,
 }
 
-/// As the provider publishes it.
+/// A key in the provider's published format.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Published {
@@ -68,8 +67,8 @@ struct Published {
 }
 
 impl Roots {
-    /// From the text of a file: PEM certificates of walletA, and the list of keys that walletG's provider publishes, of
-    /// which those for other protocols are left out.
+    /// Parses a file: PEM certificates of walletA, and the key list that walletG's provider publishes, without
+    /// the keys for other protocols.
     pub fn parse(text: &str) -> Result<Self, RootsError> {
         let File { wallet_a, wallet_g } = serde_json::from_str(text)?;
         let certificates = wallet_a.iter().zip(1..).map(|(pem, place)| {
@@ -92,14 +91,14 @@ impl Roots {
         })
     }
 
-    /// Whether any of these is one of others.
+    /// Whether both have a root in common.
     pub fn shares_any(&self, others: &Self) -> bool {
         let key = |key: &RootKey| others.wallet_g.iter().any(|other| other.key == key.key);
         self.wallet_a.iter().any(|certificate| others.wallet_a.contains(certificate))
             || self.wallet_g.iter().any(key)
     }
 
-    /// When the first one of each wallet ends, where it does.
+    /// Returns when the first root of each wallet expires, if it does.
     pub fn first_ends(&self) -> [(&'static str, Option<Timestamp>); 2] {
         let end = |certificate: &CertificateDer<'_>| {
             let certificate = Certificate::from_der(certificate).ok()?;
@@ -111,7 +110,7 @@ impl Roots {
         ]
     }
 
-    /// These and others.
+    /// Returns the roots of both.
     #[must_use]
     pub fn and(mut self, others: Self) -> Self {
         self.wallet_a.extend(others.wallet_a);

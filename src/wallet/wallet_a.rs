@@ -1,6 +1,6 @@
-//! walletA's payloads, EC_v1: sealed for the key of a merchant's certificate, signed by the wallet.
+//! walletA's payloads, EC_v1: encrypted for the key of a merchant's certificate, signed by the wallet.
 //!
-//! The format is the provider's "Payment token format reference". The names inside of the bytes are its own.
+//! The format is the provider's "Payment token format reference", which also has the field names.
 
 mod signature;
 
@@ -22,13 +22,13 @@ use super::certificate::MerchantKey;
 use super::message::PaymentData;
 use super::{DecryptedPayload, Plain, Roots, Unreadable, decoded, encoded, hexadecimal_of};
 
-/// Decisions 10: "signed at most 5 minutes ago".
+/// The greatest age of a signature (`docs/decisions.md`, 225).
 const AGE_MAX: TimeSpan = TimeSpan::seconds(5 * 60);
 const VERSION: &str = "EC_v1";
-/// No name of a payment is longer; the provider's have 32 bytes.
+/// The longest id of a payment; the provider's have 32 bytes.
 const PAYMENT_BYTES_MAX: usize = 128;
 
-/// A walletA payment token as the device hands it over.
+/// A walletA payment token, as the device makes it.
 #[params]
 #[derive(Debug, Clone, Serialize)]
 pub struct WalletAToken {
@@ -36,7 +36,7 @@ pub struct WalletAToken {
     pub data: String,
     /// Detached CMS signature, base64.
     pub signature: String,
-    /// What is needed to open it.
+    /// The data for its decryption.
     #[validate(nested)]
     pub header: WalletAHeader,
     /// `EC_v1`.
@@ -49,28 +49,28 @@ pub struct WalletAToken {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletAHeader {
-    /// SHA-256 of the merchant's public key, base64: it names the certificate.
+    /// SHA-256 of the merchant's public key, base64: the name of the certificate.
     pub public_key_hash: String,
     /// X.509 public key, base64.
     pub ephemeral_public_key: String,
-    /// Names the payment, hexadecimal.
+    /// The id of the payment, hexadecimal.
     pub transaction_id: String,
-    /// SHA-256 of the merchant's own data, hexadecimal, where there is any.
+    /// SHA-256 of the merchant's own data, hexadecimal, if there is any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application_data: Option<String>,
 }
 
-/// For whom payloads are sealed.
+/// A recipient of payloads.
 #[derive(Debug)]
 pub struct Merchant {
     /// The key of the certificate.
     pub key: MerchantKey,
-    /// The certificate's.
+    /// The merchant identifier of the certificate.
     pub merchant_id: String,
 }
 
 impl WalletAToken {
-    /// Verify and open it.
+    /// Verifies and decrypts the payload.
     pub fn open(
         &self,
         merchant: &Merchant,
@@ -88,7 +88,7 @@ impl WalletAToken {
             [&ephemeral, &data, &payment, &application.unwrap_or_default()].map(Vec::as_slice).concat();
         let signed_at = signature::verify(&decoded(&self.signature)?, &signed, &roots.wallet_a, now)?;
         let until = signed_at + AGE_MAX;
-        // A device's clock may be as much ahead as its payloads may be old.
+        // A device's clock may be as far ahead as its payloads may be old.
         if payment.is_empty() || until < now || signed_at > now + AGE_MAX {
             return Err(Unreadable);
         }
@@ -99,7 +99,7 @@ impl WalletAToken {
         Ok(DecryptedPayload { card, payment, until, merchant: None })
     }
 
-    /// Seal payment data for the holder of a public key, and have it signed.
+    /// Encrypts payment data for the owner of a public key, and has it signed.
     pub(super) fn seal(
         plain: &[u8],
         (public, merchant_id): (&PublicKey, &str),
@@ -121,7 +121,7 @@ impl WalletAToken {
     }
 }
 
-/// Each key seals once, so the nonce is zero; the provider makes it 16 bytes long.
+/// Each key encrypts once, so the nonce is zero; the provider makes it 16 bytes long.
 fn nonce() -> Nonce<U16> {
     [0; 16].into()
 }

@@ -1,7 +1,8 @@
-//! walletG's payloads, ECv2 and ECv1: sealed for the gateway's key, signed by a key of the provider's, in ECv2 by an
+//! walletG's payloads, ECv2 and ECv1: encrypted for the gateway's key and signed by a key of the provider, in ECv2 by
+//! an
 //! intermediate one.
 //!
-//! The format is the provider's "Payment data cryptography". The names inside of the bytes are its own.
+//! The format is the provider's "Payment data cryptography", which also has the field names.
 
 use ctr::Ctr128BE;
 use ctr::cipher::{KeyIvInit, StreamCipher};
@@ -23,22 +24,22 @@ use super::message::{Message, milliseconds};
 use super::trust::RootKey;
 use super::{DecryptedPayload, Plain, Roots, TEXT_BYTES_MAX, Unreadable, decoded, encoded};
 
-/// Who signs.
+/// The name of the sender.
 const SENDER: &str = "Google";
-/// What a gateway's name begins with among recipients.
+/// The prefix of a gateway's name among recipients.
 const GATEWAY: &str = "gateway:";
 
-/// A walletG payment token as the device hands it over.
+/// A walletG payment token, as the device makes it.
 #[params]
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletGToken {
-    /// `ECv2`; `ECv1` is taken, too.
+    /// `ECv2`; `ECv1` is accepted, too.
     #[schema(example = "ECv2")]
     pub protocol_version: String,
-    /// Over the message, base64.
+    /// The signature of the message, base64.
     pub signature: String,
-    /// Vouches for the key that signed the message; not in ECv1.
+    /// The certified key that signed the message; not in ECv1.
     #[validate(nested)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intermediate_signing_key: Option<WalletGSigningKey>,
@@ -51,13 +52,13 @@ pub struct WalletGToken {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletGSigningKey {
-    /// JSON text with the key and its end.
+    /// JSON text with the key and its expiry.
     pub signed_key: String,
-    /// Over the key, by root keys, base64.
+    /// Signatures of the key by root keys, base64.
     pub signatures: Vec<String>,
 }
 
-/// The versions that are spoken.
+/// The supported versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
     V1,
@@ -85,32 +86,32 @@ impl Protocol {
     }
 }
 
-/// For whom payloads are sealed: this installation, under the name that the provider knows it by.
+/// The recipient of payloads: this installation, under its name at the provider.
 #[derive(Debug, Clone)]
 pub struct Gateway {
     key: SecretKey,
     recipient: String,
 }
 
-/// Why there is no such gateway.
+/// Why a gateway is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum GatewayError {
     /// The key.
     #[error("is not a P-256 private key in PEM (PKCS #8)")]
     Key,
     /// The name.
-    #[error("must be gateway: and the name that the provider knows this gateway by")]
+    #[error("must be gateway:NAME, with the gateway's name at the provider")]
     Recipient,
 }
 
 impl Gateway {
-    /// With a private key in PEM, and `gateway:` with the gateway's name.
+    /// Parses a private key in PEM, and `gateway:` with the gateway's name.
     pub fn new(pem: &str, recipient: &str) -> Result<Self, GatewayError> {
         let key = SecretKey::from_pkcs8_pem(pem).map_err(|_| GatewayError::Key)?;
         Self::with(key, recipient)
     }
 
-    /// Whether both have one key.
+    /// Whether both have the same key.
     pub fn shares_key(&self, other: &Self) -> bool {
         self.key == other.key
     }
@@ -148,7 +149,7 @@ struct Sealed {
 }
 
 impl WalletGToken {
-    /// Verify and open it.
+    /// Verifies and decrypts the payload.
     pub fn open(
         &self,
         gateway: &Gateway,
@@ -186,7 +187,7 @@ impl WalletGToken {
         Ok(message)
     }
 
-    /// The keys one of which must have signed the message.
+    /// Returns the keys of which one must have signed the message.
     fn signers(
         &self,
         protocol: Protocol,
@@ -217,7 +218,7 @@ impl WalletGToken {
         Ok(vec![verifying_key(&key.key_value)?])
     }
 
-    /// Seal a message for a gateway, sign it, and in ECv2 vouch for the signer.
+    /// Encrypts a message for a gateway, signs it, and in ECv2 certifies the signing key.
     pub(super) fn seal(
         message: &[u8],
         gateway: &Gateway,
@@ -248,7 +249,7 @@ impl WalletGToken {
 }
 
 impl WalletGSigningKey {
-    /// Vouch for a key until a time.
+    /// Certifies a key until a time.
     pub(super) fn vouched(key: &SigningKey, until: Timestamp, root: &SigningKey) -> Option<Self> {
         let public = key.verifying_key().to_public_key_der().ok()?;
         let key =
@@ -259,15 +260,15 @@ impl WalletGSigningKey {
     }
 }
 
-/// Nobody signs with more keys at a time.
+/// The most keys that sign at a time.
 const SIGNATURES_MAX: usize = 8;
 
-/// A public key in base64 of X.509.
+/// Encodes a public key as X.509 in base64.
 pub(super) fn verifying_key(text: &str) -> Result<VerifyingKey, Unreadable> {
     Ok(PublicKey::from_public_key_der(&decoded(text)?)?.into())
 }
 
-/// The parts, each behind its length in four bytes, the lowest first.
+/// Joins the parts, each after its length in four bytes, the lowest first.
 fn told(parts: &[&str]) -> Vec<u8> {
     parts
         .iter()
@@ -278,7 +279,7 @@ fn told(parts: &[&str]) -> Vec<u8> {
         .collect()
 }
 
-/// The key that encrypts, and behind it the one that authenticates.
+/// Derives the key that encrypts, and then the one that authenticates.
 fn keys(
     protocol: Protocol,
     secret: &SecretKey,
@@ -294,7 +295,7 @@ fn keys(
     Ok(keys)
 }
 
-/// Counter mode: the same way there and back. Each key encrypts once, so the first block is zero.
+/// Counter mode, which encrypts and decrypts alike. Each key encrypts once, so the first block is zero.
 fn encrypt(protocol: Protocol, keys: &[u8], message: &mut [u8]) {
     fn apply<C: KeyIvInit + StreamCipher>(key: &[u8], message: &mut [u8]) {
         let mut cipher = C::new_from_slices(key, &[0; 16]).expect("key and block of this cipher's length");

@@ -63,7 +63,7 @@ async fn log_requests(ctx: Ctx) {
         tokio::time::sleep(PAUSE).await;
         let began = Instant::now();
         if let Err(error) = request_log::write_down(&ctx, None).await {
-            tracing::warn!(%error, "some requests are missing in the log of requests");
+            tracing::warn!(%error, "the log of requests lacks some requests");
         }
         tokio::select! {
             () = tokio::time::sleep((began.elapsed() * RESTS).min(9 * PAUSE)) => {}
@@ -81,11 +81,9 @@ async fn learn_keys(ctx: Ctx) {
         match data_keys::reload(&ctx).await {
             Ok(()) => learnt = Instant::now(),
             Err(error) => {
-                tracing::error!(%error, "the vault's keys cannot be read again");
+                tracing::error!(%error, "the vault's keys cannot be reloaded");
                 if learnt.elapsed() > DATA_KEYS_UNREAD_MAX {
-                    tracing::error!(
-                        "what is sealed by keys that may be gone would be lost: this server ends"
-                    );
+                    tracing::error!("data keys cannot be reloaded: stopping");
                     std::process::exit(1);
                 }
             }
@@ -111,9 +109,9 @@ async fn watch_file(ctx: Ctx) {
 /// Writes the counts kept in memory: now and then, and once more when a server or a command ends.
 pub async fn write_counts(ctx: &Ctx) {
     if let Err(error) = key_uses::write(ctx).await {
-        tracing::warn!(%error, "uses of keys were not written; they are counted on");
+        tracing::warn!(%error, "uses of keys were not written; counting continues");
     }
     if let Err(error) = data_keys::seals::write(ctx).await {
-        tracing::warn!(%error, "seals by data keys were not written; they are counted on");
+        tracing::warn!(%error, "encryptions by data keys were not written; counting continues");
     }
 }

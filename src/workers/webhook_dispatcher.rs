@@ -92,7 +92,7 @@ impl WebhookDispatcher {
             match webhooks::announced(&self.ctx, &batch).await {
                 Ok(parcels) => self.accept_all(parcels).await,
                 // Their leases run out.
-                Err(error) => tracing::error!(%error, "announced webhooks were not read"),
+                Err(error) => tracing::error!(%error, "committed webhooks were not read"),
             }
             batch.clear();
         }
@@ -150,7 +150,7 @@ impl WebhookDispatcher {
         let returned: Vec<_> = parcels.into_iter().filter_map(|parcel| self.take(parcel)).collect();
         if let Err(error) = webhooks::release(&self.ctx, returned).await {
             // Their leases run out.
-            tracing::error!(%error, "webhooks were not given back");
+            tracing::error!(%error, "webhook leases were not released");
         }
     }
 
@@ -247,7 +247,7 @@ async fn record(ctx: Ctx, mut outcomes: mpsc::Receiver<DeliveryAttempt>) {
     while outcomes.recv_many(&mut batch, WEBHOOK_BATCH).await > 0 {
         if let Err(error) = webhooks::record(&ctx, std::mem::take(&mut batch)).await {
             // The webhooks are delivered once more when their leases run out.
-            tracing::error!(%error, "outcomes of webhooks were not recorded");
+            tracing::error!(%error, "results of webhooks were not recorded");
         }
     }
 }

@@ -92,7 +92,7 @@ operated! {
         let nowhere = installed.data.path().join("below/it");
         let (wrong, findings) = checked(installed, &["--data-dir", nowhere.to_str().unwrap()]);
         assert_eq!(wrong, 0, "{findings:#?}");
-        tells(&findings, "ok", "disk", "can be made");
+        tells(&findings, "ok", "disk", "can be created");
         assert!(!nowhere.exists());
     }
 
@@ -103,7 +103,7 @@ operated! {
         installed.with("LISTEN", &server.address.to_string());
         let (wrong, findings) = checked(installed, &[]);
         assert_eq!(wrong, 0, "{findings:#?}");
-        tells(&findings, "ok", "ports", "a server answers at");
+        tells(&findings, "ok", "ports", "a server of this installation answers at");
         tells(&findings, "ok", "keys", "the vault key \"local\" opens this database");
         tells(&findings, "ok", "database", "its schema is up to date; it belongs to the test environment");
         if installed.database == Database::Sqlite {
@@ -151,8 +151,8 @@ operated! {
             ("configuration", "CARD_PAYMENTS_LOG: error parsing level filter"),
             ("keys", "CARD_PAYMENTS_VAULT_KEY: vault key 1 is not id:base64"),
             ("roots", "CARD_PAYMENTS_WALLET_ROOTS: "),
-            ("roots", "CARD_PAYMENTS_WALLET_G_KEY is required beside CARD_PAYMENTS_WALLET_G_RECIPIENT"),
-            ("roots", "CARD_PAYMENTS_WALLET_A_IDENTITY is required beside CARD_PAYMENTS_WALLET_A_HOSTS"),
+            ("roots", "CARD_PAYMENTS_WALLET_G_KEY is required with CARD_PAYMENTS_WALLET_G_RECIPIENT"),
+            ("roots", "CARD_PAYMENTS_WALLET_A_IDENTITY is required with CARD_PAYMENTS_WALLET_A_HOSTS"),
             ("disk", "CARD_PAYMENTS_BLOBS: \"ftp://files\" is not s3://BUCKET"),
             ("acquirer", "nobody"),
         ] {
@@ -235,7 +235,7 @@ operated! {
             set(installed, seals).await;
             let (wrong, findings) = checked(installed, &[]);
             assert_eq!(wrong, usize::from(level == "wrong"), "{findings:#?}");
-            tells(&findings, level, "keys", &format!("the data key has sealed {seals} times, of 4294967296 at most"));
+            tells(&findings, level, "keys", &format!("the data key has encrypted {seals} times; the limit is 4294967296"));
         }
         let rotated = installed.told(&["vault", "rotate"]).remove(0);
         // Each row has one column that is sealed, or a few.
@@ -258,7 +258,7 @@ operated! {
         assert_eq!(wrong, 1, "{findings:#?}");
         tells(&findings, "wrong", "database", "of a later release: m9999_later");
         installed.execute("UPDATE vault_keys SET created_at = 99999999999999").await;
-        tells(&checked(installed, &[]).1, "wrong", "clock", "the database's youngest key was made at");
+        tells(&checked(installed, &[]).1, "wrong", "clock", "the database's newest key was made at");
     }
 
     async fn a_database_of_the_other_environment_is_told(installed) {
@@ -281,8 +281,8 @@ operated! {
         installed.serve().stopped();
         assert_eq!(checked(installed, &[]).0, 0);
         for (seed, said) in [
-            (Some("second"), "CARD_PAYMENTS_SEED is not what this database was begun with"),
-            (None, "this database was begun with a CARD_PAYMENTS_SEED"),
+            (Some("second"), "CARD_PAYMENTS_SEED is not the seed of this database"),
+            (None, "this database needs the CARD_PAYMENTS_SEED"),
         ] {
             match seed {
                 Some(seed) => installed.with("SEED", seed),
@@ -332,7 +332,7 @@ fn a_port_that_somebody_else_has_is_told() {
     command.env("CARD_PAYMENTS_LISTEN", &address).env("CARD_PAYMENTS_ADMIN_LISTEN", &address);
     let (code, said, _) = output(command.arg("check"));
     assert_eq!(code, Some(1));
-    assert!(said.contains(&format!("somebody else listens on {address}")), "{said}");
+    assert!(said.contains(&format!("another program listens on {address}")), "{said}");
     assert!(said.contains("CARD_PAYMENTS_ADMIN_LISTEN is the address of CARD_PAYMENTS_LISTEN"), "{said}");
     talking.join().unwrap();
     let (code, said, _) =
@@ -353,7 +353,7 @@ fn a_secret_that_systemd_hands_over_is_read_by_nobody_else_whatever_its_mode_say
     };
     assert!(check("/run/credentials/another").contains("(mode 440)"));
     let said = check(handed.path().to_str().unwrap());
-    assert!(!said.contains("mode") && said.contains("the vault key is a key"), "{said}");
+    assert!(!said.contains("mode") && said.contains("the vault key is valid"), "{said}");
 }
 
 #[test]
@@ -364,7 +364,7 @@ fn a_server_that_does_not_answer_is_no_stranger() {
     let listen = silent.local_addr().unwrap().to_string();
     let check = || output(program(data.path()).env("CARD_PAYMENTS_LISTEN", &listen).arg("check"));
     let (code, said, _) = check();
-    assert!(code == Some(1) && said.contains("an overloaded server, or somebody else"), "{said}");
+    assert!(code == Some(1) && said.contains("an overloaded server, or another program"), "{said}");
     let server = Process::start(&mut program(data.path()));
     let (code, said, _) = check();
     assert!(code == Some(0) && said.contains("warning  ports "), "{said}");
@@ -393,7 +393,7 @@ fn somebody_elses_database_and_an_address_of_none_are_told_with_all_else() {
     rusqlite::Connection::open(&file).unwrap().execute_batch("CREATE TABLE theirs (n INTEGER)").unwrap();
     let before = fs::read(&file).unwrap();
     for (url, said) in [
-        (format!("sqlite:{}", file.display()), "the database holds tables that are not ours"),
+        (format!("sqlite:{}", file.display()), "the database has tables of another program"),
         ("mysql://root:hunter2@localhost/payments".to_owned(), "must begin with sqlite: or postgres://"),
         (format!("sqlite:{}", data.path().display()), "the database cannot be opened"),
     ] {

@@ -190,7 +190,7 @@ fn a_check_names_what_others_may_use_and_leaves_it() {
     let check = || output(program(&data).arg("check"));
     let (code, said, _) = check();
     assert_eq!(code, Some(0));
-    assert!(said.contains("nobody but their owner may use the data directory and the files in it"), "{said}");
+    assert!(said.contains("only their owner may use the data directory and the files in it"), "{said}");
     let file = data.join("card-payments.db");
     fs::write(data.join("files/upload"), "").unwrap();
     for (path, mode) in [(&data, 0o755), (&file, 0o640), (&data.join("files/upload"), 0o604)] {
@@ -205,7 +205,7 @@ fn a_check_names_what_others_may_use_and_leaves_it() {
     ] {
         assert!(said.lines().any(|line| line.starts_with("warning  disk") && line.contains(&wide)), "{said}");
     }
-    assert!(!said.contains("nobody but their owner"), "{said}");
+    assert!(!said.contains("only their owner may use"), "{said}");
     Process::start(&mut program(&data)).stopped();
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
 }

@@ -78,8 +78,7 @@ fn every_state_and_move_is_in_the_states_document() {
          flags (`captured`, `authorisation_voided`, `authorisation_expired`) is computed from it.\n\n## Charge\n\n\
          `processing` becomes `captured` or `authorised` when the acquirer approves, `failed` when it declines or the \
          outcome is unknown and the payment is reversed. An authorisation expires by the clock, seven days after it was \
-         made. Of a charge whose cardholder is to verify it, `pending` comes before \
-         `processing`, see below. Authorisations stand where charges stand that wait for their capture, and move by the same \
+         made. A charge with 3-D Secure is `pending` before it is `processing`, see below. Authorisations share the states and the \
          table: their capture ends in `captured` and makes the charge. Every other move, from `src/services/payments/state.rs`:\n\n```\n",
     );
     text.push_str(&payments::state::table());
@@ -90,18 +89,18 @@ fn every_state_and_move_is_in_the_states_document() {
     text.push_str(&three_d_secure::state::table());
     text.push_str(
         "```\n\n## Refund\n\n`submitting` and `accepted` are pending. A worker submits a refund until the acquirer accepts or \
-         declines it; ten seconds after its creation, by the account's clock, what the acquirer announced comes about. From \
+         declines it; ten seconds after its creation, by the account's clock, the announced outcome takes effect. From \
          `src/services/refunds/state.rs`:\n\n```\n",
     );
     text.push_str(&refunds::state::table());
     text.push_str(
-        "```\n\n## Subscription\n\n`starting` is seen by nobody: the first charge is under way. Every legal move, from \
+        "```\n\n## Subscription\n\nNo client sees `starting`: the first charge is in flight. Every legal move, from \
          `src/services/subscriptions/state.rs`; all others are refused as `invalid_state`:\n\n```\n",
     );
     text.push_str(&subscriptions::state::table());
     text.push_str(
-        "```\n\n## Dispute\n\nBegins as `evidence_required`, with the money taken back from the merchant. Changing or submitting \
-         evidence and accepting are the merchant's answer; what is not answered in time expires by the account's clock. From \
+        "```\n\n## Dispute\n\nBegins as `evidence_required`, with the money taken back from the merchant. The merchant answers by \
+         evidence or acceptance; without an answer the dispute expires by the account's clock. From \
          `src/services/disputes/state.rs`:\n\n```\n",
     );
     text.push_str(&disputes::state::table());
@@ -112,8 +111,8 @@ fn every_state_and_move_is_in_the_states_document() {
     );
     text.push_str(&merchants::state::table());
     text.push_str(
-        "```\n\n## Transfer\n\nA transfer is paid when it is made. To an account number that ends in 999 it comes back a day later, by \
-         the account's clock, with its fee. From `src/services/transfers/state.rs`:\n\n```\n",
+        "```\n\n## Transfer\n\nA transfer is paid when it is made. The bank returns a transfer to an account number that ends in 999 \
+         a day later, by the account's clock, with its fee. From `src/services/transfers/state.rs`:\n\n```\n",
     );
     text.push_str(&transfers::state::table());
     text.push_str(

@@ -387,20 +387,20 @@ fn a_merchant_goes_from_test_to_live_with_its_keys() {
         changed.to_string()
     };
     for (text, line) in [
-        (text[..text.len() / 2].to_owned(), "the document is not whole: line "),
-        (String::new(), "the document is not whole: line "),
-        (text.clone() + "{", "the document is not whole: line "),
-        (changed("/application/contact", json!({})), "the document is not whole: line "),
-        ("{}".into(), "the document is none of a merchant that this release can read"),
-        (changed("/version", json!(2)), "the document is none of a merchant that this release can read"),
+        (text[..text.len() / 2].to_owned(), "the document is incomplete or not JSON: line "),
+        (String::new(), "the document is incomplete or not JSON: line "),
+        (text.clone() + "{", "the document is incomplete or not JSON: line "),
+        (changed("/application/contact", json!({})), "the document is incomplete or not JSON: line "),
+        ("{}".into(), "the document is not a merchant that this release can read"),
+        (changed("/version", json!(2)), "the document is not a merchant that this release can read"),
         (changed("/environment", json!("test")), "the document is for the test environment"),
-        (changed("/bank_account/bsb", json!("x")), "the document's bank_account cannot be right"),
-        (changed("/keys/secret", json!("short")), "the document's keys cannot be right"),
-        (changed("/password_hash", json!("hunter2")), "the document's password_hash cannot be right"),
-        (changed("/application/contact/email", json!("x")), "the document's application cannot be right"),
+        (changed("/bank_account/bsb", json!("x")), "the document's bank_account is invalid"),
+        (changed("/keys/secret", json!("short")), "the document's keys is invalid"),
+        (changed("/password_hash", json!("hunter2")), "the document's password_hash is invalid"),
+        (changed("/application/contact/email", json!("x")), "the document's application is invalid"),
         (
             changed("/application/entity/business_registration_number", json!("1")),
-            "the document's application cannot be right",
+            "the document's application is invalid",
         ),
     ] {
         std::fs::write(&wrong, &text).unwrap();
@@ -412,7 +412,7 @@ fn a_merchant_goes_from_test_to_live_with_its_keys() {
     std::fs::write(&wrong, changed("/bank_account/number", json!("x"))).unwrap();
     assert_eq!(
         import(&wrong),
-        (Some(1), String::new(), "error: the document's bank_account cannot be right\n".into())
+        (Some(1), String::new(), "error: the document's bank_account is invalid\n".into())
     );
     // The environment that exported it takes it no more than a database of the other one takes its commands.
     let (code, _, stderr) = output(program(data.path()).args(["account", "import", path]));
@@ -424,7 +424,7 @@ fn a_merchant_goes_from_test_to_live_with_its_keys() {
         stdout.starts_with(&format!("{account}: the account of {merchant}, pending approval")),
         "{stdout}"
     );
-    assert_eq!(import(&file), (Some(1), String::new(), format!("error: {account} is here already\n")));
+    assert_eq!(import(&file), (Some(1), String::new(), format!("error: {account} already exists\n")));
     std::fs::write(&wrong, changed("/merchant", json!(nobody))).unwrap();
     assert_eq!(
         import(&wrong),

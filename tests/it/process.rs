@@ -214,12 +214,12 @@ fn a_wrong_configuration_is_one_line_and_changes_nothing() {
         (vec![live, ("VAULT_KEY", &key)], required("ACQUIRER")),
         (
             vec![live, ("ACQUIRER", "bank"), ("VAULT_KEY", &key)],
-            "there is no acquirer named bank; there are: simulator, and the https address of one elsewhere"
+            "there is no acquirer named bank: use simulator, or the https address of a remote acquirer"
                 .into(),
         ),
         (
             vec![("ACQUIRER", "bank")],
-            "there is no acquirer named bank; there are: simulator, and the https address of one elsewhere"
+            "there is no acquirer named bank: use simulator, or the https address of a remote acquirer"
                 .into(),
         ),
         (
@@ -292,7 +292,7 @@ async fn a_database_of_somebody_else_is_left_alone() {
     foreign(&file).await;
     let before = std::fs::read(&file).unwrap();
     let url = format!("sqlite:{}", file.display());
-    let line = "the database holds tables that are not ours; give card-payments a database of its own";
+    let line = "the database has tables of another program; give card-payments its own database";
     for command in ["serve", "migrate"] {
         refuses(program(data.path()).env("CARD_PAYMENTS_DATABASE_URL", &url).arg(command), line);
         assert!(std::fs::read(&file).unwrap() == before, "{command} changed it");
@@ -309,7 +309,7 @@ async fn a_postgresql_database_of_somebody_else_is_left_alone() {
     };
     let Some(copy) = THEIRS.database(create).await else { return };
     let data = folder();
-    let line = "the database holds tables that are not ours; give card-payments a database of its own";
+    let line = "the database has tables of another program; give card-payments its own database";
     for command in ["serve", "migrate"] {
         refuses(program(data.path()).env("CARD_PAYMENTS_DATABASE_URL", copy.url()).arg(command), line);
     }

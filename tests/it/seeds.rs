@@ -248,8 +248,8 @@ operated! {
 
     async fn a_database_goes_on_with_the_seed_that_it_was_begun_with_and_no_other(installed) {
         installed.with("LOG", "error");
-        let seedless = "this database was begun with a CARD_PAYMENTS_SEED, and goes on with that one only";
-        let other = "CARD_PAYMENTS_SEED is not what this database was begun with: a seed wants an empty database";
+        let seedless = "this database needs the CARD_PAYMENTS_SEED that it was created with";
+        let other = "CARD_PAYMENTS_SEED is not the seed of this database; a new seed needs an empty database";
         installed.with("SEED", "a");
         let server = installed.serve();
         server.pay(&server.keys().0).ok(201);
@@ -328,8 +328,8 @@ operated! {
             }
         }
         server.stopped();
-        let other = "CARD_PAYMENTS_SEED is not what this database was begun with: a seed wants an empty database";
-        let seedless = "this database was begun with a CARD_PAYMENTS_SEED, and goes on with that one only";
+        let other = "CARD_PAYMENTS_SEED is not the seed of this database; a new seed needs an empty database";
+        let seedless = "this database needs the CARD_PAYMENTS_SEED that it was created with";
         installed.with("SEED", "b");
         installed.refuses(&deposit, other);
         installed.without("SEED");

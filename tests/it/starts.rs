@@ -161,7 +161,7 @@ async fn damage_that_postgresql_finds_itself_is_told() {
     let Some(installed) = Installed::on(crate::harness::Database::Postgres).await else { return };
     installed.serve().stopped();
     let check = || output(installed.program().arg("check"));
-    assert!(check().1.contains("not looked at: the extension amcheck is not there"), "{}", check().1);
+    assert!(check().1.contains("not checked: the extension amcheck is not there"), "{}", check().1);
     if installed.number("SELECT count(*) FROM pg_available_extensions WHERE name = 'amcheck'").await == 0 {
         return;
     }
@@ -199,7 +199,10 @@ fn a_port_of_another_installation_is_told_from_ones_own() {
     let address = server.address.to_string();
     let check = |data: &Path| output(program(data).env("CARD_PAYMENTS_LISTEN", &address).arg("check"));
     let (code, said, _) = check(one.path());
-    assert!(code == Some(0) && said.contains(&format!("a server answers at {address} already")), "{said}");
+    assert!(
+        code == Some(0) && said.contains(&format!("a server of this installation answers at {address}")),
+        "{said}"
+    );
     let another = format!("another installation of card-payments listens on {address}");
     let (code, said, _) = check(other.path());
     assert!(code == Some(1) && said.contains(&another), "one that has no database yet: {said}");
@@ -222,14 +225,14 @@ fn a_misspelled_variable_is_warned_of() {
     let log = Process::start(&mut command).stopped();
     let warnings: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let told = |name: &str, mend: &str| {
-        let said = format!("{name} is no variable of this release: nobody reads it; {mend}");
+        let said = format!("{name} is no variable of this release and has no effect; {mend}");
         warnings.iter().any(|line| line["level"] == "WARN" && line["fields"]["message"] == said.as_str())
     };
     assert!(told("CARD_PAYMENTS_RETENTION_DASY", "did you mean CARD_PAYMENTS_RETENTION_DAYS?"), "{log}");
-    let help = "remove it; card-payments serve --help names those that there are";
+    let help = "remove it; card-payments serve --help lists all variables";
     assert!(told("CARD_PAYMENTS_COLOUR_OF_THE_DOOR", help), "{log}");
     let log = Process::start(&mut program(data.path())).stopped();
-    assert!(!log.contains("nobody reads it"), "{log}");
+    assert!(!log.contains("has no effect"), "{log}");
 }
 
 #[test]

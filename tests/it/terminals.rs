@@ -76,7 +76,7 @@ fn whatever_waits_for_longer_than_a_second_has_a_bar() {
     for (arguments, what) in [
         (&["migrate"][..], "Migrating"),
         (&["ledger", "verify"], "Proving the books"),
-        (&["vault", "rotate"], "Encrypting anew"),
+        (&["vault", "rotate"], "Re-encrypting"),
         (&["backup", copy.to_str().unwrap()], "Copying"),
     ] {
         let holder = rusqlite::Connection::open(&file).unwrap();

@@ -181,7 +181,7 @@ operated! {
             line.unwrap().parse::<u64>().unwrap()
         };
         eventually(async || lost() > 0).await;
-        assert!(server.stopped().contains("the collector takes no spans"));
+        assert!(server.stopped().contains("the collector refused spans"));
         let once: BTreeSet<_> = collector.spans().into_iter().map(|span| span.span).collect();
         assert_eq!(once.len(), collector.spans().len(), "what is refused is not sent again");
     }

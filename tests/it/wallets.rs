@@ -400,8 +400,8 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
             garbage,
             "CARD_PAYMENTS_WALLET_ROOTS: must be {\"walletA\": [certificates in PEM], \"walletG\": [root signing keys]}",
         ),
-        (no_certificate, "CARD_PAYMENTS_WALLET_ROOTS: walletA: certificate 1 is none"),
-        (no_key, "CARD_PAYMENTS_WALLET_ROOTS: walletG: key 1 is none"),
+        (no_certificate, "CARD_PAYMENTS_WALLET_ROOTS: walletA: certificate 1 is invalid"),
+        (no_key, "CARD_PAYMENTS_WALLET_ROOTS: walletG: key 1 is invalid"),
         (folder.path().join("nowhere.json"), "CARD_PAYMENTS_WALLET_ROOTS: No such file"),
     ] {
         let told = told(&|options, _| options.wallet_roots = Some(wrong.clone())).unwrap();
@@ -410,11 +410,11 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
     let changes: [(Change<'_>, &str); 6] = [
         (
             &|_, secrets| secrets.wallet_g_key = Some(key.as_str().into()),
-            "CARD_PAYMENTS_WALLET_G_RECIPIENT is required beside CARD_PAYMENTS_WALLET_G_KEY",
+            "CARD_PAYMENTS_WALLET_G_RECIPIENT is required with CARD_PAYMENTS_WALLET_G_KEY",
         ),
         (
             &|options, _| options.wallet_g_recipient = Some("gateway:own".into()),
-            "CARD_PAYMENTS_WALLET_G_KEY is required beside CARD_PAYMENTS_WALLET_G_RECIPIENT",
+            "CARD_PAYMENTS_WALLET_G_KEY is required with CARD_PAYMENTS_WALLET_G_RECIPIENT",
         ),
         (
             &|options, secrets| {
@@ -432,7 +432,7 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
         ),
         (
             &|options, _| options.wallet_a_hosts = vec!["wallet.example".into()],
-            "CARD_PAYMENTS_WALLET_A_IDENTITY is required beside CARD_PAYMENTS_WALLET_A_HOSTS",
+            "CARD_PAYMENTS_WALLET_A_IDENTITY is required with CARD_PAYMENTS_WALLET_A_HOSTS",
         ),
         (
             &|options, secrets| {

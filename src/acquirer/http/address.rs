@@ -12,10 +12,10 @@ pub struct Address(Url);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongAddress {
     /// The text does not have the form of an address.
-    #[error("must be https://HOST, with a port and a path where there are some, and nothing else")]
+    #[error("must be https://HOST, with an optional port and path")]
     Shape,
     /// Plain HTTP would send card numbers in the clear.
-    #[error("must be an https address: in live only an acquirer of this machine's own is asked over http")]
+    #[error("must be an https address: in live only an acquirer on this machine may be called over http")]
     Clear,
 }
 

@@ -69,7 +69,7 @@ impl HttpAcquirer {
         if !is_name(&name, 100) {
             return Err(AcquirerClientError::Nonsense);
         }
-        tracing::info!(name, address = %self.line.address(), "the acquirer is known");
+        tracing::info!(name, address = %self.line.address(), "the acquirer answered");
         // Another request may have greeted it, too.
         let _ = self.name.set(name);
         Ok(())

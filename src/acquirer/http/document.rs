@@ -27,25 +27,25 @@ pub fn document() -> Value {
     document["servers"] = json!([{ "url": "/", "description": "CARD_PAYMENTS_ACQUIRER" }]);
     document["security"] = json!([{ "signature": [] }]);
     document["tags"] = json!([
-        { "name": "Acquirer", "description": "Who it is." },
-        { "name": "Directory", "description": "What it knows before any money is asked for." },
+        { "name": "Acquirer", "description": "Identifies the acquirer." },
+        { "name": "Directory", "description": "Data about cards and rates, before any payment." },
         { "name": "Payments", "description": "Calls that move money, each under its key." },
-        { "name": "Lost answers", "description": "What became of calls whose answer nobody learnt." },
+        { "name": "Lost answers", "description": "Outcomes of unanswered calls." },
     ]);
     document["components"]["securitySchemes"] = json!({ "signature": {
         "type": "apiKey", "in": "header", "name": "Acquirer-Signature",
-        "description": "v1, and the base64 of HMAC-SHA256 under the secret that both sides have.",
+        "description": "v1, and the base64 of HMAC-SHA256 under the shared secret.",
     } });
     document["components"]["parameters"] = json!({
         "Protocol": header("Acquirer-Protocol", "The version of the protocol.", &json!("1")),
-        "Environment": header("Acquirer-Environment", "test or live: whose money it is about.", &json!("test")),
-        "Timestamp": header("Acquirer-Timestamp", "When the request was signed: seconds since 1970.", &json!("1772445600")),
-        "Key": header("Idempotency-Key", "What the call is known by, for ever.", &json!("ch_AZqYv3rVcBKUQ1mHn7tKRw:charge")),
+        "Environment": header("Acquirer-Environment", "test or live.", &json!("test")),
+        "Timestamp": header("Acquirer-Timestamp", "The time of the signature, in seconds since 1970.", &json!("1772445600")),
+        "Key": header("Idempotency-Key", "The permanent name of the call.", &json!("ch_AZqYv3rVcBKUQ1mHn7tKRw:charge")),
     });
     document["components"]["headers"] = json!({
         "Protocol": { "description": "The version of the protocol.", "schema": { "type": "string" }, "example": "1" },
         "Environment": { "description": "test or live.", "schema": { "type": "string" }, "example": "test" },
-        "Signature": { "description": "Of the environment, the status, the request's signature and the body.", "schema": { "type": "string" } },
+        "Signature": { "description": "The signature of environment, status, the request's signature and body.", "schema": { "type": "string" } },
     });
     document["components"]["schemas"]["Refused"] =
         serde_json::to_value(Refused::schema()).unwrap_or_default();
@@ -75,15 +75,15 @@ fn finish(operation: &mut Value) {
         named.map(|name| json!({ "$ref": format!("#/components/parameters/{name}") })).collect();
     let responses = &mut operation["responses"];
     responses["200"]["headers"] = headers(true);
-    let malformed = "malformed: signed, it says for certain that nothing was done. protocol, environment: not looked at, and signed by nobody";
+    let malformed = "malformed: signed, and certain that nothing was done. protocol, environment: refused unread, without a signature";
     responses["400"] = refused(malformed, false);
-    responses["401"] = refused("signature, clock: not looked at, and signed by nobody", false);
+    responses["401"] = refused("signature, clock: refused unread, without a signature", false);
     responses["404"] = refused("unknown: nothing was done", true);
     if is_question {
-        responses["503"] = refused("silent: whoever knows does not say", true);
+        responses["503"] = refused("silent: no answer from the source of the data", true);
     }
     if is_payment {
-        let slow = "The bank was too slow, so it may have been done: no body, and signed by nobody";
+        let slow = "The bank was too slow, so the call may have been done: no body and no signature";
         responses["504"] = json!({ "description": slow, "headers": headers(false) });
     }
 }

@@ -205,8 +205,8 @@ impl<T: DeserializeOwned> FromRequest<Arc<Served>> for Keyed<T> {
 
 /// Greet the acquirer.
 ///
-/// Says who the acquirer is. A server asks this when it starts, and does not start where the acquirer speaks another version
-/// of the protocol, belongs to the other environment or knows another secret.
+/// Returns the acquirer's name. A server calls this when it starts, and does not start if the acquirer speaks another
+/// version of the protocol, belongs to the other environment or has another secret.
 #[utoipa::path(get, path = "/", tag = "Acquirer", operation_id = "greet",
     responses((status = 200, description = "Who it is", body = Greeting)))]
 async fn greet(State(served): State<Arc<Served>>) -> Json<Greeting> {
@@ -215,7 +215,7 @@ async fn greet(State(served): State<Arc<Served>>) -> Json<Greeting> {
 
 /// Look a card up.
 ///
-/// Says what the schemes' directory knows of a card's number, before it is stored or charged. The answer is remembered for ten
+/// Returns the schemes' data about a card number, before the card is stored or charged. Servers cache the answer for ten
 /// minutes.
 #[utoipa::path(post, path = "/card", tag = "Directory", operation_id = "look_up_card", request_body = CardLookup,
     responses((status = 200, description = "What is known", body = CardLookupAnswer)))]
@@ -230,7 +230,7 @@ async fn card(
 
 /// List the rates.
 ///
-/// Says what a unit of each currency that the acquirer takes is worth in AUD now. The answer is remembered for a minute.
+/// Returns the present value in AUD of a unit of each accepted currency. Servers cache the answer for a minute.
 #[utoipa::path(get, path = "/rates", tag = "Directory", operation_id = "list_rates",
     responses((status = 200, description = "The rates", body = Rates)))]
 async fn rates(State(served): State<Arc<Served>>) -> Result<Json<Rates>, Refusal> {
@@ -244,7 +244,7 @@ async fn rates(State(served): State<Arc<Served>>) -> Result<Json<Rates>, Refusal
 
 /// Authorise a payment.
 ///
-/// Takes money from a card, or only reserves it. A call that is repeated under its key acts once and answers alike.
+/// Takes money from a card, or only reserves it. Repeated under its key, it acts once and answers alike.
 #[utoipa::path(post, path = "/authorise", tag = "Payments", operation_id = "authorise", request_body = Authorisation,
     responses((status = 200, description = "What came of it", body = Answer<Approved>)))]
 async fn authorise(
@@ -255,9 +255,9 @@ async fn authorise(
     Ok(Json(Answer::to(served.acquirer.authorise(call).await, Approved::of)))
 }
 
-/// Capture what was authorised.
+/// Capture an authorisation.
 ///
-/// Takes what was reserved, or a part of it; the rest is released. Repeated under its key it acts once and answers alike.
+/// Takes the reserved money, or a part of it, and releases the rest. Repeated under its key, it acts once and answers alike.
 #[utoipa::path(post, path = "/capture", tag = "Payments", operation_id = "capture", request_body = FollowUp,
     responses((status = 200, description = "What came of it", body = Answer<Completed>)))]
 async fn capture(
@@ -268,9 +268,9 @@ async fn capture(
     Ok(Json(Answer::to(served.acquirer.capture(call).await, |()| Some(Completed {}))))
 }
 
-/// Void what was authorised.
+/// Void an authorisation.
 ///
-/// Releases what was reserved. Repeated under its key it acts once and answers alike.
+/// Releases the reserved money. Repeated under its key, it acts once and answers alike.
 #[utoipa::path(post, path = "/void", tag = "Payments", operation_id = "void", request_body = FollowUp,
     responses((status = 200, description = "What came of it", body = Answer<Completed>)))]
 async fn void(
@@ -281,10 +281,10 @@ async fn void(
     Ok(Json(Answer::to(served.acquirer.void(call).await, |()| Some(Completed {}))))
 }
 
-/// Refund what was captured.
+/// Refund a capture.
 ///
-/// Gives back what was taken, or a part of it. Done means accepted; the money moves later. It is asked again under the same key
-/// until it is done or declined, for days if need be, and acts once.
+/// Returns the taken money, or a part of it. Done means accepted; the money moves later. Servers repeat it under the same
+/// key until it is done or declined, for days if need be, and it acts once.
 #[utoipa::path(post, path = "/refund", tag = "Payments", operation_id = "refund", request_body = FollowUp,
     responses((status = 200, description = "What came of it", body = Answer<Accepted>)))]
 async fn refund(
@@ -297,9 +297,8 @@ async fn refund(
 
 /// Reverse an authorisation.
 ///
-/// Asked where nobody learnt what came of an authorisation and its caller was told that nothing was charged. What was done under
-/// the key is undone; one that was never seen is closed: whenever the call arrives, it is refused as closed. Repeated it answers
-/// alike.
+/// Follows an unanswered authorisation of which the client was told that nothing was charged. A done call is undone; an
+/// unknown key is closed: if its call arrives later, it is refused as closed. Repeated, it answers alike.
 #[utoipa::path(post, path = "/reverse", tag = "Lost answers", operation_id = "reverse", request_body = OriginalCall,
     responses((status = 200, description = "done: it had been done, and is undone; not_done: it never was, and never will be",
         body = Settled)))]
@@ -313,9 +312,8 @@ async fn reverse(
 
 /// Settle a key.
 ///
-/// A status inquiry, which has nothing to do with clearing or funding. Asked where nobody learnt what came of a call, and what was
-/// done is to stand. A key under which nothing was done is closed: whenever the call arrives, it is refused as closed. Repeated it
-/// answers alike.
+/// A status inquiry, not clearing or funding. It follows an unanswered call that shall stand if it was done. A key under
+/// which nothing was done is closed: if its call arrives later, it is refused as closed. Repeated, it answers alike.
 #[utoipa::path(post, path = "/settle", tag = "Lost answers", operation_id = "settle", request_body = OriginalCall,
     responses((status = 200, description = "done: it was done, and stands; not_done: it never was, and never will be",
         body = Settled)))]

@@ -32,13 +32,13 @@ pub enum AcquirerClientError {
     #[error("does not answer: HTTP status {0}")]
     OutOfOrder(u16),
     /// The server at the address does not speak the protocol.
-    #[error("does not speak the protocol of acquirers")]
+    #[error("does not speak the acquirer protocol")]
     Stranger,
     /// The acquirer speaks another version of the protocol.
     #[error("speaks version {0} of the protocol, and this server version {own}", own = VERSION)]
     Version(String),
     /// The acquirer does not accept our signature.
-    #[error("does not know the secret in CARD_PAYMENTS_ACQUIRER_SECRET")]
+    #[error("does not have the secret in CARD_PAYMENTS_ACQUIRER_SECRET")]
     Unknown,
     /// The acquirer accepts our signature but not its time.
     #[error("has a clock that differs from this machine's by more than a minute")]
@@ -47,10 +47,10 @@ pub enum AcquirerClientError {
     #[error("does not sign its answers with the secret in CARD_PAYMENTS_ACQUIRER_SECRET")]
     Forged,
     /// The answer is signed, and the protocol does not know it.
-    #[error("answers what the protocol does not know")]
+    #[error("sent an answer that is not in the protocol")]
     Nonsense,
     /// The answer is signed: the acquirer has not processed the request.
-    #[error("refuses what it is asked: {0}")]
+    #[error("refuses the request: {0}")]
     Refused(String),
     /// The acquirer belongs to the other environment: test cards and real ones do not mix.
     #[error("belongs to the {0} environment")]

@@ -40,10 +40,10 @@ impl Serialize for CardData {
     }
 }
 
-/// Who an acquirer is.
+/// The identity of an acquirer.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Greeting {
-    /// What it is called.
+    /// Its name.
     #[schema(example = "simulator", min_length = 1, max_length = 100)]
     pub name: String,
 }
@@ -56,15 +56,15 @@ pub struct CardLookup {
     pub number: CardData,
 }
 
-/// What an acquirer knows of a number.
+/// Data about a card number.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct CardLookupAnswer {
-    /// null is a number that this acquirer does not take.
+    /// The card; null if the acquirer does not accept the number.
     #[schema(required)]
     pub card: Option<CardDetails>,
 }
 
-/// What is known of a card before it is charged.
+/// Data about a card before it is charged.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct CardDetails {
     /// The network that carries its payments: visa, master, american_express, diners_club, discover or jcb.
@@ -73,42 +73,42 @@ pub struct CardDetails {
     /// ISO 3166-1, two letters.
     #[schema(example = "AU", pattern = "^[A-Z]{2}$")]
     pub issuing_country: String,
-    /// Enrolled: its issuer challenges the holder.
+    /// Whether the card is enrolled in 3-D Secure: its issuer challenges the holder.
     pub three_d_secure: bool,
 }
 
-/// What units of currencies are worth.
+/// The exchange rates.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Rates {
-    /// By currency (ISO 4217), millionths of an AUD for one unit of it (a dollar, a yen), above zero. One that is not listed
-    /// is not taken.
+    /// By currency (ISO 4217), millionths of an AUD for one unit of it (a dollar, a yen), above zero. Other currencies
+    /// are not accepted.
     #[schema(example = json!({ "AUD": 1_000_000, "USD": 1_500_000, "JPY": 10_000 }))]
     pub rates: BTreeMap<String, i64>,
 }
 
-/// Money is wanted from a card.
+/// An authorisation of a card payment.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Authorisation {
-    /// What pays.
+    /// The card.
     pub card: PayingCard,
-    /// What a wallet or a network token proves instead of a security code.
+    /// The proof of a wallet or network token, in place of a security code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub network: Option<Proof>,
-    /// In the currency's base unit: cents, or whole yen.
+    /// The amount in the currency's base unit: cents, or whole yen.
     #[schema(example = 400, minimum = 1)]
     pub amount: i64,
     /// ISO 4217.
     #[schema(value_type = String, example = "AUD")]
     pub currency: Currency,
-    /// Whether the money is taken at once, or only reserved.
+    /// Whether to take the money at once, or only to reserve it.
     pub capture: bool,
     /// Text for the bank statement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "Roland Robotics", max_length = 40, nullable = false)]
     pub reference: Option<String>,
-    /// In test only: what a tester ordered of this attempt. disputed, refunds_fail, gateway_error, no_answer (it is done,
-    /// and never answered), approved_but_lost (it is done, and no_answer is the answer), approved, or the code of a decline.
+    /// In test only: the outcome that a tester ordered. disputed, refunds_fail, gateway_error, no_answer (done, but never
+    /// answered), approved_but_lost (done, but answered no_answer), approved, or a decline code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "insufficient_funds", nullable = false)]
     pub sandbox: Option<String>,
@@ -120,7 +120,7 @@ pub struct PayingCard {
     /// Digits only.
     #[schema(value_type = String, example = "4200000000000000", pattern = "^[0-9]{12,19}$")]
     pub number: CardData,
-    /// Absent where it was used before: the card of a customer; and where a network proof stands for it.
+    /// Absent for a customer's card, which was used before, and for a card with a network proof.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, example = "123", pattern = "^[0-9]{3,4}$", required = false)]
     pub cvc: Option<CardData>,
@@ -130,7 +130,7 @@ pub struct PayingCard {
     /// Four digits.
     #[schema(example = 2030)]
     pub expiry_year: i32,
-    /// The holder's. Absent for cards of wallets that keep it to themselves.
+    /// The holder's name. Absent for cards of wallets that do not reveal it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "Roland Robot", nullable = false)]
     pub name: Option<String>,
@@ -148,26 +148,26 @@ pub struct Proof {
     pub cryptogram: CardData,
 }
 
-/// A capture, void or refund of what was approved.
+/// A capture, void or refund of an approved payment.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct FollowUp {
-    /// The approval's.
+    /// The reference of the approval.
     #[schema(value_type = String, example = "simulator:ordinary:ch_1:charge", min_length = 1, max_length = 255)]
     pub reference: Reference,
-    /// In the currency's base unit. Of a capture: what is taken, all that was reserved or less; the rest is released. Of a
-    /// void: all that was reserved.
+    /// The amount in the currency's base unit. A capture takes all of the reserved amount or less, and releases the rest. A
+    /// void releases all.
     #[schema(example = 400, minimum = 1)]
     pub amount: i64,
-    /// ISO 4217: the approval's.
+    /// ISO 4217: the currency of the approval.
     #[schema(value_type = String, example = "AUD")]
     pub currency: Currency,
-    /// In test only: what a tester ordered of this call. gateway_error, no_answer or approved_but_lost.
+    /// In test only: the fault that a tester ordered: gateway_error, no_answer or approved_but_lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "approved_but_lost", nullable = false)]
     pub sandbox: Option<String>,
 }
 
-/// A call whose answer nobody learnt; it may never have arrived.
+/// An unanswered call, which may never have arrived.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct OriginalCall {
     /// Its Idempotency-Key.
@@ -175,7 +175,7 @@ pub struct OriginalCall {
     pub key: String,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum Answer<Done> {
@@ -188,7 +188,7 @@ pub enum Answer<Done> {
         #[schema(example = "card_declined")]
         code: String,
     },
-    /// Nothing was done, and it was not the issuer who refused.
+    /// Nothing was done, for another reason than the issuer's refusal.
     GatewayError,
     /// The key was reversed or settled before this call came, so nothing was done.
     Closed,
@@ -196,22 +196,22 @@ pub enum Answer<Done> {
     NoAnswer,
 }
 
-/// The issuer agreed.
+/// An approval of the issuer.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Approved {
-    /// The acquirer's own, by which later calls know the payment.
+    /// The acquirer's reference; later calls name the payment by it.
     #[schema(value_type = String, example = "simulator:ordinary:ch_1:charge", min_length = 1, max_length = 255)]
     pub reference: Reference,
 }
 
-/// It was taken, or released.
+/// The money was taken, or released.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Completed {}
 
 /// The refund was accepted; the money moves later.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Accepted {
-    /// false where it is known already that the issuer will send it back.
+    /// false if the issuer is known to return it.
     #[serde(default = "yes")]
     #[schema(default = true)]
     pub succeeds: bool,
@@ -221,34 +221,34 @@ fn yes() -> bool {
     true
 }
 
-/// What became of a call.
+/// The state of a call.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum Settled {
-    /// It had been done.
+    /// It was done.
     Done {
-        /// The payment's.
+        /// The reference of the payment.
         #[schema(value_type = String, example = "simulator:ordinary:ch_1:charge", min_length = 1, max_length = 255)]
         reference: Reference,
     },
-    /// It never was and never will be.
+    /// It was not done and never will be.
     NotDone,
-    /// Nobody knows yet: it will be asked again.
+    /// Unknown yet: the server will ask again.
     NoAnswer,
 }
 
-/// Why a request was not looked at.
+/// A refusal of a request that was not processed.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Refused {
-    /// protocol (another version of it), environment (the other one), signature (no secret of ours made it), clock (signed too
-    /// long ago, or in the future), malformed (not what the operation wants), unknown (no operation), silent (nobody there
-    /// says).
+    /// protocol (another version of it), environment (the other one), signature (made with another secret), clock (signed too
+    /// long ago, or in the future), malformed (invalid for the operation), unknown (no such operation), silent (no answer
+    /// from the source).
     #[schema(example = "signature")]
     pub error: String,
 }
 
 impl Refused {
-    /// Whether it says for certain that nothing was done.
+    /// Whether it is certain that nothing was done.
     pub fn is_unseen(&self) -> bool {
         ["malformed", "unknown"].contains(&self.error.as_str())
     }

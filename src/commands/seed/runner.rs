@@ -108,9 +108,9 @@ impl<'a> SeedRunner<'a> {
                 Ok(Played { made, again, now: now.to_string(), snapshot })
             }
             Err(Stopped::Cut(why)) if self.home.made.is_some() => {
-                Err(format!("{why}; ask again by --key instead of --new-account, and it goes on from there"))
+                Err(format!("{why}; run again with --key instead of --new-account to continue"))
             }
-            Err(Stopped::Cut(why)) => Err(format!("{why}; ask again, and it goes on from there")),
+            Err(Stopped::Cut(why)) => Err(format!("{why}; run again to continue")),
             // This run must not delete what an earlier one created.
             Err(Stopped::Refused(why)) if self.begun_before => {
                 Err(format!("{why}; what was made before stays"))

@@ -298,7 +298,7 @@ async fn signed_in(site: &AppState, request: Request) -> Result<Response, ErrorP
             Ok(response)
         }
         Err(error) if error.code() == ErrorCode::Unauthorized => {
-            tracing::warn!(%address, "a key was refused at the door of the dashboard");
+            tracing::warn!(%address, "the dashboard refused a key");
             let page = layout::sign_in(site, &to, Some(ErrorCode::Unauthorized));
             Ok(layout::alone(site, page.with(StatusCode::UNPROCESSABLE_ENTITY).into_response()))
         }

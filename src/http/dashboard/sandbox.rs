@@ -109,7 +109,7 @@ fn another(user: &AccountSession) -> Markup {
     html! {
         h2 { "Another account" }
         section.deeds aria-label="Another account" {
-            p { "Of its own keys, clock and money, beside this one." }
+            p { "With its own keys, clock and money." }
             form method="post" action="/dashboard/sandbox/accounts" {
                 (layout::carried(&user.session))
                 button { "Make an account" }

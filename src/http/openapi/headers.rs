@@ -18,18 +18,18 @@ pub(super) fn components() -> Value {
             "schema": { "type": "string", "enum": ["true"] },
         },
         component(REQUEST_ID): {
-            "description": "Names the request, by the X-Request-Id that it came with or by a new one; tell it when you ask about an answer.",
+            "description": "The id of the request: its own X-Request-Id, or a new one. Quote it when you ask for support.",
             "required": true,
             "schema": { "type": "string", "minLength": 1, "maxLength": 128 },
             "example": "0198c5e5-7d3a-7c41-9f0e-2b6a51d84c10",
         },
         component(RETRY_AFTER): {
-            "description": "After how many seconds to ask again.",
+            "description": "The number of seconds to wait before the next request.",
             "schema": { "type": "integer", "minimum": 1 },
             "example": 1,
         },
         component(AUTHENTICATE): {
-            "description": "How to authenticate.",
+            "description": "The authentication scheme.",
             "schema": { "type": "string", "enum": ["Basic"] },
         },
     })

@@ -28,7 +28,7 @@ pub fn section() -> Value {
                 "security": [],
                 "parameters": [
                     header("webhook-id", "The event's token.", "evt_AZqYv3rVcBKUQ1mHn7tKRw"),
-                    header("webhook-timestamp", "When this attempt was made, in seconds since the epoch.", "1772445600"),
+                    header("webhook-timestamp", "The time of this attempt, in seconds since the epoch.", "1772445600"),
                     header("webhook-signature", "`v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`, under the endpoint's key. For a while after a rotation of the key a second one follows a space, under the former key.", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="),
                 ],
                 "requestBody": {

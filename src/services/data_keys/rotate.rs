@@ -39,7 +39,7 @@ pub struct Rotation {
 impl fmt::Display for Rotation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { data_key, rows, damaged, removed, kept } = self;
-        write!(f, "data key {data_key}: {rows} rows encrypted anew, {damaged} damaged; ")?;
+        write!(f, "data key {data_key}: {rows} rows re-encrypted, {damaged} damaged; ")?;
         write!(f, "former data keys: {removed} removed, {kept} kept")
     }
 }
@@ -147,7 +147,7 @@ async fn delete_unused(
     report: reencrypt::ReencryptionReport,
 ) -> Result<bool, Error> {
     if report.damaged > 0 {
-        tracing::error!(key = %row.id, rows = report.damaged, "a former data key stays: damaged rows name it");
+        tracing::error!(key = %row.id, rows = report.damaged, "a former data key is kept: damaged rows name it");
     }
     let later = (report.damaged > 0).then(|| ctx.clock.now() + DATA_KEY_KEPT);
     let unit = ctx.store.write((row, later), |tx, (row, later)| {

@@ -120,7 +120,7 @@ pub async fn sweep(ctx: &Context, row: stray_blob::Model) -> Result<(), Error> {
         return Ok(());
     }
     if let Err(error) = ctx.blobs.remove(BlobName::new(account, id)).await {
-        tracing::error!(%error, "a blob cannot be removed; it is tried again");
+        tracing::error!(%error, "a blob cannot be deleted; the worker will retry");
         return Ok(());
     }
     let unit = ctx.store.write((account, id), |tx, &(account, id)| {

@@ -21,7 +21,7 @@ pub enum ExportError {
     #[error("there is no merchant {0}")]
     Unknown(MerchantToken),
     /// The merchant was imported from the other environment.
-    #[error("the keys of {0} in the other environment were not minted here: it was imported from there")]
+    #[error("{0} was imported from the other environment, which has its keys")]
     Imported(MerchantToken),
     /// The database failed.
     #[error("{0}")]

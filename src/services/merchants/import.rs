@@ -26,7 +26,7 @@ use crate::store::Tx;
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The document is not JSON of this shape.
-    #[error("the document is not whole: line {line}, column {column}")]
+    #[error("the document is incomplete or not JSON: line {line}, column {column}")]
     Broken {
         /// The line where parsing stopped, from 1.
         line: usize,
@@ -34,16 +34,16 @@ pub enum ImportError {
         column: usize,
     },
     /// The document is of another program or another release.
-    #[error("the document is none of a merchant that this release can read")]
+    #[error("the document is not a merchant that this release can read")]
     Unreadable,
     /// The document is for the other environment.
     #[error("the document is for the {0} environment")]
     Environment(&'static str),
     /// A value is not one that an application can have.
-    #[error("the document's {0} cannot be right")]
+    #[error("the document's {0} is invalid")]
     Wrong(&'static str),
     /// The merchant was imported before.
-    #[error("{0} is here already")]
+    #[error("{0} already exists")]
     Known(AccountToken),
     /// The keys belong to another account.
     #[error("the document's keys belong to another account")]

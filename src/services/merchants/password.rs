@@ -15,7 +15,8 @@ static TURN: Semaphore = Semaphore::const_new(PASSWORDS_HASHED_AT_ONCE);
 
 /// Hashes the password. Returns a PHC string, with salt and cost.
 pub async fn hash(password: Secret) -> Result<String, Error> {
-    let turn = TURN.acquire().await.map_err(|_| Error::internal("nobody hashes passwords any more"))?;
+    let turn =
+        TURN.acquire().await.map_err(|_| Error::internal("the semaphore of password hashes is closed"))?;
     let hashing = tokio::task::spawn_blocking(move || {
         // The permit moves into the work, which goes on if the client disconnects.
         let _turn = turn;

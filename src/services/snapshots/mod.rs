@@ -27,7 +27,7 @@ use crate::limits::SNAPSHOTS_AT_ONCE;
 static TURNS: Semaphore = Semaphore::const_new(SNAPSHOTS_AT_ONCE);
 
 async fn acquire_permit() -> Result<SemaphorePermit<'static>, Error> {
-    TURNS.acquire().await.map_err(|_| Error::internal("nobody closes it"))
+    TURNS.acquire().await.map_err(|_| Error::internal("the semaphore is closed"))
 }
 
 /// Fails if a payment is with the acquirer: the acquirer is not rolled back, so the outcome would be lost, or happen

@@ -181,7 +181,7 @@ async fn leased_webhook(ctx: &Context, row: &QueryResult) -> Result<LeasedWebhoo
         account: row.account_id,
         webhook: row.id,
         attempt: row.attempt,
-        leased_until: row.leased_until.ok_or_else(|| Error::internal("a webhook that nobody holds"))?,
+        leased_until: row.leased_until.ok_or_else(|| Error::internal("a webhook without a lease"))?,
         due_at: row.due_at,
         state: row.state,
         retries: row.retries,

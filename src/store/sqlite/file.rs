@@ -149,7 +149,7 @@ impl DatabaseFile {
         if was_away == is_there {
             let path = self.path.display();
             if is_there {
-                tracing::info!(%path, "the database file is back: writes are taken again");
+                tracing::info!(%path, "the database file is back: writes are accepted again");
             } else {
                 tracing::error!(
                     %path,

@@ -150,7 +150,7 @@ async fn write(begin: &TransactionFactory, mut batch: Batch) {
             RunOutcome::Done => tx.keep_unit(),
             RunOutcome::Refused if tx.drop_unit() => {}
             RunOutcome::Refused | RunOutcome::Failed => {
-                tracing::debug!(units = batch.len(), "a batch is run again, one by one");
+                tracing::debug!(units = batch.len(), "a batch runs again, one unit at a time");
                 tx.rollback().await;
                 return singly(begin, batch).await;
             }
@@ -159,7 +159,7 @@ async fn write(begin: &TransactionFactory, mut batch: Batch) {
     match tx.commit().await {
         Ok(()) => batch.into_iter().for_each(QueuedUnit::tell),
         Err(CommitError::Failed(error)) => {
-            tracing::debug!(units = batch.len(), %error, "a batch is run again, one by one");
+            tracing::debug!(units = batch.len(), %error, "a batch runs again, one unit at a time");
             singly(begin, batch).await;
         }
         // A refusal may rest on another unit's write, so it is in doubt as well.

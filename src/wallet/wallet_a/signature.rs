@@ -1,5 +1,6 @@
-//! The detached CMS signature of a walletA payload: made by a key whose certificate an intermediate authority of the
-//! provider's issued, as markers in both certificates say, under a root that is believed.
+//! The detached CMS signature of a walletA payload: made by a key with a certificate of one of the provider's
+//! intermediate
+//! authorities, as markers in both certificates say, under a trusted root.
 
 use std::time::Duration;
 
@@ -26,9 +27,9 @@ use x509_cert::time::Time;
 use crate::wallet::Unreadable;
 use crate::wallet::certificate::{time, timestamp};
 
-/// In the certificate of the key that signs payloads.
+/// The marker in the certificate of the key that signs payloads.
 pub const LEAF: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113635.100.6.29");
-/// In the certificate of the authority that issues those.
+/// The marker in the certificate of its issuing authority.
 pub const INTERMEDIATE: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113635.100.6.2.14");
 
 const DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.1");
@@ -39,7 +40,7 @@ const SIGNING_TIME: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113
 const SHA_256: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.2.1");
 const ECDSA_WITH_SHA_256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.4.3.2");
 
-/// Verify a signature over `content`, and say when it was made. The wallet writes it in BER, with lengths left open.
+/// Verifies a signature over `content`, and returns its time. The wallet writes it in BER, with open lengths.
 pub fn verify(
     signature: &[u8],
     content: &[u8],
@@ -80,7 +81,7 @@ pub fn verify(
     timestamp(signed_at.to_unix_duration())
 }
 
-/// Whether it is detached, and of the one version and the algorithms that wallets use: little is left to change in it.
+/// Whether it is detached, and has the version and algorithms of the wallets: little can be changed in it.
 fn is_plain(message: &SignedData, signer: &SignerInfo) -> bool {
     let mut digests = message.digest_algorithms.iter().chain([&signer.digest_alg]);
     message.encap_content_info.econtent.is_none()
@@ -120,7 +121,7 @@ fn bears(certificate: &Certificate, marker: ObjectIdentifier) -> bool {
         .any(|extension| extension.extn_id == marker)
 }
 
-/// Whether an intermediate authority stands between a certificate and a root.
+/// Whether an intermediate authority is between a certificate and a root.
 fn chained(
     leaf: &EndEntityCert<'_>,
     issuers: &[CertificateDer<'_>],
@@ -136,7 +137,7 @@ fn chained(
     path.intermediate_certificates().next().map(drop).ok_or(Unreadable)
 }
 
-/// The markers say what the keys are for.
+/// Accepts any extended key usage: the markers say the keys' purposes.
 struct AnyUsage;
 
 impl ExtendedKeyUsageValidator for AnyUsage {
@@ -145,7 +146,7 @@ impl ExtendedKeyUsageValidator for AnyUsage {
     }
 }
 
-/// The one value of a signed attribute.
+/// Returns the single value of a signed attribute.
 fn value<'a, T>(attributes: &'a Attributes, oid: ObjectIdentifier) -> Result<T, Unreadable>
 where
     T: der::Choice<'a> + der::DecodeValue<'a, Error = der::Error>,
@@ -156,7 +157,7 @@ where
     Ok(value.decode_as()?)
 }
 
-/// Sign `content` as a wallet does, with its key and the two certificates that vouch for it.
+/// Signs `content` as a wallet does, with its key and its two certificates.
 pub fn sign(
     content: &[u8],
     key: &SigningKey,
@@ -213,7 +214,7 @@ mod tests {
     const SIGNED_AT: Timestamp = Timestamp::from_millis(1_678_167_228_000);
 
     /// The signature of a real device, in BER, under the provider's own root: published by Spreedly with its library Gala
-    /// (MIT). Nobody's card is in reach: only the signature is looked at.
+    /// (MIT). No card is exposed: only the signature is used.
     #[test]
     fn the_signature_of_a_real_device_is_genuine_and_over_nothing_else() {
         let token: WalletAToken = serde_json::from_str(TOKEN).unwrap();
@@ -235,7 +236,7 @@ mod tests {
         for at in 0..signature.len() {
             let mut changed = signature.clone();
             changed[at] ^= 1;
-            // The lengths of some parts are nobody's business, but what was signed is.
+            // The lengths of some parts are not signed, but the content is.
             if let Ok(signed_at) = verify(&changed, &content, &roots, SIGNED_AT) {
                 assert_eq!(signed_at, SIGNED_AT, "byte {at}");
             }

@@ -182,7 +182,7 @@ fn a_machine_without_root_certificates_serves_and_says_so() {
     let data = tempfile::tempdir().unwrap();
     let said =
         |roots: &std::path::Path| Process::start(program(data.path()).env("SSL_CERT_FILE", roots)).stopped();
-    let warning = "there are no root certificates: no https address can be called";
+    let warning = "there are no root certificates, so no https address can be called";
     let none = data.path().join("none.pem");
     assert!(said(&none).contains(warning));
     std::fs::write(&none, "").unwrap();

@@ -56,7 +56,7 @@ fn a_payment_goes_to_the_acquirer_and_its_card_into_no_log() {
     let declined = payment.replace("372000000000000", "371000000000001");
     assert_eq!(server.ask("POST", "/1/charges", Some(&secret), &declined).status, 400);
     let logs = [server.stopped(), acquirer.stopped()];
-    assert!(logs[0].contains("the acquirer is known"), "{}", logs[0]);
+    assert!(logs[0].contains("the acquirer answered"), "{}", logs[0]);
     for log in logs {
         // The code alone may be part of a time or a port.
         let code = format!("cvc\\\":\\\"{code}");
@@ -84,7 +84,7 @@ fn a_server_that_does_not_reach_its_acquirer_starts_and_is_ready_once_it_has() {
     acquirer.stopped();
     assert_eq!(server.ask("GET", "/readyz", None, "").status, 200);
     let log = server.stopped();
-    assert!(log.contains("this server is not ready before its acquirer has answered"), "{log}");
+    assert!(log.contains("this server is not ready until its acquirer answers"), "{log}");
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_server_refuses_an_acquirer_that_is_not_its_own() {
     };
     let says = |address: SocketAddr, what: &str| format!("the acquirer at http://{address} {what}");
     let at = acquirer.address;
-    let unknown = "does not know the secret in CARD_PAYMENTS_ACQUIRER_SECRET";
+    let unknown = "does not have the secret in CARD_PAYMENTS_ACQUIRER_SECRET";
     refuses(serve(at).env("CARD_PAYMENTS_ACQUIRER_SECRET", OTHER), &says(at, unknown));
     let live = OperatorKeys::generate("live").to_text();
     let mut command = serve(at);
@@ -153,14 +153,14 @@ fn a_server_refuses_an_acquirer_that_is_not_its_own() {
     refuses(&mut command, &says(at, "belongs to the test environment"));
     acquirer.stopped();
     for (answer, what) in [
-        ("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", "does not speak the protocol of acquirers"),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", "does not speak the acquirer protocol"),
         (
             "HTTP/1.1 200 OK\r\nacquirer-protocol: 2\r\ncontent-length: 2\r\n\r\n{}",
             "speaks version 2 of the protocol, and this server version 1",
         ),
         (
             "HTTP/1.1 200 OK\r\nacquirer-protocol: 1\r\ncontent-length: 2\r\n\r\n{}",
-            "does not speak the protocol of acquirers",
+            "does not speak the acquirer protocol",
         ),
         (
             "HTTP/1.1 200 OK\r\nacquirer-protocol: 1\r\nacquirer-environment: live\r\ncontent-length: 2\r\n\r\n{}",
@@ -191,18 +191,18 @@ fn a_wrong_configuration_of_either_side_is_one_line() {
         command
     };
     let bank = ("ACQUIRER", "https://bank.example.com");
-    let shape = "must be https://HOST, with a port and a path where there are some, and nothing else";
+    let shape = "must be https://HOST, with an optional port and path";
     let secrets = "must be a secret of 32 to 255 visible characters, or two of them with a comma between";
     let key = OperatorKeys::generate("live").to_text();
     let live = [("ENVIRONMENT", "live"), ("VAULT_KEY", key.expose()), ("ACQUIRER_SECRET", SECRET)];
     for (variables, line) in [
-        (vec![bank], "CARD_PAYMENTS_ACQUIRER_SECRET is required beside CARD_PAYMENTS_ACQUIRER".to_owned()),
+        (vec![bank], "CARD_PAYMENTS_ACQUIRER_SECRET is required with CARD_PAYMENTS_ACQUIRER".to_owned()),
         (vec![bank, ("ACQUIRER_SECRET", "short")], format!("CARD_PAYMENTS_ACQUIRER_SECRET {secrets}")),
         (vec![("ACQUIRER", "ftp://bank.example.com")], format!("CARD_PAYMENTS_ACQUIRER {shape}")),
         (vec![("ACQUIRER", "https://me@bank.example.com")], format!("CARD_PAYMENTS_ACQUIRER {shape}")),
         (
             [&live[..], &[("ACQUIRER", "http://10.0.0.1:8090")]].concat(),
-            "CARD_PAYMENTS_ACQUIRER must be an https address: in live only an acquirer of this machine's own is asked over http".to_owned(),
+            "CARD_PAYMENTS_ACQUIRER must be an https address: in live only an acquirer on this machine may be called over http".to_owned(),
         ),
     ] {
         refuses(&mut serve(&variables), &line);
