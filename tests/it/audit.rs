@@ -298,7 +298,7 @@ operated! {
         let dispute = token_of(&installed.told(&["dispute", "open", &disputed])[0]);
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-        let (exported, copy) = (file("exported"), file("copy"));
+        let (exported, copy, target) = (file("exported"), file("copy"), format!("sqlite:{}", file("target.db")));
         assert_eq!(installed.run(&["account", "export", &first, "--out", &exported]).0, Some(0));
         // Where a merchant of the test environment is brought to.
         let mut live = Installed::on(installed.database).await.unwrap();
@@ -321,6 +321,7 @@ operated! {
                 "webhook ping" | "webhook rotate-key" => &[&account, &endpoint],
                 "ledger report" => &["--csv"],
                 "backup" => &[&copy],
+                "copy" => &["--to", &target],
                 _ => &[],
             };
             // PostgreSQL has its own.
