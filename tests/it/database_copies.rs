@@ -83,8 +83,8 @@ operated! {
             copying.join().unwrap()
         });
         server.stopped();
-        let charged = copied.iter().find(|table| table["table"] == "charges").unwrap();
-        assert!(charged["rows"].as_u64() >= Some(charges.len() as u64), "{charged}");
+        let table = copied.iter().find(|table| table["table"] == "charges").unwrap();
+        assert!(table["rows"].as_u64() >= Some(charges.len() as u64), "{table}");
         assert_eq!(other.run(&["ledger", "verify"]).0, Some(0));
     }
 
