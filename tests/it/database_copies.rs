@@ -30,7 +30,10 @@ impl Installed {
 /// All rows but the record of migrations, and SQLite's index of words, which is made from them.
 async fn rows(installed: &Installed) -> Vec<String> {
     let rows = installed.rows().await;
-    rows.lines().filter(|row| !row.starts_with("charges_search") && !row.starts_with("seaql_migrations")).map(str::to_owned).collect()
+    rows.lines()
+        .filter(|row| !row.starts_with("charges_search") && !row.starts_with("seaql_migrations"))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A server with a few payments, one of them found by its words. Returns the key and the charges.
