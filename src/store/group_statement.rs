@@ -124,10 +124,6 @@ impl Grouped {
         Ok(format!("unnest({})", placeholders.join(", ")))
     }
 
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "sea-orm knows many types; no column of ours is of others"
-    )]
     fn array<'v>(&mut self, values: impl Iterator<Item = &'v Value> + Clone) -> Result<(), BoxDynError> {
         /// Adds the values of one kind.
         macro_rules! add {
