@@ -319,9 +319,10 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
 }
 
 /// The time-outs of connections that serve requests or checks, so that none waits for ever: for a lock, for a statement that
-/// does not end, or for a server that stopped within its transaction. All of them end before the time-out of a request.
+/// does not end, or for a server that stopped within its transaction. All of them end before the time-out of a request, also
+/// where a payment waits twice for a connection before it waits for the lock.
 const PATIENCE: [(&str, &str); 3] =
-    [("lock_timeout", "10s"), ("statement_timeout", "30s"), ("idle_in_transaction_session_timeout", "30s")];
+    [("lock_timeout", "5s"), ("statement_timeout", "30s"), ("idle_in_transaction_session_timeout", "30s")];
 
 pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectError> {
     let mut options = options(url, POSTGRES_CONNECTIONS - u32::from(GROUPS_MAX));
