@@ -6,7 +6,7 @@ use std::io::Write;
 use card_payments::config::DatabaseOptions;
 use card_payments::services::accounts::wipe::rebuild_search_texts;
 use card_payments::services::ledger::verify::verify;
-use card_payments::store;
+use card_payments::store::{self, CopiedTable, Store};
 use clap::Args;
 
 use super::progress_bar::{Bar, Unit};
@@ -14,18 +14,28 @@ use super::{tell, terminal};
 
 /// Copy the whole installation into another database: from SQLite to PostgreSQL, back, or between two of a kind.
 ///
-/// The copy is the database as it is when the command begins; a server may run on it meanwhile. Stop the server first if
-/// the copy is to replace it. The target must be empty. A command that was cut off continues when it is run again.
+/// The copy is the database as it is when the command begins; a server may run on it meanwhile. If the copy is to replace it,
+/// stop the server first, or let the copy follow it: then the server works on, the copy takes over its changes, and only at the
+/// end, for a second or two, the server refuses changes (503). From then on no server starts on the old database.
+///
+/// The target must be empty. A command that was cut off continues when it is run again.
 ///
 /// Each table is read back and compared, and the ledger is verified. Until then no server starts on the copy.
 #[derive(Args)]
-#[command(after_help = "Example:\n  card-payments copy --to postgres://payments@db/payments\n\n\
+#[command(after_help = "Examples:\n  card-payments copy --to postgres://payments@db/payments\n  \
+    card-payments copy --to postgres://payments@db/payments --follow\n\n\
     Prints a line for each table; with --json {table, rows, checksum}. Uploaded files and the vault key are not in the \
     database: the last lines say what to bring along.")]
 pub struct Copy {
     /// The database to copy to: sqlite:PATH or postgres://...
     #[arg(long, value_name = "URL")]
     to: String,
+    /// Take over what a running server changes, and move: at the end the old database is written no more. PostgreSQL only.
+    #[arg(long)]
+    follow: bool,
+    /// End a copy that was cut off: servers start on the old database again. The target stays unfinished.
+    #[arg(long, conflicts_with = "follow")]
+    cancel: bool,
     /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
@@ -35,29 +45,35 @@ pub struct Copy {
 
 /// Runs the command.
 pub async fn run(command: Copy) -> Result<(), Box<dyn Error>> {
-    let Copy { to, json, database } = command;
+    let Copy { to, follow, cancel, json, database } = command;
     let target = super::location_of(&to)?;
-    let source = super::open(&database).await?;
-    let copy = store::Copy::begin(&source, &target).await?;
+    let source = super::open_to_copy(&database).await?;
+    if cancel {
+        return Ok(store::Copy::cancel(&source, &target).await?);
+    }
+    let mut copy = store::Copy::begin(&source, &target, follow).await?;
     let bar = Bar::new("Copying", Unit::Things);
     let mut printed = Ok(());
-    copy.run(&bar, |table| {
+    let mut print = |table: &CopiedTable| {
         if printed.is_ok() {
             let text = format!("{}: {} rows, {}", table.table, table.rows, table.checksum);
             printed = bar.suspend(|| tell(table, &text, json));
         }
-    })
-    .await?;
-    drop(bar);
+    };
+    // A copy that follows prints what has moved in the end.
+    copy.run(&bar, |table| if !follow { print(table) }).await?;
+    copy.catch_up().await?;
     rebuild_search_texts(copy.store()).await?;
-    let bar = Bar::new("Proving the books", Unit::Things);
-    let differences = verify(copy.store(), &bar, |_| ()).await?;
-    drop(bar);
-    if differences > 0 {
-        let text = "the books of the copy do not balance: run ledger verify on the source; no server starts on the copy";
-        return Err(text.into());
+    verify_books(copy.store()).await?;
+    copy.catch_up().await?;
+    if follow {
+        let moved = copy.move_over().await?;
+        bar.suspend(|| terminal::print_notice(&format!("The installation has moved: start its servers on {}.", target.display())));
+        moved.compare(&mut print).await?;
+    } else {
+        copy.finish().await?;
     }
-    copy.finish().await?;
+    drop(bar);
     // The copy is complete, whether or not anybody reads what was printed.
     printed?;
     if !json {
@@ -66,6 +82,15 @@ pub async fn run(command: Copy) -> Result<(), Box<dyn Error>> {
         let data_dir = database.data_dir.display();
         writeln!(out, "- uploaded files: {data_dir}/files, unless CARD_PAYMENTS_BLOBS names a bucket")?;
         writeln!(out, "- the vault key: {data_dir}/vault.key, or CARD_PAYMENTS_VAULT_KEY")?;
+    }
+    Ok(())
+}
+
+async fn verify_books(copy: &Store) -> Result<(), Box<dyn Error>> {
+    let bar = Bar::new("Proving the books", Unit::Things);
+    if verify(copy, &bar, |_| ()).await? > 0 {
+        let text = "the books of the copy do not balance: run ledger verify on the source; no server starts on the copy";
+        return Err(text.into());
     }
     Ok(())
 }

@@ -37,7 +37,7 @@ use card_payments::params;
 use card_payments::runtime::clock::{Clock, IdGenerator, SystemClock};
 use card_payments::runtime::durable_fs;
 use card_payments::services::{Account, Ctx, accounts, installation};
-use card_payments::store::{self, Location, Operator, Store};
+use card_payments::store::{self, ConnectError, Location, Operator, Store};
 use entity::{TimeSpan, Timestamp};
 use serde::Serialize;
 
@@ -60,6 +60,17 @@ pub fn now(database: &DatabaseOptions) -> Result<Timestamp, Box<dyn Error>> {
 pub async fn open(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
     let location = location(database)?;
     let found = store::read_installation(&location).await?;
+    installation::refuse_other(found.environment.as_deref(), database.environment)?;
+    Ok(Store::open(&location, IdGenerator::default().into()).await?)
+}
+
+/// Opens the database to copy it, also if it has begun to move.
+pub async fn open_to_copy(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
+    let location = location(database)?;
+    let found = store::read_installation_to_copy(&location).await?;
+    if found.copying.is_some() {
+        return Err(ConnectError::UnfinishedCopy.into());
+    }
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
     Ok(Store::open(&location, IdGenerator::default().into()).await?)
 }

@@ -174,10 +174,12 @@ fn unavailable(error: &DbErr) -> bool {
 fn out_of_order(code: &str) -> bool {
     // PostgreSQL's codes have five characters; SQLite's are shorter numbers with the primary code in their low byte.
     if code.len() < 5 {
+        // A trigger's refusal: the installation has moved.
+        const REFUSED_BY_TRIGGER: u32 = 1811;
         // Busy, locked, read-only, I/O error, full, cannot open.
-        return code
-            .parse::<u32>()
-            .is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14 | 15));
+        return code.parse::<u32>().is_ok_and(|code| {
+            code == REFUSED_BY_TRIGGER || matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14 | 15)
+        });
     }
     // Lost connections; out of resources, above all disk; shutting down or starting; a lock, statement or transaction
     // time-out; an I/O error; a replica.

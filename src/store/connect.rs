@@ -13,7 +13,7 @@ use sea_orm::{
 
 use super::either::{Either, Origin, Reading};
 use super::postgres_pool::PostgresPool;
-use super::probe::probe;
+use super::probe::{self, probe};
 use super::sqlite::{self, Connection, DatabaseFile, FileLock, Readers, SqliteAdapter, WriteConnection};
 use super::statement_observer::watched;
 use crate::limits::{GROUPS_MAX, PROVING_BYTES};
@@ -82,6 +82,9 @@ pub enum ConnectError {
     /// The database is a copy that was cut off, or that differs from its source.
     #[error("the database is an unfinished copy of another one")]
     UnfinishedCopy,
+    /// `copy --follow` has moved the installation.
+    #[error("the installation has moved to {0}")]
+    Moved(String),
     /// No PostgreSQL answers at the address.
     #[error("no PostgreSQL answers at {0}: {1}")]
     Unreachable(String, String),
@@ -129,6 +132,9 @@ impl ConnectError {
             Self::UnfinishedCopy => {
                 "run card-payments copy again, which continues it, or name another database"
             }
+            Self::Moved(_) => {
+                "name that database; a copy that was cut off on its way there continues, or ends with --cancel"
+            }
             Self::Later(_) => "run that release, or restore a backup that this one has made",
             Self::Unreleased => "begin with an empty database",
             Self::Unreachable(..) | Self::Refused(..) => {
@@ -160,6 +166,14 @@ impl std::str::FromStr for Location {
 }
 
 impl Location {
+    /// Returns the database as people are told of it: without user and password.
+    pub fn display(&self) -> String {
+        match self {
+            Self::Sqlite { path } => path.display().to_string(),
+            Self::Postgres { url } => probe::display(url),
+        }
+    }
+
     /// Locks a SQLite file: one server per file, whatever its names.
     pub fn lock(&self) -> Result<Option<FileLock>, ConnectError> {
         match self {

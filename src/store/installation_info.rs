@@ -19,12 +19,20 @@ pub struct InstallationInfo {
     pub seed: Option<String>,
     /// The keys of the vault, wrapped by the operator's key.
     pub keys: Vec<FoundKey>,
-    /// Whether it is an unfinished copy of another database.
-    pub is_copying: bool,
+    /// The stage of an unfinished copy of another database.
+    pub copying: Option<String>,
+    /// The database that the installation has moved to.
+    pub moved_to: Option<String>,
 }
 
-/// The entry of an unfinished copy.
+/// The entry of an unfinished copy: its stage.
 pub(super) const COPYING: &str = "copying";
+/// The entry of a source whose changes are recorded: the database that they are copied to.
+pub(super) const FOLLOWED_BY: &str = "followed_by";
+/// The entry of a source that is written no more: the database that it has moved to.
+pub(super) const MOVED_TO: &str = "moved_to";
+/// All of these, which are of a database and not of its installation, as SQL lists them.
+pub(super) const MARKS: &str = "'copying', 'followed_by', 'moved_to'";
 
 /// A key of the vault.
 #[derive(Debug)]
@@ -37,14 +45,18 @@ pub struct FoundKey {
     pub wrapped: Wrapped,
 }
 
-/// Reads the installation; changes nothing. Refuses an unfinished copy.
+/// Reads the installation; changes nothing. Refuses an unfinished copy, and an installation that has moved.
 pub async fn read_installation(location: &Location) -> Result<InstallationInfo, ConnectError> {
-    let found = read_installation_of_copy(location).await?;
-    if found.is_copying { Err(ConnectError::UnfinishedCopy) } else { Ok(found) }
+    let found = read_installation_to_copy(location).await?;
+    match found.moved_to {
+        Some(to) => Err(ConnectError::Moved(to)),
+        None if found.copying.is_some() => Err(ConnectError::UnfinishedCopy),
+        None => Ok(found),
+    }
 }
 
-/// Reads the installation of a database that may be an unfinished copy; changes nothing.
-pub(super) async fn read_installation_of_copy(location: &Location) -> Result<InstallationInfo, ConnectError> {
+/// Reads the installation of a database that may be an unfinished copy or may have moved; changes nothing.
+pub async fn read_installation_to_copy(location: &Location) -> Result<InstallationInfo, ConnectError> {
     match location {
         Location::Sqlite { path } => {
             connect::refuse_unusable(path)?;
@@ -80,21 +92,26 @@ pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<InstallationI
     if !is_installed(looker).await? {
         return Ok(InstallationInfo::default());
     }
-    // Columns of the first migration, which every release has.
-    let said = async |name: &str| {
-        let sql = format!("SELECT value FROM installation WHERE name = '{name}'");
-        let row = looker.query_one_raw(statement(looker, &sql)).await?;
-        row.map(|row| row.try_get("", "value")).transpose()
-    };
+    let said = async |name| installation_entry(looker, name).await;
     let (environment, seed) = (said("environment").await?, said("seed").await?);
-    let is_copying = said(COPYING).await?.is_some();
+    let (copying, moved_to) = (said(COPYING).await?, said(MOVED_TO).await?);
     let keys =
         looker.query_all_raw(statement(looker, "SELECT id, purpose, wrapped_by, wrapped FROM vault_keys"));
     let keys = keys.await?.into_iter().map(|row| {
         let wrapped = Wrapped { by: row.try_get("", "wrapped_by")?, bytes: row.try_get("", "wrapped")? };
         Ok(FoundKey { id: row.try_get("", "id")?, purpose: row.try_get("", "purpose")?, wrapped })
     });
-    Ok(InstallationInfo { environment, seed, keys: keys.collect::<Result<_, DbErr>>()?, is_copying })
+    Ok(InstallationInfo { environment, seed, keys: keys.collect::<Result<_, DbErr>>()?, copying, moved_to })
+}
+
+/// Returns the value of an entry. The table is the first migration's, so every release has it.
+pub(super) async fn installation_entry(
+    looker: &impl ConnectionTrait,
+    name: &str,
+) -> Result<Option<String>, DbErr> {
+    let sql = format!("SELECT value FROM installation WHERE name = '{name}'");
+    let row = looker.query_one_raw(statement(looker, &sql)).await?;
+    row.map(|row| row.try_get("", "value")).transpose()
 }
 
 /// Returns whether the first tables exist: a first migration that was killed may have left only its own record.

@@ -58,6 +58,13 @@ fn connect_error(options: &PgConnectOptions, error: &sqlx::Error) -> ConnectErro
     }
 }
 
+/// Returns host, port and database of a URL, without user and password.
+pub(super) fn display(url: &str) -> String {
+    let Ok(options) = url.parse::<PgConnectOptions>() else { return "PostgreSQL".into() };
+    let database = options.get_database().unwrap_or_default();
+    format!("postgres://{}/{database}", address(&options))
+}
+
 /// Returns host and port, without user and password.
 fn address(options: &PgConnectOptions) -> String {
     match options.get_socket() {

@@ -1,8 +1,13 @@
 //! `card-payments copy`: an installation moves into another database, whole and proven, or not at all.
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use serde_json::Value;
 
-use crate::harness::process::Process;
+use crate::harness::process::{PAYMENT, Process, pause, repeatable_request, try_to_ask};
 use crate::harness::{Database, Installed, operated, token_of};
 
 impl Installed {
@@ -18,6 +23,14 @@ impl Installed {
     /// What is not in a database comes along by hand.
     fn take_along(&self, from: &Self) {
         std::fs::copy(from.data.path().join("vault.key"), self.data.path().join("vault.key")).unwrap();
+    }
+
+    /// The tables that have moved here from a running server.
+    fn moved_from(&self, from: &Self) -> Vec<Value> {
+        let (code, stdout, stderr) = from.run(&["copy", "--follow", "--json", "--to", &self.database_url()]);
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(stderr.starts_with("The installation has moved: start its servers on postgres://127.0.0.1"), "{stderr}");
+        stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// The copied tables.
@@ -44,7 +57,122 @@ fn used(installed: &Installed) -> (Process, String, Vec<String>) {
     (server, key, charges)
 }
 
+/// Pays under new keys, one after another, until the server refuses. Returns the status of each key.
+fn payments_until_refused(
+    server: SocketAddr,
+    key: &str,
+    payer: usize,
+    is_over: &AtomicBool,
+) -> BTreeMap<String, u16> {
+    let mut statuses = BTreeMap::new();
+    while !is_over.load(Ordering::SeqCst) && !statuses.values().any(|status| *status == 503) {
+        let one = format!("{payer}-{}", statuses.len());
+        let request = repeatable_request("POST", "/1/charges", Some(key), Some(&one), PAYMENT);
+        let response = try_to_ask(server, &request).unwrap();
+        if response.status != 201 {
+            assert_eq!((response.status, response.headers["retry-after"].as_str()), (503, "1"), "{response:?}");
+        }
+        statuses.insert(one, response.status);
+    }
+    statuses
+}
+
+/// Repeats a payment until it is answered for good.
+fn repeat(server: SocketAddr, key: &str, one: &str) -> u16 {
+    loop {
+        let request = repeatable_request("POST", "/1/charges", Some(key), Some(one), PAYMENT);
+        match try_to_ask(server, &request).unwrap().status {
+            // Its first try is still to be settled.
+            409 | 503 => pause(Duration::from_millis(50)),
+            status => return status,
+        }
+    }
+}
+
 operated! {
+    async fn a_shop_moves_to_postgresql_while_it_takes_payments(installed) {
+        let Some(new) = Installed::on(Database::Postgres).await else { return };
+        let (old, key, charges) = used(installed);
+        new.take_along(installed);
+        let is_over = AtomicBool::new(false);
+        let (moved, paid) = std::thread::scope(|scope| {
+            let payers: Vec<_> = (0..4)
+                .map(|payer| scope.spawn({ let (key, over, at) = (&key, &is_over, old.address); move || payments_until_refused(at, key, payer, over) }))
+                .collect();
+            let moved = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| new.moved_from(installed)));
+            is_over.store(true, Ordering::SeqCst);
+            (moved.unwrap(), payers.into_iter().flat_map(|payer| payer.join().unwrap()).collect::<BTreeMap<_, _>>())
+        });
+        assert!(paid.values().any(|status| *status == 201), "payments were taken meanwhile");
+        // The old server shows what it has, and changes nothing.
+        old.ask("GET", &format!("/1/charges/{}", charges[0]), Some(&key), "").ok(200);
+        let refused = old.pay(&key);
+        assert_eq!((refused.status, refused.json()["error"].as_str()), (503, Some("service_unavailable")));
+        old.stopped();
+        let (code, _, stderr) = installed.run(&["serve"]);
+        assert_eq!(code, Some(1));
+        assert!(stderr.contains("the installation has moved to postgres://127.0.0.1"), "{stderr}");
+        installed.refuses(&["copy", "--to", &new.database_url(), "--cancel"], "the target is no unfinished copy: a server may run on it, so none starts on the source again");
+
+        let server = new.serve();
+        assert_eq!(server.keys().0, key);
+        let mut approved = charges.len();
+        for (one, first) in &paid {
+            let status = repeat(server.address, &key, one);
+            // A payment whose outcome was refused is reversed.
+            assert!(status == 201 || (*first == 503 && status == 502), "{one}: {first}, then {status}");
+            approved += usize::from(status == 201);
+        }
+        assert_eq!(new.number("SELECT COUNT(*) FROM charges WHERE state = 'captured'").await, i64::try_from(approved).unwrap());
+        let rows = moved.iter().find(|table| table["table"] == "charges").unwrap()["rows"].as_u64();
+        assert!(rows >= Some(charges.len() as u64), "{moved:?}");
+        server.stopped();
+        assert_eq!(new.run(&["ledger", "verify"]).0, Some(0));
+    }
+
+    async fn a_move_that_is_cut_off_goes_on_or_is_cancelled_and_loses_nothing(installed) {
+        let Some(new) = Installed::on(Database::Postgres).await else { return };
+        let (server, key, _) = used(installed);
+        new.take_along(installed);
+        // Killed at any point, again and again, and never finished: it waits for a lock on the copy once it has got so far.
+        for milliseconds in [5, 50, 150, 400] {
+            let mut copying = installed.program().args(["copy", "--follow", "--to", &new.database_url()]).spawn().unwrap();
+            pause(Duration::from_millis(milliseconds));
+            if copying.try_wait().unwrap().is_some() {
+                break;
+            }
+            copying.kill().unwrap();
+            copying.wait().unwrap();
+        }
+        server.stopped();
+        if new.run(&["account", "list"]).0 != Some(0) {
+            // Where it was killed when all writing had ended, the source is served again.
+            assert_eq!(installed.run(&["copy", "--to", &new.database_url(), "--cancel"]), (Some(0), String::new(), String::new()));
+            assert!(new.run(&["serve"]).2.contains("the database is an unfinished copy"));
+            let server = installed.serve();
+            server.pay(&key).ok(201);
+            let there = new.moved_from(installed);
+            assert_eq!(there.iter().find(|table| table["table"] == "charges").unwrap()["rows"], 4);
+            server.stopped();
+        }
+        let server = new.serve();
+        assert_eq!(server.keys().0, key);
+        server.pay(&key).ok(201);
+        server.stopped();
+        assert_eq!(new.run(&["ledger", "verify"]).0, Some(0));
+    }
+
+    async fn a_server_is_followed_into_postgresql_only(installed) {
+        used(installed).0.stopped();
+        let file = Installed::on(Database::Sqlite).await.unwrap();
+        let before = installed.rows().await;
+        installed.refuses(
+            &["copy", "--follow", "--to", &file.database_url()],
+            "a running server is followed into PostgreSQL only: stop it, and copy without --follow",
+        );
+        assert_eq!(installed.rows().await, before);
+    }
+
     async fn a_copy_in_the_other_kind_of_database_and_back_is_the_same_and_serves(installed) {
         let Some(other) = installed.other_kind().await else { return };
         let back = Installed::on(installed.database).await.unwrap();

@@ -1,24 +1,37 @@
 //! Copies all tables of a database into an empty one, of either kind, and proves the copy. The source is read at one instant,
 //! whatever its server writes meanwhile.
 
+mod change_log;
 mod row;
 mod table;
 mod target;
 
-use futures::TryStreamExt;
-use sea_orm::DbErr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use futures::TryStreamExt;
+use sea_orm::{DatabaseConnection, DbErr};
+
+use self::change_log::ChangeLog;
 pub use self::row::CopiedTable;
 use self::row::{Chunk, Digest};
 use self::table::{Table, tables};
 use self::target::Target;
 use super::connect::{ConnectError, Location};
-use super::installation_info::read_installation_of_copy;
+use super::either::Either;
+use super::distributed::is_distributed;
+use super::installation_info::{MOVED_TO, installation_entry, read_installation_to_copy};
+use super::sqlite::{Connection, SqliteAdapter, WriteConnection};
 use super::{Snapshot, Store};
 use crate::runtime::progress::Progress;
 
 /// The encoded size of the rows that are committed together: a copy that was cut off continues after them.
 const CHUNK_BYTES: usize = 4 << 20;
+/// A round of changes that takes less leaves little.
+const LAST_ROUND: Duration = Duration::from_millis(500);
+/// The stages of an unfinished copy: rows are missing, or all rows were copied once and changes follow.
+const UNFINISHED: &str = "unfinished";
+const FOLLOWING: &str = "following";
 
 /// An error that prevents a copy, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +45,18 @@ pub enum CopyError {
     /// A database cannot be used.
     #[error(transparent)]
     Connect(#[from] ConnectError),
+    /// The target cannot take the changes of a running server.
+    #[error("a running server is followed into PostgreSQL only: stop it, and copy without --follow")]
+    FollowsIntoSqlite,
+    /// The source is distributed, and its tables have no triggers.
+    #[error("a distributed database cannot be followed: stop its servers, and copy without --follow")]
+    FollowsDistributed,
+    /// There is nothing to cancel.
+    #[error("the target is no unfinished copy: a server may run on it, so none starts on the source again")]
+    NotUnfinished,
+    /// The rows of a table differ after they moved.
+    #[error("the table {0} differs from its copy, which is in use: stop its servers")]
+    MovedDiffers(String),
     /// The rows of a table differ after they were copied.
     #[error("the table {0} differs from its copy: no server starts on the copy; run the command again")]
     Differs(String),
@@ -43,47 +68,92 @@ impl From<DbErr> for CopyError {
     }
 }
 
-/// A copy in progress. No server starts on its database until [`Copy::finish`].
-pub struct Copy {
-    source: Snapshot,
-    target: Target,
+/// A connection for statements that no unit of work makes.
+type RawWriter = Either<WriteConnection, DatabaseConnection>;
+
+fn raw_writer(store: &Store) -> Result<RawWriter, DbErr> {
+    Ok(match store.read().inner() {
+        Either::Sqlite(readers) => {
+            let connection = Connection::open(&Arc::clone(readers.0.file()))?;
+            Either::Sqlite(SqliteAdapter(WriteConnection::on(connection)))
+        }
+        Either::Postgres(connections) => Either::Postgres(connections.pool().clone()),
+    })
 }
 
-impl Copy {
-    /// Begins to copy a database as it is now, or continues a copy that was cut off.
+/// A copy in progress. No server starts on its database until [`Copy::finish`] or [`Copy::move_over`].
+pub struct Copy<'s> {
+    source: &'s Store,
+    tables: Vec<Table>,
+    target: Target,
+    /// The name of the target.
+    to: String,
+    changes: Option<ChangeLog>,
+    /// Whether an earlier run has copied all rows once, so that the changes suffice.
+    is_following: bool,
+}
+
+impl<'s> Copy<'s> {
+    /// Begins to copy a database, or continues a copy that was cut off. If the copy `follows`, the changes of running servers are
+    /// recorded from now on.
     ///
-    /// Refuses a target with rows of its own, before it changes anything there.
-    pub async fn begin(source: &Store, location: &Location) -> Result<Self, CopyError> {
-        let source = source.snapshot().await?;
-        let found = read_installation_of_copy(location).await?;
-        if !found.is_copying && (found.environment.is_some() || !found.keys.is_empty()) {
+    /// Refuses a target with rows of its own, before it changes anything in either database.
+    pub async fn begin(source: &'s Store, location: &Location, follows: bool) -> Result<Self, CopyError> {
+        let found = read_installation_to_copy(location).await?;
+        if found.copying.is_none() && (found.environment.is_some() || !found.keys.is_empty()) {
             return Err(CopyError::NotEmpty);
         }
-        let target = Target::open(location).await?;
-        if !found.is_copying {
-            target.mark().await?;
+        if follows && matches!(location, Location::Sqlite { .. }) {
+            return Err(CopyError::FollowsIntoSqlite);
         }
-        Ok(Self { source, target })
+        if follows
+            && let Either::Postgres(connections) = source.read().inner()
+            && is_distributed(connections).await?
+        {
+            return Err(CopyError::FollowsDistributed);
+        }
+        let to = location.display();
+        if let Some(elsewhere) = installation_entry(source.read(), MOVED_TO).await?
+            && elsewhere != to
+        {
+            return Err(ConnectError::Moved(elsewhere).into());
+        }
+        let tables = tables(source.read()).await?;
+        let target = Target::open(location).await?;
+        if found.copying.is_none() {
+            target.mark(UNFINISHED).await?;
+        }
+        let changes = if follows { Some(ChangeLog::begin(source, &tables).await?) } else { None };
+        let is_following = match &changes {
+            Some(changes) => {
+                found.copying.as_deref() == Some(FOLLOWING) && changes.followed_by().await? == Some(to.clone())
+            }
+            None => false,
+        };
+        Ok(Self { source, tables, target, to, changes, is_following })
     }
 
-    /// Copies every table, compares each with its copy and passes it to `on_table`.
+    /// Copies every table as it is at one instant, compares each with its copy and passes it to `on_table`.
     pub async fn run(
-        &self,
+        &mut self,
         progress: &dyn Progress,
         mut on_table: impl FnMut(&CopiedTable),
     ) -> Result<(), CopyError> {
-        let tables = tables(&self.source).await?;
+        if self.is_following {
+            return Ok(());
+        }
+        let source = self.source.snapshot().await?;
         let mut rows = 0;
-        for table in &tables {
-            rows += table.count(&self.source).await?;
+        for table in &self.tables {
+            rows += table.count(&source).await?;
         }
         if rows == 0 {
             return Err(CopyError::NothingThere);
         }
         progress.set_total(rows);
         let mut done = 0;
-        for table in &tables {
-            let copied = self.copy(table, |rows| progress.set_done(done + rows)).await?;
+        for table in &self.tables {
+            let copied = self.copy(&source, table, |rows| progress.set_done(done + rows)).await?;
             if digest(&self.target.snapshot().await?, table, u64::MAX).await? != copied {
                 return Err(CopyError::Differs(table.name.clone()));
             }
@@ -91,7 +161,32 @@ impl Copy {
             done += copied.rows;
             on_table(&copied);
         }
+        if let Some(changes) = &self.changes {
+            changes.set_followed_by(&self.to).await?;
+            self.target.mark(FOLLOWING).await?;
+            self.is_following = true;
+        }
         Ok(())
+    }
+
+    /// Copies what servers have changed, in rounds, until little is left, or as much as before.
+    pub async fn catch_up(&self) -> Result<(), CopyError> {
+        let mut last = Duration::MAX;
+        loop {
+            let began = Instant::now();
+            self.copy_changes().await?;
+            let took = began.elapsed();
+            if took < LAST_ROUND || took > last {
+                return Ok(());
+            }
+            last = took;
+        }
+    }
+
+    async fn copy_changes(&self) -> Result<(), CopyError> {
+        let Some(changes) = &self.changes else { return Ok(()) };
+        let source = self.source.snapshot().await?;
+        Ok(changes.copy_changes(&source, &self.tables, &self.target).await?)
     }
 
     /// Returns the store of the copy: indexes are made from its rows, and its books verified, before it is finished.
@@ -104,16 +199,50 @@ impl Copy {
         Ok(self.target.unmark().await?)
     }
 
+    /// Ends all writing to the source, copies the rest and lets servers start on the copy. From then on, none starts on the source.
+    /// If the rest cannot be copied, servers write to the source again.
+    pub async fn move_over(self) -> Result<Moved, CopyError> {
+        let Some(changes) = &self.changes else { return Err(CopyError::NothingThere) };
+        let rest = async {
+            changes.end_writing(&self.tables, &self.to).await?;
+            self.copy_changes().await?;
+            Ok::<_, CopyError>((self.source.snapshot().await?, self.target.snapshot().await?))
+        };
+        let (source, copy) = match rest.await {
+            Ok(both) => both,
+            Err(error) => {
+                changes.allow_writing().await?;
+                return Err(error);
+            }
+        };
+        self.target.unmark().await?;
+        Ok(Moved { tables: self.tables, source, copy })
+    }
+
+    /// Ends a copy that was cut off: servers start on, and write to, the source again. The target stays an unfinished copy.
+    pub async fn cancel(source: &Store, location: &Location) -> Result<(), CopyError> {
+        if read_installation_to_copy(location).await?.copying.is_none() {
+            return Err(CopyError::NotUnfinished);
+        }
+        let tables = tables(source.read()).await?;
+        Ok(ChangeLog::of(source)?.remove(&tables).await?)
+    }
+
     /// Copies the rows of a table. Rows that an earlier run has copied stay, if they are still the table's first ones.
-    async fn copy(&self, table: &Table, on_rows: impl Fn(u64)) -> Result<Digest, CopyError> {
+    async fn copy(
+        &self,
+        source: &Snapshot,
+        table: &Table,
+        on_rows: impl Fn(u64),
+    ) -> Result<Digest, CopyError> {
         let present = digest(&self.target.snapshot().await?, table, u64::MAX).await?;
         let mut kept = present.rows;
-        if kept > 0 && digest(&self.source, table, kept).await? != present {
+        if kept > 0 && digest(source, table, kept).await? != present {
             self.target.clear(table).await?;
             kept = 0;
         }
         let (mut digest, mut chunk) = (Digest::default(), Chunk::default());
-        let mut rows = self.source.stream(table.select(&self.source, u64::MAX)).await?;
+        let mut rows = source.stream(table.select(source, u64::MAX)).await?;
         while let Some(row) = rows.try_next().await? {
             let row = table.read(&row)?;
             digest.add(&row);
@@ -128,6 +257,29 @@ impl Copy {
         self.target.insert(table, chunk).await?;
         on_rows(digest.rows);
         Ok(digest)
+    }
+}
+
+/// An installation that has moved: both databases as they were then, whatever servers write to the copy meanwhile.
+pub struct Moved {
+    tables: Vec<Table>,
+    source: Snapshot,
+    copy: Snapshot,
+}
+
+impl Moved {
+    /// Compares all tables once more, and passes each to `on_table`.
+    pub async fn compare(&self, mut on_table: impl FnMut(&CopiedTable)) -> Result<(), CopyError> {
+        for table in &self.tables {
+            let (source, copy) =
+                tokio::join!(digest(&self.source, table, u64::MAX), digest(&self.copy, table, u64::MAX));
+            let copied = copy?;
+            if source? != copied {
+                return Err(CopyError::MovedDiffers(table.name.clone()));
+            }
+            on_table(&copied.of_table(&table.name));
+        }
+        Ok(())
     }
 }
 

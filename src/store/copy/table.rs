@@ -7,7 +7,7 @@ use sea_orm::{ConnectionTrait, DbBackend, DbErr, QueryResult, Statement, Value};
 use uuid::Uuid;
 
 use super::row::Row;
-use crate::store::installation_info::{COPYING, statement};
+use crate::store::installation_info::{MARKS, statement};
 
 /// A table.
 pub(super) struct Table {
@@ -17,6 +17,8 @@ pub(super) struct Table {
 
 pub(super) struct Column {
     pub name: String,
+    /// The type as its database names it.
+    pub declared: String,
     kind: Kind,
     /// The place in the primary key, from 1; 0 outside it.
     key: i64,
@@ -34,12 +36,13 @@ enum Kind {
 }
 
 /// All of ours but the record of migrations, which each database has its own of, and SQLite's index of words, which is made
-/// from the rows.
+/// from the rows, and what records the changes while they are copied.
 const SQLITE: &str = "\
     SELECT m.name AS \"table\", p.name AS \"column\", p.type AS type, CAST(p.pk AS BIGINT) AS key \
     FROM sqlite_master m JOIN pragma_table_info(m.name) p \
     WHERE m.type = 'table' AND m.name <> 'seaql_migrations' AND m.name NOT LIKE 'sqlite!_%' ESCAPE '!' \
       AND m.name NOT LIKE '%!_search' ESCAPE '!' AND m.name NOT LIKE '%!_search!_%' ESCAPE '!' \
+      AND m.name NOT LIKE 'copy!_changed!_%' ESCAPE '!' \
     ORDER BY m.name, p.name";
 
 const POSTGRES: &str = "\
@@ -49,6 +52,7 @@ const POSTGRES: &str = "\
     JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary \
     LEFT JOIN LATERAL unnest(i.indkey) WITH ORDINALITY k (number, place) ON k.number = a.attnum \
     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND c.relname <> 'seaql_migrations' \
+      AND c.relname NOT LIKE 'copy!_changed!_%' ESCAPE '!' \
     ORDER BY c.relname COLLATE \"C\", a.attname COLLATE \"C\"";
 
 /// Reads the tables of a database.
@@ -60,6 +64,7 @@ pub(super) async fn tables(database: &impl ConnectionTrait) -> Result<Vec<Table>
         let column = Column {
             name: row.try_get("", "column")?,
             kind: Kind::parse(&kind)?,
+            declared: kind,
             key: row.try_get("", "key")?,
         };
         tables.entry(row.try_get("", "table")?).or_default().push(column);
@@ -72,8 +77,7 @@ impl Table {
     pub fn select(&self, database: &impl ConnectionTrait, limit: u64) -> Statement {
         let bytewise =
             if database.get_database_backend() == DbBackend::Postgres { " COLLATE \"C\"" } else { "" };
-        let mut key: Vec<_> = self.columns.iter().filter(|column| column.key > 0).collect();
-        key.sort_by_key(|column| column.key);
+        let key = self.key();
         let key = key.iter().map(|column| {
             format!("\"{}\"{}", column.name, if column.kind == Kind::Text { bytewise } else { "" })
         });
@@ -108,9 +112,27 @@ impl Table {
         }
     }
 
-    /// The mark of an unfinished copy is no row of the source.
+    /// The marks of a copy are no rows of the installation.
     fn without_mark(&self) -> String {
-        if self.name == "installation" { format!(" WHERE name <> '{COPYING}'") } else { String::new() }
+        if self.name == "installation" { format!(" WHERE name NOT IN ({MARKS})") } else { String::new() }
+    }
+
+    /// Returns the columns of the primary key, in its order.
+    pub fn key(&self) -> Vec<&Column> {
+        let mut key: Vec<_> = self.columns.iter().filter(|column| column.key > 0).collect();
+        key.sort_by_key(|column| column.key);
+        key
+    }
+
+    /// Returns the key's columns as SQL lists them.
+    pub fn key_list(&self) -> String {
+        self.key().iter().map(|column| format!("\"{}\"", column.name)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the condition that rows of two tables have the same key.
+    pub fn same_key(&self, one: &str, other: &str) -> String {
+        let same = |column: &&Column| format!("{one}.\"{0}\" = {other}.\"{0}\"", column.name);
+        self.key().iter().map(same).collect::<Vec<_>>().join(" AND ")
     }
 
     /// Returns the columns as SQL lists them.
@@ -120,13 +142,17 @@ impl Table {
 
     /// Reads a selected row.
     pub fn read(&self, row: &QueryResult) -> Result<Row, DbErr> {
-        Ok(Row::new(
-            self.columns
-                .iter()
-                .map(|column| column.kind.read(row, &column.name))
-                .collect::<Result<_, _>>()?,
-        ))
+        read(self.columns.iter(), row)
     }
+
+    /// Reads a selected key.
+    pub fn read_key(&self, row: &QueryResult) -> Result<Row, DbErr> {
+        read(self.key().into_iter(), row)
+    }
+}
+
+fn read<'c>(columns: impl Iterator<Item = &'c Column>, row: &QueryResult) -> Result<Row, DbErr> {
+    Ok(Row::new(columns.map(|column| column.kind.read(row, &column.name)).collect::<Result<_, _>>()?))
 }
 
 impl Kind {

@@ -1,21 +1,21 @@
 //! The database that a copy is written to.
 
-use std::sync::Arc;
-
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, RuntimeErr, Statement, sqlx};
+use sea_orm::sqlx::{self, AssertSqlSafe, PgConnection};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, RuntimeErr, Statement};
 
 use super::row::Chunk;
 use super::table::Table;
+use super::{RawWriter, raw_writer};
 use crate::runtime::clock::IdGenerator;
 use crate::store::connect::{ConnectError, Location};
 use crate::store::either::Either;
 use crate::store::installation_info::COPYING;
-use crate::store::sqlite::{Connection, FileLock, SqliteAdapter, WriteConnection};
+use crate::store::sqlite::FileLock;
 use crate::store::{Snapshot, Store};
 
 pub(super) struct Target {
     pub store: Store,
-    writer: Either<WriteConnection, DatabaseConnection>,
+    writer: RawWriter,
     /// Keeps servers away.
     _lock: Option<FileLock>,
 }
@@ -25,13 +25,7 @@ impl Target {
     pub async fn open(location: &Location) -> Result<Self, ConnectError> {
         let lock = location.lock()?;
         let store = Store::open_locked(location, lock.as_ref(), IdGenerator::default().into()).await?;
-        let writer = match store.read().inner() {
-            Either::Sqlite(readers) => {
-                let connection = Connection::open(&Arc::clone(readers.0.file()))?;
-                Either::Sqlite(SqliteAdapter(WriteConnection::on(connection)))
-            }
-            Either::Postgres(connections) => Either::Postgres(connections.pool().clone()),
-        };
+        let writer = raw_writer(&store)?;
         Ok(Self { store, writer, _lock: lock })
     }
 
@@ -40,9 +34,12 @@ impl Target {
         self.store.snapshot().await
     }
 
-    /// Marks the database as an unfinished copy.
-    pub async fn mark(&self) -> Result<(), DbErr> {
-        let sql = format!("INSERT INTO installation (name, value) VALUES ('{COPYING}', 'unfinished')");
+    /// Marks the database as an unfinished copy of a stage.
+    pub async fn mark(&self, stage: &str) -> Result<(), DbErr> {
+        let sql = format!(
+            "INSERT INTO installation (name, value) VALUES ('{COPYING}', '{stage}') \
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        );
         self.writer.execute_unprepared(&sql).await.map(drop)
     }
 
@@ -76,18 +73,48 @@ impl Target {
                 connection.execute_unprepared("COMMIT").await?;
             }
             Either::Postgres(database) => {
-                let sql = format!("COPY \"{name}\" ({columns}) FROM STDIN (FORMAT binary)");
-                let copied = async {
-                    let mut connection = database.get_postgres_connection_pool().acquire().await?;
-                    let mut copy = connection.copy_in_raw(&sql).await?;
-                    copy.send(chunk.encode()).await?;
-                    copy.finish().await
-                };
-                copied.await.map_err(failed)?;
+                let mut connection = database.get_postgres_connection_pool().acquire().await.map_err(failed)?;
+                copy_in(&mut connection, name, &columns, &chunk).await.map_err(failed)?;
             }
         }
         Ok(())
     }
+
+    /// Deletes the rows with these keys. Only a PostgreSQL follows a source.
+    pub async fn delete(&self, table: &Table, keys: Chunk) -> Result<(), DbErr> {
+        let Either::Postgres(database) = &self.writer else { return Ok(()) };
+        if keys.rows.is_empty() {
+            return Ok(());
+        }
+        let (name, key) = (&table.name, table.key_list());
+        let deleted = async {
+            let mut connection = database.get_postgres_connection_pool().begin().await?;
+            let keys_table =
+                format!("CREATE TEMPORARY TABLE keys ON COMMIT DROP AS SELECT {key} FROM \"{name}\" WITH NO DATA");
+            sqlx::raw_sql(AssertSqlSafe(keys_table)).execute(&mut *connection).await?;
+            copy_in(&mut connection, "keys", &key, &keys).await?;
+            let delete = format!(
+                "ANALYZE keys; DELETE FROM \"{name}\" t USING keys WHERE {}",
+                table.same_key("t", "keys")
+            );
+            sqlx::raw_sql(AssertSqlSafe(delete)).execute(&mut *connection).await?;
+            connection.commit().await
+        };
+        deleted.await.map_err(failed)
+    }
+}
+
+/// Sends rows by PostgreSQL's binary COPY.
+async fn copy_in(
+    connection: &mut PgConnection,
+    table: &str,
+    columns: &str,
+    chunk: &Chunk,
+) -> Result<(), sqlx::Error> {
+    let sql = format!("COPY \"{table}\" ({columns}) FROM STDIN (FORMAT binary)");
+    let mut copy = connection.copy_in_raw(&sql).await?;
+    copy.send(chunk.encode()).await?;
+    copy.finish().await.map(drop)
 }
 
 fn failed(error: sqlx::Error) -> DbErr {

@@ -1,0 +1,257 @@
+//! What servers change in a source while it is copied. Triggers record the keys of all rows that are written; a round copies those
+//! rows. The same triggers end all writing once the installation has moved: whatever server, of whichever release, writes there.
+
+use futures::TryStreamExt;
+use sea_orm::{ConnectionTrait, DbBackend, DbErr};
+
+use super::row::Chunk;
+use super::table::Table;
+use super::target::Target;
+use super::{CHUNK_BYTES, RawWriter, raw_writer};
+use crate::store::connect::ConnectError;
+use crate::store::installation_info::{FOLLOWED_BY, MARKS, MOVED_TO, installation_entry, statement};
+use crate::store::{Snapshot, Store};
+
+/// How many records are deleted by one statement.
+const DELETED_MAX: usize = 10_000;
+
+/// The record of changes in a source.
+pub(super) struct ChangeLog {
+    source: RawWriter,
+}
+
+impl ChangeLog {
+    /// Records all changes from now on.
+    pub async fn begin(source: &Store, tables: &[Table]) -> Result<Self, ConnectError> {
+        let log = Self::of(source)?;
+        for table in tables {
+            // Each by itself: a server waits for one table at most, and only while no other writer is in it.
+            for sql in table.recording(log.source.get_database_backend()) {
+                log.source.execute_unprepared(&sql).await?;
+            }
+        }
+        Ok(log)
+    }
+
+    /// Returns the record that an earlier command has begun.
+    pub fn of(source: &Store) -> Result<Self, ConnectError> {
+        Ok(Self { source: raw_writer(source)? })
+    }
+
+    /// Returns the database to which an earlier command has copied all rows once, if any.
+    pub async fn followed_by(&self) -> Result<Option<String>, DbErr> {
+        installation_entry(&self.source, FOLLOWED_BY).await
+    }
+
+    /// Notes that all rows were copied once: from now on, the changes suffice.
+    pub async fn set_followed_by(&self, target: &str) -> Result<(), DbErr> {
+        self.set(FOLLOWED_BY, target).await
+    }
+
+    /// Ends all writing, and returns when no writer is left: servers refuse every change.
+    pub async fn end_writing(&self, tables: &[Table], target: &str) -> Result<(), DbErr> {
+        self.set(MOVED_TO, target).await?;
+        // SQLite has one writer, which was the last statement. In PostgreSQL transactions may have passed the triggers before.
+        if self.source.get_database_backend() == DbBackend::Postgres {
+            for table in tables {
+                let wait = format!("BEGIN; LOCK TABLE \"{}\" IN SHARE MODE; COMMIT", table.name);
+                self.source.execute_unprepared(&wait).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets servers write again.
+    pub async fn allow_writing(&self) -> Result<(), DbErr> {
+        self.unset(MOVED_TO).await
+    }
+
+    /// Removes the record.
+    pub async fn remove(&self, tables: &[Table]) -> Result<(), DbErr> {
+        self.unset(FOLLOWED_BY).await?;
+        for table in tables {
+            for sql in table.recording_no_more(self.source.get_database_backend()) {
+                self.source.execute_unprepared(&sql).await?;
+            }
+        }
+        self.allow_writing().await
+    }
+
+    /// Copies the rows that were changed. What is changed meanwhile is left to the next round.
+    pub async fn copy_changes(
+        &self,
+        source: &Snapshot,
+        tables: &[Table],
+        target: &Target,
+    ) -> Result<(), DbErr> {
+        if let Snapshot::Postgres(snapshot) = source {
+            // The changes are few, and nothing is known of how few.
+            snapshot.execute_unprepared("SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off").await?;
+        }
+        let mut copied = Vec::new();
+        for table in tables {
+            let records = source.query_all_raw(statement(source, &table.select_records())).await?;
+            if records.is_empty() {
+                continue;
+            }
+            // All of them first: a row may have a unique value that another one had.
+            let mut keys = source.stream(statement(source, &table.select_changed_keys())).await?;
+            let mut chunk = Chunk::default();
+            while let Some(key) = keys.try_next().await? {
+                chunk.push(table.read_key(&key)?);
+                if chunk.bytes() >= CHUNK_BYTES {
+                    target.delete(table, std::mem::take(&mut chunk)).await?;
+                }
+            }
+            target.delete(table, chunk).await?;
+            drop(keys);
+            let mut rows =
+                source.stream(statement(source, &table.select_changed(source.get_database_backend()))).await?;
+            let mut chunk = Chunk::default();
+            while let Some(row) = rows.try_next().await? {
+                chunk.push(table.read(&row)?);
+                if chunk.bytes() >= CHUNK_BYTES {
+                    target.insert(table, std::mem::take(&mut chunk)).await?;
+                }
+            }
+            target.insert(table, chunk).await?;
+            drop(rows);
+            let records: Vec<i64> =
+                records.iter().map(|record| record.try_get("", "change")).collect::<Result<_, _>>()?;
+            copied.extend(records.chunks(DELETED_MAX).map(|records| table.delete_records(records)));
+        }
+        self.forget(&copied).await
+    }
+
+    /// Deletes the records of what was copied, in one transaction: SQLite's servers are waited for once.
+    async fn forget(&self, copied: &[String]) -> Result<(), DbErr> {
+        if copied.is_empty() {
+            return Ok(());
+        }
+        let begin = if self.source.get_database_backend() == DbBackend::Sqlite { "BEGIN IMMEDIATE" } else { "BEGIN" };
+        let forgotten = self.source.execute_unprepared(&format!("{begin}; {}; COMMIT", copied.join("; "))).await;
+        if forgotten.is_err() && self.source.get_database_backend() == DbBackend::Sqlite {
+            // The connection is used again, to let servers write. It fails harmlessly if the transaction has ended already.
+            let _ = self.source.execute_unprepared("ROLLBACK").await;
+        }
+        forgotten.map(drop)
+    }
+
+    async fn set(&self, name: &str, value: &str) -> Result<(), DbErr> {
+        let value = value.replace('\'', "''");
+        let sql = format!(
+            "INSERT INTO installation (name, value) VALUES ('{name}', '{value}') \
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        );
+        self.source.execute_unprepared(&sql).await.map(drop)
+    }
+
+    async fn unset(&self, name: &str) -> Result<(), DbErr> {
+        let sql = format!("DELETE FROM installation WHERE name = '{name}'");
+        self.source.execute_unprepared(&sql).await.map(drop)
+    }
+}
+
+/// The table and its triggers that record the changes of a table.
+impl Table {
+    fn recorded(&self) -> String {
+        format!("copy_changed_{}", self.name)
+    }
+
+    fn recording(&self, backend: DbBackend) -> Vec<String> {
+        let (name, record) = (&self.name, self.recorded());
+        let key = self.key();
+        let columns = key.iter().map(|column| format!("\"{}\" {}", column.name, column.declared));
+        let columns = columns.collect::<Vec<_>>().join(", ");
+        let put = |of: &str| {
+            let values = key.iter().map(|column| format!("{of}.\"{}\"", column.name));
+            let values = values.collect::<Vec<_>>().join(", ");
+            format!("INSERT INTO \"{record}\" ({}) VALUES ({values})", self.key_list())
+        };
+        // The marks themselves are no changes of the installation.
+        let when = |of: &[&str]| {
+            let ours = |of: &&str| format!("{of}.name NOT IN ({MARKS})");
+            if name == "installation" {
+                format!("WHEN ({})", of.iter().map(ours).collect::<Vec<_>>().join(" AND "))
+            } else {
+                String::new()
+            }
+        };
+        let has_moved = format!("SELECT 1 FROM installation WHERE name = '{MOVED_TO}'");
+        let events: [(&str, &[&str]); 3] =
+            [("INSERT", &["NEW"]), ("UPDATE", &["OLD", "NEW"]), ("DELETE", &["OLD"])];
+        if backend == DbBackend::Sqlite {
+            let table = format!("CREATE TABLE IF NOT EXISTS \"{record}\" (change INTEGER PRIMARY KEY, {columns})");
+            let trigger = |(event, of): (&str, &[&str])| {
+                let puts: String = of.iter().map(|of| put(of) + "; ").collect();
+                format!(
+                    "CREATE TRIGGER IF NOT EXISTS \"{record}_{event}\" AFTER {event} ON \"{name}\" {} BEGIN \
+                     SELECT RAISE(ABORT, 'the installation has moved') WHERE EXISTS ({has_moved}); {puts}END",
+                    when(of)
+                )
+            };
+            return std::iter::once(table).chain(events.map(trigger)).collect();
+        }
+        let table =
+            format!("CREATE TABLE IF NOT EXISTS \"{record}\" (change BIGSERIAL PRIMARY KEY, {columns})");
+        let mut statements = vec![table];
+        for (event, of) in events {
+            let puts: String = of.iter().map(|of| put(of) + "; ").collect();
+            statements.push(format!(
+                "CREATE OR REPLACE FUNCTION \"{record}_{event}\"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                 IF EXISTS ({has_moved}) THEN \
+                 RAISE EXCEPTION 'the installation has moved' USING ERRCODE = 'read_only_sql_transaction'; END IF; \
+                 {puts}RETURN NULL; END $$"
+            ));
+            statements.push(format!(
+                "CREATE OR REPLACE TRIGGER \"{record}_{event}\" AFTER {event} ON \"{name}\" FOR EACH ROW {} \
+                 EXECUTE FUNCTION \"{record}_{event}\"()",
+                when(of)
+            ));
+        }
+        statements
+    }
+
+    fn recording_no_more(&self, backend: DbBackend) -> Vec<String> {
+        let (name, record) = (&self.name, self.recorded());
+        let drop_trigger = |event: &str| {
+            if backend == DbBackend::Sqlite {
+                format!("DROP TRIGGER IF EXISTS \"{record}_{event}\"")
+            } else {
+                format!(
+                    "DROP TRIGGER IF EXISTS \"{record}_{event}\" ON \"{name}\"; \
+                     DROP FUNCTION IF EXISTS \"{record}_{event}\"()"
+                )
+            }
+        };
+        let triggers = ["INSERT", "UPDATE", "DELETE"].map(drop_trigger);
+        triggers.into_iter().chain([format!("DROP TABLE IF EXISTS \"{record}\"")]).collect()
+    }
+
+    fn select_records(&self) -> String {
+        format!("SELECT CAST(change AS BIGINT) AS change FROM \"{}\"", self.recorded())
+    }
+
+    fn delete_records(&self, records: &[i64]) -> String {
+        let records = records.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+        format!("DELETE FROM \"{}\" WHERE change IN ({records})", self.recorded())
+    }
+
+    fn select_changed_keys(&self) -> String {
+        format!("SELECT DISTINCT {} FROM \"{}\"", self.key_list(), self.recorded())
+    }
+
+    /// Selects the changed rows that are there: a key without one was deleted.
+    fn select_changed(&self, backend: DbBackend) -> String {
+        // SQLite's way to say which table is read first.
+        let join = if backend == DbBackend::Sqlite { "CROSS JOIN" } else { "JOIN" };
+        let columns: Vec<_> = self.columns.iter().map(|column| format!("t.\"{}\"", column.name)).collect();
+        format!(
+            "SELECT {} FROM ({}) c {join} \"{}\" t ON {}",
+            columns.join(", "),
+            self.select_changed_keys(),
+            self.name,
+            self.same_key("t", "c")
+        )
+    }
+}
