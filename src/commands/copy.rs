@@ -61,14 +61,23 @@ pub async fn run(command: Copy) -> Result<(), Box<dyn Error>> {
         }
     };
     // A copy that follows prints what has moved in the end.
-    copy.run(&bar, |table| if !follow { print(table) }).await?;
+    copy.run(&bar, |table| {
+        if !follow {
+            print(table)
+        }
+    })
+    .await?;
     copy.catch_up().await?;
     rebuild_search_texts(copy.store()).await?;
     verify_books(copy.store()).await?;
     copy.catch_up().await?;
     if follow {
         let moved = copy.move_over().await?;
-        bar.suspend(|| terminal::print_notice(&format!("The installation has moved: start its servers on {}.", target.display())));
+        let (to, milliseconds) = (target.display(), moved.refused_for.as_millis());
+        let line = format!(
+            "The installation has moved: start its servers on {to}. Changes were refused for {milliseconds} ms until now."
+        );
+        bar.suspend(|| terminal::print_notice(line));
         moved.compare(&mut print).await?;
     } else {
         copy.finish().await?;

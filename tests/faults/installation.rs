@@ -81,6 +81,11 @@ impl Installation {
         assert_eq!(code, Some(0), "{stdout}{stderr}");
     }
 
+    /// Names another database. Returns what the old one lies on, for as long as its server runs.
+    pub fn replace(&mut self, database: Cluster) -> impl Sized + use<> {
+        std::mem::replace(&mut self.below, Below::Postgres(database))
+    }
+
     /// Returns the disk that may fail.
     #[track_caller]
     pub fn disk(&self) -> &Disk {

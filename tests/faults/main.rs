@@ -15,6 +15,7 @@ mod idle;
 mod installation;
 mod kills;
 mod load;
+mod moves;
 mod options;
 mod power_cuts;
 mod readers;
@@ -46,6 +47,7 @@ const POSTGRES: &[Database] = &[Database::Postgres];
 const FAULTS: &[Fault] = &[
     Fault { name: "kills", on: BOTH, run: kills::servers },
     Fault { name: "database-kills", on: POSTGRES, run: kills::databases },
+    Fault { name: "moves", on: BOTH, run: moves::run },
     Fault { name: "power-cuts", on: SQLITE, run: power_cuts::run },
     Fault { name: "disks", on: SQLITE, run: disks::run },
     Fault { name: "disks --ready", on: BOTH, run: ready::run },

@@ -5,6 +5,7 @@ use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
 use crate::harness::chance::Chance;
+use crate::harness::cluster::Cluster;
 use crate::harness::process::{Process, pause, repeatable_request};
 use crate::installation::Installation;
 use crate::load::{Load, PATIENCE, Server};
@@ -76,6 +77,19 @@ impl Trial {
         *self.server.address.write().unwrap() = process.address;
         self.process = Some(process);
         self.look();
+    }
+
+    /// Starts a server on the database to which the installation has moved, and ends the old one, which changes nothing more.
+    pub fn replace(&mut self, database: Cluster) {
+        let old = self.process.take();
+        let _old_database = self.installation.replace(database);
+        let process = self.installation.start();
+        assert_eq!(process.keys().0, self.server.secret, "the keys have moved");
+        *self.server.address.write().unwrap() = process.address;
+        self.process = Some(process);
+        if let Some(old) = old {
+            old.stopped();
+        }
     }
 
     /// Checks that everything acknowledged since the last check is there and the books are right, while the load goes on.

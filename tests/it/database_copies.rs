@@ -29,7 +29,10 @@ impl Installed {
     fn moved_from(&self, from: &Self) -> Vec<Value> {
         let (code, stdout, stderr) = from.run(&["copy", "--follow", "--json", "--to", &self.database_url()]);
         assert_eq!(code, Some(0), "{stderr}");
-        assert!(stderr.starts_with("The installation has moved: start its servers on postgres://127.0.0.1"), "{stderr}");
+        assert!(
+            stderr.starts_with("The installation has moved: start its servers on postgres://127.0.0.1"),
+            "{stderr}"
+        );
         stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
@@ -70,7 +73,11 @@ fn payments_until_refused(
         let request = repeatable_request("POST", "/1/charges", Some(key), Some(&one), PAYMENT);
         let response = try_to_ask(server, &request).unwrap();
         if response.status != 201 {
-            assert_eq!((response.status, response.headers["retry-after"].as_str()), (503, "1"), "{response:?}");
+            assert_eq!(
+                (response.status, response.headers["retry-after"].as_str()),
+                (503, "1"),
+                "{response:?}"
+            );
         }
         statuses.insert(one, response.status);
     }
@@ -112,8 +119,10 @@ operated! {
         let (code, _, stderr) = installed.run(&["serve"]);
         assert_eq!(code, Some(1));
         assert!(stderr.contains("the installation has moved to postgres://127.0.0.1"), "{stderr}");
-        installed.refuses(&["copy", "--to", &new.database_url(), "--cancel"], "the target is no unfinished copy: a server may run on it, so none starts on the source again");
+        installed.refuses(&["copy", "--to", &new.database_url(), "--cancel"], "the target holds an installation, and a server may run on it: none starts on the source again");
 
+        // As if half a minute had passed: payments are settled whose outcome was refused.
+        new.execute("UPDATE charges SET settle_after = settle_after - 60000").await;
         let server = new.serve();
         assert_eq!(server.keys().0, key);
         let mut approved = charges.len();

@@ -86,7 +86,9 @@ impl ChangeLog {
     ) -> Result<(), DbErr> {
         if let Snapshot::Postgres(snapshot) = source {
             // The changes are few, and nothing is known of how few.
-            snapshot.execute_unprepared("SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off").await?;
+            snapshot
+                .execute_unprepared("SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off")
+                .await?;
         }
         let mut copied = Vec::new();
         for table in tables {
@@ -105,8 +107,9 @@ impl ChangeLog {
             }
             target.delete(table, chunk).await?;
             drop(keys);
-            let mut rows =
-                source.stream(statement(source, &table.select_changed(source.get_database_backend()))).await?;
+            let mut rows = source
+                .stream(statement(source, &table.select_changed(source.get_database_backend())))
+                .await?;
             let mut chunk = Chunk::default();
             while let Some(row) = rows.try_next().await? {
                 chunk.push(table.read(&row)?);
@@ -128,8 +131,10 @@ impl ChangeLog {
         if copied.is_empty() {
             return Ok(());
         }
-        let begin = if self.source.get_database_backend() == DbBackend::Sqlite { "BEGIN IMMEDIATE" } else { "BEGIN" };
-        let forgotten = self.source.execute_unprepared(&format!("{begin}; {}; COMMIT", copied.join("; "))).await;
+        let begin =
+            if self.source.get_database_backend() == DbBackend::Sqlite { "BEGIN IMMEDIATE" } else { "BEGIN" };
+        let forgotten =
+            self.source.execute_unprepared(&format!("{begin}; {}; COMMIT", copied.join("; "))).await;
         if forgotten.is_err() && self.source.get_database_backend() == DbBackend::Sqlite {
             // The connection is used again, to let servers write. It fails harmlessly if the transaction has ended already.
             let _ = self.source.execute_unprepared("ROLLBACK").await;
@@ -181,7 +186,8 @@ impl Table {
         let events: [(&str, &[&str]); 3] =
             [("INSERT", &["NEW"]), ("UPDATE", &["OLD", "NEW"]), ("DELETE", &["OLD"])];
         if backend == DbBackend::Sqlite {
-            let table = format!("CREATE TABLE IF NOT EXISTS \"{record}\" (change INTEGER PRIMARY KEY, {columns})");
+            let table =
+                format!("CREATE TABLE IF NOT EXISTS \"{record}\" (change INTEGER PRIMARY KEY, {columns})");
             let trigger = |(event, of): (&str, &[&str])| {
                 let puts: String = of.iter().map(|of| put(of) + "; ").collect();
                 format!(

@@ -18,9 +18,9 @@ use self::row::{Chunk, Digest};
 use self::table::{Table, tables};
 use self::target::Target;
 use super::connect::{ConnectError, Location};
-use super::either::Either;
 use super::distributed::is_distributed;
-use super::installation_info::{MOVED_TO, installation_entry, read_installation_to_copy};
+use super::either::Either;
+use super::installation_info::{InstallationInfo, MOVED_TO, installation_entry, read_installation_to_copy};
 use super::sqlite::{Connection, SqliteAdapter, WriteConnection};
 use super::{Snapshot, Store};
 use crate::runtime::progress::Progress;
@@ -52,7 +52,7 @@ pub enum CopyError {
     #[error("a distributed database cannot be followed: stop its servers, and copy without --follow")]
     FollowsDistributed,
     /// There is nothing to cancel.
-    #[error("the target is no unfinished copy: a server may run on it, so none starts on the source again")]
+    #[error("the target holds an installation, and a server may run on it: none starts on the source again")]
     NotUnfinished,
     /// The rows of a table differ after they moved.
     #[error("the table {0} differs from its copy, which is in use: stop its servers")]
@@ -100,7 +100,7 @@ impl<'s> Copy<'s> {
     /// Refuses a target with rows of its own, before it changes anything in either database.
     pub async fn begin(source: &'s Store, location: &Location, follows: bool) -> Result<Self, CopyError> {
         let found = read_installation_to_copy(location).await?;
-        if found.copying.is_none() && (found.environment.is_some() || !found.keys.is_empty()) {
+        if is_used(&found) {
             return Err(CopyError::NotEmpty);
         }
         if follows && matches!(location, Location::Sqlite { .. }) {
@@ -113,11 +113,7 @@ impl<'s> Copy<'s> {
             return Err(CopyError::FollowsDistributed);
         }
         let to = location.display();
-        if let Some(elsewhere) = installation_entry(source.read(), MOVED_TO).await?
-            && elsewhere != to
-        {
-            return Err(ConnectError::Moved(elsewhere).into());
-        }
+        refuse_moved_elsewhere(source, &to).await?;
         let tables = tables(source.read()).await?;
         let target = Target::open(location).await?;
         if found.copying.is_none() {
@@ -126,7 +122,8 @@ impl<'s> Copy<'s> {
         let changes = if follows { Some(ChangeLog::begin(source, &tables).await?) } else { None };
         let is_following = match &changes {
             Some(changes) => {
-                found.copying.as_deref() == Some(FOLLOWING) && changes.followed_by().await? == Some(to.clone())
+                found.copying.as_deref() == Some(FOLLOWING)
+                    && changes.followed_by().await? == Some(to.clone())
             }
             None => false,
         };
@@ -203,6 +200,7 @@ impl<'s> Copy<'s> {
     /// If the rest cannot be copied, servers write to the source again.
     pub async fn move_over(self) -> Result<Moved, CopyError> {
         let Some(changes) = &self.changes else { return Err(CopyError::NothingThere) };
+        let began = Instant::now();
         let rest = async {
             changes.end_writing(&self.tables, &self.to).await?;
             self.copy_changes().await?;
@@ -216,12 +214,13 @@ impl<'s> Copy<'s> {
             }
         };
         self.target.unmark().await?;
-        Ok(Moved { tables: self.tables, source, copy })
+        Ok(Moved { refused_for: began.elapsed(), tables: self.tables, source, copy })
     }
 
     /// Ends a copy that was cut off: servers start on, and write to, the source again. The target stays an unfinished copy.
     pub async fn cancel(source: &Store, location: &Location) -> Result<(), CopyError> {
-        if read_installation_to_copy(location).await?.copying.is_none() {
+        refuse_moved_elsewhere(source, &location.display()).await?;
+        if is_used(&read_installation_to_copy(location).await?) {
             return Err(CopyError::NotUnfinished);
         }
         let tables = tables(source.read()).await?;
@@ -260,8 +259,22 @@ impl<'s> Copy<'s> {
     }
 }
 
+/// Returns whether a database holds an installation, and not an unfinished copy of one.
+fn is_used(found: &InstallationInfo) -> bool {
+    found.copying.is_none() && (found.environment.is_some() || !found.keys.is_empty())
+}
+
+async fn refuse_moved_elsewhere(source: &Store, to: &str) -> Result<(), CopyError> {
+    match installation_entry(source.read(), MOVED_TO).await? {
+        Some(elsewhere) if elsewhere != to => Err(ConnectError::Moved(elsewhere).into()),
+        _ => Ok(()),
+    }
+}
+
 /// An installation that has moved: both databases as they were then, whatever servers write to the copy meanwhile.
 pub struct Moved {
+    /// For how long servers have refused changes.
+    pub refused_for: Duration,
     tables: Vec<Table>,
     source: Snapshot,
     copy: Snapshot,

@@ -73,7 +73,8 @@ impl Target {
                 connection.execute_unprepared("COMMIT").await?;
             }
             Either::Postgres(database) => {
-                let mut connection = database.get_postgres_connection_pool().acquire().await.map_err(failed)?;
+                let mut connection =
+                    database.get_postgres_connection_pool().acquire().await.map_err(failed)?;
                 copy_in(&mut connection, name, &columns, &chunk).await.map_err(failed)?;
             }
         }
@@ -89,8 +90,9 @@ impl Target {
         let (name, key) = (&table.name, table.key_list());
         let deleted = async {
             let mut connection = database.get_postgres_connection_pool().begin().await?;
-            let keys_table =
-                format!("CREATE TEMPORARY TABLE keys ON COMMIT DROP AS SELECT {key} FROM \"{name}\" WITH NO DATA");
+            let keys_table = format!(
+                "CREATE TEMPORARY TABLE keys ON COMMIT DROP AS SELECT {key} FROM \"{name}\" WITH NO DATA"
+            );
             sqlx::raw_sql(AssertSqlSafe(keys_table)).execute(&mut *connection).await?;
             copy_in(&mut connection, "keys", &key, &keys).await?;
             let delete = format!(
