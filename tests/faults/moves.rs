@@ -22,21 +22,23 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
         trial.go_on();
         let mut copying = start(copy(&trial, &new, "--follow"));
         pause(Duration::from_millis(trial.chance.below(2_000)));
-        match round % 3 {
-            0 => {
-                trial.failed();
-                let _ = copying.kill();
-            }
-            1 => drop(trial.kill()),
-            _ => {
-                trial.failed();
-                new.crash();
-            }
+        let dies = ["copy", "server", "new database"][usize::try_from(round % 3).unwrap()];
+        if dies == "server" {
+            // The copy reads on without it.
+            drop(trial.kill());
+            pause(Duration::from_millis(trial.chance.below(1_000)));
+        } else {
+            trial.failed();
         }
-        let moved = copying.wait().unwrap().success();
-        // A copy that got through is one that the next rounds need not begin again.
-        if !moved && output(&mut copy(&trial, &new, "--cancel")).0 == Some(0) {
-            if round % 3 == 1 {
+        if dies == "new database" {
+            new.crash();
+        } else {
+            let _ = copying.kill();
+        }
+        let has_moved = copying.wait().unwrap().success();
+        // A copy that was complete before it was killed is not cancelled: servers may run on it.
+        if !has_moved && output(&mut copy(&trial, &new, "--cancel")).0 == Some(0) {
+            if dies == "server" {
                 trial.start();
             }
             trial.look();
