@@ -35,7 +35,9 @@ use crate::runtime::random::RandomSource;
 use crate::sensitive::secret;
 use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::audit::KeyUses;
+use crate::services::charges::SearchMemory;
 use crate::services::installation::{self, InstallationError};
+use crate::services::page::Positions;
 use crate::services::request_log::RequestLog;
 use crate::services::wallets::{Provider, Wallets};
 use crate::services::{Context, Ctx, data_keys, disputes};
@@ -280,6 +282,8 @@ async fn context(
         due_webhooks: Notify::new(),
         keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
         key_uses: KeyUses::default(),
+        positions: Positions::default(),
+        search_memory: SearchMemory::default(),
         tasks: TaskTracker::new(),
         request_log: RequestLog::default(),
         open_scheduled_dispute: disputes::arrival::open_scheduled_dispute,
