@@ -23,8 +23,6 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::find::shown_columns;
-use rarity::Sample;
-use sizes::Sizes;
 use crate::error::Error;
 use crate::params::Search;
 use crate::services::context::{Account, Context};
@@ -32,6 +30,8 @@ use crate::services::page::{List, ListPage};
 use crate::services::search_text;
 use crate::store::Reader;
 use crate::views::charge::Charge;
+use rarity::Sample;
+use sizes::Sizes;
 
 /// The fields that charges can be sorted by.
 pub const SORTS: &[&str] = &["created_at", "amount"];
@@ -137,8 +137,7 @@ async fn matching_rows(
         };
         let ids = db.query_all(looked_up.limit(FEW + 1)).await?;
         if ids.len() as u64 <= FEW {
-            let mut ids: Vec<Uuid> =
-                ids.iter().map(|row| row.try_get("", "id")).collect::<Result<_, _>>()?;
+            let mut ids: Vec<Uuid> = ids.iter().map(|row| row.try_get("", "id")).collect::<Result<_, _>>()?;
             ids.sort_unstable();
             ids.dedup();
             let known = ids.len() as u64;

@@ -152,12 +152,10 @@ impl ListPositions {
         let rows = known.as_ref().filter(|known| known.list.has_anchor_of(list)).map(|known| &known.rows);
         let newer = rows.and_then(|rows| rows.range(first..).next()).map_or((list.older, list.anchor), of);
         let older = rows.and_then(|rows| rows.range(..=last).next_back()).map(of);
-        let start = Start { row: None, backwards: false, skipped: last, rows: first + 1 - last, older: first };
-        let forwards = older.map_or(start, |(older, row)| Start {
-            row: Some(row),
-            skipped: last - older,
-            ..start
-        });
+        let start =
+            Start { row: None, backwards: false, skipped: last, rows: first + 1 - last, older: first };
+        let forwards =
+            older.map_or(start, |(older, row)| Start { row: Some(row), skipped: last - older, ..start });
         let backwards = Start { row: Some(newer.1), backwards: true, skipped: newer.0 - first, ..start };
         Some(if forwards.skipped < backwards.skipped { forwards } else { backwards })
     }

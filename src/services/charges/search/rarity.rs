@@ -7,7 +7,9 @@ use std::collections::HashMap;
 use entity::charge::{self, Column};
 use entity::counter::Counted;
 use entity::{AccountToken, ChargeToken, Owned};
-use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, QueryFilter, QueryOrder, QuerySelect, Select, Statement};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbBackend, QueryFilter, QueryOrder, QuerySelect, Select, Statement,
+};
 use uuid::Uuid;
 
 use crate::error::Error;
@@ -45,7 +47,8 @@ impl Sample {
         let charges = || charge::Entity::owned_by(account).filter(charge::listed());
         let first = first_id(db, charges().order_by_asc(Column::Id)).await?;
         let last = first_id(db, charges().order_by_desc(Column::Id)).await?;
-        let mut sample = Self { has_most: own.saturating_mul(2) >= all_charges(db).await?, ..Self::default() };
+        let mut sample =
+            Self { has_most: own.saturating_mul(2) >= all_charges(db).await?, ..Self::default() };
         for spot in 0..SPOTS {
             let id = first + last.saturating_sub(first) / SPOTS * spot;
             let rows = charges().filter(Column::Id.gte(Uuid::from_u128(id))).order_by_asc(Column::Id);
@@ -59,7 +62,8 @@ impl Sample {
 
     fn add(&mut self, text: &str) {
         self.texts += 1;
-        let mut trigrams: Vec<_> = text.as_bytes().windows(3).filter_map(|three| three.try_into().ok()).collect();
+        let mut trigrams: Vec<_> =
+            text.as_bytes().windows(3).filter_map(|three| three.try_into().ok()).collect();
         trigrams.sort_unstable();
         trigrams.dedup();
         for trigram in trigrams {
@@ -75,7 +79,8 @@ impl Sample {
             let length = run.len().min(PART);
             (0..=run.len() - length).filter_map(move |at| run.get(at..at + length))
         });
-        let (texts, part) = parts.map(|part| (self.texts_with(part), part)).min_by_key(|(texts, _)| *texts)?;
+        let (texts, part) =
+            parts.map(|part| (self.texts_with(part), part)).min_by_key(|(texts, _)| *texts)?;
         (self.texts > 0 && texts * RARE <= self.texts).then_some(part)
     }
 
@@ -111,4 +116,29 @@ async fn all_charges(db: &Reader) -> Result<i64, Error> {
     let all: Option<i64> = row.map(|row| row.try_get("", "found")).transpose()?.flatten();
     // PostgreSQL says -1 before it has counted.
     Ok(all.filter(|all| *all > 0).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rarest_letters_and_digits_of_a_query_are_its_part() {
+        let mut sample = Sample::default();
+        for n in 100..400 {
+            sample.add(&format!("order {n}000 of lot7\nbuyer{n}@example.com\nroland robot"));
+        }
+        for (words, part) in [
+            ("wilhelmina@example.com", Some("wilhe")),
+            ("roland robot 977", Some("977")),
+            ("roland", None),
+            ("@example.com", None),
+            ("zo", None),
+            ("z\u{f6}\u{e9}", None),
+            ("zo\u{eb} quark", Some("quark")),
+        ] {
+            assert_eq!(sample.rarest_part(words), part, "{words}");
+        }
+        assert_eq!(Sample::default().rarest_part("wilhelmina"), None);
+    }
 }

@@ -102,7 +102,9 @@ impl Found {
     ) -> Result<Self, Error> {
         let is_old = || Column::CreatedAt.lt(recent);
         let one = || Expr::val(1);
-        let when = |condition: SimpleExpr, then: SimpleExpr| SimpleExpr::Case(Box::new(CaseStatement::new().case(condition, then)));
+        let when = |condition: SimpleExpr, then: SimpleExpr| {
+            SimpleExpr::Case(Box::new(CaseStatement::new().case(condition, then)))
+        };
         let count = |counted: SimpleExpr| counted.count().cast_as("BIGINT");
         // Each charge is compared once.
         let matching = || when(condition.clone(), one().into());
