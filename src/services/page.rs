@@ -210,8 +210,9 @@ impl<E: Listed, R: FromColumns> List<E, R> {
     ) -> Result<Option<Anchored>, Error> {
         let before = known.last();
         let mut statement = self.ids(ANCHOR_DEPTH, 1, &Order::Desc);
-        let newest = before.map_or(Uuid::nil(), |before| before.anchor);
-        self.add_found(&mut statement, what, newest);
+        // No row is newer than the largest id.
+        let former = before.map_or(Uuid::max(), |before| before.anchor);
+        self.add_found(&mut statement, what, former);
         let statement = ctx.store.backend().build(&statement);
         let Some(AnchorRow { id, found }) = ctx.store.read().records(statement).await?.pop() else {
             return Ok(None);

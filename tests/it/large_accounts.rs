@@ -197,7 +197,7 @@ rules! {
         }
         for (client, account) in [(&client, mine), (&stranger, theirs)] {
             searches_are_true(app, client, account, &QUERIES).await;
-            searches_are_true(app, client, account, &["buyer1123@example.com", "1250", "buyer500@", "400"]).await;
+            searches_are_true(app, client, account, &["buyer1123@example.com", "1250", "buyer500@", "1299"]).await;
         }
     }
 

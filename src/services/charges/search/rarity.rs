@@ -32,7 +32,7 @@ const RARE: usize = 10;
 pub(super) struct Sample {
     texts: usize,
     /// The number of texts in which a trigram occurs.
-    trigrams: HashMap<[u8; 3], usize>,
+    trigrams: HashMap<[u8; 3], u16>,
     /// Whether the account has most of the database's charges, so that looking for its own finds out few.
     pub has_most: bool,
 }
@@ -88,7 +88,7 @@ impl Sample {
     fn texts_with(&self, part: &str) -> usize {
         let trigrams = part.as_bytes().windows(3);
         let all = trigrams.clone().map(|three| self.trigrams.get(three).copied().unwrap_or_default());
-        all.sum::<usize>() / trigrams.len()
+        all.map(usize::from).sum::<usize>() / trigrams.len()
     }
 }
 
