@@ -14,12 +14,12 @@ use entity::counter::Counted;
 use moka::future::Cache;
 use uuid::Uuid;
 
-/// A page further back than this many rows uses positions.
+/// A page with at least so many newer rows uses positions.
 pub const DEEP: u64 = 1_000;
 /// The anchor is chosen so many rows from the newest, below what requests in flight may still add.
-pub const ANCHOR_DEPTH: u64 = 500;
-/// With more newer rows, another anchor is chosen.
-const NEWER_MAX: u64 = 1_500;
+pub const ANCHOR_DEPTH: u64 = 200;
+/// With more newer rows, another anchor is chosen. So each deep page lies below it.
+const NEWER_MAX: u64 = DEEP;
 /// So many positions of a list are kept; then the list begins again.
 const POSITIONS_MAX: usize = 4_096;
 /// So many lists are remembered, while they are read.
