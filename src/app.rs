@@ -38,7 +38,7 @@ use crate::services::audit::KeyUses;
 use crate::services::installation::{self, InstallationError};
 use crate::services::request_log::RequestLog;
 use crate::services::wallets::{Provider, Wallets};
-use crate::services::{Context, Ctx, data_keys, disputes};
+use crate::services::{Context, Ctx, charges::SearchMemory, data_keys, disputes, page::Positions};
 use crate::store::{self, ConnectError, FileLock, InstallationInfo, Location, Store};
 use crate::vault::{OperatorKeys, OperatorKeysError};
 use crate::wallet::{Gateway, GatewayError, Issuer, Roots};
@@ -280,6 +280,8 @@ async fn context(
         due_webhooks: Notify::new(),
         keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
         key_uses: KeyUses::default(),
+        positions: Positions::default(),
+        search_memory: SearchMemory::default(),
         tasks: TaskTracker::new(),
         request_log: RequestLog::default(),
         open_scheduled_dispute: disputes::arrival::open_scheduled_dispute,

@@ -196,7 +196,7 @@ impl Filling {
         let with =
             |column: &str, of: &str, token: &str| format!("REPLACE({column}, '{token}', c.{of}_token)");
         let [charge, card] = [row.id.to_string(), row.card_id.to_string()];
-        let (description, search_text) = (numbered("description"), numbered("search_text"));
+        let [description, email, search_text] = ["description", "email", "search_text"].map(numbered);
         let shown_card = with("t.card", "card", &card);
         let data = with(&with(&numbered("data"), "charge", &charge), "card", &card);
         let amount = "400 + c.n % 5000";
@@ -218,6 +218,7 @@ impl Filling {
                     ("card_id", "c.card"),
                     ("card", &shown_card),
                     ("description", &description),
+                    ("email", &email),
                     ("search_text", &search_text),
                     ("amount", amount),
                     ("settlement_amount", amount),

@@ -63,12 +63,15 @@ impl Options {
 }
 
 /// The address of each question, and how much of the rounds it is asked.
-const QUESTIONS: [(&str, &str, u32); 10] = [
+const QUESTIONS: [(&str, &str, u32); 13] = [
     ("GET one", "/1/charges/{charge}", 1),
     ("page 1", "/1/charges", 1),
     ("page 1,000", "/1/charges?page=1000", 4),
+    ("page in the middle", "/1/charges?page={middle}", 4),
+    ("last page", "/1/charges?page={last}", 4),
     ("balance", "/1/balance", 1),
     ("search by token", "/1/charges/search?query={charge}", 1),
+    ("search by e-mail", "/1/charges/search?query=buyer{buyer}%40example.com", 1),
     ("search, 100 hits", "/1/charges/search?query={lot}", 1),
     ("search, no hit", "/1/charges/search?query=nowhere", 1),
     ("search, all hit", "/1/charges/search?query=roland", 20),
@@ -126,6 +129,9 @@ fn requests(server: &Server, size: i64, rounds: u32) -> Fallible<Vec<(&'static s
     let mut costs = Vec::new();
     for (name, path, part) in QUESTIONS {
         let path = path.replace("{charge}", &charge).replace("{lot}", &lot);
+        let path = path.replace("{buyer}", &(size / 3).to_string());
+        let path = path.replace("{middle}", &(size / 50).max(1).to_string());
+        let path = path.replace("{last}", &size.unsigned_abs().div_ceil(25).to_string());
         costs.push((name, measured(server, rounds.div_ceil(part), || server.get(&path).map(drop))?));
     }
     costs.push(("POST", measured(server, rounds, || server.charge("one more"))?));

@@ -15,7 +15,7 @@ use crate::Fallible;
 use crate::fill::Place;
 
 const KEY: &str = "sk_test_growth";
-const FORM: &str = "email=roland%40example.com&amount=400&ip_address=203.192.1.172&card[number]=4200000000000000\
+const FORM: &str = "email=buyer%23n%23%40example.com&amount=400&ip_address=203.192.1.172&card[number]=4200000000000000\
                     &card[expiry_month]=5&card[expiry_year]=2035&card[cvc]=123&card[name]=Roland+Robot\
                     &card[address_line1]=42+Sevenoaks+St&card[address_city]=Lathlain&card[address_country]=Australia";
 

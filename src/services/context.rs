@@ -14,7 +14,9 @@ use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 use super::audit::KeyUses;
+use super::charges::SearchMemory;
 use super::idempotency::claim::IdempotencyClaim;
+use super::page::Positions;
 use super::request_log::RequestLog;
 use super::wallets::providers::Wallets;
 use crate::acquirer::Acquirer;
@@ -78,6 +80,10 @@ pub struct Context {
     pub keys: Cache<[u8; 32], KeyEntry>,
     /// Counts the recent uses of API keys.
     pub key_uses: KeyUses,
+    /// Remembers where rows of lists stand.
+    pub positions: Positions,
+    /// Remembers what makes searches of charges fast.
+    pub search_memory: SearchMemory,
     /// The tasks that must end before the process does.
     pub tasks: TaskTracker,
     /// The log of the accounts' recent requests, in the test environment.

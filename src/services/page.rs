@@ -1,19 +1,25 @@
 //! Reads one page of a list and the list's size in one statement, so that both come from one snapshot.
 
+mod positions;
+
 use std::marker::PhantomData;
 
 use entity::counter::{self, Counted};
-use entity::{AccountToken, Listed, Owned};
+use entity::{AccountToken, Listed, Owned, account};
 use sea_orm::sea_query::{Asterisk, DynIden, Expr, ExprTrait, IntoIden, Order, Query, SelectStatement};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, Iterable, QueryFilter, QueryResult, QuerySelect,
     QueryTrait, Select, Value,
 };
+use uuid::Uuid;
 
 use super::context::Context;
 use crate::error::Error;
 use crate::params::Paging;
 use crate::store::{CachedStatement, ColumnReader, FromColumns};
+
+pub use positions::Positions;
+use positions::{ANCHOR_DEPTH, Anchored, DEEP, Found, ListPositions, Start};
 
 /// The records of one page, and the number of records on all pages.
 #[derive(Debug)]
@@ -88,6 +94,12 @@ impl<E: Listed, R: FromColumns> List<E, R> {
 
     /// Reads a page of the whole list, whose size a counter holds.
     pub async fn counted(self, ctx: &Context, what: Counted, paging: Paging) -> Result<ListPage<R>, Error> {
+        if paging.offset() >= DEEP
+            && self.is_newest_first()
+            && let Some(page) = self.deep(ctx, what, paging).await?
+        {
+            return Ok(page);
+        }
         let size = counter(self.account, what);
         self.fetch(ctx, size, paging).await
     }
@@ -148,12 +160,116 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         Ok(ListPage { records: Vec::new(), count, paging })
     }
 
+    /// Returns whether the list has the order of ids, newest first.
+    fn is_newest_first(&self) -> bool {
+        matches!(self.order[..], [(_, Order::Desc)])
+    }
+
+    /// Reads a page far back from the nearest known position, and learns the position of its first row. Returns `None` if the list
+    /// changes too fast, or the page is not deep in it.
+    async fn deep(&self, ctx: &Context, what: Counted, paging: Paging) -> Result<Option<ListPage<R>>, Error> {
+        let known = ctx.positions.of(self.account, what).await;
+        // The first try supposes that the list is as another request saw it. Once this request has read the size, it reads the page as
+        // of that moment.
+        let (mut last, mut is_current) = (known.last(), false);
+        for _ in 0..3 {
+            let list = match last.filter(Anchored::is_near) {
+                Some(list) => list,
+                None => match self.anchor(ctx, what, &known).await? {
+                    Some(list) => list,
+                    None => return Ok(None),
+                },
+            };
+            is_current |= Some(list) != last;
+            let Some(start) = known.start(list, paging.offset(), paging.per_page) else { return Ok(None) };
+            let statement = ctx.store.backend().build(&self.deep_statement(what, list.anchor, start));
+            let rows: Vec<PositionedRow<R>> = ctx.store.read().records(statement).await?;
+            let Some(first) = rows.first().filter(|first| list.holds(first.found)) else {
+                known.forget();
+                last = None;
+                continue;
+            };
+            let now = Anchored { size: first.found.size, ..list };
+            known.update(Some(list), now);
+            known.add(now, start.older, first.id);
+            if is_current || now == list {
+                let records = rows.into_iter().map(|row| row.record).collect();
+                return Ok(Some(ListPage { records, count: list.size, paging }));
+            }
+            (last, is_current) = (Some(now), true);
+        }
+        Ok(None)
+    }
+
+    /// Chooses an anchor. Keeps the positions that hold.
+    async fn anchor(
+        &self,
+        ctx: &Context,
+        what: Counted,
+        known: &ListPositions,
+    ) -> Result<Option<Anchored>, Error> {
+        let before = known.last();
+        let mut statement = self.ids(ANCHOR_DEPTH, 1, &Order::Desc);
+        // No row is newer than the largest id.
+        let former = before.map_or(Uuid::max(), |before| before.anchor);
+        self.add_found(&mut statement, what, former);
+        let statement = ctx.store.backend().build(&statement);
+        let Some(AnchorRow { id, found }) = ctx.store.read().records(statement).await?.pop() else {
+            return Ok(None);
+        };
+        let Some(older) = found.size.checked_sub(ANCHOR_DEPTH + 1) else { return Ok(None) };
+        let now = Anchored { size: found.size, anchor: id, older, clock_moves: found.clock_moves };
+        known.update(before.filter(|before| before.holds(found)), now);
+        Ok(Some(now))
+    }
+
+    /// Selects the ids of some rows in the order of ids.
+    fn ids(&self, offset: u64, limit: u64, order: &Order) -> SelectStatement {
+        let mut ids = self.rows.clone().select_only().into_query();
+        ids.expr_as(Expr::col((E::default(), E::ID)), ROW_ID).order_by((E::default(), E::ID), order.clone());
+        ids.limit(limit).offset(offset);
+        ids
+    }
+
+    /// Adds what [`Found`] reads.
+    fn add_found(&self, statement: &mut SelectStatement, what: Counted, anchor: Uuid) {
+        let count = Expr::col(Asterisk).count().cast_as("BIGINT");
+        let newer = self.rows.clone().filter(E::ID.gt(anchor)).select_only();
+        let account = account::Entity::owned_by(self.account).select_only();
+        let moves = Expr::col(account::Column::ClockMoves).cast_as("BIGINT");
+        statement
+            .expr_as(counter(self.account, what), TOTAL)
+            .expr_as(newer.column_as(count, NEWER).into_query(), NEWER)
+            .expr_as(account.column_as(moves, MOVES).into_query(), MOVES);
+    }
+
+    /// Builds the statement of a deep page: what tells whether the positions hold, and the rows with their ids.
+    fn deep_statement(&self, what: Counted, anchor: Uuid, start: Start) -> SelectStatement {
+        let order = if start.backwards { Order::Desc } else { Order::Asc };
+        let mut ids = self.ids(start.skipped, start.rows, &order);
+        if let Some(row) = start.row {
+            let id = Expr::col((E::default(), E::ID));
+            ids.and_where(if start.backwards { id.lte(row) } else { id.gte(row) });
+        }
+        let mut page = self.chosen(ids);
+        page.expr_as(Expr::col((E::default(), E::ID)), ROW_ID);
+        self.add_found(&mut page, what, anchor);
+        self.add_columns(&mut page);
+        page
+    }
+
     /// Builds the statement: the size of the whole list, the page's rows and their extra columns.
     fn statement(&self, size: SelectStatement, paging: Paging) -> SelectStatement {
         let mut statement = self.page(paging);
-        statement.expr_as(size, TOTAL).columns(self.columns.iter().map(|column| (E::default(), *column)));
-        (self.beside)(&mut statement, self.account, &E::default().into_iden());
+        statement.expr_as(size, TOTAL);
+        self.add_columns(&mut statement);
         statement
+    }
+
+    /// Adds the columns of a record.
+    fn add_columns(&self, statement: &mut SelectStatement) {
+        statement.columns(self.columns.iter().map(|column| (E::default(), *column)));
+        (self.beside)(statement, self.account, &E::default().into_iden());
     }
 
     /// Selects the page's rows. A deep page first finds its ids by the index alone, then reads only those rows.
@@ -169,7 +285,11 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         if paging.offset() == 0 {
             return chosen;
         }
-        let ids = chosen.column((E::default(), E::ID)).take();
+        self.chosen(chosen.column((E::default(), E::ID)).take())
+    }
+
+    /// Selects the rows with these ids, in the order of the list.
+    fn chosen(&self, ids: SelectStatement) -> SelectStatement {
         let mut page = E::owned_by(self.account).filter(E::ID.in_subquery(ids)).select_only().into_query();
         for (column, order) in &self.order {
             page.order_by((E::default(), *column), order.clone());
@@ -179,7 +299,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
 }
 
 /// Returns the query of a counter's total.
-fn counter(account: AccountToken, what: Counted) -> SelectStatement {
+pub(super) fn counter(account: AccountToken, what: Counted) -> SelectStatement {
     // PostgreSQL sums BIGINT to NUMERIC.
     let total = Expr::col(counter::Column::N).sum().if_null(Expr::cust("0")).cast_as("BIGINT");
     counter::Entity::owned_by(account)
@@ -201,6 +321,40 @@ impl<R: FromColumns> FromColumns for CountedRow<R> {
     }
 }
 
+impl Found {
+    fn read(row: &mut impl ColumnReader) -> Result<Self, DbErr> {
+        let mut count = |name| row.next::<i64>(name);
+        let (size, newer, clock_moves) = (count(TOTAL)?, count(NEWER)?, count(MOVES)?);
+        let [size, newer] = [size, newer].map(|n| u64::try_from(n).unwrap_or_default());
+        Ok(Self { size, newer, clock_moves })
+    }
+}
+
+/// A row of a deep page.
+struct PositionedRow<R> {
+    id: Uuid,
+    found: Found,
+    record: R,
+}
+
+impl<R: FromColumns> FromColumns for PositionedRow<R> {
+    fn read(row: &mut impl ColumnReader) -> Result<Self, DbErr> {
+        Ok(Self { id: row.next(ROW_ID)?, found: Found::read(row)?, record: R::read(row)? })
+    }
+}
+
+/// A row that becomes the anchor.
+struct AnchorRow {
+    id: Uuid,
+    found: Found,
+}
+
+impl FromColumns for AnchorRow {
+    fn read(row: &mut impl ColumnReader) -> Result<Self, DbErr> {
+        Ok(Self { id: row.next(ROW_ID)?, found: Found::read(row)? })
+    }
+}
+
 impl<R> ListPage<R> {
     /// Creates the page from a statement's rows, or `None` if there are none.
     fn of(rows: Vec<CountedRow<R>>, paging: Paging) -> Option<Self> {
@@ -216,3 +370,6 @@ fn total(row: &QueryResult) -> Result<u64, DbErr> {
 }
 
 const TOTAL: &str = "total_records";
+const ROW_ID: &str = "row_id";
+const NEWER: &str = "newer_records";
+const MOVES: &str = "account_clock_moves";

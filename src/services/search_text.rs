@@ -48,12 +48,21 @@ pub fn folded(text: &str) -> String {
 
 /// Returns the condition that a stored text contains a query.
 pub fn contains(backend: DbBackend, text: SimpleExpr, query: &str) -> SimpleExpr {
-    let words = folded(query);
     if backend == DbBackend::Postgres {
-        // The index is on the column itself. Percent, underscore and backslash are ordinary characters here.
-        let escaped = words.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
-        text.like(format!("%{escaped}%"))
+        // The index is on the column itself.
+        text.like(pattern(&folded(query)))
     } else {
-        Expr::cust_with_exprs("instr(?, ?) > 0", [text, Expr::value(words)])
+        holds(backend, text, &folded(query))
     }
+}
+
+/// Returns the condition that a text holds folded words. No index helps.
+pub fn holds(backend: DbBackend, text: SimpleExpr, words: &str) -> SimpleExpr {
+    let position = if backend == DbBackend::Postgres { "strpos($1, $2) > 0" } else { "instr(?, ?) > 0" };
+    Expr::cust_with_exprs(position, [text, Expr::value(words)])
+}
+
+/// Returns the LIKE pattern of texts that hold folded words. Percent, underscore and backslash are ordinary characters in them.
+pub fn pattern(words: &str) -> String {
+    format!("%{}%", words.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"))
 }

@@ -55,6 +55,7 @@ mod idempotency;
 mod installations;
 mod isolation;
 mod key_rotation;
+mod large_accounts;
 mod ledger;
 mod limits;
 mod listening;

@@ -1,12 +1,19 @@
 //! Searches charges (specification, GET /charges/search; `docs/decisions.md`, 20): words as a substring, the rest
 //! exact.
 
+mod rarity;
+mod sizes;
+
+use std::sync::Arc;
+use std::time::Duration;
+
 use entity::charge::{self, Column};
 use entity::counter::Counted;
 use entity::{
     AccountToken, CardToken, ChargeToken, Currency, CustomerToken, Listed, Owned, RefundToken, Timestamp,
     refund,
 };
+use moka::future::Cache;
 use sea_orm::sea_query::{
     Alias, Asterisk, Expr, ExprTrait, Func, Query, SelectStatement, SimpleExpr, UnionType,
 };
@@ -23,12 +30,43 @@ use crate::services::page::{List, ListPage};
 use crate::services::search_text;
 use crate::store::Reader;
 use crate::views::charge::Charge;
+use rarity::Sample;
+use sizes::Sizes;
 
 /// The fields that charges can be sorted by.
 pub const SORTS: &[&str] = &["created_at", "amount"];
 
 /// Up to this many ids are found first and sorted afterwards. With more, a scan of the sort index fills a page soon.
 const FEW: u64 = 1_000;
+
+/// What makes searches fast: samples of accounts' texts, and the sizes of broad searches.
+#[derive(Debug)]
+pub struct SearchMemory {
+    samples: Cache<AccountToken, Arc<Sample>>,
+    sizes: Sizes,
+}
+
+impl Default for SearchMemory {
+    fn default() -> Self {
+        /// So many accounts, for so long.
+        const SAMPLES_MAX: u64 = 64;
+        const LIFETIME: Duration = Duration::from_mins(1);
+        let samples = Cache::builder().max_capacity(SAMPLES_MAX).time_to_live(LIFETIME).build();
+        Self { samples, sizes: Sizes::default() }
+    }
+}
+
+impl SearchMemory {
+    /// Returns a sample of the account's texts.
+    async fn sample(&self, db: &Reader, account: AccountToken) -> Result<Arc<Sample>, Error> {
+        if let Some(sample) = self.samples.get(&account).await {
+            return Ok(sample);
+        }
+        let sample = Arc::new(Sample::read(db, account).await?);
+        self.samples.insert(account, Arc::clone(&sample)).await;
+        Ok(sample)
+    }
+}
 
 /// Searches the account's charges.
 pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<ListPage<Charge>, Error> {
@@ -47,8 +85,9 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
     let page = match &search.query {
         Some(query) => {
             let exactly = ExactMatches::new(query, refunded_by(ctx, account, query).await?);
+            let is_dated = search.from.or(search.to).is_some();
             let SearchHits { rows, size, few } =
-                matching_rows(ctx, account.id(), rows, query, &exactly).await?;
+                matching_rows(ctx, account, (rows, is_dated), query, &exactly).await?;
             let list = if few { list(rows).found_first() } else { list(rows) };
             match size {
                 Some(size) => list.of_size(ctx, size, search.paging).await?,
@@ -73,41 +112,53 @@ struct SearchHits {
 /// Filters the rows that a query matches: words as a substring, the rest exactly.
 async fn matching_rows(
     ctx: &Context,
-    account: AccountToken,
-    rows: Select<charge::Entity>,
+    account: &Account,
+    (rows, is_dated): (Select<charge::Entity>, bool),
     query: &str,
     exactly: &ExactMatches,
 ) -> Result<SearchHits, Error> {
     let (db, backend) = (ctx.store.read(), ctx.store.backend());
     let is_postgres = backend == DbBackend::Postgres;
+    let words = search_text::folded(query);
     let matches = Condition::any().add(search_text::contains(backend, Column::SearchText.into_expr(), query));
     let matches = exactly.conditions().into_iter().fold(matches, Condition::add);
-    if has_trigrams(query) && exactly.by_index() {
+    let kept = if is_dated { None } else { ctx.search_memory.sizes.kept(account, &words).await };
+    let is_broad = kept.is_some_and(|kept| u64::try_from(kept.matching).unwrap_or_default() > FEW);
+    if has_trigrams(query) && exactly.by_index() && !is_broad {
+        let sample = ctx.search_memory.sample(db, account.id()).await?;
+        let part = sample.rarest_part(&words);
         // The ids are read once for both size and page, because finding a word is the slow part.
-        let mut looked_up = if is_postgres {
+        let mut looked_up = if is_postgres && part.is_none() {
             rows.clone().filter(matches.clone()).select_only().column(Column::Id).into_query()
         } else {
-            ids(account, &search_text::folded(query), exactly)
+            let mut ids = ids_of_words(backend, account.id(), (part, &words), sample.has_most);
+            exactly.add_ids(account.id(), &mut ids);
+            ids
         };
         let ids = db.query_all(looked_up.limit(FEW + 1)).await?;
-        let known = ids.len() as u64;
-        if known <= FEW {
-            let ids: Vec<Uuid> = ids.iter().map(|row| row.try_get("", "id")).collect::<Result<_, _>>()?;
+        if ids.len() as u64 <= FEW {
+            let mut ids: Vec<Uuid> = ids.iter().map(|row| row.try_get("", "id")).collect::<Result<_, _>>()?;
+            ids.sort_unstable();
+            ids.dedup();
+            let known = ids.len() as u64;
             return Ok(SearchHits {
                 rows: rows.filter(Column::Id.in_subquery(id_table(backend, &ids)?)),
-                // SQLite's ids may be duplicates or outside the searched time.
-                size: is_postgres.then_some(known),
+                // They may be outside the searched time; SQLite's may be another account's.
+                size: (is_postgres && !is_dated).then_some(known),
                 few: true,
             });
         }
     }
-    let rows = rows.filter(matches);
+    let matching = rows.filter(matches.clone());
     // A condition that any time meets makes SQLite use the index of times, which holds the words as well.
-    let at_any_time = rows.clone().filter(Column::CreatedAt.gte(Timestamp::from_millis(i64::MIN)));
-    let ids = at_any_time.clone().select_only().column(Column::Id).into_query();
-    let size = count(db, &ids).await?;
+    let at_any_time = matching.clone().filter(Column::CreatedAt.gte(Timestamp::from_millis(i64::MIN)));
+    let size = if is_dated {
+        count(db, &at_any_time.clone().select_only().column(Column::Id).into_query()).await?
+    } else {
+        ctx.search_memory.sizes.count(db, account, (&words, matches.into()), kept).await?
+    };
     let few = size <= FEW;
-    Ok(SearchHits { rows: if few { at_any_time } else { rows }, size: Some(size), few })
+    Ok(SearchHits { rows: if few { at_any_time } else { matching }, size: Some(size), few })
 }
 
 /// Counts a query's rows. If it matches most of an account, a scan is faster than looking up row by row.
@@ -152,6 +203,14 @@ impl ExactMatches {
         self.currency.is_none()
     }
 
+    /// Adds the ids that the charges' own indexes find; one condition with OR would scan the whole account.
+    fn add_ids(&self, account: AccountToken, found: &mut SelectStatement) {
+        for condition in self.conditions() {
+            let exact = charge::Entity::owned_by(account).filter(charge::listed()).filter(condition);
+            found.union(UnionType::All, exact.select_only().column(Column::Id).into_query());
+        }
+    }
+
     fn conditions(&self) -> Vec<SimpleExpr> {
         let values = self.values.iter().map(|(column, value)| column.eq(value.clone()));
         let currency = self.currency.map(|currency| Column::Currency.eq(currency.code()));
@@ -164,19 +223,42 @@ fn has_trigrams(query: &str) -> bool {
     query.chars().count() >= 3
 }
 
-/// Returns, for SQLite, the ids from the word table and from the charges' own indexes, with duplicates; one condition
-/// with OR would scan the whole account.
-fn ids(account: AccountToken, words: &str, exactly: &ExactMatches) -> SelectStatement {
-    let phrase = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let both = format!("{} AND {}", phrase(&search_text::account_code(account)), phrase(words));
+/// Returns the ids of charges with these words, found by the index of words: by their rare part, if they have one, else by all of
+/// them.
+fn ids_of_words(
+    backend: DbBackend,
+    account: AccountToken,
+    (part, words): (Option<&str>, &str),
+    has_most: bool,
+) -> SelectStatement {
+    // Each text has its account, so looking for that costs more than it spares if the account has most texts.
+    let by_account = part.is_none() || !has_most;
     let mut found = Query::select();
+    found.column(Alias::new("id"));
+    if backend == DbBackend::Postgres {
+        let own = Column::AccountId.into_expr();
+        let own = if by_account { own } else { Func::coalesce([own]).into() };
+        // The planner does not see the pattern, so that one plan serves all: planning takes longer than running.
+        let pattern = Query::select().expr(Expr::val(search_text::pattern(part.unwrap_or(words)))).take();
+        let pattern = SimpleExpr::SubQuery(None, Box::new(pattern.into()));
+        found
+            .from(charge::Entity)
+            .and_where(own.eq(account))
+            .and_where(charge::listed())
+            .and_where(Expr::cust_with_exprs("$1 LIKE $2", [Column::SearchText.into_expr(), pattern]))
+            .and_where(search_text::holds(backend, Column::SearchText.into_expr(), words));
+        return found;
+    }
+    let phrase = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let mut looked_up = phrase(part.unwrap_or(words));
+    if by_account {
+        looked_up = format!("{} AND {looked_up}", phrase(&search_text::account_code(account)));
+    }
     found
-        .column(Alias::new("id"))
         .from(Alias::new(search_text::TABLE))
-        .and_where(Expr::cust_with_values("charges_search MATCH ?", [both]));
-    for condition in exactly.conditions() {
-        let exact = charge::Entity::owned_by(account).filter(charge::listed()).filter(condition);
-        found.union(UnionType::All, exact.select_only().column(Column::Id).into_query());
+        .and_where(Expr::cust_with_values("charges_search MATCH ?", [looked_up]));
+    if part.is_some() {
+        found.and_where(search_text::holds(backend, Expr::col(Alias::new("text")), words));
     }
     found
 }

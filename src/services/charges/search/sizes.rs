@@ -1,0 +1,132 @@
+//! The sizes of broad searches. To count the matches of a word that every charge has, all charges are compared with it. So the
+//! count up to a time is kept, and only later charges are counted again.
+//!
+//! Charges never change their words and are never deleted alone, but one can be approved long after its time. Then the number of
+//! charges up to that time is another, and all are counted. A restored snapshot changes the account's number of clock moves.
+
+use std::time::Duration;
+
+use entity::charge::{self, Column};
+use entity::counter::Counted;
+use entity::{AccountToken, Owned, TimeSpan, Timestamp};
+use moka::future::Cache;
+use sea_orm::sea_query::{CaseStatement, Expr, ExprTrait, SimpleExpr};
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
+
+use crate::error::Error;
+use crate::services::context::Account;
+use crate::services::page;
+use crate::store::Reader;
+
+/// So many sizes are kept, while they are read.
+const SIZES_MAX: u64 = 4_096;
+const LIFETIME: Duration = Duration::from_hours(1);
+/// Charges of the last minute are counted each time: others of that time are still under way.
+const RECENT: TimeSpan = TimeSpan::seconds(60);
+
+/// Sizes by account, its clock moves, and folded query.
+#[derive(Debug)]
+pub(super) struct Sizes(Cache<(AccountToken, i32, String), Size>);
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self(Cache::builder().max_capacity(SIZES_MAX).time_to_idle(LIFETIME).build())
+    }
+}
+
+/// The number of charges before a time, and of those that match.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Size {
+    before: Timestamp,
+    charges: i64,
+    pub matching: i64,
+}
+
+/// Nothing is counted yet.
+const NOTHING: Size = Size { before: Timestamp::from_millis(i64::MIN), charges: 0, matching: 0 };
+
+impl Sizes {
+    /// Returns what is kept of a query's size.
+    pub async fn kept(&self, account: &Account, words: &str) -> Option<Size> {
+        self.0.get(&key(account, words)).await
+    }
+
+    /// Returns the number of the account's charges that meet the condition of a query.
+    pub async fn count(
+        &self,
+        db: &Reader,
+        account: &Account,
+        (words, condition): (&str, SimpleExpr),
+        kept: Option<Size>,
+    ) -> Result<u64, Error> {
+        let before = account.now - RECENT;
+        let mut matching = 0;
+        for kept in kept.into_iter().chain([NOTHING]) {
+            let found = Found::read(db, account.id(), kept.before, before, condition.clone()).await?;
+            matching = kept.matching + found.old_matching + found.recent_matching;
+            if found.all == kept.charges + found.old + found.recent {
+                let size = Size {
+                    before: Ord::max(before, kept.before),
+                    charges: kept.charges + found.old,
+                    matching: kept.matching + found.old_matching,
+                };
+                self.0.insert(key(account, words), size).await;
+                break;
+            }
+        }
+        Ok(u64::try_from(matching).unwrap_or_default())
+    }
+}
+
+fn key(account: &Account, words: &str) -> (AccountToken, i32, String) {
+    (account.id(), account.settings().clock_moves, words.to_owned())
+}
+
+/// The numbers of charges since a time, and of all charges, of one moment.
+struct Found {
+    all: i64,
+    old: i64,
+    old_matching: i64,
+    recent: i64,
+    recent_matching: i64,
+}
+
+impl Found {
+    /// Counts the charges from `since` on, old ones and those since `recent`.
+    async fn read(
+        db: &Reader,
+        account: AccountToken,
+        since: Timestamp,
+        recent: Timestamp,
+        condition: SimpleExpr,
+    ) -> Result<Self, Error> {
+        let is_old = || Column::CreatedAt.lt(recent);
+        let one = || Expr::val(1);
+        let when = |condition: SimpleExpr, then: SimpleExpr| {
+            SimpleExpr::Case(Box::new(CaseStatement::new().case(condition, then)))
+        };
+        let count = |counted: SimpleExpr| counted.count().cast_as("BIGINT");
+        // Each charge is compared once.
+        let matching = || when(condition.clone(), one().into());
+        let counts = charge::Entity::owned_by(account)
+            .filter(charge::listed())
+            .filter(Column::CreatedAt.gte(since))
+            .select_only()
+            .column_as(count(when(is_old(), one().into())), "old")
+            .column_as(count(when(is_old(), matching())), "old_matching")
+            .column_as(count(when(is_old().not(), one().into())), "recent")
+            .column_as(count(when(is_old().not(), matching())), "recent_matching");
+        let mut counts = counts.into_query();
+        counts.expr_as(page::counter(account, Counted::Charges), "every");
+        let row = db.one_planned(&counts).await?.ok_or_else(|| Error::internal("a count has no row"))?;
+        let [all, old, old_matching, recent, recent_matching] =
+            ["every", "old", "old_matching", "recent", "recent_matching"].map(|name| row.try_get("", name));
+        Ok(Self {
+            all: all?,
+            old: old?,
+            old_matching: old_matching?,
+            recent: recent?,
+            recent_matching: recent_matching?,
+        })
+    }
+}
