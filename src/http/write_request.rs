@@ -12,17 +12,18 @@ use futures::TryFutureExt;
 use super::AppState;
 use super::answer::KeptAnswer;
 use super::auth::{
-    authenticate_partner_key, authenticate_publishable_key, authenticate_secret_key, basic_user, ip_address,
+    admitted, authenticate_partner_key, authenticate_payment_key, authenticate_publishable_key, authenticate_secret_key, basic_user, ip_address,
 };
 use super::extract::{Input, upload};
+use super::request_log_data::log;
 use crate::blobs::Upload;
 use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEY_LENGTH_MAX;
-use crate::services::Caller;
-use crate::services::accounts::AuthenticatedAccount;
+use crate::services::accounts::{AuthenticatedAccount, find_changed};
 use crate::services::accounts::access::{Access, access};
 use crate::services::idempotency;
 use crate::services::idempotency::claim::{IdempotencyClaim, IdempotentRequest};
+use crate::services::{Account, Caller};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 pub(super) const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -49,6 +50,74 @@ impl WriteRequest {
         }
         service.map_ok(|record| A::new(record, &self.ip_address))
     }
+}
+
+/// A payment's write. Its account may be one that the process has kept: then the first commit requires that the account is
+/// still current, and so does every refusal before that.
+pub struct PaymentRequest(WriteRequest);
+
+impl PaymentRequest {
+    /// Runs the service and wraps its record, as [`WriteRequest::answer`] does. If the service refuses, nothing is committed and
+    /// the account has changed meanwhile, the service runs again by the account as it is.
+    pub async fn answer<A, F>(
+        mut self,
+        site: &AppState,
+        service: impl Fn(Caller, Input) -> F,
+    ) -> Result<A, Error>
+    where
+        A: KeptAnswer,
+        F: Future<Output = Result<A::Record, Error>>,
+    {
+        let WriteRequest { caller, input, .. } = &self.0;
+        let answer = self.0.answer(service(caller.clone(), input.clone())).await;
+        match &answer {
+            // Any other error says nothing of what is committed.
+            Err(error) if (400..500).contains(&error.code().status()) => {}
+            _ => return answer,
+        }
+        let Some(account) = current_account(site, &caller.account).await? else { return answer };
+        self.0.caller.account = account;
+        let WriteRequest { caller, input, .. } = &self.0;
+        self.0.answer(service(caller.clone(), input.clone())).await
+    }
+}
+
+impl FromRequest<AppState> for PaymentRequest {
+    type Rejection = Rejection;
+
+    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
+        if idempotency_key(&request).is_some() {
+            // The statement that looks for the key reads the account, too.
+            return WriteRequest::from_request(request, site).await.map(Self);
+        }
+        let head = RequestHead::of(&request, site);
+        let authenticated = authenticate_payment_key(site, request.headers()).await?;
+        let account = authenticated.account.clone();
+        let received = async {
+            admitted(site, &authenticated).await?;
+            let input = Input::from_request(request, site).await?;
+            head.write(site, input, authenticated).await
+        };
+        match received.await {
+            Ok(request) => Ok(Self(request)),
+            Err(refusal) => {
+                current_account(site, &account).await?;
+                Err(refusal)
+            }
+        }
+    }
+}
+
+/// Returns the account of a payment as it is now, if it has changed since the request has read it.
+///
+/// Refusals: `unauthorized`, `api_unavailable`.
+async fn current_account(site: &AppState, seen: &Account) -> Result<Option<Account>, Error> {
+    let Some(account) = find_changed(site, seen).await? else { return Ok(None) };
+    if access(site.environment, account.settings().status) != Access::Full {
+        return Err(ErrorCode::ApiUnavailable.into());
+    }
+    log(|data| data.account = Some((account.id(), account.now)));
+    Ok(Some(account))
 }
 
 /// The response in place of the handler's: a refusal, or an earlier response that is replayed.

@@ -1,5 +1,7 @@
 //! Finds the account of an API key.
 
+use std::sync::Arc;
+
 use entity::api_key::KeyKind;
 use entity::{AccountToken, account, api_key, idempotency_key};
 use sea_orm::{EntityTrait, JoinType, QuerySelect, QueryTrait};
@@ -96,7 +98,7 @@ async fn find_key(ctx: &Context, hash: [u8; 32]) -> Result<KeyEntry, Error> {
         ctx.keys.insert(hash, entry).await;
         entry
     };
-    if entry.valid_until.is_some_and(|until| until <= ctx.clock.now()) {
+    if entry.has_ended(ctx.clock.now()) {
         return Err(ErrorCode::Unauthorized.into());
     }
     Ok(entry)
@@ -146,18 +148,19 @@ async fn both<B: AccountJoin>(
 }
 
 /// Builds the result. A cached key may outlive its account.
-fn authenticated_account(
+pub(super) fn authenticated_account(
     ctx: &Context,
     entry: KeyEntry,
-    row: Option<account::Model>,
+    row: Option<impl Into<Arc<account::Model>>>,
     claimed: bool,
 ) -> Result<AuthenticatedAccount, Error> {
+    let row: Option<Arc<_>> = row.map(Into::into);
     let row = row.filter(|row| row.closed_at.is_none());
     let row = row.filter(|row| access(ctx.environment, row.status) != Access::None);
     let account = Account::new(row.ok_or(ErrorCode::Unauthorized)?, ctx.clock.now());
     Ok(AuthenticatedAccount { account, kind: entry.kind, claimed })
 }
 
-fn count_use(ctx: &Context, opened: &AuthenticatedAccount, key: &Secret, hash: [u8; 32]) {
+pub(super) fn count_use(ctx: &Context, opened: &AuthenticatedAccount, key: &Secret, hash: [u8; 32]) {
     ctx.key_uses.count(Key::new(opened.account.id(), opened.kind, key, hash), ctx.clock.now());
 }

@@ -120,13 +120,15 @@ where
         wall: ctx.clock.now(),
         vault: Arc::clone(&ctx.vault),
     });
-    let record = ctx.store.write((data, claimed), move |tx, (data, claimed)| {
+    let account = caller.account.clone();
+    let record = ctx.store.write((data, account, claimed), move |tx, (data, account, claimed)| {
         // The future does nothing before it is awaited.
         let work = unit(tx, data);
         async move {
             if exclusive {
                 tx.require_exclusive().await?;
             }
+            account.require_current(tx).await?;
             let Some(write) = claimed else { return work.await };
             write.claim(tx, exclusive).await?;
             let record = work.await?;
@@ -140,6 +142,7 @@ where
         .boxed()
     });
     let record = record.await?;
+    caller.account.confirm();
     if let Some(claim) = &caller.claim {
         claim.hold();
     }
