@@ -7,6 +7,7 @@ use axum::http::{HeaderName, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use entity::AccountToken;
+use entity::api_key::KeyKind;
 use futures::TryFutureExt;
 
 use super::AppState;
@@ -21,7 +22,7 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEY_LENGTH_MAX;
 use crate::services::accounts::{AuthenticatedAccount, find_changed};
 use crate::services::accounts::access::{Access, access};
-use crate::services::idempotency;
+use crate::services::idempotency::{self, StoredClaim};
 use crate::services::idempotency::claim::{IdempotencyClaim, IdempotentRequest};
 use crate::services::{Account, Caller};
 
@@ -232,8 +233,8 @@ impl RequestHead {
         input: Input,
         authenticated: AuthenticatedAccount,
     ) -> Result<WriteRequest, Rejection> {
-        let claim = self.claim(site, &input, &authenticated).await?;
-        let account = authenticated.account;
+        let AuthenticatedAccount { account, kind, claimed } = authenticated;
+        let claim = self.claim(site, &input, (&account, kind), claimed).await?;
         if access(site.environment, account.settings().status) != Access::Full {
             return Err(Error::from(ErrorCode::ApiUnavailable).into());
         }
@@ -249,17 +250,23 @@ impl RequestHead {
         &self,
         site: &AppState,
         input: &Input,
-        authenticated: &AuthenticatedAccount,
+        (account, kind): (&Account, KeyKind),
+        claimed: Option<StoredClaim>,
     ) -> Result<Option<Arc<IdempotencyClaim>>, Rejection> {
         if self.idempotency_key.is_none() {
             return Ok(None);
         }
-        let &AuthenticatedAccount { ref account, kind, claimed } = authenticated;
         let (key, method, path) = (self.key()?, self.method.as_str(), &self.path);
         let request = IdempotentRequest { kind, key, method, path, parameters: input.tree() };
         let claim = IdempotencyClaim::new(&site.vault, &request);
-        // A fresh key is already known to be free.
-        if claimed && let Some(earlier) = idempotency::find_response(site, account.id(), &claim).await? {
+        let earlier = match claimed {
+            // A fresh key is known to be free.
+            None => None,
+            Some(claimed) if claimed.is_answered() => idempotency::response_of(site, &claim, claimed).await?,
+            // It may have been answered or released while the body came.
+            Some(_) => idempotency::find_response(site, account.id(), &claim).await?,
+        };
+        if let Some(earlier) = earlier {
             return Err(Rejection(replayed(earlier.into_response())));
         }
         Ok(Some(Arc::new(claim)))

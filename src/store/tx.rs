@@ -222,7 +222,9 @@ impl Tx {
 
     async fn write_at_once(&self, rows: WriteBuffer, slot: i32) -> Result<(), DbErr> {
         for writes in rows.into_statements(self.get_database_backend(), None, slot) {
-            let (WriteStatement::Rows(statement) | WriteStatement::Derived(statement)) = writes;
+            let WriteStatement::Rows(statement) = writes else {
+                return Err(DbErr::Custom("rows that are derived at once".into()));
+            };
             self.execute_raw(statement).await?;
         }
         Ok(())

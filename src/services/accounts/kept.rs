@@ -124,5 +124,5 @@ fn authenticated(ctx: &Context, kept: KeptAccount) -> Result<AuthenticatedAccoun
     if kept.key.has_ended(ctx.clock.now()) {
         return Err(ErrorCode::Unauthorized.into());
     }
-    authenticated_account(ctx, kept.key, Some(kept.row), false)
+    authenticated_account(ctx, kept.key, Some(kept.row), None)
 }
