@@ -13,17 +13,18 @@ use futures::TryFutureExt;
 use super::AppState;
 use super::answer::KeptAnswer;
 use super::auth::{
-    admitted, authenticate_partner_key, authenticate_payment_key, authenticate_publishable_key, authenticate_secret_key, basic_user, ip_address,
+    admitted, authenticate_partner_key, authenticate_payment_key, authenticate_publishable_key,
+    authenticate_secret_key, basic_user, ip_address,
 };
 use super::extract::{Input, upload};
 use super::request_log_data::log;
 use crate::blobs::Upload;
 use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEY_LENGTH_MAX;
-use crate::services::accounts::{AuthenticatedAccount, find_changed};
 use crate::services::accounts::access::{Access, access};
-use crate::services::idempotency::{self, StoredClaim};
+use crate::services::accounts::{AuthenticatedAccount, find_changed};
 use crate::services::idempotency::claim::{IdempotencyClaim, IdempotentRequest};
+use crate::services::idempotency::{self, StoredClaim};
 use crate::services::{Account, Caller};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -76,7 +77,8 @@ impl PaymentRequest {
             Err(error) if (400..500).contains(&error.code().status()) => {}
             _ => return answer,
         }
-        let Some(account) = current_account(site, &caller.account).await? else { return answer };
+        let changed = Box::pin(current_account(site, &caller.account)).await?;
+        let Some(account) = changed else { return answer };
         self.0.caller.account = account;
         let WriteRequest { caller, input, .. } = &self.0;
         self.0.answer(service(caller.clone(), input.clone())).await
@@ -89,7 +91,7 @@ impl FromRequest<AppState> for PaymentRequest {
     async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
         if idempotency_key(&request).is_some() {
             // The statement that looks for the key reads the account, too.
-            return WriteRequest::from_request(request, site).await.map(Self);
+            return Box::pin(WriteRequest::from_request(request, site)).await.map(Self);
         }
         let head = RequestHead::of(&request, site);
         let authenticated = authenticate_payment_key(site, request.headers()).await?;
@@ -102,7 +104,7 @@ impl FromRequest<AppState> for PaymentRequest {
         match received.await {
             Ok(request) => Ok(Self(request)),
             Err(refusal) => {
-                current_account(site, &account).await?;
+                Box::pin(current_account(site, &account)).await?;
                 Err(refusal)
             }
         }

@@ -64,8 +64,8 @@ impl Grouped {
             let mut rows: Vec<&[Value]> = updates.iter().map(|update| &*update.values).collect();
             if update.change == Change::Requires {
                 // Units of one account require the same.
-                let mut others = Vec::with_capacity(rows.len());
-                rows.retain(|row| !others.contains(row) && { others.push(*row); true });
+                let is_first = |(n, row): &(usize, &&[Value])| !rows[..*n].contains(row);
+                rows = rows.iter().enumerate().filter(is_first).map(|(_, row)| *row).collect();
             }
             let columns: Vec<_> = (0..update.values.len()).map(|at| format!("c{at}")).collect();
             let values = self.arrays(&rows)?;

@@ -28,7 +28,7 @@ pub async fn authenticate_payment(ctx: &Context, key: &Secret) -> Result<Authent
     let hash = key_hash(&ctx.vault, key);
     let kept = match ctx.accounts.get(&hash).await {
         Some(kept) => kept,
-        None => read(ctx, hash).await?,
+        None => Box::pin(read(ctx, hash)).await?,
     };
     let assumed = AssumedVersion::new(kept.version);
     let mut opened = authenticated(ctx, kept)?;

@@ -12,8 +12,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query, SelectStatement, SimpleExpr};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbBackend, DbErr, DeleteMany, EntityTrait, IntoActiveModel, Iterable, JoinType,
-    QueryFilter, QuerySelect, RelationDef, Select,
+    ColumnTrait, ConnectionTrait, DbBackend, DbErr, DeleteMany, EntityTrait, IntoActiveModel, Iterable,
+    JoinType, QueryFilter, QuerySelect, RelationDef, Select,
 };
 use serde::Serialize;
 
@@ -41,18 +41,18 @@ impl StoredClaim {
         use {idempotency_answer::Column as Answer, idempotency_key::Column as Key};
 
         let key = |column| Expr::col((idempotency_key::Entity, column));
-        let named = key(Key::AccountId)
-            .equals((account::Entity, account::Column::Id))
-            .and(key(Key::Hash).eq(hash));
+        let named =
+            key(Key::AccountId).equals((account::Entity, account::Column::Id)).and(key(Key::Hash).eq(hash));
         let its = of_key(Answer::AccountId, Key::AccountId).and(of_key(Answer::Hash, Key::Hash));
         statement
             .left_join(idempotency_key::Entity, named)
             .left_join(idempotency_answer::Entity, its)
             .expr_as(key(Key::Hash).is_not_null(), present)
             .columns(Key::iter().map(|column| (idempotency_key::Entity, column)))
-            .columns([Answer::Status, Answer::Sealed, Answer::SealedBy].map(|column| {
-                (idempotency_answer::Entity, column)
-            }));
+            .columns(
+                [Answer::Status, Answer::Sealed, Answer::SealedBy]
+                    .map(|column| (idempotency_answer::Entity, column)),
+            );
     }
 
     /// Returns whether the key has a response, which never changes.
@@ -73,7 +73,13 @@ impl FromColumns for StoredClaim {
         let answer = match answer {
             (Some(status), Some(sealed), Some(sealed_by)) => {
                 let hash = key.hash.clone();
-                Some(idempotency_answer::Model { account_id: key.account_id, hash, status, sealed, sealed_by })
+                Some(idempotency_answer::Model {
+                    account_id: key.account_id,
+                    hash,
+                    status,
+                    sealed,
+                    sealed_by,
+                })
             }
             _ => None,
         };
@@ -116,7 +122,8 @@ pub async fn response_of(
         return Err(ErrorCode::IdempotencyKeyReused.into());
     }
     let answer = answer.ok_or(ErrorCode::IdempotencyKeyInUse)?;
-    let body = unseal(ctx, &context(key.account_id, claim.hash()), answer.sealed_by, &answer.sealed).await?.to_vec();
+    let body =
+        unseal(ctx, &context(key.account_id, claim.hash()), answer.sealed_by, &answer.sealed).await?.to_vec();
     let status = u16::try_from(answer.status).map_err(|_| Error::internal("a kept status is none"))?;
     Ok(Some(ApiResponse { status, body }))
 }
