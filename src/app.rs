@@ -27,7 +27,7 @@ use crate::http::server::ServerPhase;
 use crate::http::{
     self, AdmissionControl, AppState, AppStateInner, DashboardAuth, Metrics, RateLimit, ServerInfo,
 };
-use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
+use crate::limits::{ACCOUNT_CACHE_IDLE, ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
 use crate::outbound::{AddressPolicy, Allowed, Outbound};
 use crate::runtime::clock::{Clock, FixedClock, IdGenerator, SystemClock};
 use crate::runtime::durable_fs;
@@ -279,6 +279,7 @@ async fn context(
         due_now: Notify::new(),
         due_webhooks: Notify::new(),
         keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
+        accounts: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_idle(ACCOUNT_CACHE_IDLE).build(),
         key_uses: KeyUses::default(),
         positions: Positions::default(),
         search_memory: SearchMemory::default(),

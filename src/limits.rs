@@ -214,6 +214,8 @@ pub const KEY_USES_BATCH: usize = 16;
 pub const KEY_CACHE_LIFETIME: Duration = Duration::from_secs(5);
 /// How many looked-up API keys are cached.
 pub const KEY_CACHE_ENTRIES: u64 = 10_000;
+/// The time after its last payment for which a process keeps an account; what it keeps is compared in each payment.
+pub const ACCOUNT_CACHE_IDLE: Duration = Duration::from_mins(1);
 
 /// How long the acquirer may take to answer (`docs/decisions.md`, 133).
 pub const ACQUIRER_ANSWER: Duration = Duration::from_secs(20);

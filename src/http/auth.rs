@@ -41,8 +41,17 @@ pub async fn authenticate_secret_key(
     Ok(authenticated)
 }
 
+/// Authenticates the secret key of a payment, perhaps by an account that is no longer current.
+pub async fn authenticate_payment_key(
+    site: &AppState,
+    headers: &HeaderMap,
+) -> Result<AuthenticatedAccount, Error> {
+    let key = basic_user(headers).ok_or(ErrorCode::Unauthorized)?;
+    accounts::authenticate_payment(site, &key).await
+}
+
 /// Refuses a key that is not a secret key, and an account over its rate limit.
-async fn admitted(site: &AppState, authenticated: &AuthenticatedAccount) -> Result<(), Error> {
+pub async fn admitted(site: &AppState, authenticated: &AuthenticatedAccount) -> Result<(), Error> {
     if authenticated.kind != KeyKind::Secret {
         return Err(ErrorCode::Unauthorized.into());
     }

@@ -8,7 +8,7 @@ use super::charges::NOT_AUTHORISED;
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, declines};
 use super::sandbox::OrderedOutcome;
-use super::write_request::WriteRequest;
+use super::write_request::PaymentRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{self, GatewayError, InvalidResource, NotFound, TokenAlreadyUsed};
 use crate::params::authorisation::{NewAuthorisation, NewCapture};
@@ -32,10 +32,14 @@ const UNANSWERED: (ErrorCode, &str) =
 pub async fn create_authorisation(
     State(site): State<AppState>,
     outcome: OrderedOutcome,
-    request: WriteRequest,
+    request: PaymentRequest,
 ) -> Result<Created<Authorisation>, Error> {
-    let params = request.input.params::<NewAuthorisation>();
-    request.answer(authorisations::create(&site.ctx, &request.caller, params, outcome.word())).await
+    let (site, outcome) = (&site, &outcome);
+    let service = |caller, input: Input| async move {
+        let params = input.params::<NewAuthorisation>();
+        authorisations::create(&site.ctx, &caller, params, outcome.word()).await
+    };
+    request.answer(site, service).await
 }
 
 /// List authorisations.
@@ -76,9 +80,11 @@ pub async fn get_authorisation(
 pub async fn void_authorisation(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    request: WriteRequest,
+    request: PaymentRequest,
 ) -> Result<Shown<Authorisation>, Error> {
-    request.answer(authorisations::void(&site.ctx, &request.caller, &token)).await
+    let (site, token) = (&site, &token);
+    let service = |caller, _| async move { authorisations::void(&site.ctx, &caller, token).await };
+    request.answer(site, service).await
 }
 
 /// Capture an authorisation.
@@ -91,8 +97,11 @@ pub async fn void_authorisation(
 pub async fn capture_authorisation(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    request: WriteRequest,
+    request: PaymentRequest,
 ) -> Result<Shown<Charge>, Error> {
-    let params = request.input.params::<NewCapture>();
-    request.answer(authorisations::capture(&site.ctx, &request.caller, &token, params)).await
+    let (site, token) = (&site, &token);
+    let service = |caller, input: Input| async move {
+        authorisations::capture(&site.ctx, &caller, token, input.params::<NewCapture>()).await
+    };
+    request.answer(site, service).await
 }

@@ -8,7 +8,7 @@ use super::auth::AccountWith;
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, SearchParameters, declines};
 use super::sandbox::OrderedOutcome;
-use super::write_request::WriteRequest;
+use super::write_request::PaymentRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{
     self, AlreadyCaptured, AlreadyVoided, AuthorisationExpired, BadAuthorisation, GatewayError,
@@ -41,11 +41,16 @@ const UNANSWERED: (ErrorCode, &str) =
 pub async fn create_charge(
     State(site): State<AppState>,
     outcome: OrderedOutcome,
-    request: WriteRequest,
+    request: PaymentRequest,
 ) -> Result<Created<ChargeMade>, Error> {
-    let info = ChargeRequestInfo { outcome: outcome.word(), base_url: &site.info.base_url };
-    let service = three_d_secure::create(&site.ctx, &request.caller, request.input.params(), info);
-    request.answer(Box::pin(service)).await
+    let (site, outcome) = (&site, &outcome);
+    let service = |caller, input: Input| {
+        Box::pin(async move {
+            let info = ChargeRequestInfo { outcome: outcome.word(), base_url: &site.info.base_url };
+            three_d_secure::create(&site.ctx, &caller, input.params(), info).await
+        })
+    };
+    request.answer(site, service).await
 }
 
 /// List charges.
@@ -126,9 +131,11 @@ pub async fn get_charge(
 pub async fn void_charge(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    request: WriteRequest,
+    request: PaymentRequest,
 ) -> Result<Shown<Charge>, Error> {
-    request.answer(charges::void(&site.ctx, &request.caller, &token)).await
+    let (site, token) = (&site, &token);
+    let service = |caller, _| async move { charges::void(&site.ctx, &caller, token).await };
+    request.answer(site, service).await
 }
 
 /// Capture a charge.
@@ -140,8 +147,11 @@ pub async fn void_charge(
 pub async fn capture_charge(
     State(site): State<AppState>,
     Path(token): Path<String>,
-    request: WriteRequest,
+    request: PaymentRequest,
 ) -> Result<Shown<Charge>, Error> {
-    let params = request.input.params::<Capture>();
-    request.answer(charges::capture(&site.ctx, &request.caller, &token, params)).await
+    let (site, token) = (&site, &token);
+    let service = |caller, input: Input| async move {
+        charges::capture(&site.ctx, &caller, token, input.params::<Capture>()).await
+    };
+    request.answer(site, service).await
 }

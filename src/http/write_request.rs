@@ -7,22 +7,25 @@ use axum::http::{HeaderName, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use entity::AccountToken;
+use entity::api_key::KeyKind;
 use futures::TryFutureExt;
 
 use super::AppState;
 use super::answer::KeptAnswer;
 use super::auth::{
-    authenticate_partner_key, authenticate_publishable_key, authenticate_secret_key, basic_user, ip_address,
+    admitted, authenticate_partner_key, authenticate_payment_key, authenticate_publishable_key,
+    authenticate_secret_key, basic_user, ip_address,
 };
 use super::extract::{Input, upload};
+use super::request_log_data::log;
 use crate::blobs::Upload;
 use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEY_LENGTH_MAX;
-use crate::services::Caller;
-use crate::services::accounts::AuthenticatedAccount;
 use crate::services::accounts::access::{Access, access};
-use crate::services::idempotency;
+use crate::services::accounts::{AuthenticatedAccount, find_changed};
 use crate::services::idempotency::claim::{IdempotencyClaim, IdempotentRequest};
+use crate::services::idempotency::{self, StoredClaim};
+use crate::services::{Account, Caller};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 pub(super) const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -49,6 +52,75 @@ impl WriteRequest {
         }
         service.map_ok(|record| A::new(record, &self.ip_address))
     }
+}
+
+/// A payment's write. Its account may be one that the process has kept: then the first commit requires that the account is
+/// still current, and so does every refusal before that.
+pub struct PaymentRequest(WriteRequest);
+
+impl PaymentRequest {
+    /// Runs the service and wraps its record, as [`WriteRequest::answer`] does. If the service refuses, nothing is committed and
+    /// the account has changed meanwhile, the service runs again by the account as it is.
+    pub async fn answer<A, F>(
+        mut self,
+        site: &AppState,
+        service: impl Fn(Caller, Input) -> F,
+    ) -> Result<A, Error>
+    where
+        A: KeptAnswer,
+        F: Future<Output = Result<A::Record, Error>>,
+    {
+        let WriteRequest { caller, input, .. } = &self.0;
+        let answer = self.0.answer(service(caller.clone(), input.clone())).await;
+        match &answer {
+            // Any other error says nothing of what is committed.
+            Err(error) if (400..500).contains(&error.code().status()) => {}
+            _ => return answer,
+        }
+        let changed = Box::pin(current_account(site, &caller.account)).await?;
+        let Some(account) = changed else { return answer };
+        self.0.caller.account = account;
+        let WriteRequest { caller, input, .. } = &self.0;
+        self.0.answer(service(caller.clone(), input.clone())).await
+    }
+}
+
+impl FromRequest<AppState> for PaymentRequest {
+    type Rejection = Rejection;
+
+    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
+        if idempotency_key(&request).is_some() {
+            // The statement that looks for the key reads the account, too.
+            return Box::pin(WriteRequest::from_request(request, site)).await.map(Self);
+        }
+        let head = RequestHead::of(&request, site);
+        let authenticated = authenticate_payment_key(site, request.headers()).await?;
+        let account = authenticated.account.clone();
+        let received = async {
+            admitted(site, &authenticated).await?;
+            let input = Input::from_request(request, site).await?;
+            head.write(site, input, authenticated).await
+        };
+        match received.await {
+            Ok(request) => Ok(Self(request)),
+            Err(refusal) => {
+                Box::pin(current_account(site, &account)).await?;
+                Err(refusal)
+            }
+        }
+    }
+}
+
+/// Returns the account of a payment as it is now, if it has changed since the request has read it.
+///
+/// Refusals: `unauthorized`, `api_unavailable`.
+async fn current_account(site: &AppState, seen: &Account) -> Result<Option<Account>, Error> {
+    let Some(account) = find_changed(site, seen).await? else { return Ok(None) };
+    if access(site.environment, account.settings().status) != Access::Full {
+        return Err(ErrorCode::ApiUnavailable.into());
+    }
+    log(|data| data.account = Some((account.id(), account.now)));
+    Ok(Some(account))
 }
 
 /// The response in place of the handler's: a refusal, or an earlier response that is replayed.
@@ -163,8 +235,8 @@ impl RequestHead {
         input: Input,
         authenticated: AuthenticatedAccount,
     ) -> Result<WriteRequest, Rejection> {
-        let claim = self.claim(site, &input, &authenticated).await?;
-        let account = authenticated.account;
+        let AuthenticatedAccount { account, kind, claimed } = authenticated;
+        let claim = self.claim(site, &input, (&account, kind), claimed).await?;
         if access(site.environment, account.settings().status) != Access::Full {
             return Err(Error::from(ErrorCode::ApiUnavailable).into());
         }
@@ -180,17 +252,23 @@ impl RequestHead {
         &self,
         site: &AppState,
         input: &Input,
-        authenticated: &AuthenticatedAccount,
+        (account, kind): (&Account, KeyKind),
+        claimed: Option<StoredClaim>,
     ) -> Result<Option<Arc<IdempotencyClaim>>, Rejection> {
         if self.idempotency_key.is_none() {
             return Ok(None);
         }
-        let &AuthenticatedAccount { ref account, kind, claimed } = authenticated;
         let (key, method, path) = (self.key()?, self.method.as_str(), &self.path);
         let request = IdempotentRequest { kind, key, method, path, parameters: input.tree() };
         let claim = IdempotencyClaim::new(&site.vault, &request);
-        // A fresh key is already known to be free.
-        if claimed && let Some(earlier) = idempotency::find_response(site, account.id(), &claim).await? {
+        let earlier = match claimed {
+            // A fresh key is known to be free.
+            None => None,
+            Some(claimed) if claimed.is_answered() => idempotency::response_of(site, &claim, claimed).await?,
+            // It may have been answered or released while the body came.
+            Some(_) => idempotency::find_response(site, account.id(), &claim).await?,
+        };
+        if let Some(earlier) = earlier {
             return Err(Rejection(replayed(earlier.into_response())));
         }
         Ok(Some(Arc::new(claim)))

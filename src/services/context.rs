@@ -13,6 +13,7 @@ use moka::future::Cache;
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
+use super::account_version::{AccountVersion, AssumedVersion};
 use super::audit::KeyUses;
 use super::charges::SearchMemory;
 use super::idempotency::claim::IdempotencyClaim;
@@ -28,7 +29,7 @@ use crate::runtime::clock::{Clock, IdGenerator};
 use crate::runtime::random::RandomSource;
 use crate::runtime::request_context::{self, detach};
 use crate::runtime::request_permits::acquire_detached_permit;
-use crate::store::Store;
+use crate::store::{Store, Tx};
 use crate::trace;
 use crate::vault::{OperatorKeys, Vault};
 
@@ -78,6 +79,8 @@ pub struct Context {
     pub clock_move: Duration,
     /// A cache of API keys.
     pub keys: Cache<[u8; 32], KeyEntry>,
+    /// A cache of the accounts of payments, by their keys' hashes.
+    pub accounts: Cache<[u8; 32], KeptAccount>,
     /// Counts the recent uses of API keys.
     pub key_uses: KeyUses,
     /// Remembers where rows of lists stand.
@@ -121,12 +124,32 @@ pub struct KeyEntry {
     pub valid_until: Option<Timestamp>,
 }
 
+impl KeyEntry {
+    /// Returns whether the key's validity has ended, by the wall clock.
+    pub fn has_ended(&self, wall: Timestamp) -> bool {
+        self.valid_until.is_some_and(|until| until <= wall)
+    }
+}
+
+/// A key and its account, as the process read them.
+#[derive(Debug, Clone)]
+pub struct KeptAccount {
+    /// The key.
+    pub key: KeyEntry,
+    /// The account's row.
+    pub row: Arc<account::Model>,
+    /// The version of both.
+    pub version: AccountVersion,
+}
+
 /// An account, as its row was when the request or the work began.
 #[derive(Debug, Clone)]
 pub struct Account {
-    row: account::Model,
+    row: Arc<account::Model>,
     /// The time by the account's clock, which the request shows and stores as now.
     pub now: Timestamp,
+    /// The version that the row is assumed to have still, if it may be older than the request.
+    pub assumed: Option<Arc<AssumedVersion>>,
 }
 
 /// The caller of a write: its account, and its claim of an Idempotency-Key. A service that takes only an [`Account`] reads,
@@ -148,9 +171,27 @@ impl Caller {
 
 impl Account {
     /// Creates the account from its row at a wall-clock time.
-    pub fn new(row: account::Model, wall: Timestamp) -> Self {
+    pub fn new(row: impl Into<Arc<account::Model>>, wall: Timestamp) -> Self {
+        let row = row.into();
         let now = row.now(wall);
-        Self { row, now }
+        Self { row, now, assumed: None }
+    }
+
+    /// Requires, before a unit's first write, that the account and its key are as the request assumes.
+    ///
+    /// Refusals: `unauthorized`, which the request does not answer.
+    pub async fn require_current(&self, tx: &Tx) -> Result<(), Error> {
+        match &self.assumed {
+            Some(assumed) => assumed.require(tx).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Records that a unit which required the account to be current has committed.
+    pub fn confirm(&self) {
+        if let Some(assumed) = &self.assumed {
+            assumed.confirm();
+        }
     }
 
     /// Returns the account's token.

@@ -1,7 +1,7 @@
 //! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one direction
 //! only, in this order: an operation lives with the later noun.
 //!
-//! idempotency::claim, context (which all of them get), request_log, acquirer_lookup (of cards and rates),
+//! idempotency::claim, account_version, context (which all of them get), request_log, acquirer_lookup (of cards and rates),
 //! installation, audit (of operator actions), data_keys (of the vault), idempotency, page (of a list), counts, search_text,
 //! state_table,
 //! due_work::clocks (work due by each account's clock), due_work::work_time (when due work happens), due_work (the
@@ -11,6 +11,7 @@
 //! merchants, snapshots (of all that an account holds), due_work::registry (of all due work), sandbox (the testers'
 //! controls for all of these).
 
+mod account_version;
 pub mod accounts;
 mod acquirer_lookup;
 pub mod audit;

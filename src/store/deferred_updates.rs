@@ -15,6 +15,8 @@ use super::connect::answered;
 /// The meaning of an update for its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Change {
+    /// A query: the unit continues only if it finds a row.
+    Requires,
     /// A compare-and-set: the unit continues only if it changes a row.
     Decides,
     /// An update whose row count the unit does not read.
@@ -85,7 +87,7 @@ impl DeferredUpdates {
 
     /// Returns whether the success of a compare-and-set was assumed.
     pub fn has_guessed(&self) -> bool {
-        self.0.iter().any(|update| update.change == Change::Decides)
+        self.0.iter().any(|update| update.change != Change::Follows)
     }
 
     pub fn add(&mut self, change: Change, statement: &impl QueryStatementBuilder) {
@@ -100,8 +102,9 @@ impl DeferredUpdates {
             let named = if n == 0 { "WITH" } else { "," };
             let text = update.text(|at| format!("${}", values.len() + at + 1));
             // Writing to a String cannot fail.
-            let _ = write!(sql, "{named} g{n} AS ({text} RETURNING 1)");
-            if update.change == Change::Decides {
+            let returning = if update.change == Change::Requires { "" } else { " RETURNING 1" };
+            let _ = write!(sql, "{named} g{n} AS ({text}{returning})");
+            if update.change != Change::Follows {
                 won.push(format!("1 / (SELECT COUNT(*) FROM g{n})"));
             }
             values.extend(update.values);

@@ -63,10 +63,10 @@ impl Derivation {
         &self,
         sql: &mut String,
         values: &mut Vec<Value>,
-        rows: &[Vec<Value>],
+        rows: Vec<Vec<Value>>,
         backend: DbBackend,
     ) {
-        with_values(sql, values, backend, self.columns, rows.to_vec(), self.insert);
+        with_values(sql, values, backend, self.columns, rows, self.insert);
         if backend == DbBackend::Postgres {
             sql.push_str(self.locked);
         }

@@ -61,21 +61,33 @@ impl Grouped {
         }
         for (n, updates) in kinds.values().enumerate() {
             let [update, ..] = &**updates else { continue };
-            let rows: Vec<&[Value]> = updates.iter().map(|update| &*update.values).collect();
+            let mut rows: Vec<&[Value]> = updates.iter().map(|update| &*update.values).collect();
+            if update.change == Change::Requires {
+                // Units of one account require the same.
+                let is_first = |(n, row): &(usize, &&[Value])| !rows[..*n].contains(row);
+                rows = rows.iter().enumerate().filter(is_first).map(|(_, row)| *row).collect();
+            }
             let columns: Vec<_> = (0..update.values.len()).map(|at| format!("c{at}")).collect();
             let values = self.arrays(&rows)?;
             let values = format!("{values} WITH ORDINALITY AS u ({}, member)", columns.join(", "));
             let text = update.text(|at| format!("u.c{at}"));
             let condition = outermost_where(&text).ok_or("an update of every row")?;
             let (change, condition) = text.split_at(condition);
-            let from = if change.starts_with("DELETE") { "USING" } else { "FROM" };
+            let (from, returning) = match update.change {
+                Change::Requires => (",", ""),
+                _ if change.starts_with("DELETE") => (" USING", " RETURNING u.member"),
+                Change::Decides | Change::Follows => (" FROM", " RETURNING u.member"),
+            };
             self.named(&format!("g{n}"));
-            let _ = write!(self.sql, "{change} {from} {values}{condition} RETURNING u.member)");
-            if update.change == Change::Decides {
-                self.arguments.add(i64::try_from(updates.len())?)?;
-                let won = format!("(SELECT COUNT(DISTINCT member) FROM g{n}) = ${}", self.arguments.len());
-                self.end.push(format!("1 / ({won})::int"));
-            }
+            let _ = write!(self.sql, "{change}{from} {values}{condition}{returning})");
+            let won = match update.change {
+                Change::Requires => "COUNT(*)",
+                Change::Decides => "COUNT(DISTINCT member)",
+                Change::Follows => continue,
+            };
+            self.arguments.add(i64::try_from(rows.len())?)?;
+            let won = format!("(SELECT {won} FROM g{n}) = ${}", self.arguments.len());
+            self.end.push(format!("1 / ({won})::int"));
         }
         Ok(())
     }

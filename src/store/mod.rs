@@ -163,6 +163,11 @@ impl Store {
         assert!(self.operator.set(operator).is_ok(), "a store has one operator");
     }
 
+    /// Returns whether rows have versions that a unit can require with its commit: on a PostgreSQL that is not distributed.
+    pub fn has_row_versions(&self) -> bool {
+        matches!(&self.writer, Writer::Postgres(begin) if begin.writes_at_once())
+    }
+
     /// Returns the connections that reads run on.
     pub fn read(&self) -> &Reader {
         &self.reader

@@ -1,6 +1,6 @@
 //! A transaction that has begun, on either database.
 
-use sea_orm::{ConnectionTrait, DbErr, RuntimeErr};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, RuntimeErr};
 
 use super::connect::answered;
 use super::either::{Either, Origin};
@@ -92,20 +92,30 @@ impl OpenTransaction {
 }
 
 async fn write(connection: &impl ConnectionTrait, appended: Vec<WriteStatement>) -> Result<bool, DbErr> {
-    let mut derived = 0;
+    let (mut derived, mut any) = (false, false);
     for writes in appended {
         match writes {
             WriteStatement::Rows(statement) => {
                 connection.execute_raw(statement).await?;
             }
+            WriteStatement::Derived(statement) if statement.db_backend == DbBackend::Sqlite => {
+                derived = connection.execute_raw(statement).await?.rows_affected() > 0;
+                any |= derived;
+            }
             WriteStatement::Derived(statement) => {
                 // If it is a transaction of its own, this is its commit: the driver reads on until the server has confirmed it.
                 let row = connection.query_one_raw(statement).await?;
-                derived += row.map(|row| row.try_get::<i64>("", "derived")).transpose()?.unwrap_or_default();
+                let rows = row.map(|row| row.try_get::<i64>("", "derived")).transpose()?;
+                any |= rows.unwrap_or_default() > 0;
+            }
+            WriteStatement::IfDerived(statement) => {
+                if derived {
+                    connection.execute_raw(statement).await?;
+                }
             }
         }
     }
-    Ok(derived > 0)
+    Ok(any)
 }
 
 /// Ends the transaction after any failure.

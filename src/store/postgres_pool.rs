@@ -90,7 +90,9 @@ impl PostgresPool {
         let known = match known {
             Some(known) => known,
             None => {
-                PooledConnection::of(self.0.pool.get_postgres_connection_pool()).await.map_err(unacquired)?
+                // Boxed, because it is rare and large: every statement's future would have room for it.
+                let opened = PooledConnection::of(self.0.pool.get_postgres_connection_pool());
+                Box::pin(opened).await.map_err(unacquired)?
             }
         };
         Ok(ConnectionGuard {
@@ -141,7 +143,7 @@ impl IdleConnection {
             known.connection.execute("DISCARD PLANS").await.ok()?;
             known.planned = Instant::now();
         } else if since.elapsed() >= TESTED_AFTER_IDLE {
-            known.connection.ping().await.ok()?;
+            Box::pin(known.connection.ping()).await.ok()?;
         }
         Some(known)
     }

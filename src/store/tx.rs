@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use async_trait::async_trait;
 use entity::Token;
 use entity::token::TokenKind;
-use sea_orm::sea_query::{Expr, LockType, QueryStatementBuilder};
+use sea_orm::sea_query::{Expr, LockType, QueryStatementBuilder, SelectStatement};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, DbErr, EntityName, EntityTrait, ExecResult, Iterable,
     ModelTrait, PrimaryKeyToColumn, PrimaryKeyTrait, QueryFilter, QueryResult, QuerySelect, QueryTrait,
@@ -68,6 +68,11 @@ impl TransactionFactory {
             wrote: AtomicBool::new(false),
             cause: Mutex::default(),
         }
+    }
+
+    /// Returns whether the writes of a unit are one statement.
+    pub fn writes_at_once(&self) -> bool {
+        self.groups.is_some()
     }
 
     /// Creates a transaction that assumes the success of compare-and-sets, where they can be sent with the other writes.
@@ -135,6 +140,15 @@ impl Tx {
             return Ok(true);
         }
         Ok(self.execute(&update).await?.rows_affected() > 0)
+    }
+
+    /// Requires that a query finds a row, and returns whether it does. Deferred as by [`Self::compare_and_set`]; the query looks
+    /// rows up by unique keys, so that it finds one at most.
+    pub async fn require(&self, row: &SelectStatement) -> Result<bool, DbErr> {
+        if self.hold(Change::Requires, row) {
+            return Ok(true);
+        }
+        Ok(self.query_one(row).await?.is_some())
     }
 
     /// Changes a row from `seen` to `row` while the columns of `guards` are as seen, and returns whether it did. Writes the
@@ -208,7 +222,9 @@ impl Tx {
 
     async fn write_at_once(&self, rows: WriteBuffer, slot: i32) -> Result<(), DbErr> {
         for writes in rows.into_statements(self.get_database_backend(), None, slot) {
-            let (WriteStatement::Rows(statement) | WriteStatement::Derived(statement)) = writes;
+            let WriteStatement::Rows(statement) = writes else {
+                return Err(DbErr::Custom("rows that are derived at once".into()));
+            };
             self.execute_raw(statement).await?;
         }
         Ok(())

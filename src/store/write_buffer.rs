@@ -44,8 +44,10 @@ impl Table {
 pub(super) enum WriteStatement {
     /// Writes rows only.
     Rows(Statement),
-    /// Also derives rows: its first row says in `derived` how many.
+    /// Derives rows: on PostgreSQL, after writing others, its first row says in `derived` how many.
     Derived(Statement),
+    /// SQLite: writes what follows if the statement before it has derived rows.
+    IfDerived(Statement),
 }
 
 /// Rows waiting to be written.
@@ -131,65 +133,65 @@ impl WriteBuffer {
         }
         self.tables.extend(self.sums.tables(slot));
         match together {
-            Some(held) => vec![as_one(held, &self.tables, &self.derived, slot)],
-            None => one_by_one(backend, &self.tables, &self.derived),
+            Some(held) => vec![as_one(held, self.tables, self.derived, slot)],
+            None => one_by_one(backend, self.tables, self.derived),
         }
     }
 }
 
 /// Returns an INSERT per table and chunk. Only SQLite derives rows here: a distributed PostgreSQL has read and appended them.
-fn one_by_one(backend: DbBackend, tables: &[Table], derived: &DerivedRows) -> Vec<WriteStatement> {
-    let statement = |write: &dyn Fn(&mut String, &mut Vec<Value>)| {
+fn one_by_one(backend: DbBackend, tables: Vec<Table>, derived: DerivedRows) -> Vec<WriteStatement> {
+    let statement = |write: &mut dyn FnMut(&mut String, &mut Vec<Value>)| {
         let (mut sql, mut values) = (String::new(), Vec::new());
         write(&mut sql, &mut values);
         Statement::from_sql_and_values(backend, sql, values)
     };
     let mut statements = Vec::new();
-    for table in tables {
-        for chunk in chunks(&table.rows) {
-            let rows = statement(&|sql, values| insert(sql, values, table, chunk, backend));
+    for mut table in tables {
+        for mut chunk in chunks(std::mem::take(&mut table.rows)) {
+            let rows = statement(&mut |sql, values| {
+                insert(sql, values, &table, std::mem::take(&mut chunk), backend);
+            });
             statements.push(WriteStatement::Rows(rows));
         }
     }
-    for (derivation, chunk) in
-        derived.derivation.into_iter().flat_map(|it| chunks(&derived.values).map(move |chunk| (it, chunk)))
-    {
-        let rows = statement(&|sql, values| {
-            derivation.insert(sql, values, chunk, backend);
-            sql.push_str(" RETURNING 1 AS derived");
+    let Some(derivation) = derived.derivation else { return statements };
+    for mut chunk in chunks(derived.values) {
+        let counts = statement(&mut |sql, values| derivation.count(sql, values, &chunk));
+        let rows = statement(&mut |sql, values| {
+            derivation.insert(sql, values, std::mem::take(&mut chunk), backend);
         });
-        let counts = statement(&|sql, values| derivation.count(sql, values, chunk));
-        statements.extend([WriteStatement::Derived(rows), WriteStatement::Rows(counts)]);
+        statements.extend([WriteStatement::Derived(rows), WriteStatement::IfDerived(counts)]);
     }
     statements
 }
 
 /// Splits rows into chunks whose sizes are powers of two, so that the statement cache sees few different texts however many
 /// units a batch has.
-fn chunks<T>(mut rest: &[T]) -> impl Iterator<Item = &[T]> {
+fn chunks<T>(mut rows: Vec<T>) -> impl Iterator<Item = Vec<T>> {
     const CHUNK_ROWS_MAX: usize = 16;
     std::iter::from_fn(move || {
-        let size = CHUNK_ROWS_MAX.min(1 << rest.len().checked_ilog2()?);
-        let (chunk, after) = rest.split_at(size);
-        rest = after;
-        Some(chunk)
+        let size = CHUNK_ROWS_MAX.min(1 << rows.len().checked_ilog2()?);
+        let after = rows.split_off(size);
+        Some(std::mem::replace(&mut rows, after))
     })
 }
 
 /// PostgreSQL: returns one statement for everything, because round trips decide throughput there.
-fn as_one(held: DeferredUpdates, tables: &[Table], derived: &DerivedRows, slot: i32) -> WriteStatement {
+fn as_one(held: DeferredUpdates, tables: Vec<Table>, derived: DerivedRows, slot: i32) -> WriteStatement {
     let (mut sql, mut values, mut end) = held.into_parts();
     let named = |sql: &mut String, name: &str| {
         let _ = write!(sql, "{} {name} AS (", if sql.is_empty() { "WITH" } else { "," });
     };
-    for (n, table) in tables.iter().enumerate() {
+    for (n, mut table) in tables.into_iter().enumerate() {
         named(&mut sql, &format!("w{n}"));
-        insert(&mut sql, &mut values, table, &table.rows, DbBackend::Postgres);
+        let rows = std::mem::take(&mut table.rows);
+        insert(&mut sql, &mut values, &table, rows, DbBackend::Postgres);
         sql.push(')');
     }
     if let Some(derivation) = derived.derivation {
         named(&mut sql, "derived");
-        derivation.insert(&mut sql, &mut values, &derived.values, DbBackend::Postgres);
+        derivation.insert(&mut sql, &mut values, derived.values, DbBackend::Postgres);
         sql.push(')');
         named(&mut sql, "counted");
         // A parameter: as text it would make another statement for each slot, for the database to parse and plan.
@@ -207,8 +209,14 @@ fn as_one(held: DeferredUpdates, tables: &[Table], derived: &DerivedRows, slot: 
     }
 }
 
-fn insert(sql: &mut String, values: &mut Vec<Value>, table: &Table, rows: &[Vec<Value>], backend: DbBackend) {
+fn insert(
+    sql: &mut String,
+    values: &mut Vec<Value>,
+    table: &Table,
+    rows: Vec<Vec<Value>>,
+    backend: DbBackend,
+) {
     let _ = write!(sql, "INSERT INTO {} ({}) ", table.name, table.columns.join(", "));
-    value_rows(sql, values, backend, rows.to_vec());
+    value_rows(sql, values, backend, rows);
     sql.push_str(&table.conflict);
 }

@@ -54,6 +54,7 @@ mod harness;
 mod idempotency;
 mod installations;
 mod isolation;
+mod kept_accounts;
 mod key_rotation;
 mod large_accounts;
 mod ledger;

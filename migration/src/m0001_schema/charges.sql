@@ -49,12 +49,12 @@ CREATE TABLE charges (
 CREATE INDEX charges_unsettled ON charges (settle_after) WHERE settle_after IS NOT NULL;
 CREATE INDEX charges_unsettled_of_account ON charges (account_id, settle_after) WHERE settle_after IS NOT NULL;
 CREATE INDEX charges_listed ON charges (account_id, id)
-    WHERE state IN ('authorised', 'capturing', 'voiding', 'captured', 'voided') AND origin <> 'authorisation';
+    WHERE state <> 'pending' AND state <> 'processing' AND state <> 'failed' AND origin <> 'authorisation';
 CREATE INDEX charges_by_amount ON charges (account_id, amount, id)
-    WHERE state IN ('authorised', 'capturing', 'voiding', 'captured', 'voided') AND origin <> 'authorisation';
+    WHERE state <> 'pending' AND state <> 'processing' AND state <> 'failed' AND origin <> 'authorisation';
 CREATE INDEX charges_by_card ON charges (account_id, card_id, id)
-    WHERE state IN ('authorised', 'capturing', 'voiding', 'captured', 'voided') AND origin <> 'authorisation';
+    WHERE state <> 'pending' AND state <> 'processing' AND state <> 'failed' AND origin <> 'authorisation';
 CREATE INDEX charges_of_customer ON charges (account_id, customer_id, id)
     WHERE customer_id IS NOT NULL
-    AND state IN ('authorised', 'capturing', 'voiding', 'captured', 'voided') AND origin <> 'authorisation';
+    AND state <> 'pending' AND state <> 'processing' AND state <> 'failed' AND origin <> 'authorisation';
 CREATE INDEX authorisations_listed ON charges (account_id, id) WHERE origin = 'authorisation' AND state <> 'processing';

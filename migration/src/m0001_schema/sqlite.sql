@@ -4,5 +4,5 @@
 
 CREATE VIRTUAL TABLE charges_search USING fts5 (text, id UNINDEXED, tokenize = 'trigram', columnsize = 0);
 CREATE INDEX charges_by_time ON charges (account_id, created_at, id, search_text, amount, currency)
-    WHERE state IN ('authorised', 'capturing', 'voiding', 'captured', 'voided') AND origin <> 'authorisation';
+    WHERE state <> 'pending' AND state <> 'processing' AND state <> 'failed' AND origin <> 'authorisation';
 CREATE INDEX transfers_by_time ON transfers (account_id, created_at, id, search_text, amount, recipient_id);

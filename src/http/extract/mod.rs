@@ -53,17 +53,18 @@ impl<T: DeserializeOwned + Default + Send> FromRequestParts<AppState> for Path<T
 }
 
 /// The parameters of a request, from its body and its query, as one tree.
+#[derive(Clone)]
 pub struct Input {
     tree: Arc<Value>,
     // Held while the parameters of a large body are in memory.
-    _memory: Option<Permit>,
+    _memory: Option<Arc<Permit>>,
 }
 
 impl Input {
     fn new(tree: Value, memory: Option<Permit>) -> Self {
         let tree = Arc::new(tree);
         log(|data| data.parameters = Some(Arc::clone(&tree)));
-        Self { tree, _memory: memory }
+        Self { tree, _memory: memory.map(Arc::new) }
     }
 
     /// Returns the tree as it was read.

@@ -1,18 +1,19 @@
 //! Finds the account of an API key.
 
+use std::sync::Arc;
+
 use entity::api_key::KeyKind;
-use entity::{AccountToken, account, api_key, idempotency_key};
-use sea_orm::{EntityTrait, JoinType, QuerySelect, QueryTrait};
+use entity::{AccountToken, account, api_key};
+use sea_orm::{EntityTrait, QueryTrait};
 use subtle::ConstantTimeEq;
 
 use super::access::{Access, access};
-use super::account_row::{AccountJoin, AccountRow, AccountWith};
+use super::account_row::{AccountJoin, AccountRow, AccountWith, IS_PRESENT};
 use crate::error::{Error, ErrorCode};
 use crate::sensitive::secret::Secret;
 use crate::services::audit::key_uses::Key;
 use crate::services::context::{Account, Context, KeyEntry};
-use crate::services::idempotency;
-use crate::services::idempotency::claim;
+use crate::services::idempotency::{StoredClaim, claim};
 use crate::store::CachedStatement;
 use crate::vault::{Purpose, Vault};
 
@@ -23,11 +24,11 @@ pub struct AuthenticatedAccount {
     pub account: Account,
     /// The kind of the key, which decides what it may do.
     pub kind: KeyKind,
-    /// Whether the request's Idempotency-Key was claimed before.
-    pub claimed: bool,
+    /// The claim of the request's Idempotency-Key by an earlier request.
+    pub claimed: Option<StoredClaim>,
 }
 
-/// Authenticates a key and checks whether the Idempotency-Key is claimed, in one statement.
+/// Authenticates a key and finds the earlier claim of the Idempotency-Key, in one statement.
 ///
 /// Refusals: unauthorized.
 pub async fn authenticate(
@@ -38,8 +39,11 @@ pub async fn authenticate(
     let hash = key_hash(&ctx.vault, key);
     let entry = find_key(ctx, hash).await?;
     let (row, claimed) = match idempotency_key {
-        None => (alone(ctx, entry.account).await?, false),
-        Some(key) => with_claim(ctx, entry, key).await?,
+        None => (alone(ctx, entry.account).await?, None),
+        Some(key) => match with_claim(ctx, entry, key).await? {
+            Some(AccountWith(row, claimed)) => (Some(row), claimed),
+            None => (None, None),
+        },
     };
     let opened = authenticated_account(ctx, entry, row, claimed)?;
     count_use(ctx, &opened, key, hash);
@@ -60,7 +64,7 @@ pub async fn authenticate_and_find<B: AccountJoin>(
         Some(AccountWith(row, record)) => (Some(row), record),
         None => (None, None),
     };
-    let opened = authenticated_account(ctx, entry, row, false)?;
+    let opened = authenticated_account(ctx, entry, row, None)?;
     count_use(ctx, &opened, key, hash);
     Ok((opened, record))
 }
@@ -70,7 +74,7 @@ pub async fn authenticate_and_find<B: AccountJoin>(
 /// Refusals: unauthorized.
 pub async fn authenticate_hashed(ctx: &Context, hash: [u8; 32]) -> Result<AuthenticatedAccount, Error> {
     let entry = find_key(ctx, hash).await?;
-    authenticated_account(ctx, entry, alone(ctx, entry.account).await?, false)
+    authenticated_account(ctx, entry, alone(ctx, entry.account).await?, None)
 }
 
 /// Reads the requested record for a caller that has authenticated before.
@@ -96,7 +100,7 @@ async fn find_key(ctx: &Context, hash: [u8; 32]) -> Result<KeyEntry, Error> {
         ctx.keys.insert(hash, entry).await;
         entry
     };
-    if entry.valid_until.is_some_and(|until| until <= ctx.clock.now()) {
+    if entry.has_ended(ctx.clock.now()) {
         return Err(ErrorCode::Unauthorized.into());
     }
     Ok(entry)
@@ -120,14 +124,16 @@ async fn with_claim(
     ctx: &Context,
     entry: KeyEntry,
     idempotency_key: &str,
-) -> Result<(Option<account::Model>, bool), Error> {
+) -> Result<Option<AccountWith<StoredClaim>>, Error> {
+    static WITH_CLAIM: CachedStatement = CachedStatement::new();
     let hash = claim::hash(&ctx.vault, entry.kind, idempotency_key).to_vec();
-    let found = account::Entity::find_by_id(entry.account)
-        .select_also(idempotency_key::Entity)
-        .join(JoinType::LeftJoin, idempotency::of_account(hash))
-        .one(ctx.store.read())
-        .await?;
-    Ok(found.map_or((None, false), |(row, claimed)| (Some(row), claimed.is_some())))
+    let word = || {
+        let mut both = account::Entity::find_by_id(entry.account).into_query();
+        StoredClaim::join(hash.clone(), IS_PRESENT, &mut both);
+        both
+    };
+    let values = vec![hash.clone().into(), entry.account.into()];
+    Ok(WITH_CLAIM.one(ctx.store.read(), values, word).await?)
 }
 
 async fn both<B: AccountJoin>(
@@ -146,18 +152,19 @@ async fn both<B: AccountJoin>(
 }
 
 /// Builds the result. A cached key may outlive its account.
-fn authenticated_account(
+pub(super) fn authenticated_account(
     ctx: &Context,
     entry: KeyEntry,
-    row: Option<account::Model>,
-    claimed: bool,
+    row: Option<impl Into<Arc<account::Model>>>,
+    claimed: Option<StoredClaim>,
 ) -> Result<AuthenticatedAccount, Error> {
+    let row: Option<Arc<_>> = row.map(Into::into);
     let row = row.filter(|row| row.closed_at.is_none());
     let row = row.filter(|row| access(ctx.environment, row.status) != Access::None);
     let account = Account::new(row.ok_or(ErrorCode::Unauthorized)?, ctx.clock.now());
     Ok(AuthenticatedAccount { account, kind: entry.kind, claimed })
 }
 
-fn count_use(ctx: &Context, opened: &AuthenticatedAccount, key: &Secret, hash: [u8; 32]) {
+pub(super) fn count_use(ctx: &Context, opened: &AuthenticatedAccount, key: &Secret, hash: [u8; 32]) {
     ctx.key_uses.count(Key::new(opened.account.id(), opened.kind, key, hash), ctx.clock.now());
 }

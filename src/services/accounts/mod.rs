@@ -5,6 +5,7 @@ mod account_row;
 mod authenticate;
 pub mod create;
 pub mod faults;
+mod kept;
 pub mod keys;
 pub mod operator;
 pub mod settings;
@@ -27,6 +28,7 @@ pub use self::authenticate::{
     AuthenticatedAccount, authenticate, authenticate_and_find, authenticate_hashed, find_with_account,
     key_hash,
 };
+pub use self::kept::{authenticate_payment, find_changed};
 use crate::error::Error;
 use crate::limits::{
     MAXIMUM_CHARGE_CENTS, OPENING_DEPOSIT_CENTS, RETENTION_DAYS_MIN, SETTLEMENT_DELAY_DAYS,

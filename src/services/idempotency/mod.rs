@@ -10,10 +10,10 @@ use std::sync::Arc;
 use entity::{AccountToken, Owned, Timestamp, account, idempotency_answer, idempotency_key};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use sea_orm::sea_query::{Expr, ExprTrait, IntoCondition, OnConflict, Query, SimpleExpr};
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query, SelectStatement, SimpleExpr};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbBackend, DeleteMany, EntityTrait, IntoActiveModel, JoinType, QueryFilter,
-    QuerySelect, RelationDef, Select,
+    ColumnTrait, ConnectionTrait, DbBackend, DbErr, DeleteMany, EntityTrait, IntoActiveModel, Iterable,
+    JoinType, QueryFilter, QuerySelect, RelationDef, Select,
 };
 use serde::Serialize;
 
@@ -24,18 +24,67 @@ use super::data_keys::unseal;
 use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEPT;
 use crate::response::ApiResponse;
-use crate::store::Tx;
+use crate::store::{ColumnReader, FromColumns, Tx};
 use crate::vault::Vault;
 
-/// Returns the join of an account to the key with this hash.
-pub fn of_account(hash: Vec<u8>) -> RelationDef {
-    account::Entity::belongs_to(idempotency_key::Entity)
-        .from(account::Column::Id)
-        .to(idempotency_key::Column::AccountId)
-        .on_condition(move |_, key| {
-            Expr::col((key, idempotency_key::Column::Hash)).eq(hash.clone()).into_condition()
-        })
-        .into()
+/// A claimed key, and its response if it has one.
+#[derive(Debug)]
+pub struct StoredClaim {
+    key: idempotency_key::Model,
+    answer: Option<idempotency_answer::Model>,
+}
+
+impl StoredClaim {
+    /// Joins the key with this hash and its response to the account of `statement`. Their columns follow the account's; a column
+    /// of the name `present` says whether the key exists.
+    pub fn join(hash: Vec<u8>, present: &'static str, statement: &mut SelectStatement) {
+        use {idempotency_answer::Column as Answer, idempotency_key::Column as Key};
+
+        let key = |column| Expr::col((idempotency_key::Entity, column));
+        let named =
+            key(Key::AccountId).equals((account::Entity, account::Column::Id)).and(key(Key::Hash).eq(hash));
+        let its = of_key(Answer::AccountId, Key::AccountId).and(of_key(Answer::Hash, Key::Hash));
+        statement
+            .left_join(idempotency_key::Entity, named)
+            .left_join(idempotency_answer::Entity, its)
+            .expr_as(key(Key::Hash).is_not_null(), present)
+            .columns(Key::iter().map(|column| (idempotency_key::Entity, column)))
+            .columns(
+                [Answer::Status, Answer::Sealed, Answer::SealedBy]
+                    .map(|column| (idempotency_answer::Entity, column)),
+            );
+    }
+
+    /// Returns whether the key has a response, which never changes.
+    pub fn is_answered(&self) -> bool {
+        self.answer.is_some()
+    }
+}
+
+impl FromColumns for StoredClaim {
+    fn read(row: &mut impl ColumnReader) -> Result<Self, DbErr> {
+        let key = idempotency_key::Model {
+            account_id: row.next("account_id")?,
+            hash: row.next("hash")?,
+            fingerprint: row.next("fingerprint")?,
+            created_at: row.next("created_at")?,
+        };
+        let answer = (row.next("status")?, row.next("sealed")?, row.next("sealed_by")?);
+        let answer = match answer {
+            (Some(status), Some(sealed), Some(sealed_by)) => {
+                let hash = key.hash.clone();
+                Some(idempotency_answer::Model {
+                    account_id: key.account_id,
+                    hash,
+                    status,
+                    sealed,
+                    sealed_by,
+                })
+            }
+            _ => None,
+        };
+        Ok(Self { key, answer })
+    }
 }
 
 /// Returns the response stored by another request with the same key, for replay, or `None`.
@@ -54,6 +103,17 @@ pub async fn find_response(
         .one(ctx.store.read())
         .await?;
     let Some((key, answer)) = found else { return Ok(None) };
+    response_of(ctx, claim, StoredClaim { key, answer }).await
+}
+
+/// Returns the response of a claimed key, or `None` if the key is free again.
+///
+/// Refusals: `idempotency_key_reused`, `idempotency_key_in_use`.
+pub async fn response_of(
+    ctx: &Context,
+    claim: &IdempotencyClaim,
+    StoredClaim { key, answer }: StoredClaim,
+) -> Result<Option<ApiResponse>, Error> {
     if answer.is_some() && key.created_at + IDEMPOTENCY_KEPT <= ctx.clock.now() {
         forget(ctx, key).await?;
         return Ok(None);
@@ -62,7 +122,8 @@ pub async fn find_response(
         return Err(ErrorCode::IdempotencyKeyReused.into());
     }
     let answer = answer.ok_or(ErrorCode::IdempotencyKeyInUse)?;
-    let body = unseal(ctx, &context(account, claim.hash()), answer.sealed_by, &answer.sealed).await?.to_vec();
+    let body =
+        unseal(ctx, &context(key.account_id, claim.hash()), answer.sealed_by, &answer.sealed).await?.to_vec();
     let status = u16::try_from(answer.status).map_err(|_| Error::internal("a kept status is none"))?;
     Ok(Some(ApiResponse { status, body }))
 }
@@ -120,13 +181,15 @@ where
         wall: ctx.clock.now(),
         vault: Arc::clone(&ctx.vault),
     });
-    let record = ctx.store.write((data, claimed), move |tx, (data, claimed)| {
+    let account = caller.account.clone();
+    let record = ctx.store.write((data, account, claimed), move |tx, (data, account, claimed)| {
         // The future does nothing before it is awaited.
         let work = unit(tx, data);
         async move {
             if exclusive {
                 tx.require_exclusive().await?;
             }
+            account.require_current(tx).await?;
             let Some(write) = claimed else { return work.await };
             write.claim(tx, exclusive).await?;
             let record = work.await?;
@@ -140,6 +203,7 @@ where
         .boxed()
     });
     let record = record.await?;
+    caller.account.confirm();
     if let Some(claim) = &caller.claim {
         claim.hold();
     }

@@ -84,6 +84,7 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
     });
     let Some((row, faults)) = unit.await? else { return Ok(PaymentProgress::Skipped) };
     crash_points::point(call_name(row.state), "intent.after");
+    moment.account().confirm();
     if let Some(claim) = claim {
         claim.hold();
     }
@@ -96,15 +97,16 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
     Ok(PaymentProgress::Concluded(outcome::commit_outcome(ctx, moment, outcome, purpose).await?))
 }
 
-/// Claims the Idempotency-Key, records the intent and draws the faults of its call.
+/// Requires the account to be current, claims the Idempotency-Key, records the intent and draws the faults of its call.
 ///
-/// Refusals: `idempotency_key_in_use`, then the intent's.
+/// Refusals: `unauthorized`, `idempotency_key_in_use`, then the intent's.
 async fn record_intent(
     tx: &Tx,
     intent: &impl PaymentIntent,
     Caller { account, claim }: &Caller,
     wall: Timestamp,
 ) -> Result<Option<(charge::Model, FaultPlan)>, Error> {
+    account.require_current(tx).await?;
     if let Some(claim) = claim {
         claim.record(tx, account.id(), wall)?;
     }

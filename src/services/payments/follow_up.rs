@@ -58,6 +58,7 @@ async fn in_three_steps(
     let intent = RecordIntentUnit { follow_up, caller, wall: ctx.clock.now() };
     let (row, step, faults) = ctx.store.write(intent, |tx, intent| intent.record(tx).boxed()).await?;
     crash_points::point(call_name(row.state), "intent.after");
+    moment.account().confirm();
     if let Some(claim) = claim {
         claim.hold();
     }
@@ -101,6 +102,7 @@ impl RecordIntentUnit {
         let Caller { account, claim } = &self.caller;
         let refusal = |code: ErrorCode| Error::from(code).about(seen);
         let step = next(EffectiveState::at(account.now, seen), *action).map_err(refusal)?;
+        account.require_current(tx).await?;
         if let Some(claim) = claim {
             claim.record(tx, account.id(), self.wall)?;
         }

@@ -1,0 +1,128 @@
+//! The accounts that a process keeps for payments (`services/account_version.rs`).
+
+use std::sync::Arc;
+
+use entity::api_key::KeyKind;
+use entity::{Timestamp, account, api_key};
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, JoinType, QueryFilter, QuerySelect, QueryTrait, RelationDef};
+use subtle::ConstantTimeEq;
+
+use super::access::{Access, access};
+use super::account_row::AccountRow;
+use super::authenticate::{AuthenticatedAccount, authenticate, authenticated_account, count_use, key_hash};
+use crate::error::{Error, ErrorCode};
+use crate::sensitive::secret::Secret;
+use crate::services::account_version::{AccountVersion, AssumedVersion};
+use crate::services::context::{Account, Context, KeptAccount, KeyEntry};
+use crate::store::{CachedStatement, ColumnReader, FromColumns};
+
+/// Authenticates the key of a payment, by the account that the process keeps if there is one. The payment requires the version
+/// of the account in its first commit, and is not refused before [`find_changed`] has found no other version.
+///
+/// Refusals: unauthorized.
+pub async fn authenticate_payment(ctx: &Context, key: &Secret) -> Result<AuthenticatedAccount, Error> {
+    // With a seed no payment may run twice: it would draw its ids twice.
+    if !ctx.store.has_row_versions() || ctx.chance.is_seeded() {
+        return authenticate(ctx, key, None).await;
+    }
+    let hash = key_hash(&ctx.vault, key);
+    let kept = match ctx.accounts.get(&hash).await {
+        Some(kept) => kept,
+        None => Box::pin(read(ctx, hash)).await?,
+    };
+    let assumed = AssumedVersion::new(kept.version);
+    let mut opened = authenticated(ctx, kept)?;
+    opened.account.assumed = Some(Arc::new(assumed));
+    count_use(ctx, &opened, key, hash);
+    Ok(opened)
+}
+
+/// Returns the account as it is now if it or its key has changed since the request has read it, unless the request has committed
+/// something.
+///
+/// Refusals: unauthorized.
+pub async fn find_changed(ctx: &Context, account: &Account) -> Result<Option<Account>, Error> {
+    let Some(seen) = account.assumed.as_ref().and_then(|assumed| assumed.unconfirmed()) else {
+        return Ok(None);
+    };
+    let now = read(ctx, seen.key_hash).await?;
+    if now.version == seen {
+        return Ok(None);
+    }
+    Ok(Some(authenticated(ctx, now)?.account))
+}
+
+/// Reads a key with its account, and keeps both unless their requests would be refused, or each payment changes the row.
+async fn read(ctx: &Context, key_hash: [u8; 32]) -> Result<KeptAccount, Error> {
+    static KEY_AND_ACCOUNT: CachedStatement = CachedStatement::new();
+    let word = || {
+        account::Entity::find()
+            .join(JoinType::InnerJoin, its_key())
+            .filter(api_key::Column::Hash.eq(key_hash.to_vec()))
+            .column(api_key::Column::Hash)
+            .column(api_key::Column::Kind)
+            .column(api_key::Column::ValidUntil)
+            .column_as(AccountVersion::column("api_keys"), "key_version")
+            .column_as(AccountVersion::column("accounts"), "account_version")
+            .into_query()
+    };
+    let found = KEY_AND_ACCOUNT.one(ctx.store.read(), vec![key_hash.to_vec().into()], word).await?;
+    // The index found the row by parts of the hash; the whole hash is compared in constant time.
+    let found = found.filter(|found: &KeyAndAccount| found.hash.ct_eq(&key_hash).into());
+    let Some(KeyAndAccount { account, kind, valid_until, key, account_version, .. }) = found else {
+        ctx.accounts.invalidate(&key_hash).await;
+        ctx.keys.invalidate(&key_hash).await;
+        return Err(ErrorCode::Unauthorized.into());
+    };
+    let kept = KeptAccount {
+        key: KeyEntry { account: account.id, kind, valid_until },
+        version: AccountVersion { key_hash, key, account: account_version },
+        row: Arc::new(account),
+    };
+    ctx.keys.insert(key_hash, kept.key).await;
+    let works = kept.row.closed_at.is_none() && access(ctx.environment, kept.row.status) == Access::Full;
+    if works && kept.row.acquirer_faults.is_none() {
+        ctx.accounts.insert(key_hash, kept.clone()).await;
+    } else {
+        ctx.accounts.invalidate(&key_hash).await;
+    }
+    Ok(kept)
+}
+
+fn its_key() -> RelationDef {
+    account::Entity::belongs_to(api_key::Entity)
+        .from(account::Column::Id)
+        .to(api_key::Column::AccountId)
+        .into()
+}
+
+/// A row of a key with its account.
+struct KeyAndAccount {
+    account: account::Model,
+    hash: Vec<u8>,
+    kind: KeyKind,
+    valid_until: Option<Timestamp>,
+    key: i64,
+    account_version: i64,
+}
+
+impl FromColumns for KeyAndAccount {
+    fn read(row: &mut impl ColumnReader) -> Result<Self, DbErr> {
+        let AccountRow(account) = AccountRow::read(row)?;
+        Ok(Self {
+            account,
+            hash: row.next("hash")?,
+            kind: row.next("kind")?,
+            valid_until: row.next("valid_until")?,
+            key: row.next("key_version")?,
+            account_version: row.next("account_version")?,
+        })
+    }
+}
+
+fn authenticated(ctx: &Context, kept: KeptAccount) -> Result<AuthenticatedAccount, Error> {
+    if kept.key.has_ended(ctx.clock.now()) {
+        return Err(ErrorCode::Unauthorized.into());
+    }
+    authenticated_account(ctx, kept.key, Some(kept.row), None)
+}
