@@ -237,9 +237,8 @@ pub(super) async fn open(
             ))
         }
         Location::Postgres { url } => {
-            let pool = postgres(url).await?;
-            prepare(&pool, STEPS, &|_, _| ()).await?;
-            let both = PostgresPool::new(watched(pool), POSTGRES_STATEMENTS);
+            let both = PostgresPool::new(watched(postgres(url).await?), POSTGRES_STATEMENTS);
+            prepare(&both, STEPS, &|_, _| ()).await?;
             Ok((Either::Postgres(both.clone()), Either::Postgres(both), None))
         }
     }
@@ -262,7 +261,7 @@ fn lacks_room(path: &Path) -> Option<String> {
 
 /// Checks that a PostgreSQL database is ours, and migrates its schema.
 pub(super) async fn prepare(
-    pool: &DatabaseConnection,
+    pool: &impl ConnectionTrait,
     steps: &[Step],
     on_step: OnStep<'_>,
 ) -> Result<(), ConnectError> {
@@ -273,7 +272,7 @@ pub(super) async fn prepare(
 /// Runs the migrations. Servers that start at the same time on an empty PostgreSQL conflict: the loser retries and finds
 /// the migration done. A server that always loses has lost once per migration.
 async fn run(
-    connection: &DatabaseConnection,
+    connection: &impl ConnectionTrait,
     steps: &[Step],
     on_step: OnStep<'_>,
 ) -> Result<(), DbErr> {

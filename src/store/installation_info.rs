@@ -1,5 +1,7 @@
 //! What a database says of its installation, read before anything is changed: a server that must not use it stops in time.
 
+use std::collections::BTreeMap;
+
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 use uuid::Uuid;
 
@@ -81,13 +83,13 @@ pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<InstallationI
         return Ok(InstallationInfo::default());
     }
     // Columns of the first migration, which every release has.
-    let said = async |name: &str| {
-        let sql = format!("SELECT value FROM installation WHERE name = '{name}'");
-        let row = looker.query_one_raw(statement(looker, &sql)).await?;
-        row.map(|row| row.try_get("", "value")).transpose()
-    };
-    let (environment, seed) = (said("environment").await?, said("seed").await?);
-    let is_copying = said(COPYING).await?.is_some();
+    let rows = looker.query_all_raw(statement(looker, "SELECT name, value FROM installation")).await?;
+    let mut said = BTreeMap::new();
+    for row in rows {
+        said.insert(row.try_get::<String>("", "name")?, row.try_get::<String>("", "value")?);
+    }
+    let (environment, seed) = (said.remove("environment"), said.remove("seed"));
+    let is_copying = said.contains_key(COPYING);
     let keys =
         looker.query_all_raw(statement(looker, "SELECT id, purpose, wrapped_by, wrapped FROM vault_keys"));
     let keys = keys.await?.into_iter().map(|row| {
