@@ -213,8 +213,7 @@ pub enum ConfigError {
 
 /// Parses CARD_PAYMENTS_LOG.
 pub fn log_filter(text: &str) -> Result<EnvFilter, ConfigError> {
-    // An up-to-date schema is not worth a line; a filter that names the target shows it.
-    Ok(EnvFilter::try_new(format!("sea_orm_migration=warn,{text}"))?)
+    Ok(EnvFilter::try_new(text)?)
 }
 
 impl Secrets {

@@ -1,6 +1,6 @@
 //! The measured lines, and their order.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::ceilings::{Payment, empty_route, flushes};
@@ -51,15 +51,15 @@ pub async fn measure(kind: Kind, options: &Options, report: &mut Report) -> Resu
 
     let server = site.start();
     let account = Account::first(&server);
-    rounds(&site, &account, &by_customer, &bare, options, report).await?;
+    rounds(&site, (&server, &account), &by_customer, &bare, options, report).await?;
     if options.wants(ALONE) {
-        alone(&site, &account, options, report).await?;
+        alone(&site, (&server, &account), options, report).await?;
     }
     if options.wants("handoff") {
         hand_off(&account.another().await?, on, options, report).await?;
     }
     if options.wants("renewals") {
-        renewals(&site, &account.another().await?, options, report).await?;
+        renewals(&site, (&server, &account.another().await?), options, report).await?;
     }
     report.fact(on, "memory afterwards", kilobytes(usage::memory(server.id())?), "kB");
     server.stopped();
@@ -97,14 +97,14 @@ async fn start(site: &Site, options: &Options, report: &mut Report) -> Result<()
 const FOUND: usize = 100;
 
 /// Makes as many charges as there are to be.
-async fn fill(site: &Site, account: &Account<'_>, options: &Options, report: &mut Report) -> Result<()> {
+async fn fill(site: &Site, account: &Account, options: &Options, report: &mut Report) -> Result<()> {
     let before = site.database.size().await?;
     let common = account.request("POST", "/1/charges", PAYMENT);
     let mut requests = vec![common; (options.charges.get() / FOUND).max(1)];
     requests[0] =
         account.request("POST", "/1/charges", &PAYMENT.replace("description=Test", "description=A+needle"));
     let run =
-        load::run(&[account.server.address], CONNECTIONS, &requests, Stop::Count(options.charges.get()))
+        load::run(&[account.address], CONNECTIONS, &requests, Stop::Count(options.charges.get()))
             .await?;
     report.note(&run);
     let bytes = (site.database.size().await?).saturating_sub(before) / u64::try_from(options.charges.get())?;
@@ -112,26 +112,26 @@ async fn fill(site: &Site, account: &Account<'_>, options: &Options, report: &mu
     Ok(())
 }
 
+/// Returns the tokens of an account's newest charges.
+pub async fn newest(account: &Account) -> Result<Vec<String>> {
+    const TOKENS: usize = 500;
+    let list = account.ask("GET", &format!("/1/charges?per_page={TOKENS}"), "").await?;
+    list.as_array().into_iter().flatten().map(|charge| text(&charge["token"])).collect()
+}
+
 /// The lines that a load is put on, and their requests.
 async fn lines(
-    account: &Account<'_>,
+    account: &Account,
     by_customer: &str,
     options: &Options,
 ) -> Result<Vec<(&'static str, Vec<Vec<u8>>)>> {
-    const TOKENS: usize = 500;
-    let list = account.ask("GET", &format!("/1/charges?per_page={TOKENS}"), "").await?;
-    let tokens = list
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|charge| text(&charge["token"]))
-        .collect::<Result<Vec<_>>>()?;
+    let tokens = newest(account).await?;
     let get = |path: &str| account.request("GET", path, "");
     let each = |path: &str| tokens.iter().map(|token| get(&format!("{path}{token}"))).collect();
     let keyed = |n| account.repeatable("POST", "/1/charges", Some(&format!("speed-{n}")), PAYMENT);
     let keyed: Vec<_> = (0..CONNECTIONS).map(keyed).collect();
     // Each is answered for the first time here.
-    load::run(&[account.server.address], CONNECTIONS, &keyed, Stop::Count(CONNECTIONS)).await?;
+    load::run(&[account.address], CONNECTIONS, &keyed, Stop::Count(CONNECTIONS)).await?;
     let mut lines = vec![
         (CHARGE, vec![account.request("POST", "/1/charges", PAYMENT)]),
         (CUSTOMER, vec![account.request("POST", "/1/charges", by_customer)]),
@@ -150,7 +150,7 @@ async fn lines(
 /// Puts the load on each line, one after the other, and round after round, so that a bad minute of the machine spoils none.
 async fn rounds(
     site: &Site,
-    account: &Account<'_>,
+    (measured, account): (&Process, &Account),
     by_customer: &str,
     bare: &Bare,
     options: &Options,
@@ -162,7 +162,7 @@ async fn rounds(
     let other = (site.cluster.is_some() && options.wants(COPIES)).then(|| site.start());
     for _ in 0..options.rounds.get() {
         for (name, requests) in &lines {
-            let server = if *name == EMPTY_ROUTE { &empty } else { account.server };
+            let server = if *name == EMPTY_ROUTE { &empty } else { measured };
             let (run, cpu) = site.measure(&[server], CONNECTIONS, requests, stop).await?;
             report.best(Figure::new(on, name, &run, &cpu), &run);
             // Each ceiling at once: after a hundred thousand reads the server would still write its log of requests beside it.
@@ -175,7 +175,7 @@ async fn rounds(
         }
         if let Some(other) = &other {
             let requests = [account.request("POST", "/1/charges", PAYMENT)];
-            let (run, cpu) = site.measure(&[account.server, other], CONNECTIONS, &requests, stop).await?;
+            let (run, cpu) = site.measure(&[measured, other], CONNECTIONS, &requests, stop).await?;
             report.best(Figure::new(on, COPIES, &run, &cpu), &run);
         }
     }
@@ -227,23 +227,34 @@ impl Bare {
 }
 
 /// One caller alone, and the flushes that it waits for.
-async fn alone(site: &Site, account: &Account<'_>, options: &Options, report: &mut Report) -> Result<()> {
-    const FLUSHES: usize = 200;
+async fn alone(
+    site: &Site,
+    (measured, account): (&Process, &Account),
+    options: &Options,
+    report: &mut Report,
+) -> Result<()> {
     let on = site.database.kind().name();
     let requests = [account.request("POST", "/1/charges", PAYMENT)];
     for _ in 0..options.rounds.get() {
-        let (run, cpu) = site.measure(&[account.server], 1, &requests, Stop::After(options.span())).await?;
+        let (run, cpu) = site.measure(&[measured], 1, &requests, Stop::After(options.span())).await?;
         report.best(Figure::new(on, ALONE, &run, &cpu), &run);
-        let latencies = flushes(site.folder(), FLUSHES)?;
-        let run = Run { took: latencies.iter().sum(), latencies, ..Run::default() };
-        report.best(Figure::new(on, FLUSH, &run, &Cpu::default()), &run);
+        flush(site.folder(), on, report)?;
     }
+    Ok(())
+}
+
+/// The flush of a folder's disk.
+pub fn flush(folder: &Path, on: &'static str, report: &mut Report) -> Result<()> {
+    const FLUSHES: usize = 200;
+    let latencies = flushes(folder, FLUSHES)?;
+    let run = Run { took: latencies.iter().sum(), latencies, ..Run::default() };
+    report.best(Figure::new(on, FLUSH, &run, &Cpu::default()), &run);
     Ok(())
 }
 
 /// From a charge's answer to the first byte of its webhook.
 async fn hand_off(
-    account: &Account<'_>,
+    account: &Account,
     on: &'static str,
     options: &Options,
     report: &mut Report,
@@ -251,14 +262,19 @@ async fn hand_off(
     let receiver = Receiver::start().await?;
     account.ask("POST", "/1/webhook_endpoints", &format!("url=http://{}/hook", receiver.address)).await?;
     let charge = account.request("POST", "/1/charges", PAYMENT);
-    let latencies = receiver.hand_offs(account.server.address, &charge, options.span()).await?;
+    let latencies = receiver.hand_offs(account.address, &charge, options.span()).await?;
     let run = Run { latencies, ..Run::default() };
     report.best(Figure { per_second: 0, ..Figure::new(on, "webhook hand-off", &run, &Cpu::default()) }, &run);
     Ok(())
 }
 
 /// Subscriptions that the account's clock bills when it is moved by a month.
-async fn renewals(site: &Site, account: &Account<'_>, options: &Options, report: &mut Report) -> Result<()> {
+async fn renewals(
+    site: &Site,
+    (measured, account): (&Process, &Account),
+    options: &Options,
+    report: &mut Report,
+) -> Result<()> {
     let customer = account.customer().await?;
     // Nothing is charged before the clock is moved.
     let plan =
@@ -267,7 +283,7 @@ async fn renewals(site: &Site, account: &Account<'_>, options: &Options, report:
     let subscribe =
         account.request("POST", "/1/subscriptions", &format!("plan_token={plan}&customer_token={customer}"));
     let subscriptions = Stop::Count((options.charges.get() / 10).clamp(1, 1000));
-    report.note(&load::run(&[account.server.address], CONNECTIONS, &[subscribe], subscriptions).await?);
+    report.note(&load::run(&[account.address], CONNECTIONS, &[subscribe], subscriptions).await?);
 
     let charged = account.charges().await?;
     let began = Instant::now();
@@ -275,7 +291,7 @@ async fn renewals(site: &Site, account: &Account<'_>, options: &Options, report:
         while account.ask("PUT", "/1/sandbox/clock", "advance=28d").await?["complete"] != true {}
         Ok(began.elapsed())
     };
-    let (took, cpu) = site.costs(&[account.server], moved).await?;
+    let (took, cpu) = site.costs(&[measured], moved).await?;
     let renewed = account.charges().await? - charged;
     let run = Run { took, latencies: vec![Duration::ZERO; renewed], ..Run::default() };
     report.best(Figure::new(site.database.kind().name(), "renewals", &run, &cpu), &run);

@@ -72,6 +72,10 @@ pub struct Run {
 }
 
 impl Run {
+    pub fn succeeded(&self) -> usize {
+        self.latencies.len() - self.failed
+    }
+
     pub fn per_second(&self) -> u64 {
         per_second(self.latencies.len(), self.took)
     }

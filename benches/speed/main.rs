@@ -8,11 +8,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use url::Url;
 
 use database::Kind;
 use lines::measure;
 use report::Report;
 
+mod against;
 mod ceilings;
 mod database;
 mod goals;
@@ -56,6 +58,12 @@ struct Options {
     /// The server's program.
     #[arg(long, default_value = env!("CARGO_BIN_EXE_card-payments"))]
     binary: PathBuf,
+    /// Measures this running server instead, of any maker: its plain HTTP address. It gets the lines charge, get, list and alone.
+    #[arg(long, requires = "key")]
+    against: Option<Url>,
+    /// The secret key of an account on it.
+    #[arg(long, requires = "against")]
+    key: Option<String>,
     /// Where databases are kept meanwhile: a folder on the disk that is to be measured.
     #[arg(long, default_value = "/var/tmp")]
     folder: PathBuf,
@@ -98,8 +106,12 @@ fn main() -> Result<ExitCode> {
     // The load comes from this one thread.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut report = Report::default();
-    for kind in options.database.clone() {
-        runtime.block_on(measure(kind, &options, &mut report))?;
+    if let (Some(server), Some(key)) = (&options.against, &options.key) {
+        runtime.block_on(against::measure(server, key, &options, &mut report))?;
+    } else {
+        for kind in options.database.clone() {
+            runtime.block_on(measure(kind, &options, &mut report))?;
+        }
     }
     if is_test {
         println!("{} lines are measured", report.figures.len());

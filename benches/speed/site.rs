@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -126,7 +127,7 @@ impl Site {
     }
 
     /// What a payment writes, seen while the acquirer is slow.
-    pub async fn watch(&self, account: &Account<'_>, form: &str) -> Result<Payment> {
+    pub async fn watch(&self, account: &Account, form: &str) -> Result<Payment> {
         account.ask("PUT", "/1/sandbox/acquirer", "latency_ms=3000").await?;
         let before = TableSnapshot::take(&self.database).await?;
         let mut paying = std::pin::pin!(account.ask("POST", "/1/charges", form));
@@ -152,20 +153,20 @@ impl Site {
 }
 
 /// An account on a server.
-pub struct Account<'a> {
-    pub server: &'a Process,
-    secret: String,
+pub struct Account {
+    pub address: SocketAddr,
+    pub secret: String,
 }
 
-impl<'a> Account<'a> {
-    pub fn first(server: &'a Process) -> Self {
-        Self { server, secret: server.keys().0 }
+impl Account {
+    pub fn first(server: &Process) -> Self {
+        Self { address: server.address, secret: server.keys().0 }
     }
 
     /// Another account of the same server.
     pub async fn another(&self) -> Result<Self> {
         let account = self.ask("POST", "/1/sandbox/accounts", "").await?;
-        Ok(Self { server: self.server, secret: text(&account["secret_key"])? })
+        Ok(Self { address: self.address, secret: text(&account["secret_key"])? })
     }
 
     /// A request that keeps its connection.
@@ -182,7 +183,7 @@ impl<'a> Account<'a> {
 
     /// The whole answer to a single request, which must succeed.
     pub async fn whole(&self, method: &str, path: &str, form: &str) -> Result<Value> {
-        let mut caller = Caller::connect(self.server.address).await?;
+        let mut caller = Caller::connect(self.address).await?;
         let (status, body) = caller.ask(&self.request(method, path, form)).await?;
         if !(200..300).contains(&status) {
             return Err(format!("{method} {path}: {status} {}", String::from_utf8_lossy(body)).into());

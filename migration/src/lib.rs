@@ -5,9 +5,7 @@
 //! distributed PostgreSQL shards by. There are no triggers, no sequences and no foreign keys: one unit of work writes the
 //! rows that belong together, and `ledger verify` proves the money.
 
-use sea_orm_migration::MigratorTraitSelf;
-use sea_orm_migration::prelude::*;
-use sea_orm_migration::sea_orm::{DatabaseConnection, DbBackend};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 
 mod m0001_schema;
 
@@ -45,58 +43,59 @@ impl Step {
         let sql = [self.both, own].concat();
         words.iter().fold(sql, |sql, (word, spelled)| sql.replace(word, spelled))
     }
-}
 
-impl MigrationName for Step {
-    fn name(&self) -> &str {
-        self.name
+    /// Returns one text that runs the step and records it. PostgreSQL runs a text as one transaction; on SQLite the caller has
+    /// begun one. A step waits for locks longer than a request does.
+    fn recorded(&self, backend: DbBackend) -> String {
+        let (begin, now) = if backend == DbBackend::Postgres {
+            (
+                "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;",
+                "CAST(extract(epoch FROM now()) AS BIGINT)",
+            )
+        } else {
+            ("", "unixepoch()")
+        };
+        let Self { name, .. } = self;
+        format!(
+            "{begin} CREATE TABLE IF NOT EXISTS {RECORD} (version VARCHAR NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL); \
+             INSERT INTO {RECORD} (version, applied_at) VALUES ('{name}', {now}); {}",
+            self.sql(backend)
+        )
     }
 }
 
-#[async_trait::async_trait]
-impl MigrationTrait for Step {
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        /// A step waits for locks longer than a request does.
-        const WITHOUT_TIME_OUTS: &str = "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;";
+/// The table that records which steps have run, and when: seconds since 1970.
+pub const RECORD: &str = "seaql_migrations";
 
-        let backend = manager.get_database_backend();
-        let mut sql = self.sql(backend);
-        if backend == DbBackend::Postgres {
-            sql.insert_str(0, WITHOUT_TIME_OUTS);
-        }
-        manager.get_connection().execute_unprepared(&sql).await?;
-        Ok(())
+/// Returns the names of the steps that a database records, in order; none if it has no record.
+pub async fn recorded(database: &impl ConnectionTrait) -> Result<Vec<String>, DbErr> {
+    let backend = database.get_database_backend();
+    let (tables, name) = if backend == DbBackend::Postgres {
+        ("pg_tables WHERE schemaname = current_schema()", "tablename")
+    } else {
+        ("sqlite_master WHERE type = 'table'", "name")
+    };
+    let there = format!("SELECT 1 AS n FROM {tables} AND {name} = '{RECORD}'");
+    if database.query_one_raw(Statement::from_string(backend, there)).await?.is_none() {
+        return Ok(Vec::new());
     }
-
-    /// A step that is killed half-way leaves nothing, on SQLite too.
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
-    }
+    let steps = format!("SELECT version FROM {RECORD} ORDER BY version");
+    let steps = database.query_all_raw(Statement::from_string(backend, steps)).await?;
+    steps.iter().map(|step| step.try_get("", "version")).collect()
 }
 
-/// Runs steps.
-#[derive(Clone, Copy)]
-pub struct Migrator<'s>(pub &'s [Step]);
-
-impl Migrator<'_> {
-    /// Runs the steps that a database lacks. After each one, calls `on_step` with its name and the number of remaining ones.
-    /// May be killed, and run twice.
-    pub async fn run(
-        &self,
-        database: &DatabaseConnection,
-        on_step: &(dyn Fn(&str, usize) + Sync),
-    ) -> Result<(), DbErr> {
-        let missing = self.get_pending_migrations(database).await?;
-        for (n, step) in missing.iter().enumerate() {
-            self.up(database, Some(1)).await?;
-            on_step(step.name(), missing.len() - n - 1);
-        }
-        Ok(())
+/// Runs the steps that a database lacks. After each one, calls `on_step` with its name and the number of remaining ones.
+/// May be killed, and run twice.
+pub async fn run(
+    database: &impl ConnectionTrait,
+    steps: &[Step],
+    on_step: &(dyn Fn(&str, usize) + Sync),
+) -> Result<(), DbErr> {
+    let recorded = recorded(database).await?;
+    let missing: Vec<_> = steps.iter().filter(|step| recorded.iter().all(|name| name != step.name)).collect();
+    for (n, step) in missing.iter().enumerate() {
+        database.execute_unprepared(&step.recorded(database.get_database_backend())).await?;
+        on_step(step.name, missing.len() - n - 1);
     }
-}
-
-impl MigratorTraitSelf for Migrator<'_> {
-    fn migrations(&self) -> Vec<Box<dyn MigrationTrait>> {
-        self.0.iter().map(|step| Box::new(*step) as Box<dyn MigrationTrait>).collect()
-    }
+    Ok(())
 }

@@ -13,7 +13,7 @@ use card_payments::http::server::{self, ServerPhase};
 use card_payments::http::{Connections, ServerInfo};
 use card_payments::limits::ADMIN_CONNECTIONS;
 use card_payments::services::request_log;
-use card_payments::{trace, workers};
+use card_payments::{outbound, trace, workers};
 use clap::Args;
 use rustix::process::Signal;
 use tokio::net::TcpListener;
@@ -111,6 +111,7 @@ pub async fn serve(
             app.phase.send_replace(ServerPhase::Serving);
         }
         ready(&Banner::new(address, &index, &app));
+        tokio::task::spawn_blocking(outbound::read_platform);
         Ok(())
     };
     let leave = async {

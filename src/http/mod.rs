@@ -24,6 +24,7 @@ mod merchants;
 mod metrics;
 mod observe;
 pub mod openapi;
+mod operations;
 mod own_machine;
 mod pages;
 mod paths;
@@ -56,14 +57,13 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use tokio::sync::watch;
 use tower::ServiceBuilder;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 pub use admission::AdmissionControl;
 pub use connections::Connections;
 pub use dashboard::DashboardAuth;
 pub use metrics::Metrics;
 pub use rate_limit::RateLimit;
+use operations::{Operations, routes};
 use representations::Representations;
 use server::ServerPhase;
 pub use system::{INSTALLATION, ServerInfo};
@@ -126,8 +126,8 @@ impl std::ops::Deref for AppStateInner {
 
 /// Returns the operations under /1 of every environment, in the order of the specification's sections. `routes!` takes
 /// path and method from the annotation, so no route exists without its description.
-fn operations() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new()
+fn operations() -> Operations {
+    Operations::default()
         .routes(routes!(cards::create_card))
         .routes(routes!(cards::get_card))
         .routes(routes!(payment_sources::create_payment_source))
@@ -204,19 +204,18 @@ fn operations() -> OpenApiRouter<AppState> {
 
 /// Returns the finished OpenAPI document, with the sandbox.
 pub fn openapi() -> serde_json::Value {
-    described(operations().merge(sandbox::operations()))
+    described(&operations().merge(sandbox::operations()))
 }
 
-fn described(operations: OpenApiRouter<AppState>) -> serde_json::Value {
-    let (_, described) = OpenApiRouter::new().nest("/1", operations).split_for_parts();
-    openapi::finished(&described)
+fn described(operations: &Operations) -> serde_json::Value {
+    openapi::finished(&operations.document())
 }
 
 /// Returns the document of this server's own operations.
 fn own(info: &ServerInfo) -> serde_json::Value {
     let document = match info.environment {
         Environment::Test => openapi(),
-        Environment::Live => openapi::live(described(operations())),
+        Environment::Live => openapi::live(described(&operations())),
     };
     openapi::served(document, info.named.as_deref())
 }
@@ -253,8 +252,8 @@ pub fn router(site: AppState) -> Router {
         Environment::Test => operations().merge(sandbox::operations()),
         Environment::Live => operations(),
     };
-    let (api, _) = OpenApiRouter::new().nest("/1", served).split_for_parts();
-    let routed = api
+    let routed = served
+        .router()
         .merge(system::routes())
         .merge(challenge::routes())
         .merge(pay::routes())

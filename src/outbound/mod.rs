@@ -13,7 +13,7 @@ pub(crate) mod tls;
 mod unreached;
 mod zone;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -28,7 +28,7 @@ use url::Url;
 pub use address_policy::{AddressPolicy, Allowed};
 pub(crate) use lookup::OpenResolver;
 pub use lookup::{Resolver, SystemResolver};
-pub use tls::{Identity, NoIdentity, platform};
+pub use tls::{Identity, NoIdentity, platform, read_platform};
 pub use unreached::OutboundError;
 
 use crate::limits::OUTBOUND_ANSWER_BYTES_MAX;
@@ -57,42 +57,52 @@ pub fn client() -> Client {
         .expect("a client of which nothing is read from the machine")
 }
 
+type LazyClient = LazyLock<Client, Box<dyn FnOnce() -> Client + Send>>;
+
 /// A client for addresses from clients. Clones share their connections.
 #[derive(Clone)]
 pub struct Outbound {
-    client: Client,
+    /// Made for the first call, because it needs the platform's roots.
+    client: Arc<LazyClient>,
     reach: AddressPolicy,
 }
 
 impl Outbound {
     /// Returns a client with the platform's root certificates and resolver.
     pub fn new(reach: AddressPolicy) -> Self {
-        Self::with(reach, Arc::<SystemResolver>::default(), tls::platform_config())
+        Self::with(reach, Arc::<SystemResolver>::default(), tls::platform_config)
     }
 
     /// Adds a trusted root certificate, in DER.
     pub fn trusting(reach: AddressPolicy, root: &[u8]) -> Result<Self, rustls::Error> {
         let config = tls::config(Some(root.to_vec().into()), None)?;
-        Ok(Self::with(reach, Arc::<SystemResolver>::default(), config))
+        Ok(Self::with(reach, Arc::<SystemResolver>::default(), || config))
     }
 
     /// Returns a client with another resolver.
     pub fn asking(reach: AddressPolicy, lookup: Arc<dyn Resolver>) -> Self {
-        Self::with(reach, lookup, tls::platform_config())
+        Self::with(reach, lookup, tls::platform_config)
     }
 
-    fn with(reach: AddressPolicy, lookup: Arc<dyn Resolver>, tls: ClientConfig) -> Self {
-        let client = Client::builder()
-            .tls_backend_preconfigured(tls)
-            .dns_resolver(GuardedResolver { reach: reach.clone(), lookup })
-            .redirect(Policy::none())
-            .no_proxy()
-            .user_agent(USER_AGENT)
-            .connect_timeout(CONNECT)
-            .pool_idle_timeout(IDLE)
-            .build()
-            .expect("a client of which nothing is read from the machine");
-        Self { client, reach }
+    fn with(
+        reach: AddressPolicy,
+        lookup: Arc<dyn Resolver>,
+        tls: impl FnOnce() -> ClientConfig + Send + 'static,
+    ) -> Self {
+        let resolver = GuardedResolver { reach: reach.clone(), lookup };
+        let client = || {
+            Client::builder()
+                .tls_backend_preconfigured(tls())
+                .dns_resolver(resolver)
+                .redirect(Policy::none())
+                .no_proxy()
+                .user_agent(USER_AGENT)
+                .connect_timeout(CONNECT)
+                .pool_idle_timeout(IDLE)
+                .build()
+                .expect("a client of which nothing is read from the machine")
+        };
+        Self { client: Arc::new(LazyLock::new(Box::new(client))), reach }
     }
 
     /// Returns which addresses may be called.
@@ -102,7 +112,8 @@ impl Outbound {
 
     /// Returns the same client with a client certificate.
     pub fn identified(reach: AddressPolicy, identity: Identity) -> Result<Self, rustls::Error> {
-        Ok(Self::with(reach, Arc::<SystemResolver>::default(), tls::config(None, Some(identity))?))
+        let config = tls::config(None, Some(identity))?;
+        Ok(Self::with(reach, Arc::<SystemResolver>::default(), || config))
     }
 
     /// Like [`Self::identified`], trusting one more root certificate, in DER.
@@ -112,7 +123,7 @@ impl Outbound {
         root: &[u8],
     ) -> Result<Self, rustls::Error> {
         let config = tls::config(Some(root.to_vec().into()), Some(identity))?;
-        Ok(Self::with(reach, Arc::<SystemResolver>::default(), config))
+        Ok(Self::with(reach, Arc::<SystemResolver>::default(), || config))
     }
 
     /// Sends a POST, and returns the status of the response, or why there is none. It follows no redirects, uses no

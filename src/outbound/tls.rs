@@ -7,15 +7,21 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
-/// The platform's roots (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), read once per process. A machine
-/// without any starts with a warning, and no https address can be called.
-static PLATFORM: LazyLock<RootCertStore> = LazyLock::new(|| {
+/// The platform's roots (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), read once per process. On a machine without any, a
+/// warning is logged, and no https address can be called.
+static PLATFORM: LazyLock<Arc<RootCertStore>> = LazyLock::new(|| {
     let (roots, faults) = platform();
     for fault in faults {
         tracing::warn!("{fault}");
     }
-    roots
+    Arc::new(roots)
 });
+
+/// Reads the platform's roots, unless that was done: hundreds of files, a fifth of a start. A server does it beside its first
+/// requests, so that no call waits for it.
+pub fn read_platform() {
+    LazyLock::force(&PLATFORM);
+}
 
 /// Returns the platform's roots, and their faults.
 pub fn platform() -> (RootCertStore, Vec<String>) {
@@ -65,9 +71,9 @@ pub fn config(
     extra_root: Option<CertificateDer<'static>>,
     identity: Option<Identity>,
 ) -> Result<ClientConfig, rustls::Error> {
-    let mut roots = PLATFORM.clone();
+    let mut roots = Arc::clone(&PLATFORM);
     if let Some(root) = extra_root {
-        roots.add(root)?;
+        Arc::make_mut(&mut roots).add(root)?;
     }
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use migration::{Migrator, STEPS, Step};
+use migration::{RECORD, STEPS, Step};
 use sea_orm::{
     ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, QueryResult, RuntimeErr,
     Statement, sqlx,
@@ -192,7 +192,6 @@ pub async fn migrate(
     steps: &[Step],
     progress: &dyn Progress,
 ) -> Result<Vec<String>, ConnectError> {
-    let migrator = Migrator(steps);
     let ran = Mutex::new(Vec::new());
     let on_step = |step: &str, left| {
         let mut ran = ran.lock().unwrap_or_else(PoisonError::into_inner);
@@ -202,11 +201,11 @@ pub async fn migrate(
     };
     match location {
         Location::Sqlite { path } => {
-            drop(prepared_file(&Arc::new(DatabaseFile::open(path, None)?), migrator, &on_step).await?);
+            drop(prepared_file(&Arc::new(DatabaseFile::open(path, None)?), steps, &on_step).await?);
         }
         Location::Postgres { url } => {
             let database = patient(url).await?;
-            prepare(&database, migrator, &on_step).await?;
+            prepare(&database, steps, &on_step).await?;
             database.close().await?;
         }
     }
@@ -217,7 +216,7 @@ pub async fn migrate(
 /// why it cannot be written.
 async fn prepared_file(
     file: &Arc<DatabaseFile>,
-    migrator: Migrator<'_>,
+    steps: &[Step],
     on_step: OnStep<'_>,
 ) -> Result<(WriteConnection, Option<String>), ConnectError> {
     let path = file.path();
@@ -232,7 +231,7 @@ async fn prepared_file(
         done => done.map(|_| lacks_room(path))?,
     };
     let writing = WriteConnection::on(connection);
-    sqlite::migrate(&writing, migrator, on_step).await?;
+    sqlite::migrate(&writing, steps, on_step).await?;
     Ok((writing, full))
 }
 
@@ -244,7 +243,7 @@ pub(super) async fn open(
     match location {
         Location::Sqlite { path } => {
             let file = Arc::new(DatabaseFile::open(path, lock)?);
-            let (writing, full) = prepared_file(&file, Migrator(STEPS), &|_, _| ()).await?;
+            let (writing, full) = prepared_file(&file, STEPS, &|_, _| ()).await?;
             Ok((
                 Either::Sqlite(SqliteAdapter(Readers::new(&file))),
                 Either::Sqlite(SqliteAdapter(writing)),
@@ -252,9 +251,8 @@ pub(super) async fn open(
             ))
         }
         Location::Postgres { url } => {
-            let pool = postgres(url).await?;
-            prepare(&pool, Migrator(STEPS), &|_, _| ()).await?;
-            let both = PostgresPool::new(watched(pool), POSTGRES_STATEMENTS);
+            let both = PostgresPool::new(watched(postgres(url).await?), POSTGRES_STATEMENTS);
+            prepare(&both, STEPS, &|_, _| ()).await?;
             Ok((Either::Postgres(both.clone()), Either::Postgres(both), None))
         }
     }
@@ -277,26 +275,26 @@ fn lacks_room(path: &Path) -> Option<String> {
 
 /// Checks that a PostgreSQL database is ours, and migrates its schema.
 pub(super) async fn prepare(
-    pool: &DatabaseConnection,
-    migrator: Migrator<'_>,
+    pool: &impl ConnectionTrait,
+    steps: &[Step],
     on_step: OnStep<'_>,
 ) -> Result<(), ConnectError> {
     refuse_foreign(pool).await?;
-    Ok(run(pool, migrator, on_step).await?)
+    Ok(run(pool, steps, on_step).await?)
 }
 
 /// Runs the migrations. Servers that start at the same time on an empty PostgreSQL conflict: the loser retries and finds
 /// the migration done. A server that always loses has lost once per migration.
 async fn run(
-    connection: &DatabaseConnection,
-    migrator: Migrator<'_>,
+    connection: &impl ConnectionTrait,
+    steps: &[Step],
     on_step: OnStep<'_>,
 ) -> Result<(), DbErr> {
     const OTHER_TRIES: usize = 20;
     const PAUSE: Duration = Duration::from_millis(100);
 
-    for _ in 0..migrator.0.len() + OTHER_TRIES {
-        match migrator.run(connection, on_step).await {
+    for _ in 0..steps.len() + OTHER_TRIES {
+        match migration::run(connection, steps, on_step).await {
             Err(DbErr::Exec(error) | DbErr::Query(error)) => {
                 tracing::debug!(%error, "a migration lost a race");
             }
@@ -304,7 +302,7 @@ async fn run(
         }
         tokio::time::sleep(PAUSE).await;
     }
-    migrator.run(connection, on_step).await
+    migration::run(connection, steps, on_step).await
 }
 
 /// The size of the pool. Measured: eight connections to two database cores were as fast as thirty-two; other statements wait
@@ -417,13 +415,13 @@ pub(super) async fn refuse_foreign(connection: &impl ConnectionTrait) -> Result<
 }
 
 fn whose_tables(backend: DbBackend) -> Statement {
-    let sql = if backend == DbBackend::Postgres {
-        "SELECT count(*) AS tables, count(*) FILTER (WHERE tablename = 'seaql_migrations') AS ours
-             FROM pg_tables WHERE schemaname = current_schema()"
+    let (tables, name) = if backend == DbBackend::Postgres {
+        ("pg_tables WHERE schemaname = current_schema()", "tablename")
     } else {
-        "SELECT count(*) AS tables, count(*) FILTER (WHERE name = 'seaql_migrations') AS ours
-             FROM sqlite_master WHERE type = 'table'"
+        ("sqlite_master WHERE type = 'table'", "name")
     };
+    let sql =
+        format!("SELECT count(*) AS tables, count(*) FILTER (WHERE {name} = '{RECORD}') AS ours FROM {tables}");
     Statement::from_string(backend, sql)
 }
 

@@ -1,7 +1,7 @@
 //! Distributes the tables of a Citus coordinator over its workers, for load beyond one PostgreSQL (design, The store). Rows
 //! of an account are colocated with it; rows that are found without an account are distributed by their own key.
 
-use migration::{Migrator, STEPS};
+use migration::{RECORD, STEPS};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 
 use super::connect::{self, ConnectError, Location};
@@ -49,7 +49,7 @@ impl Place {
     /// that stays on the coordinator, which alone is migrated.
     pub fn of(table: &str, key: Option<&str>) -> Result<Option<Self>, NotDistributed> {
         match (table, key) {
-            ("seaql_migrations", _) => Ok(None),
+            (RECORD, _) => Ok(None),
             ("accounts", _) => Ok(Some(Self::Accounts)),
             ("audit_entries" | "installation" | "vault_keys", _) => Ok(Some(Self::Everywhere)),
             (_, Some("account_id")) => Ok(Some(Self::Account)),
@@ -80,7 +80,7 @@ pub async fn distribute(location: &Location, progress: &dyn Progress) -> Result<
     if !has_citus(&database).await? {
         return Err(NotDistributed::NoCitus);
     }
-    connect::prepare(&database, Migrator(STEPS), &|_, _| ()).await?;
+    connect::prepare(&database, STEPS, &|_, _| ()).await?;
     let mut tables = tables(&database).await?;
     // The other tables are colocated with the accounts, which come first.
     tables.sort_by_key(|table| table.place != Place::Accounts);

@@ -207,26 +207,11 @@ async fn with_contents(
 pub(super) async fn missing_and_unknown(
     looker: &impl ConnectionTrait,
 ) -> Result<(Vec<String>, Vec<String>), DbErr> {
-    let mut unknown = steps(looker).await?;
+    let mut unknown = migration::recorded(looker).await?;
     let mut missing: Vec<_> = STEPS.iter().map(|step| step.name.to_owned()).collect();
     missing.retain(|step| !unknown.contains(step));
     unknown.retain(|step| STEPS.iter().all(|known| known.name != step));
     Ok((missing, unknown))
-}
-
-/// Returns the migrations that have run; none if the database has no record of migrations.
-async fn steps(looker: &impl ConnectionTrait) -> Result<Vec<String>, DbErr> {
-    let there = if looker.get_database_backend() == DbBackend::Postgres {
-        "SELECT 1 AS n FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'seaql_migrations'"
-    } else {
-        "SELECT 1 AS n FROM sqlite_master WHERE type = 'table' AND name = 'seaql_migrations'"
-    };
-    if looker.query_one_raw(statement(looker, there)).await?.is_none() {
-        return Ok(Vec::new());
-    }
-    let sql = "SELECT version FROM seaql_migrations ORDER BY version";
-    let rows = looker.query_all_raw(statement(looker, sql)).await?;
-    rows.iter().map(|row| row.try_get("", "version")).collect()
 }
 
 /// Returns whether the write-ahead log is on, by the two versions in the file's header.

@@ -1,5 +1,7 @@
 //! What a database says of its installation, read before anything is changed: a server that must not use it stops in time.
 
+use std::collections::BTreeMap;
+
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 use uuid::Uuid;
 
@@ -92,9 +94,14 @@ pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<InstallationI
     if !is_installed(looker).await? {
         return Ok(InstallationInfo::default());
     }
-    let said = async |name| installation_entry(looker, name).await;
-    let (environment, seed) = (said("environment").await?, said("seed").await?);
-    let (copying, moved_to) = (said(COPYING).await?, said(MOVED_TO).await?);
+    // Columns of the first migration, which every release has.
+    let rows = looker.query_all_raw(statement(looker, "SELECT name, value FROM installation")).await?;
+    let mut said = BTreeMap::new();
+    for row in rows {
+        said.insert(row.try_get::<String>("", "name")?, row.try_get::<String>("", "value")?);
+    }
+    let (environment, seed) = (said.remove("environment"), said.remove("seed"));
+    let (copying, moved_to) = (said.remove(COPYING), said.remove(MOVED_TO));
     let keys =
         looker.query_all_raw(statement(looker, "SELECT id, purpose, wrapped_by, wrapped FROM vault_keys"));
     let keys = keys.await?.into_iter().map(|row| {

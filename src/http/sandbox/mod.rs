@@ -16,16 +16,13 @@ mod subscriptions;
 mod wallet_payloads;
 mod webhook_endpoints;
 
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
-
 pub use outcome::OrderedOutcome;
 
-use super::AppState;
+use super::operations::{Operations, routes};
 
 /// Returns the operations under /1/sandbox.
-pub fn operations() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new()
+pub fn operations() -> Operations {
+    Operations::default()
         .routes(routes!(clock::get_clock, clock::move_clock))
         .routes(routes!(deposits::create_sandbox_deposit))
         .routes(routes!(disputes::create_sandbox_dispute))

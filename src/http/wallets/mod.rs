@@ -4,14 +4,11 @@ mod certificates;
 mod domains;
 mod sessions;
 
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
-
-use super::AppState;
+use super::operations::{Operations, routes};
 
 /// Returns the operations under /1/walletA_pay.
-pub fn operations() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new()
+pub fn operations() -> Operations {
+    Operations::default()
         .routes(routes!(domains::create_wallet_domain, domains::list_wallet_domains))
         .routes(routes!(domains::delete_wallet_domain))
         .routes(routes!(domains::check_wallet_host))

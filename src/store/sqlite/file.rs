@@ -7,14 +7,16 @@
 //! long as there is a connection.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sea_orm::{DbErr, RuntimeErr};
+use tempfile::NamedTempFile;
 
+use super::connection::Connection;
 use crate::runtime::durable_fs;
 use crate::store::connect::ConnectError;
 
@@ -46,7 +48,7 @@ impl FileLock {
         let name = lock_of(path);
         let name = private().truncate(false).open(&name).map_err(failed(&name))?;
         lock(&name)?;
-        make(path).map_err(failed(path))?;
+        make(path)?;
         let file = File::open(path).map_err(failed(path))?;
         if LOCKS_FILES {
             lock(&file)?;
@@ -73,13 +75,22 @@ fn private() -> OpenOptions {
     options
 }
 
-/// Creates a missing file that only its owner can read: SQLite gives the files beside it the same mode.
-fn make(path: &Path) -> io::Result<()> {
+/// Creates a missing file that only its owner can read: SQLite gives the files beside it the same mode. It is an empty database
+/// with a write-ahead log, made under another name and flushed once. Made in place, it would need a rollback journal, which is
+/// flushed four times, so that a power cut leaves no part of it. SQLite flushes the name before the first commit.
+fn make(path: &Path) -> Result<(), ConnectError> {
     if path.exists() {
         return Ok(());
     }
-    match private().create_new(true).open(path) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+    let failed = |error| ConnectError::Folder(path.into(), error);
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = NamedTempFile::new_in(folder).map_err(failed)?;
+    let database = Connection::to_look_at(file.path())?;
+    database.execute_all("PRAGMA synchronous = OFF; PRAGMA journal_mode = memory; PRAGMA journal_mode = wal")?;
+    drop(database);
+    file.as_file().sync_all().map_err(failed)?;
+    match file.persist_noclobber(path) {
+        Err(error) if error.error.kind() != ErrorKind::AlreadyExists => Err(failed(error.error)),
         Ok(_) | Err(_) => Ok(()),
     }
 }
@@ -131,7 +142,8 @@ impl DatabaseFile {
             file.metadata()
         } else {
             refuse_other_name(path)?;
-            make(path).and_then(|()| path.metadata())
+            make(path)?;
+            path.metadata()
         };
         let id = id.map_err(failed)?.into();
         Ok(Self { path: path.into(), id, is_away: AtomicBool::new(false), _held: held })
