@@ -44,12 +44,12 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
             trial.look();
             continue;
         }
-        return Some(go_on_there(trial, new, Instant::now()));
+        return Some(go_on_there(trial, new, Instant::now(), None));
     }
     trial.go_on();
     let mut copying = start(copy(&trial, &new, "--follow"));
     // Its first line on stderr says that the installation has moved, and for how long changes were refused until then.
-    let mut said = copying.stderr.take().unwrap();
+    let said = copying.stderr.as_mut().unwrap();
     let mut line = Vec::new();
     while line.last() != Some(&b'\n') {
         let mut byte = [0];
@@ -59,16 +59,19 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     let moved = Instant::now();
     let line = String::from_utf8(line).unwrap();
     assert!(line.starts_with("The installation has moved"), "{line}");
-    let report = go_on_there(trial, new, moved);
-    assert!(copying.wait().unwrap().success(), "all tables were the same when they moved");
-    Some(report)
+    Some(go_on_there(trial, new, moved, Some(copying)))
 }
 
-/// Starts a server on the new database. The old one has answered 503 meanwhile.
-fn go_on_there(mut trial: Trial, new: Cluster, moved: Instant) -> Report {
-    trial.replace(new);
+/// Starts a server on the new database. The old one has answered 503 meanwhile, and is compared with the new one.
+fn go_on_there(mut trial: Trial, new: Cluster, moved: Instant, comparing: Option<Child>) -> Report {
+    let old_database = trial.replace(new);
     let refused = moved.elapsed();
     assert!(refused < REFUSED_AT_MOST * margin(), "changes were refused for {refused:?}");
+    if let Some(comparing) = comparing {
+        let compared = comparing.wait_with_output().unwrap();
+        assert!(compared.status.success(), "{}", String::from_utf8_lossy(&compared.stderr));
+    }
+    drop(old_database);
     trial.go_on();
     trial.look();
     trial.end()

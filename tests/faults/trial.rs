@@ -80,9 +80,10 @@ impl Trial {
     }
 
     /// Starts a server on the database to which the installation has moved, and ends the old one, which changes nothing more.
-    pub fn replace(&mut self, database: Cluster) {
+    /// Returns what the old database lies on.
+    pub fn replace(&mut self, database: Cluster) -> impl Sized + use<> {
         let old = self.process.take();
-        let _old_database = self.installation.replace(database);
+        let old_database = self.installation.replace(database);
         let process = self.installation.start();
         assert_eq!(process.keys().0, self.server.secret, "the keys have moved");
         *self.server.address.write().unwrap() = process.address;
@@ -90,6 +91,7 @@ impl Trial {
         if let Some(old) = old {
             old.stopped();
         }
+        old_database
     }
 
     /// Checks that everything acknowledged since the last check is there and the books are right, while the load goes on.
