@@ -104,8 +104,7 @@ async fn fill(site: &Site, account: &Account, options: &Options, report: &mut Re
     requests[0] =
         account.request("POST", "/1/charges", &PAYMENT.replace("description=Test", "description=A+needle"));
     let run =
-        load::run(&[account.address], CONNECTIONS, &requests, Stop::Count(options.charges.get()))
-            .await?;
+        load::run(&[account.address], CONNECTIONS, &requests, Stop::Count(options.charges.get())).await?;
     report.note(&run);
     let bytes = (site.database.size().await?).saturating_sub(before) / u64::try_from(options.charges.get())?;
     report.fact(site.database.kind().name(), "growth a charge", bytes, "bytes");
@@ -253,12 +252,7 @@ pub fn flush(folder: &Path, on: &'static str, report: &mut Report) -> Result<()>
 }
 
 /// From a charge's answer to the first byte of its webhook.
-async fn hand_off(
-    account: &Account,
-    on: &'static str,
-    options: &Options,
-    report: &mut Report,
-) -> Result<()> {
+async fn hand_off(account: &Account, on: &'static str, options: &Options, report: &mut Report) -> Result<()> {
     let receiver = Receiver::start().await?;
     account.ask("POST", "/1/webhook_endpoints", &format!("url=http://{}/hook", receiver.address)).await?;
     let charge = account.request("POST", "/1/charges", PAYMENT);

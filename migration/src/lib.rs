@@ -46,7 +46,7 @@ impl Step {
 
     /// Returns one text that runs the step and records it. PostgreSQL runs a text as one transaction; on SQLite the caller has
     /// begun one. A step waits for locks longer than a request does.
-    fn recorded(&self, backend: DbBackend) -> String {
+    fn script(&self, backend: DbBackend) -> String {
         let (begin, now) = if backend == DbBackend::Postgres {
             (
                 "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;",
@@ -94,7 +94,7 @@ pub async fn run(
     let recorded = recorded(database).await?;
     let missing: Vec<_> = steps.iter().filter(|step| recorded.iter().all(|name| name != step.name)).collect();
     for (n, step) in missing.iter().enumerate() {
-        database.execute_unprepared(&step.recorded(database.get_database_backend())).await?;
+        database.execute_unprepared(&step.script(database.get_database_backend())).await?;
         on_step(step.name, missing.len() - n - 1);
     }
     Ok(())

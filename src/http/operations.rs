@@ -1,5 +1,5 @@
-//! Operations: their routes, and their descriptions, which are made for whoever wants the document: they take longer than the
-//! rest of a start.
+//! Operations: their routes, and their descriptions. A server describes them for the first reader of the document, because that
+//! takes longer than the rest of a start.
 
 use axum::Router;
 use axum::routing::MethodRouter;
@@ -20,10 +20,7 @@ pub struct Operations {
 
 impl Operations {
     /// Adds the operations of a path, as `routes!` returns them.
-    pub fn routes(
-        mut self,
-        (path, handlers, describe): (String, MethodRouter<AppState>, Describe),
-    ) -> Self {
+    pub fn routes(mut self, (path, handlers, describe): (String, MethodRouter<AppState>, Describe)) -> Self {
         self.routes = self.routes.route(&path, handlers);
         self.describe.push(describe);
         self

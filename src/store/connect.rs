@@ -285,11 +285,7 @@ pub(super) async fn prepare(
 
 /// Runs the migrations. Servers that start at the same time on an empty PostgreSQL conflict: the loser retries and finds
 /// the migration done. A server that always loses has lost once per migration.
-async fn run(
-    connection: &impl ConnectionTrait,
-    steps: &[Step],
-    on_step: OnStep<'_>,
-) -> Result<(), DbErr> {
+async fn run(connection: &impl ConnectionTrait, steps: &[Step], on_step: OnStep<'_>) -> Result<(), DbErr> {
     const OTHER_TRIES: usize = 20;
     const PAUSE: Duration = Duration::from_millis(100);
 
@@ -420,8 +416,9 @@ fn whose_tables(backend: DbBackend) -> Statement {
     } else {
         ("sqlite_master WHERE type = 'table'", "name")
     };
-    let sql =
-        format!("SELECT count(*) AS tables, count(*) FILTER (WHERE {name} = '{RECORD}') AS ours FROM {tables}");
+    let sql = format!(
+        "SELECT count(*) AS tables, count(*) FILTER (WHERE {name} = '{RECORD}') AS ours FROM {tables}"
+    );
     Statement::from_string(backend, sql)
 }
 

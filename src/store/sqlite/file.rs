@@ -86,7 +86,8 @@ fn make(path: &Path) -> Result<(), ConnectError> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = NamedTempFile::new_in(folder).map_err(failed)?;
     let database = Connection::to_look_at(file.path())?;
-    database.execute_all("PRAGMA synchronous = OFF; PRAGMA journal_mode = memory; PRAGMA journal_mode = wal")?;
+    database
+        .execute_all("PRAGMA synchronous = OFF; PRAGMA journal_mode = memory; PRAGMA journal_mode = wal")?;
     drop(database);
     file.as_file().sync_all().map_err(failed)?;
     match file.persist_noclobber(path) {
