@@ -21,7 +21,7 @@ use crate::report::Report;
 
 /// Clients that pay at the same time.
 const CLIENTS: usize = 8;
-/// The attempts of a webhook, the first and eight more (decisions 11).
+/// The attempts of a webhook, the first and eight more (`docs/decisions.md`, 255).
 const TRIES: usize = 9;
 
 /// A server that dies and comes back at another address.
@@ -119,8 +119,8 @@ impl Server {
         paid.into_inner().unwrap()
     }
 
-    /// Waits for due deliveries and lets time pass, until no webhook will be tried again. Meanwhile kills the server as often as
-    /// is left.
+    /// Waits for due deliveries and lets time pass, until no webhook will be tried again. Meanwhile kills the server as
+    /// often as is left.
     fn delivers(&self, kills: u64, chance: &mut Chance) -> Vec<Value> {
         loop {
             let now = self.insists("GET", "/1/sandbox/clock", None, "", 200)["now"].clone();

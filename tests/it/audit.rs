@@ -1,4 +1,5 @@
-//! What operators do is recorded with what it changes, and from where keys are used is counted (decisions 14).
+//! What operators do is recorded with what it changes, and from where keys are used is counted (`docs/decisions.md`, 344 to
+//! 348).
 
 use card_payments::config::Environment;
 use card_payments::limits::KEY_USES_BATCH;

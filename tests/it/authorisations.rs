@@ -1,4 +1,4 @@
-//! Authorisations (specification, Authorisation and its states; decisions 6).
+//! Authorisations (specification, Authorisation and its states; `docs/decisions.md`, 173 to 176).
 
 use entity::TimeSpan;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! A copy of a SQLite database that is in use (decisions 14).
+//! A copy of a SQLite database that is in use (`docs/decisions.md`, 322).
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! The billing run, through the account's clock (decisions 7 and 11).
+//! The billing run, through the account's clock (`docs/decisions.md`, 183 to 187, 191 and 192).
 
 use entity::TimeSpan;
 use serde_json::{Value, json};

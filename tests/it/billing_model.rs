@@ -1,5 +1,6 @@
-//! Billing against a model of it, written from the specification and decisions 7 and sharing nothing with the server: lives
-//! of subscriptions, then ten years, by one move of the clock and by many. Charges, dates and ledgers are the model's.
+//! Billing against a model of it, written from the specification and `docs/decisions.md`, 178 to 192, and sharing nothing
+//! with the server: lives of subscriptions, then ten years, by one move of the clock and by many. Charges, dates and ledgers
+//! are the model's.
 //!
 //! `CARD_PAYMENTS_BILLING_SEEDS` says how many lives are lived on SQLite (a tenth of them on PostgreSQL),
 //! `CARD_PAYMENTS_BILLING_SEED` repeats one.

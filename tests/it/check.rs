@@ -1,4 +1,4 @@
-//! `check` reports everything that is wrong before a server meets it, and changes nothing (decisions 14).
+//! `check` reports everything that is wrong before a server meets it, and changes nothing (`docs/decisions.md`, 340 to 343).
 
 use std::collections::BTreeMap;
 use std::fs;

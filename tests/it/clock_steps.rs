@@ -1,4 +1,5 @@
-//! However a clock is moved, by one big step or by many small ones, everything ends in the same state (decisions 13).
+//! However a clock is moved, by one big step or by many small ones, everything ends in the same state (`docs/decisions.md`,
+//! 294 and 295).
 //!
 //! `PROPTEST_CASES` (40 on SQLite, 8 on PostgreSQL) says how many lives are lived twice.
 

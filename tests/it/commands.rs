@@ -1,4 +1,5 @@
-//! Operators make and govern accounts by commands, beside a running server or on an empty database (decisions 14).
+//! Operators make and govern accounts by commands, beside a running server or on an empty database (`docs/decisions.md`, 316
+//! to 321).
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};

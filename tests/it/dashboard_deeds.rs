@@ -1,4 +1,4 @@
-//! What the dashboard's forms do, which of them are there, and what they refuse (docs/dashboard.md, decisions 14).
+//! What the dashboard's forms do, which of them are there, and what they refuse (`docs/decisions.md`, 329 and 330).
 
 use serde_json::{Value, json};
 

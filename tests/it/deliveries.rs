@@ -1,4 +1,5 @@
-//! Deliveries by the workers: at once, each endpoint at its own pace, shared by several copies (decisions 11).
+//! Deliveries by the workers: at once, each endpoint at its own pace, shared by several copies (`docs/decisions.md`, 253 and
+//! 254).
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

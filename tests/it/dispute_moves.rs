@@ -1,4 +1,5 @@
-//! What becomes of disputes: every move with its money, its event and its entry in the activity feed (decisions 9).
+//! What becomes of disputes: every move with its money, its event and its entry in the activity feed (`docs/decisions.md`,
+//! 209, 213 and 214).
 
 use axum::body::Body;
 use entity::TimeSpan;
@@ -31,7 +32,7 @@ const WAYS: &[(&[&str], bool)] = &[
     (&["evidence_under_review", "lost", "arbitration_under_review", "arbitration_lost"], true),
 ];
 
-/// Which status may follow which (decisions 9).
+/// Which status may follow which (`docs/states.md`).
 fn follows(from: &str) -> &'static [&'static str] {
     match from {
         "evidence_required" => &["evidence_under_review", "accepted", "expired", "cancelled", "resolved"],

@@ -1,4 +1,5 @@
-//! Disputes: how they arrive, and how they are shown, listed and searched (specification, Disputes; decisions 9).
+//! Disputes: how they arrive, and how they are shown, listed and searched (specification, Disputes; `docs/decisions.md`, 209
+//! to 212 and 215).
 
 use std::collections::HashMap;
 use std::pin::pin;

@@ -1,4 +1,4 @@
-//! One effect for each Idempotency-Key (decisions 2, Idempotency-Key).
+//! One effect for each Idempotency-Key (`docs/decisions.md`, 63 to 66).
 
 use axum::body::Body;
 use entity::TimeSpan;

@@ -1,5 +1,5 @@
-//! Every operation of the document, with every kind of key that is not the owner's: another account's records do not
-//! exist, and without the right key every request is refused (specification, Authentication; decisions 2 and 3).
+//! Every operation of the document, with every kind of key that is not the owner's: another account's records do not exist,
+//! and without the right key every request is refused (specification, Authentication; `docs/decisions.md`, 54 and 55).
 //!
 //! Nothing here is listed by operation: paths, bodies and refusals are the document's own, records are made by
 //! tests/it/harness/records.rs.

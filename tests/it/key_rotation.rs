@@ -1,4 +1,4 @@
-//! A fresh pair of keys, and how long the former ones work on (decisions 2).
+//! A fresh pair of keys, and how long the former ones work on (`docs/decisions.md`, 73 to 76).
 
 use card_payments::services::accounts::{self, ApiKeyPair, keys};
 use entity::{AccountToken, TimeSpan, account};

@@ -1,4 +1,5 @@
-//! The live environment (decisions 2 and 5, design): real cards, no sandbox, nothing unsafe, and no secret printed.
+//! The live environment (`docs/decisions.md`, 137, 278 and 323): real cards, no sandbox, nothing unsafe, and no secret
+//! printed.
 
 use std::net::TcpListener;
 

@@ -1,4 +1,4 @@
-//! Merchants that a partner refers (specification, Merchants; decisions 10).
+//! Merchants that a partner refers (specification, Merchants; `docs/decisions.md`, 231 to 238).
 
 use entity::TimeSpan;
 use http::Method;

@@ -1,5 +1,5 @@
 //! Whatever a merchant does in whatever order, and however its clock goes on: after each step the books are right, and
-//! the balance is what a model of a few lines says (decisions 8).
+//! the balance is what a model of a few lines says (`docs/decisions.md`, 193 to 199).
 //!
 //! `CARD_PAYMENTS_MONEY_SEQUENCES` (30; on PostgreSQL a tenth) says how many sequences are lived.
 
@@ -71,7 +71,7 @@ pub const STATUSES: [&str; 10] = [
 pub const FORGIVEN: [&str; 4] = ["won", "cancelled", "resolved", "arbitration_won"];
 pub const CHARGEBACK_FEE: i64 = 2_500;
 
-/// Returns whether a status may follow (decisions 9).
+/// Returns whether a status may follow.
 pub fn follows(from: &str, to: &str) -> bool {
     match from {
         "evidence_required" => &STATUSES[..5],

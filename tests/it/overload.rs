@@ -1,5 +1,5 @@
-//! What a server does not take on it refuses at once, with 503 and `Retry-After` (decisions 3), and what it has let in
-//! keeps its pace.
+//! What a server does not take on it refuses at once, with 503 and `Retry-After` (`docs/decisions.md`, 95), and what it has
+//! let in keeps its pace.
 
 mod open_loop;
 

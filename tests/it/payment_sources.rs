@@ -1,4 +1,4 @@
-//! Payment sources (specification, Payment source and Payment sources; decisions 4 and 10).
+//! Payment sources (specification, Payment source and Payment sources; `docs/decisions.md`, 109 to 112).
 
 use entity::TimeSpan;
 use http::Method;

@@ -1,4 +1,4 @@
-//! A ping: an event for one endpoint alone (decisions 11 and 12).
+//! A ping: an event for one endpoint alone (`docs/decisions.md`, 261 and 262).
 
 use futures::future::join_all;
 use serde_json::{Value, json};

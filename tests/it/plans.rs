@@ -1,4 +1,4 @@
-//! Plans (specification, Plan and Plans; decisions 3 and 7).
+//! Plans (specification, Plan and Plans; `docs/decisions.md`, 179 to 182).
 
 use serde_json::{Value, json};
 

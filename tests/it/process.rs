@@ -1,4 +1,4 @@
-//! The program as a user meets it (design, Runtime interface; decisions 14).
+//! The program as a user meets it (`docs/decisions.md`, 58, 293, 316 and 321).
 
 use std::collections::BTreeMap;
 use std::io::Write;

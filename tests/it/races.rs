@@ -1,5 +1,5 @@
 //! What holds however many requests come at the same moment: one card token, one use; one customer, one
-//! primary card (decisions 4 and 6).
+//! primary card (`docs/decisions.md`, 102, 160 and 162).
 
 use serde_json::{Value, json};
 

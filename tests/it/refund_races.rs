@@ -1,4 +1,4 @@
-//! Refunds that race (decisions 6: "however many race, refunds never exceed the charge" or the balance).
+//! Refunds that race end with refunds that exceed neither the charge nor the balance (`docs/decisions.md`, 197).
 //! `CARD_PAYMENTS_RACE_ROUNDS` says how often each race is run.
 
 use card_payments::error::Error;

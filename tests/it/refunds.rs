@@ -1,4 +1,4 @@
-//! Refunds (specification, Refund and Refunds; decisions 5 and 6).
+//! Refunds (specification, Refund and Refunds; `docs/decisions.md`, 24, 83, 84 and 167 to 172).
 
 use card_payments::services::refunds;
 use entity::TimeSpan;
@@ -11,7 +11,7 @@ use crate::harness::{Answer, App, Client, Database, card, charge_with, fields, r
 
 const REFUNDS_FAIL: &str = "4200700000000013";
 const DECLINED: &str = "The refund was declined";
-/// Decisions 6, by the account's clock.
+/// `docs/decisions.md`, 167, by the account's clock.
 const SETTLES_AFTER: TimeSpan = TimeSpan::seconds(10);
 
 fn path(charge: &str) -> String {

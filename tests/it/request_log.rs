@@ -1,4 +1,4 @@
-//! The log of an account's requests (decisions 12).
+//! The log of an account's requests (`docs/decisions.md`, 280 to 282).
 
 use entity::{AccountToken, JsonText, TimeSpan, Timestamp, logged_request};
 use http::Method;

@@ -1,4 +1,4 @@
-//! Isolated accounts for one run of tests each, and the switches of an account (decisions 12).
+//! Isolated accounts for one run of tests each, and the switches of an account (`docs/decisions.md`, 222 and 274 to 276).
 
 use std::time::Duration;
 

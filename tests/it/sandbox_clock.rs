@@ -1,4 +1,4 @@
-//! The account's own clock (decisions 12 and 13).
+//! The account's own clock (`docs/decisions.md`, 266 to 269 and 294 to 299).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Card numbers, security codes and keys are nowhere in plain text (decisions 2 and 4).
+//! Card numbers, security codes and keys are nowhere in plain text (`docs/decisions.md`, 56, 107 and 108).
 
 mod whole_run;
 

@@ -1,4 +1,4 @@
-//! Snapshots of an account in the sandbox: what it held is put back as it was (decisions 12).
+//! Snapshots of an account in the sandbox: what it held is put back as it was (`docs/decisions.md`, 283 to 289).
 
 mod under_way;
 

@@ -1,4 +1,4 @@
-//! 3-D Secure (specification, POST /charges and GET /charges/verify; decisions 5).
+//! 3-D Secure (specification, POST /charges and GET /charges/verify; `docs/decisions.md`, 142 to 151).
 
 use axum::body::Body;
 use entity::TimeSpan;

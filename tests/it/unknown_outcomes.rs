@@ -1,4 +1,4 @@
-//! Calls with an unknown outcome (decisions 5, "Unknown outcome").
+//! Calls with an unknown outcome (`docs/decisions.md`, 134 to 136).
 
 use card_payments::services::due_work::registry;
 use entity::TimeSpan;
@@ -8,7 +8,7 @@ use crate::harness::flaky_acquirer::Carries;
 use crate::harness::{Answer, App, Client, Database, card, charge, charge_with, eventually, rules};
 
 const SENTENCE: &str = "An upstream error occurred while processing the transaction. Please try again.";
-/// Decisions 5: a worker settles a call once thirty seconds of wall clock have passed since its intent.
+/// A worker recovers a call once thirty seconds of wall clock have passed since its intent (`docs/decisions.md`, 135).
 const SETTLE_AFTER: TimeSpan = TimeSpan::seconds(30);
 
 /// Makes a charge with an unknown outcome. Returns its token.
@@ -69,7 +69,8 @@ mod on_the_simulator {
     use super::*;
 
     rules! {
-        // Decisions 5: for creations the reversal is sent at once; where it is answered, nothing is left to a worker.
+        // A creation is reversed at once; where the reversal is answered, nothing is left to a worker (`docs/decisions.md`,
+        // 134).
         async fn an_acquirer_that_never_answers_has_charged_nothing(app) {
             let client = app.client();
             let money = client.balance().await;

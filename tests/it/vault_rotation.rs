@@ -1,5 +1,5 @@
-//! A new data key while servers run: what older ones sealed is encrypted again, and nothing is lost on the way (decisions
-//! 4 and 14).
+//! A new data key while servers run: what older ones sealed is encrypted again, and nothing is lost on the way
+//! (`docs/decisions.md`, 113 to 116).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A fresh key for a webhook endpoint, and how long the former one signs beside it (decisions 11 and 12).
+//! A fresh key for a webhook endpoint, and how long the former one signs beside it (`docs/decisions.md`, 262 to 264).
 
 use card_payments::services::data_keys::rotate::rotate;
 use entity::TimeSpan;

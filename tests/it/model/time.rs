@@ -1,4 +1,4 @@
-//! Time: what is due comes about at its instant, in the order of decisions 13.
+//! Time: what is due comes about at its instant, in the order of its list (`docs/decisions.md`, 295).
 
 use chrono::Duration;
 use http::Method;

@@ -39,7 +39,8 @@ pub struct Wire {
     free: Option<String>,
 }
 
-/// Returns whether an answer is kept under its key: what changed something, or was declined by the acquirer (decisions 2).
+/// Returns whether an answer is kept under its key: what changed something, or was declined by the acquirer
+/// (`docs/decisions.md`, 65).
 fn is_kept(answer: &Answer) -> bool {
     const DECLINES: [&str; 10] = [
         "card_declined",

@@ -1,4 +1,5 @@
-//! Heads that are refused: with the documented body and a request id, whatever is wrong with them (decisions 1).
+//! Heads that are refused: with the documented body and a request id, whatever is wrong with them (`docs/decisions.md`, 28
+//! and 39).
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
