@@ -30,12 +30,12 @@ const UNANSWERED: (ErrorCode, &str) =
     responses((status = 201, description = "The authorisation", body = Envelope<Authorisation>)),
     extensions(("x-refusals" = json!([declines(), TokenAlreadyUsed, InvalidResource, (GatewayError, "nothing was reserved")]))))]
 pub async fn create_authorisation(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     outcome: OrderedOutcome,
     request: WriteRequest,
 ) -> Result<Created<Authorisation>, Error> {
     let params = request.input.params::<NewAuthorisation>();
-    request.answer(authorisations::create(&site.ctx, &request.caller, params, outcome.word())).await
+    request.answer(authorisations::create(&app.ctx, &request.caller, params, outcome.word())).await
 }
 
 /// List authorisations.
@@ -45,11 +45,11 @@ pub async fn create_authorisation(
     responses((status = 200, description = "A page of authorisations", body = LongList<Authorisation>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_authorisations(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<Authorisation>, Error> {
-    Ok(Listed(authorisations::list(&site, &account, input.paging().valid()?).await?))
+    Ok(Listed(authorisations::list(&app, &account, input.paging().valid()?).await?))
 }
 
 /// Get an authorisation.
@@ -59,12 +59,12 @@ pub async fn list_authorisations(
     responses((status = 200, description = "The authorisation", body = Envelope<Authorisation>)),
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_authorisation(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Authorisation>, Error> {
-    Ok(Shown(authorisations::show(&site, &account, &token).await?))
+    Ok(Shown(authorisations::show(&app, &account, &token).await?))
 }
 
 /// Void an authorisation.
@@ -74,11 +74,11 @@ pub async fn get_authorisation(
     responses((status = 200, description = "The authorisation", body = Envelope<Authorisation>)),
     extensions(("x-refusals" = json!([NOT_AUTHORISED, NotFound, UNANSWERED]))))]
 pub async fn void_authorisation(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Authorisation>, Error> {
-    request.answer(authorisations::void(&site.ctx, &request.caller, &token)).await
+    request.answer(authorisations::void(&app.ctx, &request.caller, &token)).await
 }
 
 /// Capture an authorisation.
@@ -89,10 +89,10 @@ pub async fn void_authorisation(
     responses((status = 200, description = "The charge", body = Envelope<Charge>)),
     extensions(("x-refusals" = json!([NOT_AUTHORISED, NotFound, InvalidResource, UNANSWERED]))))]
 pub async fn capture_authorisation(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Charge>, Error> {
     let params = request.input.params::<NewCapture>();
-    request.answer(authorisations::capture(&site.ctx, &request.caller, &token, params)).await
+    request.answer(authorisations::capture(&app.ctx, &request.caller, &token, params)).await
 }

@@ -39,12 +39,12 @@ const UNANSWERED: (ErrorCode, &str) =
     responses((status = 201, description = "The charge; with 3-D Secure the pending object", body = Envelope<ChargeMade>)),
     extensions(("x-refusals" = json!([declines(), TokenAlreadyUsed, InvalidResource, (GatewayError, "nothing was charged")]))))]
 pub async fn create_charge(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     outcome: OrderedOutcome,
     request: WriteRequest,
 ) -> Result<Created<ChargeMade>, Error> {
-    let info = ChargeRequestInfo { outcome: outcome.word(), base_url: &site.info.base_url };
-    let service = three_d_secure::create(&site.ctx, &request.caller, request.input.params(), info);
+    let info = ChargeRequestInfo { outcome: outcome.word(), base_url: &app.info.base_url };
+    let service = three_d_secure::create(&app.ctx, &request.caller, request.input.params(), info);
     request.answer(Box::pin(service)).await
 }
 
@@ -55,11 +55,11 @@ pub async fn create_charge(
     responses((status = 200, description = "A page of charges", body = LongList<Charge>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_charges(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<Charge>, Error> {
-    Ok(Listed(charges::list(&site, &account, input.paging().valid()?).await?))
+    Ok(Listed(charges::list(&app, &account, input.paging().valid()?).await?))
 }
 
 /// Search charges.
@@ -77,12 +77,12 @@ pub async fn list_charges(
     responses((status = 200, description = "A page of charges", body = LongList<Charge>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn search_charges(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<Charge>, Error> {
     let search = input.search(charges::search::SORTS, "created_at")?;
-    Ok(Listed(charges::search(&site, &account, search).await?))
+    Ok(Listed(charges::search(&app, &account, search).await?))
 }
 
 /// Verify a 3-D Secure session.
@@ -96,12 +96,12 @@ pub async fn search_charges(
         (TransactionForbidden, "not approved, or not settled yet", TransactionForbidden.description()), NotFound, ThreeDSecureUnavailable,
     ]))))]
 pub async fn verify_charge(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Shown<VerifiedCharge>, Error> {
     let params = input.params::<Verify>().value;
-    Ok(Shown(three_d_secure::verify(&site, &account, params.session_token.as_deref()).await?))
+    Ok(Shown(three_d_secure::verify(&app, &account, params.session_token.as_deref()).await?))
 }
 
 /// Get a charge.
@@ -124,11 +124,11 @@ pub async fn get_charge(
     responses((status = 200, description = "The charge", body = Envelope<Charge>)),
     extensions(("x-refusals" = json!([NOT_AUTHORISED, NotFound, UNANSWERED]))))]
 pub async fn void_charge(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Charge>, Error> {
-    request.answer(charges::void(&site.ctx, &request.caller, &token)).await
+    request.answer(charges::void(&app.ctx, &request.caller, &token)).await
 }
 
 /// Capture a charge.
@@ -138,10 +138,10 @@ pub async fn void_charge(
     responses((status = 200, description = "The charge", body = Envelope<Charge>)),
     extensions(("x-refusals" = json!([NOT_AUTHORISED, InvalidCaptureAmount, NotFound, UNANSWERED]))))]
 pub async fn capture_charge(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Charge>, Error> {
     let params = request.input.params::<Capture>();
-    request.answer(charges::capture(&site.ctx, &request.caller, &token, params)).await
+    request.answer(charges::capture(&app.ctx, &request.caller, &token, params)).await
 }

@@ -69,11 +69,11 @@ impl IntoResponse for Rejection {
 impl FromRequest<AppState> for WriteRequest {
     type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
-        let head = RequestHead::of(&request, site);
-        let authenticated = authenticate_secret_key(site, request.headers(), head.key().ok()).await?;
-        let input = Input::from_request(request, site).await?;
-        head.write(site, input, authenticated).await
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, Rejection> {
+        let head = RequestHead::of(&request, app);
+        let authenticated = authenticate_secret_key(app, request.headers(), head.key().ok()).await?;
+        let input = Input::from_request(request, app).await?;
+        head.write(app, input, authenticated).await
     }
 }
 
@@ -83,11 +83,11 @@ pub struct PartnerWriteRequest(pub WriteRequest);
 impl FromRequest<AppState> for PartnerWriteRequest {
     type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
-        let head = RequestHead::of(&request, site);
-        let authenticated = authenticate_partner_key(site, request.headers(), head.key().ok()).await?;
-        let input = Input::from_request(request, site).await?;
-        head.write(site, input, authenticated).await.map(Self)
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, Rejection> {
+        let head = RequestHead::of(&request, app);
+        let authenticated = authenticate_partner_key(app, request.headers(), head.key().ok()).await?;
+        let input = Input::from_request(request, app).await?;
+        head.write(app, input, authenticated).await.map(Self)
     }
 }
 
@@ -102,11 +102,11 @@ pub struct UploadRequest {
 impl FromRequest<AppState> for UploadRequest {
     type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
-        let head = RequestHead::of(&request, site);
-        let authenticated = authenticate_secret_key(site, request.headers(), head.key().ok()).await?;
-        let (input, upload) = upload::receive(request, site).await?;
-        Ok(Self { request: head.write(site, input, authenticated).await?, upload })
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, Rejection> {
+        let head = RequestHead::of(&request, app);
+        let authenticated = authenticate_secret_key(app, request.headers(), head.key().ok()).await?;
+        let (input, upload) = upload::receive(request, app).await?;
+        Ok(Self { request: head.write(app, input, authenticated).await?, upload })
     }
 }
 
@@ -119,14 +119,14 @@ pub struct BrowserWriteRequest(pub WriteRequest);
 impl FromRequest<AppState> for BrowserWriteRequest {
     type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, Rejection> {
         if basic_user(request.headers()).is_some() {
-            return WriteRequest::from_request(request, site).await.map(Self);
+            return WriteRequest::from_request(request, app).await.map(Self);
         }
-        let head = RequestHead::of(&request, site);
-        let input = Input::from_request(request, site).await?;
-        let authenticated = authenticate_publishable_key(site, &input, head.key().ok()).await?;
-        head.write(site, input, authenticated).await.map(Self)
+        let head = RequestHead::of(&request, app);
+        let input = Input::from_request(request, app).await?;
+        let authenticated = authenticate_publishable_key(app, &input, head.key().ok()).await?;
+        head.write(app, input, authenticated).await.map(Self)
     }
 }
 
@@ -140,10 +140,10 @@ struct RequestHead {
 }
 
 impl RequestHead {
-    fn of(request: &Request, site: &AppState) -> Self {
+    fn of(request: &Request, app: &AppState) -> Self {
         Self {
             idempotency_key: idempotency_key(request),
-            ip_address: ip_address(request, site).to_string(),
+            ip_address: ip_address(request, app).to_string(),
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
             claim_slot: request.extensions().get::<ClaimSlot>().cloned().unwrap_or_default(),
@@ -159,13 +159,13 @@ impl RequestHead {
     /// (`docs/decisions.md`, 72).
     async fn write(
         self,
-        site: &AppState,
+        app: &AppState,
         input: Input,
         authenticated: AuthenticatedAccount,
     ) -> Result<WriteRequest, Rejection> {
-        let claim = self.claim(site, &input, &authenticated).await?;
+        let claim = self.claim(app, &input, &authenticated).await?;
         let account = authenticated.account;
-        if access(site.environment, account.settings().status) != Access::Full {
+        if access(app.environment, account.settings().status) != Access::Full {
             return Err(Error::from(ErrorCode::ApiUnavailable).into());
         }
         if let Some(claim) = &claim {
@@ -178,7 +178,7 @@ impl RequestHead {
     /// Returns the claim of the Idempotency-Key, if there is a key and it is free; or the stored response to replay.
     async fn claim(
         &self,
-        site: &AppState,
+        app: &AppState,
         input: &Input,
         authenticated: &AuthenticatedAccount,
     ) -> Result<Option<Arc<IdempotencyClaim>>, Rejection> {
@@ -188,9 +188,9 @@ impl RequestHead {
         let &AuthenticatedAccount { ref account, kind, claimed } = authenticated;
         let (key, method, path) = (self.key()?, self.method.as_str(), &self.path);
         let request = IdempotentRequest { kind, key, method, path, parameters: input.tree() };
-        let claim = IdempotencyClaim::new(&site.vault, &request);
+        let claim = IdempotencyClaim::new(&app.vault, &request);
         // A fresh key is already known to be free.
-        if claimed && let Some(earlier) = idempotency::find_response(site, account.id(), &claim).await? {
+        if claimed && let Some(earlier) = idempotency::find_response(app, account.id(), &claim).await? {
             return Err(Rejection(replayed(earlier.into_response())));
         }
         Ok(Some(Arc::new(claim)))
@@ -223,7 +223,7 @@ struct ClaimSlot(Arc<OnceLock<(AccountToken, Arc<IdempotencyClaim>)>>);
 /// Middleware around the handlers. A request that is refused without owning its Idempotency-Key may have lost to
 /// another request with the same key; it then gets that one's response.
 pub async fn replay_after_conflict(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -235,7 +235,7 @@ pub async fn replay_after_conflict(
     let response = next.run(request).await;
     match slot.0.get() {
         Some((account, claim)) if response.status().is_client_error() && !claim.is_held() => {
-            match idempotency::find_response(&site, *account, claim).await {
+            match idempotency::find_response(&app, *account, claim).await {
                 Ok(None) => response,
                 Ok(Some(answer)) => replayed(answer.into_response()),
                 Err(error) => error.into_response(),

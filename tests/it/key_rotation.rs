@@ -129,7 +129,7 @@ operated! {
         let (former, _) = server.keys();
         server.pay(&former).ok(201);
         let account = installed.account();
-        let fresh = installed.told(&["account", "rotate-keys", &account]).remove(0);
+        let fresh = installed.records(&["account", "rotate-keys", &account]).remove(0);
         let (secret, publishable) = (fresh["secret_key"].as_str().unwrap(), fresh["publishable_key"].as_str().unwrap());
         assert_eq!((fresh["token"].as_str(), fresh["business_name"].as_str()), (Some(&*account), Some("First account")));
         server.pay(secret).ok(201);

@@ -38,7 +38,7 @@ fn wall(app: &App) -> Timestamp {
 
 /// The account that a client acts for.
 async fn account_of(app: &App) -> String {
-    app.moment().await.account().id().to_string()
+    app.work_time().await.account().id().to_string()
 }
 
 /// As parameters.

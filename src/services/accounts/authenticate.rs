@@ -9,7 +9,7 @@ use super::access::{Access, access};
 use super::account_row::{AccountJoin, AccountRow, AccountWith};
 use crate::error::{Error, ErrorCode};
 use crate::sensitive::secret::Secret;
-use crate::services::audit::key_uses::Key;
+use crate::services::audit::key_uses::UsedKey;
 use crate::services::context::{Account, Context, KeyEntry};
 use crate::services::idempotency;
 use crate::services::idempotency::claim;
@@ -159,5 +159,5 @@ fn authenticated_account(
 }
 
 fn count_use(ctx: &Context, opened: &AuthenticatedAccount, key: &Secret, hash: [u8; 32]) {
-    ctx.key_uses.count(Key::new(opened.account.id(), opened.kind, key, hash), ctx.clock.now());
+    ctx.key_uses.count(UsedKey::new(opened.account.id(), opened.kind, key, hash), ctx.clock.now());
 }
