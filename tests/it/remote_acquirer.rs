@@ -48,12 +48,12 @@ impl Fixture for RemoteSetup {
     }
 }
 
-/// Rules about a server and an acquirer elsewhere, with `apart: &RemoteSetup`; the books are checked at the end.
-macro_rules! apart {
-    ($(async fn $name:ident($apart:ident) $body:block)*) => {$(
-        async fn $name($apart: &$crate::remote_acquirer::RemoteSetup) $body
+/// Rules about a server and an acquirer elsewhere, with `setup: &RemoteSetup`; the books are checked at the end.
+macro_rules! remote_rules {
+    ($(async fn $name:ident($setup:ident) $body:block)*) => {$(
+        async fn $name($setup: &$crate::remote_acquirer::RemoteSetup) $body
 
         $crate::harness::on_both!($name, $crate::remote_acquirer::RemoteSetup);
     )*};
 }
-use apart;
+use remote_rules;
