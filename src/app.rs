@@ -34,7 +34,7 @@ use crate::runtime::durable_fs;
 use crate::runtime::random::RandomSource;
 use crate::sensitive::secret;
 use crate::services::accounts::{self, ApiKeyPair};
-use crate::services::audit::KeyUses;
+use crate::services::audit::key_uses::KeyUses;
 use crate::services::installation::{self, InstallationError};
 use crate::services::request_log::RequestLog;
 use crate::services::wallets::{Provider, Wallets};

@@ -318,9 +318,9 @@ pub const DEBIT_SLOT: i32 = 32;
 /// How many due items are read at a time.
 pub const DUE_BATCH: u64 = 100;
 /// How many due items of a kind a process works on at once.
-pub const DUE_UNDER_WAY_MAX: usize = 100;
+pub const DUE_IN_FLIGHT_MAX: usize = 100;
 /// How soon the worker polls for more while some of them are slow.
-pub const DUE_LOOKS_AGAIN: Duration = Duration::from_secs(1);
+pub const DUE_POLL_PAUSE: Duration = Duration::from_secs(1);
 
 /// The most webhook endpoints of an account (`docs/decisions.md`, 250).
 pub const WEBHOOK_ENDPOINTS_MAX: usize = 5;

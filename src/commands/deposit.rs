@@ -5,7 +5,7 @@ use std::error::Error;
 use card_payments::config::DatabaseOptions;
 use card_payments::limits::{DEPOSIT_CENTS_MAX, TEXT_LENGTH_MAX};
 use card_payments::params;
-use card_payments::params::deposit::Arrival;
+use card_payments::params::deposit::DepositOrder;
 use card_payments::services::deposits::arrive;
 use clap::Subcommand;
 use entity::Timestamp;
@@ -26,7 +26,7 @@ pub enum Deposit {
         #[arg(long, value_parser = clap::value_parser!(i64).range(1..=DEPOSIT_CENTS_MAX))]
         amount: i64,
         /// The sender's text.
-        #[arg(long, default_value = Arrival::NARRATION, value_parser = narration)]
+        #[arg(long, default_value = DepositOrder::NARRATION, value_parser = narration)]
         narration: String,
         /// When it becomes available, by the account's clock: an ISO 8601 time, or a date, which means its first moment. At once
         /// if absent or past.
@@ -55,7 +55,7 @@ pub async fn run(command: Deposit, database: &DatabaseOptions) -> Result<(), Box
     let Deposit::Create { account, amount, narration, available_at, json } = command;
     let store = super::open_to_change(database).await?;
     let account = super::account(&store, &account, super::now(database)?).await?;
-    let deposit = arrive(&store, account, Arrival { amount, narration, available_at }).await;
+    let deposit = arrive(&store, account, DepositOrder { amount, narration, available_at }).await;
     let deposit = deposit.map_err(|error| super::refused(&error))?;
     let text = format!("{}: {} cents, available at {}", deposit.token, deposit.amount, deposit.available_at);
     super::tell(&deposit, &text, json)

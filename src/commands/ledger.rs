@@ -6,7 +6,7 @@ use std::error::Error;
 use std::io::Write;
 
 use card_payments::config::DatabaseOptions;
-use card_payments::services::ledger::report::Extent;
+use card_payments::services::ledger::report::ReportFilter;
 use card_payments::services::ledger::verify::{Difference, verify};
 use clap::Subcommand;
 use entity::Timestamp;
@@ -59,7 +59,7 @@ pub async fn run(command: Ledger, database: &DatabaseOptions) -> Result<(), Box<
                 Some(named) => Some(super::account(&store, &named, super::now(database)?).await?.id()),
                 None => None,
             };
-            let extent = Extent { account, from, to };
+            let extent = ReportFilter { account, from, to };
             if csv {
                 return print_report(&store, extent, Csv::new()?).await;
             }

@@ -12,7 +12,6 @@ use card_payments::config::{
 use card_payments::http::server::{self, ServerPhase};
 use card_payments::http::{Connections, ServerInfo};
 use card_payments::limits::ADMIN_CONNECTIONS;
-use card_payments::services::request_log;
 use card_payments::{outbound, trace, workers};
 use clap::Args;
 use rustix::process::Signal;
@@ -137,7 +136,7 @@ pub async fn serve(
         tracing::warn!("payments are still under way; they are settled at the next start");
     }
     workers::write_counts(&app.ctx).await;
-    if let Err(error) = request_log::write_down(&app.ctx, None).await {
+    if let Err(error) = app.ctx.request_log.write(&app.ctx.store, None).await {
         tracing::warn!(%error, "some requests are missing in the log of requests");
     }
     if let Some(exporting) = exporting {

@@ -15,7 +15,7 @@ use moka::future::Cache;
 
 use super::answer::without_log;
 use super::connections::Connections;
-use super::metrics::{Shed, count_shed};
+use super::metrics::{ShedKind, count_shed};
 use super::{AppState, auth};
 use crate::error::ErrorCode;
 use crate::limits::{
@@ -84,7 +84,7 @@ impl AdmissionControl {
     ///
     /// Refusals: `service_unavailable`.
     pub async fn enter(&self, lane: Lane) -> Result<(), ErrorCode> {
-        let permit = acquire_or_shed(&self.requests, lane, Shed::Request).await?;
+        let permit = acquire_or_shed(&self.requests, lane, ShedKind::Request).await?;
         request_permits::set_permit(permit, &self.tasks);
         Ok(())
     }
@@ -98,14 +98,14 @@ impl AdmissionControl {
     ///
     /// Refusals: `service_unavailable`.
     pub async fn large_body(&self) -> Result<Permit, ErrorCode> {
-        acquire_or_shed(&self.large_bodies, request_context::account(), Shed::LargeBody).await
+        acquire_or_shed(&self.large_bodies, request_context::account(), ShedKind::LargeBody).await
     }
 
     /// Acquires a permit to receive a file.
     ///
     /// Refusals: `service_unavailable`.
     pub async fn upload(&self) -> Result<Permit, ErrorCode> {
-        acquire_or_shed(&self.uploads, request_context::account(), Shed::Upload).await
+        acquire_or_shed(&self.uploads, request_context::account(), ShedKind::Upload).await
     }
 
     /// Returns the permits of responses being built or sent, one per kibibyte.
@@ -153,7 +153,7 @@ fn kibibytes(bytes: usize) -> usize {
 }
 
 fn shed_answer() -> ErrorCode {
-    count_shed(Shed::Answer);
+    count_shed(ShedKind::Answer);
     request_context::mark_shed();
     ErrorCode::ServiceUnavailable
 }
@@ -161,7 +161,7 @@ fn shed_answer() -> ErrorCode {
 /// Acquires a permit if one becomes free soon: a burst is not overload, unless the queue is full.
 ///
 /// Refusals: `service_unavailable`.
-async fn acquire_or_shed(pool: &Arc<PermitPool>, lane: Lane, what: Shed) -> Result<Permit, ErrorCode> {
+async fn acquire_or_shed(pool: &Arc<PermitPool>, lane: Lane, what: ShedKind) -> Result<Permit, ErrorCode> {
     pool.acquire(lane, GATE_WAIT).await.ok_or_else(|| {
         count_shed(what);
         ErrorCode::ServiceUnavailable
@@ -188,16 +188,16 @@ impl Lanes {
 
 /// Middleware around the routes: admits a request if there is a permit, and sheds a response for which there is no
 /// memory.
-pub async fn admit(State(site): State<AppState>, request: Request, next: Next) -> Response {
+pub async fn admit(State(app): State<AppState>, request: Request, next: Next) -> Response {
     // Shedding is not a fault, and there may be thousands of such responses.
     let refused = |refused: ErrorCode| without_log(&refused.into());
-    let lanes = &site.admission.lanes;
+    let lanes = &app.admission.lanes;
     let key = lanes.fingerprint(request.headers());
     let known = match key {
         Some(key) => lanes.accounts.get(&key).await,
         None => None,
     };
-    if let Err(code) = site.admission.enter(known).await {
+    if let Err(code) = app.admission.enter(known).await {
         return refused(code);
     }
     // A document is the same bytes for all readers, and HEAD has no body.
@@ -210,7 +210,7 @@ pub async fn admit(State(site): State<AppState>, request: Request, next: Next) -
     let bytes = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
     match bytes {
         // The response to a write is always sent; it is never as long as a list.
-        Some(bytes) if bytes > SMALL_ANSWER_BYTES && keeps => match site.admission.memory(reserved, bytes) {
+        Some(bytes) if bytes > SMALL_ANSWER_BYTES && keeps => match app.admission.memory(reserved, bytes) {
             Ok(memory) => response = with_permit(response, memory).await,
             Err(code) => response = refused(code),
         },

@@ -24,40 +24,40 @@ use crate::services::accounts::{self, AccountJoin, AuthenticatedAccount};
 impl FromRequestParts<AppState> for Account {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, site: &AppState) -> Result<Self, Error> {
-        authenticate_secret_key(site, &parts.headers, None).await.map(|authenticated| authenticated.account)
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Error> {
+        authenticate_secret_key(app, &parts.headers, None).await.map(|authenticated| authenticated.account)
     }
 }
 
 /// Authenticates the secret key, and finds out whether the Idempotency-Key is a fresh one.
 pub async fn authenticate_secret_key(
-    site: &AppState,
+    app: &AppState,
     headers: &HeaderMap,
     idempotency_key: Option<&str>,
 ) -> Result<AuthenticatedAccount, Error> {
     let key = basic_user(headers).ok_or(ErrorCode::Unauthorized)?;
-    let authenticated = accounts::authenticate(site, &key, idempotency_key).await?;
-    admitted(site, &authenticated).await?;
+    let authenticated = accounts::authenticate(app, &key, idempotency_key).await?;
+    admitted(app, &authenticated).await?;
     Ok(authenticated)
 }
 
 /// Authenticates the secret key of a payment, perhaps by an account that is no longer current.
 pub async fn authenticate_payment_key(
-    site: &AppState,
+    app: &AppState,
     headers: &HeaderMap,
 ) -> Result<AuthenticatedAccount, Error> {
     let key = basic_user(headers).ok_or(ErrorCode::Unauthorized)?;
-    accounts::authenticate_payment(site, &key).await
+    accounts::authenticate_payment(app, &key).await
 }
 
 /// Refuses a key that is not a secret key, and an account over its rate limit.
-pub async fn admitted(site: &AppState, authenticated: &AuthenticatedAccount) -> Result<(), Error> {
+pub async fn admitted(app: &AppState, authenticated: &AuthenticatedAccount) -> Result<(), Error> {
     if authenticated.kind != KeyKind::Secret {
         return Err(ErrorCode::Unauthorized.into());
     }
     request_context::set_account(authenticated.account.id());
     log(|data| data.account = Some((authenticated.account.id(), authenticated.account.now)));
-    site.rate.count(RateLimitKey::Account(authenticated.account.id())).await
+    app.rate.count(RateLimitKey::Account(authenticated.account.id())).await
 }
 
 /// The account of a request's secret key, and the record that the path names if the account has it. One statement finds
@@ -67,16 +67,16 @@ pub struct AccountWith<B: AccountJoin>(pub Account, pub Option<B::Record>);
 impl<B: AccountJoin> FromRequestParts<AppState> for AccountWith<B> {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, site: &AppState) -> Result<Self, Error> {
-        let path = Path::<String>::from_request_parts(parts, site).await;
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Error> {
+        let path = Path::<String>::from_request_parts(parts, app).await;
         let Some(named) = path.as_ref().ok().and_then(|Path(token)| B::named(token)) else {
-            let authenticated = authenticate_secret_key(site, &parts.headers, None).await?;
+            let authenticated = authenticate_secret_key(app, &parts.headers, None).await?;
             // Authentication comes first.
             return path.map(|_| Self(authenticated.account, None));
         };
         let key = basic_user(&parts.headers).ok_or(ErrorCode::Unauthorized)?;
-        let (authenticated, record) = accounts::authenticate_and_find(site, &key, &named).await?;
-        admitted(site, &authenticated).await?;
+        let (authenticated, record) = accounts::authenticate_and_find(app, &key, &named).await?;
+        admitted(app, &authenticated).await?;
         Ok(Self(authenticated.account, record))
     }
 }
@@ -87,8 +87,8 @@ pub struct Partner(pub Account);
 impl FromRequestParts<AppState> for Partner {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, site: &AppState) -> Result<Self, Error> {
-        authenticate_partner_key(site, &parts.headers, None)
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Error> {
+        authenticate_partner_key(app, &parts.headers, None)
             .await
             .map(|authenticated| Self(authenticated.account))
     }
@@ -96,11 +96,11 @@ impl FromRequestParts<AppState> for Partner {
 
 /// Authenticates the secret key of an account that manages an approved partner (specification, Authentication 3).
 pub async fn authenticate_partner_key(
-    site: &AppState,
+    app: &AppState,
     headers: &HeaderMap,
     idempotency_key: Option<&str>,
 ) -> Result<AuthenticatedAccount, Error> {
-    let authenticated = authenticate_secret_key(site, headers, idempotency_key).await?;
+    let authenticated = authenticate_secret_key(app, headers, idempotency_key).await?;
     if authenticated.account.settings().partner {
         Ok(authenticated)
     } else {
@@ -110,18 +110,18 @@ pub async fn authenticate_partner_key(
 
 /// Authenticates the publishable key among the parameters.
 pub async fn authenticate_publishable_key(
-    site: &AppState,
+    app: &AppState,
     input: &Input,
     idempotency_key: Option<&str>,
 ) -> Result<AuthenticatedAccount, Error> {
     let key = input.params::<BrowserKey>().value.publishable_api_key;
     let authenticated =
-        accounts::authenticate(site, &key.ok_or(ErrorCode::Unauthorized)?, idempotency_key).await?;
+        accounts::authenticate(app, &key.ok_or(ErrorCode::Unauthorized)?, idempotency_key).await?;
     if authenticated.kind != KeyKind::Publishable {
         return Err(ErrorCode::Unauthorized.into());
     }
     log(|data| data.account = Some((authenticated.account.id(), authenticated.account.now)));
-    site.rate.count(RateLimitKey::Account(authenticated.account.id())).await?;
+    app.rate.count(RateLimitKey::Account(authenticated.account.id())).await?;
     Ok(authenticated)
 }
 
@@ -141,12 +141,11 @@ pub fn basic_user(headers: &HeaderMap) -> Option<Secret> {
 }
 
 /// Returns the address of the client; X-Forwarded-For counts only from trusted proxies.
-pub fn ip_address(request: &Request, site: &AppState) -> IpAddr {
+pub fn ip_address(request: &Request, app: &AppState) -> IpAddr {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     // A request without a socket comes from this process.
     let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();
-    let trusted =
-        |address: &IpAddr| site.info.trusted_proxies.iter().any(|network| network.contains(address));
+    let trusted = |address: &IpAddr| app.info.trusted_proxies.iter().any(|network| network.contains(address));
     let forwarded =
         request.headers().get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
     let hops: Vec<IpAddr> =

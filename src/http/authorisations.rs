@@ -30,16 +30,16 @@ const UNANSWERED: (ErrorCode, &str) =
     responses((status = 201, description = "The authorisation", body = Envelope<Authorisation>)),
     extensions(("x-refusals" = json!([declines(), TokenAlreadyUsed, InvalidResource, (GatewayError, "nothing was reserved")]))))]
 pub async fn create_authorisation(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     outcome: OrderedOutcome,
     request: PaymentRequest,
 ) -> Result<Created<Authorisation>, Error> {
-    let (site, outcome) = (&site, &outcome);
+    let (app, outcome) = (&app, &outcome);
     let service = |caller, input: Input| async move {
         let params = input.params::<NewAuthorisation>();
-        authorisations::create(&site.ctx, &caller, params, outcome.word()).await
+        authorisations::create(&app.ctx, &caller, params, outcome.word()).await
     };
-    request.answer(site, service).await
+    request.answer(app, service).await
 }
 
 /// List authorisations.
@@ -49,11 +49,11 @@ pub async fn create_authorisation(
     responses((status = 200, description = "A page of authorisations", body = LongList<Authorisation>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_authorisations(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<Authorisation>, Error> {
-    Ok(Listed(authorisations::list(&site, &account, input.paging().valid()?).await?))
+    Ok(Listed(authorisations::list(&app, &account, input.paging().valid()?).await?))
 }
 
 /// Get an authorisation.
@@ -63,12 +63,12 @@ pub async fn list_authorisations(
     responses((status = 200, description = "The authorisation", body = Envelope<Authorisation>)),
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_authorisation(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Authorisation>, Error> {
-    Ok(Shown(authorisations::show(&site, &account, &token).await?))
+    Ok(Shown(authorisations::show(&app, &account, &token).await?))
 }
 
 /// Void an authorisation.
@@ -78,13 +78,13 @@ pub async fn get_authorisation(
     responses((status = 200, description = "The authorisation", body = Envelope<Authorisation>)),
     extensions(("x-refusals" = json!([NOT_AUTHORISED, NotFound, UNANSWERED]))))]
 pub async fn void_authorisation(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: PaymentRequest,
 ) -> Result<Shown<Authorisation>, Error> {
-    let (site, token) = (&site, &token);
-    let service = |caller, _| async move { authorisations::void(&site.ctx, &caller, token).await };
-    request.answer(site, service).await
+    let (app, token) = (&app, &token);
+    let service = |caller, _| async move { authorisations::void(&app.ctx, &caller, token).await };
+    request.answer(app, service).await
 }
 
 /// Capture an authorisation.
@@ -95,13 +95,13 @@ pub async fn void_authorisation(
     responses((status = 200, description = "The charge", body = Envelope<Charge>)),
     extensions(("x-refusals" = json!([NOT_AUTHORISED, NotFound, InvalidResource, UNANSWERED]))))]
 pub async fn capture_authorisation(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: PaymentRequest,
 ) -> Result<Shown<Charge>, Error> {
-    let (site, token) = (&site, &token);
+    let (app, token) = (&app, &token);
     let service = |caller, input: Input| async move {
-        authorisations::capture(&site.ctx, &caller, token, input.params::<NewCapture>()).await
+        authorisations::capture(&app.ctx, &caller, token, input.params::<NewCapture>()).await
     };
-    request.answer(site, service).await
+    request.answer(app, service).await
 }

@@ -22,8 +22,8 @@ use crate::views::bank_account::BankAccount;
     responses((status = 201, description = "The bank account", body = EnvelopeWithIp<BankAccount>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_bank_account(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     BrowserWriteRequest(request): BrowserWriteRequest,
 ) -> Result<CreatedFrom<BankAccount>, Error> {
-    request.answer(bank_accounts::store(&site, &request.caller, request.input.params())).await
+    request.answer(bank_accounts::store(&app, &request.caller, request.input.params())).await
 }

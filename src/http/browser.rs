@@ -67,7 +67,7 @@ fn preflight() -> Response {
 }
 
 /// A JSONP request.
-struct Script {
+struct JsonpParams {
     /// The name of the function to call.
     callback: String,
     /// Whether `_method=POST` is there.
@@ -75,10 +75,10 @@ struct Script {
 }
 
 /// Reads the JSONP parameters leniently, so that the script learns of other errors in the query, too.
-fn script(uri: &Uri) -> Option<Script> {
+fn script(uri: &Uri) -> Option<JsonpParams> {
     let pairs = form_urlencoded::parse(uri.query()?.as_bytes());
     let text = |wanted| pairs.filter(|(name, _)| name == wanted).last().map(|(_, text)| text);
-    let script = Script {
+    let script = JsonpParams {
         callback: text("callback")?.into_owned(),
         posts: text("_method").is_some_and(|method| method.eq_ignore_ascii_case("post")),
     };
@@ -88,7 +88,7 @@ fn script(uri: &Uri) -> Option<Script> {
 
 /// Runs a JSONP request. A script tag can neither send credentials nor read a status, so the query is posted like a
 /// form, and errors are 200 as well.
-async fn jsonp(script: Script, mut request: Request, next: Next) -> Response {
+async fn jsonp(script: JsonpParams, mut request: Request, next: Next) -> Response {
     if !well_formed(&script.callback) {
         let mut faults = FieldErrors::default();
         faults.add("callback", "is not valid");

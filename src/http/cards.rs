@@ -22,10 +22,10 @@ use crate::views::card::Card;
     responses((status = 201, description = "The card", body = EnvelopeWithIp<Card>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_card(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     BrowserWriteRequest(request): BrowserWriteRequest,
 ) -> Result<CreatedFrom<Card>, Error> {
-    request.answer(cards::store(&site, &request.caller, request.input.params())).await
+    request.answer(cards::store(&app, &request.caller, request.input.params())).await
 }
 
 /// Get a card.
@@ -35,10 +35,10 @@ pub async fn create_card(
     responses((status = 200, description = "The card", body = Envelope<Card>)),
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_card(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Card>, Error> {
-    Ok(Shown(cards::show(&site, &account, &token).await?))
+    Ok(Shown(cards::show(&app, &account, &token).await?))
 }

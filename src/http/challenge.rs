@@ -14,58 +14,58 @@ use super::extract::Path;
 use super::{AppState, pages};
 use crate::error::Error;
 use crate::limits::CHALLENGE_BODY_BYTES_MAX;
-use crate::services::three_d_secure::state::Decision;
+use crate::services::three_d_secure::state::ChallengeDecision;
 use crate::services::three_d_secure::{self, ChallengeView};
 
 /// Returns the routes outside of /1.
 pub fn routes() -> Router<AppState> {
-    Router::new().route("/3d-secure/{secret}", get(show).head(look).post(decide))
+    Router::new().route("/3d-secure/{secret}", get(show).head(view).post(decide))
 }
 
-async fn show(State(site): State<AppState>, Path(secret): Path<String>) -> Response {
-    match three_d_secure::show(&site.ctx, &secret).await {
-        Ok(shown) => answer(StatusCode::OK, &site, shown, false),
+async fn show(State(app): State<AppState>, Path(secret): Path<String>) -> Response {
+    match three_d_secure::show(&app.ctx, &secret).await {
+        Ok(shown) => answer(StatusCode::OK, &app, shown, false),
         Err(error) => refused(&error),
     }
 }
 
 /// Answers HEAD: a program that checks a link in a message has not opened the page.
-async fn look(State(site): State<AppState>, Path(secret): Path<String>) -> Response {
-    match three_d_secure::view(&site.ctx, &secret).await {
-        Ok(shown) => answer(StatusCode::OK, &site, shown, false),
+async fn view(State(app): State<AppState>, Path(secret): Path<String>) -> Response {
+    match three_d_secure::view(&app.ctx, &secret).await {
+        Ok(shown) => answer(StatusCode::OK, &app, shown, false),
         Err(error) => refused(&error),
     }
 }
 
 /// Records the decision. The first one stands; every later post redirects to the merchant as well.
-async fn decide(State(site): State<AppState>, Path(secret): Path<String>, body: Body) -> Response {
+async fn decide(State(app): State<AppState>, Path(secret): Path<String>, body: Body) -> Response {
     let Some(decision) = decision(body).await else {
-        return match three_d_secure::show(&site.ctx, &secret).await {
-            Ok(shown) => answer(StatusCode::UNPROCESSABLE_ENTITY, &site, shown, true),
+        return match three_d_secure::show(&app.ctx, &secret).await {
+            Ok(shown) => answer(StatusCode::UNPROCESSABLE_ENTITY, &app, shown, true),
             Err(error) => refused(&error),
         };
     };
-    match three_d_secure::decide(&site.ctx, &secret, decision).await {
+    match three_d_secure::decide(&app.ctx, &secret, decision).await {
         Ok(url) => back(&url),
         Err(error) => refused(&error),
     }
 }
 
 /// Returns the decision of the pressed button, if there is one.
-async fn decision(body: Body) -> Option<Decision> {
+async fn decision(body: Body) -> Option<ChallengeDecision> {
     let body = to_bytes(body, CHALLENGE_BODY_BYTES_MAX).await.ok()?;
     let (_, pressed) = form_urlencoded::parse(&body).find(|(name, _)| name == "decision")?;
     match &*pressed {
-        "approve" => Some(Decision::Approve),
-        "fail" => Some(Decision::Fail),
+        "approve" => Some(ChallengeDecision::Approve),
+        "fail" => Some(ChallengeDecision::Fail),
         _ => None,
     }
 }
 
-fn answer(status: StatusCode, site: &AppState, shown: ChallengeView, undecided: bool) -> Response {
+fn answer(status: StatusCode, app: &AppState, shown: ChallengeView, undecided: bool) -> Response {
     match shown {
         ChallengeView::Question(question) => {
-            pages::answer(status, &page::question(&question, site.info.environment, undecided))
+            pages::answer(status, &page::question(&question, app.info.environment, undecided))
         }
         ChallengeView::Return(url) => back(&url),
     }

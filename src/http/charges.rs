@@ -39,18 +39,18 @@ const UNANSWERED: (ErrorCode, &str) =
     responses((status = 201, description = "The charge; with 3-D Secure the pending object", body = Envelope<ChargeMade>)),
     extensions(("x-refusals" = json!([declines(), TokenAlreadyUsed, InvalidResource, (GatewayError, "nothing was charged")]))))]
 pub async fn create_charge(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     outcome: OrderedOutcome,
     request: PaymentRequest,
 ) -> Result<Created<ChargeMade>, Error> {
-    let (site, outcome) = (&site, &outcome);
+    let (app, outcome) = (&app, &outcome);
     let service = |caller, input: Input| {
         Box::pin(async move {
-            let info = ChargeRequestInfo { outcome: outcome.word(), base_url: &site.info.base_url };
-            three_d_secure::create(&site.ctx, &caller, input.params(), info).await
+            let info = ChargeRequestInfo { outcome: outcome.word(), base_url: &app.info.base_url };
+            three_d_secure::create(&app.ctx, &caller, input.params(), info).await
         })
     };
-    request.answer(site, service).await
+    request.answer(app, service).await
 }
 
 /// List charges.
@@ -60,11 +60,11 @@ pub async fn create_charge(
     responses((status = 200, description = "A page of charges", body = LongList<Charge>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_charges(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<Charge>, Error> {
-    Ok(Listed(charges::list(&site, &account, input.paging().valid()?).await?))
+    Ok(Listed(charges::list(&app, &account, input.paging().valid()?).await?))
 }
 
 /// Search charges.
@@ -82,12 +82,12 @@ pub async fn list_charges(
     responses((status = 200, description = "A page of charges", body = LongList<Charge>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn search_charges(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<Charge>, Error> {
     let search = input.search(charges::search::SORTS, "created_at")?;
-    Ok(Listed(charges::search(&site, &account, search).await?))
+    Ok(Listed(charges::search(&app, &account, search).await?))
 }
 
 /// Verify a 3-D Secure session.
@@ -101,12 +101,12 @@ pub async fn search_charges(
         (TransactionForbidden, "not approved, or not settled yet", TransactionForbidden.description()), NotFound, ThreeDSecureUnavailable,
     ]))))]
 pub async fn verify_charge(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Shown<VerifiedCharge>, Error> {
     let params = input.params::<Verify>().value;
-    Ok(Shown(three_d_secure::verify(&site, &account, params.session_token.as_deref()).await?))
+    Ok(Shown(three_d_secure::verify(&app, &account, params.session_token.as_deref()).await?))
 }
 
 /// Get a charge.
@@ -129,13 +129,13 @@ pub async fn get_charge(
     responses((status = 200, description = "The charge", body = Envelope<Charge>)),
     extensions(("x-refusals" = json!([NOT_AUTHORISED, NotFound, UNANSWERED]))))]
 pub async fn void_charge(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: PaymentRequest,
 ) -> Result<Shown<Charge>, Error> {
-    let (site, token) = (&site, &token);
-    let service = |caller, _| async move { charges::void(&site.ctx, &caller, token).await };
-    request.answer(site, service).await
+    let (app, token) = (&app, &token);
+    let service = |caller, _| async move { charges::void(&app.ctx, &caller, token).await };
+    request.answer(app, service).await
 }
 
 /// Capture a charge.
@@ -145,13 +145,13 @@ pub async fn void_charge(
     responses((status = 200, description = "The charge", body = Envelope<Charge>)),
     extensions(("x-refusals" = json!([NOT_AUTHORISED, InvalidCaptureAmount, NotFound, UNANSWERED]))))]
 pub async fn capture_charge(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: PaymentRequest,
 ) -> Result<Shown<Charge>, Error> {
-    let (site, token) = (&site, &token);
+    let (app, token) = (&app, &token);
     let service = |caller, input: Input| async move {
-        charges::capture(&site.ctx, &caller, token, input.params::<Capture>()).await
+        charges::capture(&app.ctx, &caller, token, input.params::<Capture>()).await
     };
-    request.answer(site, service).await
+    request.answer(app, service).await
 }

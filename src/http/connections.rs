@@ -26,7 +26,7 @@ struct Idle {
 
 /// The seat of one connection.
 #[derive(Debug)]
-pub struct Seat {
+pub struct ConnectionSlot {
     connections: Arc<Connections>,
     ends: Arc<Notify>,
     idle_since: Option<u64>,
@@ -45,7 +45,7 @@ impl Connections {
     }
 
     /// Waits for a seat for a new connection, which counts as idle.
-    pub async fn seat(self: &Arc<Self>) -> Seat {
+    pub async fn seat(self: &Arc<Self>) -> ConnectionSlot {
         let free = Arc::clone(&self.free);
         let permit = if let Ok(permit) = Arc::clone(&free).try_acquire_owned() {
             Some(permit)
@@ -56,8 +56,12 @@ impl Connections {
             self.idle().is_wanted = false;
             permit
         };
-        let mut seat =
-            Seat { connections: Arc::clone(self), ends: Arc::default(), idle_since: None, _permit: permit };
+        let mut seat = ConnectionSlot {
+            connections: Arc::clone(self),
+            ends: Arc::default(),
+            idle_since: None,
+            _permit: permit,
+        };
         seat.becomes_idle();
         seat
     }
@@ -76,7 +80,7 @@ impl Idle {
     }
 }
 
-impl Seat {
+impl ConnectionSlot {
     /// Returns the signal to close the connection for a new one.
     pub fn ends(&self) -> Arc<Notify> {
         Arc::clone(&self.ends)
@@ -106,7 +110,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.becomes_busy();
     }
@@ -119,7 +123,7 @@ mod tests {
     use super::*;
 
     /// Whether the connection was told to close.
-    fn is_ended(seat: &Seat) -> bool {
+    fn is_ended(seat: &ConnectionSlot) -> bool {
         seat.ends.notified().now_or_never().is_some()
     }
 

@@ -29,11 +29,11 @@ use crate::views::subscription::Subscription;
     responses((status = 201, description = "The customer", body = Envelope<Customer>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_customer(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Created<Customer>, Error> {
     let params = request.input.params::<NewCustomer>();
-    request.answer(customers::create(&site, &request.caller, request.ip_address.clone(), params)).await
+    request.answer(customers::create(&app, &request.caller, request.ip_address.clone(), params)).await
 }
 
 /// List customers.
@@ -43,11 +43,11 @@ pub async fn create_customer(
     responses((status = 200, description = "A page of customers", body = LongList<Customer>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_customers(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<Customer>, Error> {
-    Ok(Listed(customers::list(&site, &account, input.paging().valid()?).await?))
+    Ok(Listed(customers::list(&app, &account, input.paging().valid()?).await?))
 }
 
 /// Get a customer.
@@ -57,12 +57,12 @@ pub async fn list_customers(
     responses((status = 200, description = "The customer", body = Envelope<Customer>)),
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_customer(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Customer>, Error> {
-    Ok(Shown(customers::show(&site, &account, &token).await?))
+    Ok(Shown(customers::show(&app, &account, &token).await?))
 }
 
 /// Update a customer.
@@ -75,12 +75,12 @@ pub async fn get_customer(
     responses((status = 200, description = "The customer", body = Envelope<Customer>)),
     extensions(("x-refusals" = json!([NotFound, InvalidResource, TooManyCardParameters]))))]
 pub async fn update_customer(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Customer>, Error> {
     let params = request.input.params::<CustomerChanges>();
-    request.answer(customers::update(&site, &request.caller, &token, params)).await
+    request.answer(customers::update(&app, &request.caller, &token, params)).await
 }
 
 /// Delete a customer.
@@ -89,11 +89,11 @@ pub async fn update_customer(
 #[utoipa::path(delete, path = "/customers/{customer_token}", tag = "Customers",
     responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn delete_customer(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    request.answer(subscriptions::close_customer(&site, &request.caller, &token)).await
+    request.answer(subscriptions::close_customer(&app, &request.caller, &token)).await
 }
 
 /// List a customer's charges.
@@ -103,12 +103,12 @@ pub async fn delete_customer(
     responses((status = 200, description = "A page of charges", body = LongList<Charge>)),
     extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_customer_charges(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<Listed<Charge>, Error> {
-    Ok(Listed(charges::of_customer(&site, &account, &token, input.paging()).await?))
+    Ok(Listed(charges::of_customer(&app, &account, &token, input.paging()).await?))
 }
 
 /// List a customer's cards.
@@ -118,12 +118,12 @@ pub async fn list_customer_charges(
     responses((status = 200, description = "A page of cards", body = LongList<Card>)),
     extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_customer_cards(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<Listed<Card>, Error> {
-    Ok(Listed(customers::list_cards(&site, &account, &token, input.paging()).await?))
+    Ok(Listed(customers::list_cards(&app, &account, &token, input.paging()).await?))
 }
 
 /// Add a card to a customer.
@@ -139,12 +139,12 @@ pub async fn list_customer_cards(
     responses((status = 201, description = "The card", body = EnvelopeWithIp<Card>)),
     extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn create_customer_card(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     BrowserWriteRequest(request): BrowserWriteRequest,
 ) -> Result<CreatedFrom<Card>, Error> {
     let addition = Addition { stored: request.input.params(), new: || request.input.params() };
-    request.answer(customers::add_card(&site, &request.caller, &token, addition)).await
+    request.answer(customers::add_card(&app, &request.caller, &token, addition)).await
 }
 
 /// Delete a card of a customer.
@@ -154,11 +154,11 @@ pub async fn create_customer_card(
     responses((status = 204, description = "Deleted")),
     extensions(("x-refusals" = json!([CannotDeletePrimaryCard, NotFound]))))]
 pub async fn delete_customer_card(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path((token, card)): Path<(String, String)>,
     request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    request.answer(customers::delete_card(&site, &request.caller, &token, &card)).await
+    request.answer(customers::delete_card(&app, &request.caller, &token, &card)).await
 }
 
 /// List a customer's subscriptions.
@@ -169,12 +169,12 @@ pub async fn delete_customer_card(
     responses((status = 200, description = "A page of subscriptions", body = ShortList<Subscription>)),
     extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_customer_subscriptions(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<ListedShort<Subscription>, Error> {
-    Ok(ListedShort(subscriptions::of_customer(&site, &account, &token, input.paging()).await?))
+    Ok(ListedShort(subscriptions::of_customer(&app, &account, &token, input.paging()).await?))
 }
 
 /// Cancel a customer's subscription.
@@ -185,9 +185,9 @@ pub async fn list_customer_subscriptions(
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
     extensions(("x-refusals" = json!([InvalidState, NotFound]))))]
 pub async fn cancel_customer_subscription(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path((customer, token)): Path<(String, String)>,
     request: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
-    request.answer(subscriptions::cancel_of_customer(&site, &request.caller, &customer, &token)).await
+    request.answer(subscriptions::cancel_of_customer(&app, &request.caller, &customer, &token)).await
 }

@@ -18,11 +18,11 @@ use crate::views::deposit::Deposit;
     responses((status = 200, description = "A page of deposits", body = LongList<Deposit>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_deposits(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<Deposit>, Error> {
-    Ok(Listed(deposits::list(&site, &account, input.paging().valid()?).await?))
+    Ok(Listed(deposits::list(&app, &account, input.paging().valid()?).await?))
 }
 
 /// Get a deposit.
@@ -32,10 +32,10 @@ pub async fn list_deposits(
     responses((status = 200, description = "The deposit", body = Envelope<Deposit>)),
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_deposit(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Deposit>, Error> {
-    Ok(Shown(deposits::show(&site, &account, &token).await?))
+    Ok(Shown(deposits::show(&app, &account, &token).await?))
 }

@@ -36,11 +36,11 @@ const CLOSED: [ErrorCode; 3] = [DisputeAlreadyUnderReview, DisputeAlreadyResolve
         headers(("X-Total-Count" = u64, description = "How many disputes there are on all pages")))),
     extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn list_disputes(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Counted<Dispute>, Error> {
-    Ok(Counted(disputes::list(&site, &account, input.sorting(find::SORTS)).await?))
+    Ok(Counted(disputes::list(&app, &account, input.sorting(find::SORTS)).await?))
 }
 
 /// Search disputes.
@@ -59,12 +59,12 @@ pub async fn list_disputes(
         headers(("X-Total-Count" = u64, description = "How many disputes match")))),
     extensions(("x-refusals" = json!([ApiUnavailable, InvalidSearchQueryParam, InvalidResource]))))]
 pub async fn search_disputes(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Counted<Dispute>, Error> {
     let params = DisputeSearch::read(&input, find::SORTS);
-    Ok(Counted(disputes::search(&site, &account, params).await?))
+    Ok(Counted(disputes::search(&app, &account, params).await?))
 }
 
 /// Get a dispute.
@@ -74,12 +74,12 @@ pub async fn search_disputes(
     responses((status = 200, description = "The dispute", body = Envelope<Dispute>)),
     extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_dispute(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Dispute>, Error> {
-    Ok(Shown(disputes::show(&site, &account, &token).await?))
+    Ok(Shown(disputes::show(&app, &account, &token).await?))
 }
 
 /// Get a dispute's activity.
@@ -90,12 +90,12 @@ pub async fn get_dispute(
     responses((status = 200, description = "The activity feed", body = Envelope<Vec<Activity>>)),
     extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_dispute_activity(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Vec<Activity>>, Error> {
-    Ok(Shown(disputes::activity(&site, &account, &token).await?))
+    Ok(Shown(disputes::activity(&app, &account, &token).await?))
 }
 
 /// Get a dispute's evidence.
@@ -105,12 +105,12 @@ pub async fn get_dispute_activity(
     responses((status = 200, description = "The batch of evidence", body = Envelope<EvidenceBatch>)),
     extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_dispute_evidence(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<EvidenceBatch>, Error> {
-    Ok(Shown(evidence::show(&site, &account, &token).await?))
+    Ok(Shown(evidence::show(&app, &account, &token).await?))
 }
 
 /// Update a dispute's evidence.
@@ -121,12 +121,12 @@ pub async fn get_dispute_evidence(
     responses((status = 200, description = "The batch of evidence", body = Envelope<EvidenceBatch>)),
     extensions(("x-refusals" = json!([ApiUnavailable, CLOSED, NotFound, InvalidResource]))))]
 pub async fn update_dispute_evidence(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<EvidenceBatch>, Error> {
     let params = request.input.params::<ChangedEvidence>();
-    request.answer(evidence::update(&site, &request.caller, &token, params)).await
+    request.answer(evidence::update(&app, &request.caller, &token, params)).await
 }
 
 /// Submit a dispute's evidence.
@@ -136,11 +136,11 @@ pub async fn update_dispute_evidence(
     responses((status = 200, description = "Submitted")),
     extensions(("x-refusals" = json!([ApiUnavailable, CLOSED, NotFound]))))]
 pub async fn submit_dispute_evidence(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Done, Error> {
-    request.answer(evidence::submit(&site, &request.caller, &token)).await
+    request.answer(evidence::submit(&app, &request.caller, &token)).await
 }
 
 /// Accept a dispute.
@@ -150,9 +150,9 @@ pub async fn submit_dispute_evidence(
     responses((status = 200, description = "The dispute", body = Envelope<Dispute>)),
     extensions(("x-refusals" = json!([ApiUnavailable, CLOSED, NotFound]))))]
 pub async fn accept_dispute(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Dispute>, Error> {
-    request.answer(disputes::accept(&site, &request.caller, &token)).await
+    request.answer(disputes::accept(&app, &request.caller, &token)).await
 }

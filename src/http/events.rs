@@ -18,11 +18,11 @@ use crate::views::event::Event;
     responses((status = 200, description = "A page of events", body = ShortList<Event>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_events(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<ListedShort<Event>, Error> {
-    Ok(ListedShort(events::list(&site, &account, input.paging().valid()?).await?))
+    Ok(ListedShort(events::list(&app, &account, input.paging().valid()?).await?))
 }
 
 /// Get an event.
@@ -32,10 +32,10 @@ pub async fn list_events(
     responses((status = 200, description = "The event", body = Envelope<Event>)),
     extensions(("x-refusals" = json!([RecordNotFound]))))]
 pub async fn get_event(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Event>, Error> {
-    Ok(Shown(events::show(&site, &account, &token).await?))
+    Ok(Shown(events::show(&app, &account, &token).await?))
 }

@@ -27,11 +27,11 @@ use crate::views::file::File;
     responses((status = 200, description = "The file", body = Envelope<File>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_file(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     UploadRequest { request, upload }: UploadRequest,
 ) -> Result<Shown<File>, Error> {
     let params = request.input.params::<NewFile>();
-    request.answer(files::create(&site.ctx, &request.caller, params, upload)).await
+    request.answer(files::create(&app.ctx, &request.caller, params, upload)).await
 }
 
 /// Get a file.
@@ -41,12 +41,12 @@ pub async fn create_file(
     responses((status = 200, description = "The file", body = Envelope<File>)),
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_file(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<File>, Error> {
-    Ok(Shown(files::show(&site, &account, &token).await?))
+    Ok(Shown(files::show(&app, &account, &token).await?))
 }
 
 /// Delete a file.
@@ -56,11 +56,11 @@ pub async fn get_file(
     responses((status = 204, description = "Deleted")),
     extensions(("x-refusals" = json!([DisputeEvidenceAlreadySubmitted, NotFound]))))]
 pub async fn delete_file(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    request.answer(disputes::files::delete(&site, &request.caller, &token)).await
+    request.answer(disputes::files::delete(&app, &request.caller, &token)).await
 }
 
 /// Returns the routes of presigned links: outside of the API, without a key.
@@ -72,12 +72,12 @@ const CONTENT_SECURITY_POLICY: HeaderName = HeaderName::from_static("content-sec
 
 /// Sends a file. Browsers save uploaded content and never render it on this server's origin.
 async fn download(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path((account, file)): Path<(String, String)>,
     input: Input,
 ) -> Result<Response, Error> {
     let Link { expires, signature } = input.params::<Link>().value;
-    let download = files::download(&site, &account, &file, expires.as_deref(), signature.as_deref()).await?;
+    let download = files::download(&app, &account, &file, expires.as_deref(), signature.as_deref()).await?;
     let headers = [
         (header::CONTENT_TYPE, download.file.mime_type.code().to_owned()),
         (header::CONTENT_LENGTH, download.file.size.to_string()),

@@ -9,7 +9,7 @@ use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
 
 /// The next part of a connection's input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum InputPart {
     /// The head of a request.
     Head,
     /// This many bytes of a body.
@@ -76,7 +76,7 @@ pub fn head_length(bytes: &[u8], seen: &mut usize) -> Result<Option<usize>, Refu
 }
 
 /// Returns what follows a complete head.
-pub fn after_head(head: &[u8]) -> Result<Part, RefusedHead> {
+pub fn after_head(head: &[u8]) -> Result<InputPart, RefusedHead> {
     let mut headers = [EMPTY_HEADER; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut headers);
     match request.parse(head) {
@@ -101,7 +101,7 @@ fn after_headers(
     is_newer: bool,
     path: &str,
     headers: &[Header<'_>],
-) -> Result<Part, (StatusCode, &'static str)> {
+) -> Result<InputPart, (StatusCode, &'static str)> {
     if path.parse::<Uri>().is_err() {
         return Err((StatusCode::BAD_REQUEST, NOT_HTTP));
     }
@@ -118,11 +118,13 @@ fn after_headers(
     };
     let mut codings = values(headers, &header::TRANSFER_ENCODING);
     match (codings.next(), codings.next()) {
-        (None, _) if length == 0 => Ok(Part::Head),
-        (None, _) => Ok(Part::Body(length)),
+        (None, _) if length == 0 => Ok(InputPart::Head),
+        (None, _) => Ok(InputPart::Body(length)),
         // Transfer-Encoding is new in HTTP/1.1.
         (Some(_), _) if !is_newer => Err((StatusCode::BAD_REQUEST, NOT_HTTP)),
-        (Some(coding), None) if coding.trim_ascii().eq_ignore_ascii_case(b"chunked") => Ok(Part::ChunkSize),
+        (Some(coding), None) if coding.trim_ascii().eq_ignore_ascii_case(b"chunked") => {
+            Ok(InputPart::ChunkSize)
+        }
         (Some(_), _) => Err((StatusCode::NOT_IMPLEMENTED, TRANSFER_CODING)),
     }
 }
@@ -139,18 +141,18 @@ fn number(digits: &[u8]) -> Option<u64> {
 }
 
 /// Returns what follows the size line of a chunk; None if the line has no valid size.
-pub fn after_chunk_size(line: &[u8]) -> Option<Part> {
+pub fn after_chunk_size(line: &[u8]) -> Option<InputPart> {
     // The parser reads a line without digits as 0, and accepts anything after the line end.
     line.strip_suffix(b"\r\n").filter(|size| size.first().is_some_and(u8::is_ascii_hexdigit))?;
     let Ok(Status::Complete((_, size))) = httparse::parse_chunk_size(line) else { return None };
-    if size == 0 { Some(Part::Trailer) } else { size.checked_add(2).map(Part::Chunk) }
+    if size == 0 { Some(InputPart::Trailer) } else { size.checked_add(2).map(InputPart::Chunk) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn judged(head: &str) -> Result<Part, u16> {
+    fn judged(head: &str) -> Result<InputPart, u16> {
         let mut seen = 0;
         let length = head_length(head.as_bytes(), &mut seen).map_err(|refused| refused.status.as_u16())?;
         assert_eq!(length, Some(head.len()), "{head}");
@@ -160,12 +162,12 @@ mod tests {
     #[test]
     fn a_head_says_what_comes_behind_it() {
         for (headers, part) in [
-            ("", Part::Head),
-            ("Content-Length: 0\r\n", Part::Head),
-            ("Content-Length: 12\r\n", Part::Body(12)),
-            ("Content-Length: 12\r\ncontent-length: 12\r\n", Part::Body(12)),
-            ("Transfer-Encoding: Chunked \r\n", Part::ChunkSize),
-            ("Content-Length: 12\r\nTransfer-Encoding: chunked\r\n", Part::ChunkSize),
+            ("", InputPart::Head),
+            ("Content-Length: 0\r\n", InputPart::Head),
+            ("Content-Length: 12\r\n", InputPart::Body(12)),
+            ("Content-Length: 12\r\ncontent-length: 12\r\n", InputPart::Body(12)),
+            ("Transfer-Encoding: Chunked \r\n", InputPart::ChunkSize),
+            ("Content-Length: 12\r\nTransfer-Encoding: chunked\r\n", InputPart::ChunkSize),
         ] {
             assert_eq!(
                 judged(&format!("POST / HTTP/1.1\r\nHost: x\r\n{headers}\r\n")),
@@ -173,7 +175,7 @@ mod tests {
                 "{headers}"
             );
         }
-        assert_eq!(judged("GET / HTTP/1.0\r\n\r\n"), Ok(Part::Head));
+        assert_eq!(judged("GET / HTTP/1.0\r\n\r\n"), Ok(InputPart::Head));
     }
 
     #[test]
@@ -221,10 +223,10 @@ mod tests {
     #[test]
     fn a_chunk_has_as_many_bytes_as_its_line_says_and_a_line_end() {
         for (line, part) in [
-            ("a\r\n", Some(Part::Chunk(12))),
-            ("1;x=\"y\"\r\n", Some(Part::Chunk(3))),
-            ("0\r\n", Some(Part::Trailer)),
-            ("000\r\n", Some(Part::Trailer)),
+            ("a\r\n", Some(InputPart::Chunk(12))),
+            ("1;x=\"y\"\r\n", Some(InputPart::Chunk(3))),
+            ("0\r\n", Some(InputPart::Trailer)),
+            ("000\r\n", Some(InputPart::Trailer)),
             ("a\n", None),
             ("\r\n", None),
             ("-1\r\n", None),

@@ -16,22 +16,22 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 use tokio_util::io::poll_read_buf;
 
-use super::connections::Seat;
-use super::frame::{self, Part, RefusedHead};
+use super::connections::ConnectionSlot;
+use super::frame::{self, InputPart, RefusedHead};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{FIRST_BYTE, UNREAD_BYTES_MAX, UNREAD_TIME};
 
 /// The stream; see the module.
 pub struct Heads<S> {
     stream: S,
-    seat: Seat,
+    seat: ConnectionSlot,
     buffer: BytesMut,
     /// How many bytes of the buffer the library may read.
     passed: usize,
     /// How many bytes of the buffer were searched for the end of a head.
     seen: usize,
-    next: Part,
-    refused: Refused,
+    next: InputPart,
+    refused: RefusedHeadSlot,
     /// Runs until the first byte arrives, and again while the rest of a refused request is read.
     timer: Option<Pin<Box<Sleep>>>,
     unread: usize,
@@ -39,9 +39,9 @@ pub struct Heads<S> {
 
 /// The refused head of a connection, which is its last one.
 #[derive(Debug, Clone, Default)]
-pub struct Refused(Arc<Mutex<Option<RefusedHead>>>);
+pub struct RefusedHeadSlot(Arc<Mutex<Option<RefusedHead>>>);
 
-impl Refused {
+impl RefusedHeadSlot {
     /// Takes the refused head, if the request stands for one.
     pub fn take(&self) -> Option<RefusedHead> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -62,53 +62,53 @@ const LINE_BYTES_MAX: usize = 16 * 1024;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
     /// Creates the stream, which expects a head.
-    pub fn new(stream: S, seat: Seat) -> Self {
+    pub fn new(stream: S, seat: ConnectionSlot) -> Self {
         Self {
             stream,
             seat,
             buffer: BytesMut::new(),
             passed: 0,
             seen: 0,
-            next: Part::Head,
-            refused: Refused::default(),
+            next: InputPart::Head,
+            refused: RefusedHeadSlot::default(),
             timer: Some(Box::pin(sleep(FIRST_BYTE))),
             unread: 0,
         }
     }
 
     /// Returns the slot of the refused head.
-    pub fn refused(&self) -> Refused {
+    pub fn refused(&self) -> RefusedHeadSlot {
         self.refused.clone()
     }
 
     /// Returns the seat of the connection.
-    pub fn seat(&self) -> &Seat {
+    pub fn seat(&self) -> &ConnectionSlot {
         &self.seat
     }
 
     /// Releases the buffered bytes of the current request to the library. Returns false if more must be read first.
     fn pass(&mut self) -> io::Result<bool> {
         match self.next {
-            Part::Head => return Ok(self.pass_head()),
-            Part::Body(left) | Part::Chunk(left) => {
+            InputPart::Head => return Ok(self.pass_head()),
+            InputPart::Body(left) | InputPart::Chunk(left) => {
                 self.passed = self.buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
                 self.count(self.passed);
             }
-            Part::ChunkSize | Part::Trailer => {
+            InputPart::ChunkSize | InputPart::Trailer => {
                 let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') else {
                     let too_long = self.buffer.len() > LINE_BYTES_MAX;
                     return if too_long { Err(ErrorKind::InvalidData.into()) } else { Ok(false) };
                 };
                 let line = &self.buffer[..=end];
                 let next = match line {
-                    _ if self.next == Part::ChunkSize => frame::after_chunk_size(line),
-                    b"\r\n" => Some(Part::Head),
-                    _ => line.ends_with(b"\r\n").then_some(Part::Trailer),
+                    _ if self.next == InputPart::ChunkSize => frame::after_chunk_size(line),
+                    b"\r\n" => Some(InputPart::Head),
+                    _ => line.ends_with(b"\r\n").then_some(InputPart::Trailer),
                 };
                 self.next = next.ok_or(ErrorKind::InvalidData)?;
                 self.passed = end + 1;
             }
-            Part::Refused | Part::End => {}
+            InputPart::Refused | InputPart::End => {}
         }
         Ok(self.passed > 0)
     }
@@ -126,7 +126,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
         };
         self.seat.becomes_busy();
         self.seen = 0;
-        (self.passed, self.next) = part.unwrap_or_else(|refused| (self.refuse(refused), Part::Refused));
+        (self.passed, self.next) = part.unwrap_or_else(|refused| (self.refuse(refused), InputPart::Refused));
         true
     }
 
@@ -146,11 +146,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
     fn count(&mut self, bytes: usize) {
         let bytes = bytes as u64;
         self.next = match self.next {
-            Part::Body(left) if left > bytes => Part::Body(left - bytes),
-            Part::Body(_) => Part::Head,
-            Part::Chunk(left) if left > bytes => Part::Chunk(left - bytes),
-            Part::Chunk(_) => Part::ChunkSize,
-            other @ (Part::Head | Part::ChunkSize | Part::Trailer | Part::Refused | Part::End) => other,
+            InputPart::Body(left) if left > bytes => InputPart::Body(left - bytes),
+            InputPart::Body(_) => InputPart::Head,
+            InputPart::Chunk(left) if left > bytes => InputPart::Chunk(left - bytes),
+            InputPart::Chunk(_) => InputPart::ChunkSize,
+            other @ (InputPart::Head
+            | InputPart::ChunkSize
+            | InputPart::Trailer
+            | InputPart::Refused
+            | InputPart::End) => other,
         };
     }
 
@@ -160,7 +164,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
         let read = poll_read_buf(Pin::new(&mut self.stream), context, &mut self.buffer);
         if read.is_ready() {
             self.timer = None;
-        } else if self.next == Part::Head {
+        } else if self.next == InputPart::Head {
             self.seat.becomes_idle();
             if self.buffer.is_empty() {
                 // Many connections may be idle: free their buffers.
@@ -229,13 +233,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Heads<S> {
                 continue;
             }
             match this.next {
-                Part::Refused | Part::End => return Poll::Ready(Ok(())),
-                Part::Body(left) | Part::Chunk(left) => return this.poll_body(context, out, left),
-                Part::Head | Part::ChunkSize | Part::Trailer => {
+                InputPart::Refused | InputPart::End => return Poll::Ready(Ok(())),
+                InputPart::Body(left) | InputPart::Chunk(left) => return this.poll_body(context, out, left),
+                InputPart::Head | InputPart::ChunkSize | InputPart::Trailer => {
                     if ready!(this.poll_more(context))? == 0 {
                         // The library handles a truncated request.
                         this.passed = this.buffer.len();
-                        this.next = Part::End;
+                        this.next = InputPart::End;
                     }
                 }
             }
@@ -270,6 +274,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Heads<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
-        if self.next == Part::Refused { self.poll_unread(context) } else { Poll::Ready(Ok(())) }
+        if self.next == InputPart::Refused { self.poll_unread(context) } else { Poll::Ready(Ok(())) }
     }
 }

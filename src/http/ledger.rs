@@ -15,9 +15,9 @@ use crate::views::balance::Balance;
 #[utoipa::path(get, path = "/balance", tag = "Balance",
     responses((status = 200, description = "The balance", body = Envelope<Balance>)))]
 pub async fn get_balance(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     _input: Input,
 ) -> Result<Shown<Balance>, Error> {
-    Ok(Shown(ledger::balance(&site, &account).await?))
+    Ok(Shown(ledger::balance(&app, &account).await?))
 }

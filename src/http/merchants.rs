@@ -22,10 +22,10 @@ use crate::views::merchant::{DefaultSettings, MerchantDetail, MerchantSummary};
     responses((status = 201, description = "The merchant", body = Envelope<MerchantSummary>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_merchant(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     PartnerWriteRequest(request): PartnerWriteRequest,
 ) -> Result<Created<MerchantSummary>, Error> {
-    request.answer(merchants::create(&site, &request.caller, request.input.params())).await
+    request.answer(merchants::create(&app, &request.caller, request.input.params())).await
 }
 
 /// List merchants.
@@ -35,11 +35,11 @@ pub async fn create_merchant(
     responses((status = 200, description = "A page of merchants", body = LongList<MerchantSummary>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_merchants(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Partner(account): Partner,
     input: Input,
 ) -> Result<Listed<MerchantSummary>, Error> {
-    Ok(Listed(merchants::list(&site, &account, input.paging().valid()?).await?))
+    Ok(Listed(merchants::list(&app, &account, input.paging().valid()?).await?))
 }
 
 /// Search merchants.
@@ -56,12 +56,12 @@ pub async fn list_merchants(
     responses((status = 200, description = "A page of merchants", body = LongList<MerchantSummary>)),
     extensions(("x-refusals" = json!([InvalidSearchQueryParam, InvalidResource]))))]
 pub async fn search_merchants(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Partner(account): Partner,
     input: Input,
 ) -> Result<Listed<MerchantSummary>, Error> {
     let search = input.search(find::SORTS, "created_at")?;
-    Ok(Listed(merchants::search(&site, &account, search).await?))
+    Ok(Listed(merchants::search(&app, &account, search).await?))
 }
 
 /// Get the default settings.
@@ -80,10 +80,10 @@ pub async fn get_default_settings(_partner: Partner, _input: Input) -> Shown<Def
     responses((status = 200, description = "The merchant", body = Envelope<MerchantDetail>)),
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_merchant(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Partner(account): Partner,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<MerchantDetail>, Error> {
-    Ok(Shown(merchants::show(&site, &account, &token).await?))
+    Ok(Shown(merchants::show(&app, &account, &token).await?))
 }

@@ -58,7 +58,7 @@ impl Metrics {
         );
         describe_counter!(RATE_LIMITED, "Requests refused with 429");
         // A rate over a counter that starts with its first event misses that event.
-        for refused in Shed::ALL {
+        for refused in ShedKind::ALL {
             metrics::counter!(SHED, "what" => refused.name()).increment(0);
         }
         metrics::counter!(RATE_LIMITED).increment(0);
@@ -104,7 +104,7 @@ fn number(n: usize) -> f64 {
 
 /// What the server sheds.
 #[derive(Debug, Clone, Copy)]
-pub enum Shed {
+pub enum ShedKind {
     /// A request.
     Request,
     /// The body of an admitted request.
@@ -117,7 +117,7 @@ pub enum Shed {
     Answer,
 }
 
-impl Shed {
+impl ShedKind {
     const ALL: [Self; 5] = [Self::Request, Self::LargeBody, Self::Upload, Self::Task, Self::Answer];
 
     const fn name(self) -> &'static str {
@@ -132,7 +132,7 @@ impl Shed {
 }
 
 /// Counts what was shed because of overload.
-pub fn count_shed(what: Shed) {
+pub fn count_shed(what: ShedKind) {
     metrics::counter!(SHED, "what" => what.name()).increment(1);
 }
 

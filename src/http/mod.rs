@@ -241,14 +241,14 @@ impl Document {
 }
 
 /// Returns the routes of the operator's own listener: health and metrics.
-pub fn admin_router(site: AppState) -> Router {
+pub fn admin_router(app: AppState) -> Router {
     let routes = system::health().fallback(system::unknown_route).layer(from_fn(heads::refuse));
-    routes.with_state(site)
+    routes.with_state(app)
 }
 
 /// Returns all routes of the server, with their middleware.
-pub fn router(site: AppState) -> Router {
-    let served = match site.info.environment {
+pub fn router(app: AppState) -> Router {
+    let served = match app.info.environment {
         Environment::Test => operations().merge(sandbox::operations()),
         Environment::Live => operations(),
     };
@@ -257,21 +257,21 @@ pub fn router(site: AppState) -> Router {
         .merge(system::routes())
         .merge(challenge::routes())
         .merge(pay::routes())
-        .merge(dashboard::routes(&site))
+        .merge(dashboard::routes(&app))
         .merge(files::downloads())
         .fallback(system::unknown_route)
         .method_not_allowed_fallback(system::wrong_method)
         // The extractors of bodies have their own limits.
         .layer(DefaultBodyLimit::disable())
-        .layer(from_fn_with_state(site.clone(), write_request::replay_after_conflict))
-        .route_layer(from_fn_with_state(site.clone(), admission::admit))
+        .layer(from_fn_with_state(app.clone(), write_request::replay_after_conflict))
+        .route_layer(from_fn_with_state(app.clone(), admission::admit))
         .merge(system::health())
         .layer(from_fn(observe::catch_panic_and_timeout))
-        .with_state(site.clone());
+        .with_state(app.clone());
     // Around the router, because these middlewares decide the route; observe is outermost, because the others may
     // answer, too.
     let around = ServiceBuilder::new()
-        .layer(from_fn_with_state(site, observe::observe))
+        .layer(from_fn_with_state(app, observe::observe))
         .layer(from_fn(heads::refuse))
         .layer(from_fn(paths::normalise))
         .layer(from_fn(browser::serve_browsers));

@@ -30,16 +30,16 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
 /// Runs a request and reports it; see the module.
-pub async fn observe(State(site): State<AppState>, request: Request, next: Next) -> Response {
-    let id = given_id(request.headers()).unwrap_or_else(|| fresh_id(&site, request.uri().path()));
+pub async fn observe(State(app): State<AppState>, request: Request, next: Next) -> Response {
+    let id = given_id(request.headers()).unwrap_or_else(|| fresh_id(&app, request.uri().path()));
     let span =
         if is_watching(request.uri().path()) { Span::default() } else { Span::of_request(request.headers()) };
     let context = span.context();
-    let logged = RequestLogWriter::of(&site, &request);
+    let logged = RequestLogWriter::of(&app, &request);
     let mut report = RequestReport {
         began: Instant::now(),
         method: request.method().clone(),
-        this: Arc::new(RequestContext::new(id).with_address(ip_address(&request, &site))),
+        this: Arc::new(RequestContext::new(id).with_address(ip_address(&request, &app))),
         status: UNANSWERED,
         span,
         logged,
@@ -49,8 +49,8 @@ pub async fn observe(State(site): State<AppState>, request: Request, next: Next)
     let mut response = request_context::scope(Arc::clone(&report.this), work).await;
     let headers = response.headers_mut();
     finish(headers, &report.this);
-    if site.chance.is_seeded() {
-        headers.insert(header::DATE, date(site.clock.now()));
+    if app.chance.is_seeded() {
+        headers.insert(header::DATE, date(app.clock.now()));
     } else {
         set_server_timing(headers, &report.this, report.began.elapsed());
     }
@@ -158,13 +158,13 @@ fn given_id(headers: &HeaderMap) -> Option<String> {
 
 /// Draws a new id. API requests have their own stream: with a seed, their ids do not depend on how often a page or a
 /// health check was requested.
-fn fresh_id(site: &AppState, path: &str) -> String {
+fn fresh_id(app: &AppState, path: &str) -> String {
     let draw = if path.trim_start_matches('/').starts_with("1/") {
         RandomStream::Request
     } else {
         RandomStream::PageRequest
     };
-    site.chance.id(draw).to_string()
+    app.chance.id(draw).to_string()
 }
 
 fn finish(headers: &mut HeaderMap, this: &RequestContext) {

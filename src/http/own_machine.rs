@@ -13,8 +13,8 @@ use crate::sensitive::secret::Secret;
 
 /// Returns the first account's secret key, if there is one, for a browser on this machine and for no other client
 /// (`docs/decisions.md`, 35).
-pub fn test_key<'a>(site: &'a AppState, request: &Parts) -> Option<&'a Secret> {
-    site.test_key.as_deref().filter(|_| from_this_machine(request))
+pub fn test_key<'a>(app: &'a AppState, request: &Parts) -> Option<&'a Secret> {
+    app.test_key.as_deref().filter(|_| from_this_machine(request))
 }
 
 /// Whether a browser on this machine sends the request, without a proxy and without a page of another site.

@@ -21,9 +21,9 @@ pub fn routes() -> Router<AppState> {
         .route("/pay/{merchant_token}/surcharge", get(show))
 }
 
-async fn show(State(site): State<AppState>, Path(token): Path<String>) -> Response {
-    match merchants::page(&site, &token).await {
-        Ok(page) => pages::answer(StatusCode::OK, &markup(&page, site.info.environment)),
+async fn show(State(app): State<AppState>, Path(token): Path<String>) -> Response {
+    match merchants::page(&app, &token).await {
+        Ok(page) => pages::answer(StatusCode::OK, &markup(&page, app.info.environment)),
         Err(error) => pages::refused(
             &error,
             "This page does not exist. Please go back to the merchant and ask for the right address.",

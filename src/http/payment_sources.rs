@@ -23,9 +23,9 @@ use crate::views::payment_source::PaymentSource;
     responses((status = 201, description = "The payment source", body = EnvelopeWithIp<PaymentSource>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_payment_source(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     BrowserWriteRequest(request): BrowserWriteRequest,
 ) -> Result<CreatedFrom<PaymentSource>, Error> {
     let source = NewPaymentSource::read(&request.input)?;
-    request.answer(payment_sources::store(&site, &request.caller, source)).await
+    request.answer(payment_sources::store(&app, &request.caller, source)).await
 }

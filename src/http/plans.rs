@@ -27,11 +27,8 @@ use crate::views::subscription::Subscription;
 #[utoipa::path(post, path = "/plans", tag = "Plans", request_body = NewPlan,
     responses((status = 201, description = "The plan", body = Envelope<Plan>)),
     extensions(("x-refusals" = json!([UnprocessableEntity]))))]
-pub async fn create_plan(
-    State(site): State<AppState>,
-    request: WriteRequest,
-) -> Result<Created<Plan>, Error> {
-    request.answer(plans::create(&site, &request.caller, request.input.params::<NewPlan>())).await
+pub async fn create_plan(State(app): State<AppState>, request: WriteRequest) -> Result<Created<Plan>, Error> {
+    request.answer(plans::create(&app, &request.caller, request.input.params::<NewPlan>())).await
 }
 
 /// List plans.
@@ -41,11 +38,11 @@ pub async fn create_plan(
     responses((status = 200, description = "A page of plans", body = ShortList<Plan>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_plans(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<ListedShort<Plan>, Error> {
-    Ok(ListedShort(plans::list(&site, &account, input.paging().valid()?).await?))
+    Ok(ListedShort(plans::list(&app, &account, input.paging().valid()?).await?))
 }
 
 /// Get a plan.
@@ -55,12 +52,12 @@ pub async fn list_plans(
     responses((status = 200, description = "The plan", body = Envelope<Plan>)),
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_plan(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Plan>, Error> {
-    Ok(Shown(plans::show(&site, &account, &token).await?))
+    Ok(Shown(plans::show(&app, &account, &token).await?))
 }
 
 /// Update a plan.
@@ -71,11 +68,11 @@ pub async fn get_plan(
     responses((status = 200, description = "The plan", body = Envelope<Plan>)),
     extensions(("x-refusals" = json!([NotFound, UnprocessableEntity]))))]
 pub async fn update_plan(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Plan>, Error> {
-    request.answer(plans::update(&site, &request.caller, &token, request.input.params::<PlanChanges>())).await
+    request.answer(plans::update(&app, &request.caller, &token, request.input.params::<PlanChanges>())).await
 }
 
 /// Delete a plan.
@@ -84,11 +81,11 @@ pub async fn update_plan(
 #[utoipa::path(delete, path = "/plans/{plan_token}", tag = "Plans",
     responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([CannotDeletePlan, NotFound]))))]
 pub async fn delete_plan(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    request.answer(plans::delete(&site, &request.caller, &token)).await
+    request.answer(plans::delete(&app, &request.caller, &token)).await
 }
 
 /// Subscribe a customer to a plan.
@@ -100,12 +97,12 @@ pub async fn delete_plan(
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
     extensions(("x-refusals" = json!([InvalidSubscription, InvalidRequest, declines(), NotFound, (GatewayError, "nothing was charged")]))))]
 pub async fn create_plan_subscription(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
     let params = request.input.params::<NewPlanSubscription>();
-    request.answer(subscriptions::create_for_plan(&site.ctx, &request.caller, &token, params)).await
+    request.answer(subscriptions::create_for_plan(&app.ctx, &request.caller, &token, params)).await
 }
 
 /// List a plan's subscriptions.
@@ -115,10 +112,10 @@ pub async fn create_plan_subscription(
     responses((status = 200, description = "A page of subscriptions", body = ShortListWithCount<Subscription>)),
     extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_plan_subscriptions(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<ListedWithCount<Subscription>, Error> {
-    Ok(ListedWithCount(subscriptions::of_plan(&site, &account, &token, input.paging()).await?))
+    Ok(ListedWithCount(subscriptions::of_plan(&app, &account, &token, input.paging()).await?))
 }

@@ -22,11 +22,11 @@ use crate::views::transfer::Transfer;
     responses((status = 201, description = "The recipient", body = Envelope<Recipient>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_recipient(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Created<Recipient>, Error> {
     let params = request.input.params::<NewRecipient>();
-    request.answer(recipients::create(&site, &request.caller, params)).await
+    request.answer(recipients::create(&app, &request.caller, params)).await
 }
 
 /// List recipients.
@@ -36,11 +36,11 @@ pub async fn create_recipient(
     responses((status = 200, description = "A page of recipients", body = LongList<Recipient>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_recipients(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<Recipient>, Error> {
-    Ok(Listed(recipients::list(&site, &account, input.paging().valid()?).await?))
+    Ok(Listed(recipients::list(&app, &account, input.paging().valid()?).await?))
 }
 
 /// Get a recipient.
@@ -50,12 +50,12 @@ pub async fn list_recipients(
     responses((status = 200, description = "The recipient", body = Envelope<Recipient>)),
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_recipient(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Recipient>, Error> {
-    Ok(Shown(recipients::show(&site, &account, &token).await?))
+    Ok(Shown(recipients::show(&app, &account, &token).await?))
 }
 
 /// Update a recipient.
@@ -67,12 +67,12 @@ pub async fn get_recipient(
     responses((status = 200, description = "The recipient", body = Envelope<Recipient>)),
     extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn update_recipient(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Recipient>, Error> {
     let params = request.input.params::<RecipientChanges>();
-    request.answer(recipients::update(&site, &request.caller, &token, params)).await
+    request.answer(recipients::update(&app, &request.caller, &token, params)).await
 }
 
 /// List a recipient's transfers.
@@ -83,10 +83,10 @@ pub async fn update_recipient(
     responses((status = 200, description = "A page of transfers", body = LongList<Transfer>)),
     extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_recipient_transfers(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<Listed<Transfer>, Error> {
-    Ok(Listed(transfers::of_recipient(&site, &account, &token, input.paging()).await?))
+    Ok(Listed(transfers::of_recipient(&app, &account, &token, input.paging()).await?))
 }

@@ -23,12 +23,12 @@ use crate::views::refund::Refund;
     responses((status = 201, description = "The refund", body = Envelope<Refund>)),
     extensions(("x-refusals" = json!([(InsufficientServiceBalance, "an array that holds the one error"), NotFound, InvalidResource]))))]
 pub async fn create_refund(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Created<Refund>, Error> {
     let params = request.input.params::<NewRefund>();
-    request.answer(refunds::create(&site, &request.caller, &token, params)).await
+    request.answer(refunds::create(&app, &request.caller, &token, params)).await
 }
 
 /// List a charge's refunds.
@@ -38,12 +38,12 @@ pub async fn create_refund(
     responses((status = 200, description = "A page of refunds", body = LongList<Refund>)),
     extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_charge_refunds(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<Listed<Refund>, Error> {
-    Ok(Listed(refunds::of_charge(&site, &account, &token, input.paging()).await?))
+    Ok(Listed(refunds::of_charge(&app, &account, &token, input.paging()).await?))
 }
 
 /// List refunds.
@@ -53,11 +53,11 @@ pub async fn list_charge_refunds(
     responses((status = 200, description = "A page of refunds", body = LongList<Refund>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_refunds(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<Refund>, Error> {
-    Ok(Listed(refunds::list(&site, &account, input.paging().valid()?).await?))
+    Ok(Listed(refunds::list(&app, &account, input.paging().valid()?).await?))
 }
 
 /// Get a refund.
@@ -67,10 +67,10 @@ pub async fn list_refunds(
     responses((status = 200, description = "The refund", body = Envelope<Refund>)),
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_refund(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Refund>, Error> {
-    Ok(Shown(refunds::show(&site, &account, &token).await?))
+    Ok(Shown(refunds::show(&app, &account, &token).await?))
 }

@@ -33,10 +33,10 @@ pub struct RequestLogWriter {
 
 impl RequestLogWriter {
     /// Creates the writer; None where there is no log.
-    pub fn of(site: &AppState, request: &Request) -> Option<Self> {
+    pub fn of(app: &AppState, request: &Request) -> Option<Self> {
         let key = idempotency_key(request);
-        (site.info.environment == Environment::Test).then(|| Self {
-            ctx: Ctx::clone(&site.ctx),
+        (app.info.environment == Environment::Test).then(|| Self {
+            ctx: Ctx::clone(&app.ctx),
             path: request.uri().path().to_owned(),
             idempotency_key: legible(key.as_ref()).ok().map(str::to_owned),
             replayed: false,

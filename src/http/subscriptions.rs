@@ -25,11 +25,11 @@ use crate::views::subscription::{Subscription, SubscriptionEntry};
     responses((status = 201, description = "The subscription", body = Envelope<Subscription>)),
     extensions(("x-refusals" = json!([InvalidSubscription, InvalidRequest, declines(), RecordNotFound, (GatewayError, "nothing was charged")]))))]
 pub async fn create_subscription(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Created<Subscription>, Error> {
     let params = request.input.params::<NewSubscription>();
-    request.answer(subscriptions::create(&site.ctx, &request.caller, params)).await
+    request.answer(subscriptions::create(&app.ctx, &request.caller, params)).await
 }
 
 /// List subscriptions.
@@ -39,11 +39,11 @@ pub async fn create_subscription(
     responses((status = 200, description = "A page of subscriptions", body = ShortList<Subscription>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_subscriptions(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<ListedShort<Subscription>, Error> {
-    Ok(ListedShort(subscriptions::list(&site, &account, input.paging().valid()?).await?))
+    Ok(ListedShort(subscriptions::list(&app, &account, input.paging().valid()?).await?))
 }
 
 /// Get a subscription.
@@ -53,12 +53,12 @@ pub async fn list_subscriptions(
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_subscription(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Subscription>, Error> {
-    Ok(Shown(subscriptions::show(&site, &account, &token).await?))
+    Ok(Shown(subscriptions::show(&app, &account, &token).await?))
 }
 
 /// Update a subscription.
@@ -69,12 +69,12 @@ pub async fn get_subscription(
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
     extensions(("x-refusals" = json!([InvalidSubscription, InvalidRequest, RecordNotFound]))))]
 pub async fn update_subscription(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
     let params = request.input.params::<SubscriptionChanges>();
-    request.answer(subscriptions::update(&site, &request.caller, &token, params)).await
+    request.answer(subscriptions::update(&app, &request.caller, &token, params)).await
 }
 
 /// Cancel a subscription.
@@ -84,11 +84,11 @@ pub async fn update_subscription(
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
     extensions(("x-refusals" = json!([InvalidState, NotFound]))))]
 pub async fn cancel_subscription(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
-    request.answer(subscriptions::cancel(&site, &request.caller, &token)).await
+    request.answer(subscriptions::cancel(&app, &request.caller, &token)).await
 }
 
 /// Reactivate a subscription.
@@ -100,12 +100,12 @@ pub async fn cancel_subscription(
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
     extensions(("x-refusals" = json!([InvalidSubscription, InvalidState, declines(), NotFound, (GatewayError, "nothing was charged")]))))]
 pub async fn reactivate_subscription(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
     let params = request.input.params::<Reactivation>();
-    request.answer(subscriptions::reactivate(&site.ctx, &request.caller, &token, params)).await
+    request.answer(subscriptions::reactivate(&app.ctx, &request.caller, &token, params)).await
 }
 
 /// Get the ledger of a subscription.
@@ -115,10 +115,10 @@ pub async fn reactivate_subscription(
     responses((status = 200, description = "A page of entries", body = ShortList<SubscriptionEntry>)),
     extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn get_subscription_ledger(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<ListedShort<SubscriptionEntry>, Error> {
-    Ok(ListedShort(subscriptions::ledger(&site, &account, &token, input.paging()).await?))
+    Ok(ListedShort(subscriptions::ledger(&app, &account, &token, input.paging()).await?))
 }

@@ -30,8 +30,8 @@ pub fn routes() -> Router<AppState> {
 /// Serves the page. Everything comes from this server, scripts and styles from their own files. Requests also go to the
 /// address that the operator has configured, which is the document's first server, and a downloaded file is shown as a
 /// blob.
-async fn page(State(site): State<AppState>) -> Response {
-    let named = site.info.named.as_deref().and_then(|named| Url::parse(named).ok());
+async fn page(State(app): State<AppState>) -> Response {
+    let named = app.info.named.as_deref().and_then(|named| Url::parse(named).ok());
     let named = named.map(|named| named.origin().ascii_serialization()).unwrap_or_default();
     let policy = format!(
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self' {named}; \
@@ -68,10 +68,10 @@ async fn file(Path(name): Path<String>, headers: HeaderMap) -> Response {
 /// Serves the page's settings: no badge of an external validator, deep links, and the test key for a browser on the
 /// server's own machine. In test the page is for trying requests, and remembers the key; in live it is for reading: it
 /// sends nothing by itself, and no live key stays in a browser.
-async fn initializer(State(site): State<AppState>, request: Parts) -> impl IntoResponse {
-    let key = own_machine::test_key(&site, &request);
+async fn initializer(State(app): State<AppState>, request: Parts) -> impl IntoResponse {
+    let key = own_machine::test_key(&app, &request);
     let key = key.map_or(Value::Null, |key| key.expose().into());
-    let to_be_tried = site.info.environment == Environment::Test;
+    let to_be_tried = app.info.environment == Environment::Test;
     // With highlighting an operation takes half as long again to open, and its colours are too faint.
     let settings = json!({
         "url": "/openapi.json", "dom_id": "#swagger-ui", "validatorUrl": "none", "deepLinking": true, "filter": true,

@@ -38,19 +38,19 @@ pub struct ServerInfo {
 pub fn routes() -> Router<AppState> {
     Router::new()
         .route("/", get(index))
-        .route("/openapi.yaml", get(async |site, headers| document(site, headers, Document::yaml).await))
-        .route("/openapi.json", get(async |site, headers| document(site, headers, Document::json).await))
+        .route("/openapi.yaml", get(async |app, headers| document(app, headers, Document::yaml).await))
+        .route("/openapi.json", get(async |app, headers| document(app, headers, Document::json).await))
         .merge(swagger::routes())
 }
 
 /// Serves the document. Writing and compressing it takes a while, once, so it runs on a thread that serves no other
 /// requests.
 async fn document(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     headers: HeaderMap,
     written: for<'a> fn(&'a Document, &ServerInfo) -> &'a Representations,
 ) -> Result<Response, Error> {
-    let answer = spawn_blocking(move || written(&site.document, &site.info).respond(&headers));
+    let answer = spawn_blocking(move || written(&app.document, &app.info).respond(&headers));
     answer.await.map_err(|error| Error::internal(error.to_string()))
 }
 
@@ -63,15 +63,14 @@ pub fn health() -> Router<AppState> {
         .method_not_allowed_fallback(wrong_method)
 }
 
-async fn index(State(site): State<AppState>) -> Html<String> {
-    let ServerInfo { base_url, .. } = &*site.info;
-    let environment = site.info.environment.name();
-    let page = match site.info.environment {
+async fn index(State(app): State<AppState>) -> Html<String> {
+    let ServerInfo { base_url, .. } = &*app.info;
+    let environment = app.info.environment.name();
+    let page = match app.info.environment {
         Environment::Test => "Try it: the Swagger page",
         Environment::Live => "The Swagger page",
     };
-    let dashboard =
-        if site.dashboard.is_some() { "<li><a href=\"/dashboard\">The dashboard</a>" } else { "" };
+    let dashboard = if app.dashboard.is_some() { "<li><a href=\"/dashboard\">The dashboard</a>" } else { "" };
     Html(format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>card-payments</title><h1>card-payments</h1><p>A card payments API, {environment} environment, at {base_url}/1.</p>\
@@ -83,26 +82,26 @@ async fn index(State(site): State<AppState>) -> Html<String> {
 /// The header that names the installation, for `check` on the same machine.
 pub const INSTALLATION: &str = "x-installation";
 
-async fn healthz(State(site): State<AppState>) -> impl IntoResponse {
-    ([(INSTALLATION, site.installation.to_string())], "ok\n")
+async fn healthz(State(app): State<AppState>) -> impl IntoResponse {
+    ([(INSTALLATION, app.installation.to_string())], "ok\n")
 }
 
 /// Answers whether the server is ready: it can read its database, can write to it as far as it knows, has created its
 /// fixtures, and is not shutting down.
-async fn readyz(State(site): State<AppState>) -> Result<&'static str, Error> {
-    if *site.phase.borrow() != ServerPhase::Serving {
+async fn readyz(State(app): State<AppState>) -> Result<&'static str, Error> {
+    if *app.phase.borrow() != ServerPhase::Serving {
         return Err(ErrorCode::ServiceUnavailable.into());
     }
-    installation::check_health(&site).await.map_err(|_| ErrorCode::ServiceUnavailable)?;
+    installation::check_health(&app).await.map_err(|_| ErrorCode::ServiceUnavailable)?;
     Ok("ready\n")
 }
 
-async fn metrics(State(site): State<AppState>) -> Result<Response, Error> {
-    if !site.info.metrics {
+async fn metrics(State(app): State<AppState>) -> Result<Response, Error> {
+    if !app.info.metrics {
         return Err(ErrorCode::RouteNotFound.into());
     }
-    let (requests, connections) = (site.admission.requests(), site.admission.connections());
-    let text = site.metrics.render(&site, requests.taken(), connections.taken()).await?;
+    let (requests, connections) = (app.admission.requests(), app.admission.connections());
+    let text = app.metrics.render(&app, requests.taken(), connections.taken()).await?;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
 }
 

@@ -21,11 +21,11 @@ use crate::views::transfer::{LineItem, Transfer};
     responses((status = 201, description = "The transfer", body = Envelope<Transfer>)),
     extensions(("x-refusals" = json!([(InsufficientServiceBalance, "an array that holds the one error", transfers::create::NOT_COVERED), InvalidResource]))))]
 pub async fn create_transfer(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Created<Transfer>, Error> {
     let params = request.input.params::<NewTransfer>();
-    request.answer(transfers::create(&site, &request.caller, params)).await
+    request.answer(transfers::create(&app, &request.caller, params)).await
 }
 
 /// List transfers.
@@ -35,11 +35,11 @@ pub async fn create_transfer(
     responses((status = 200, description = "A page of transfers", body = LongList<Transfer>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_transfers(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<Transfer>, Error> {
-    Ok(Listed(transfers::list(&site, &account, input.paging().valid()?).await?))
+    Ok(Listed(transfers::list(&app, &account, input.paging().valid()?).await?))
 }
 
 /// Search transfers.
@@ -57,12 +57,12 @@ pub async fn list_transfers(
     responses((status = 200, description = "A page of transfers", body = LongList<Transfer>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn search_transfers(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<Transfer>, Error> {
     let search = input.search(transfers::search::SORTS, "paid_at")?;
-    Ok(Listed(transfers::search(&site, &account, search).await?))
+    Ok(Listed(transfers::search(&app, &account, search).await?))
 }
 
 /// Get a transfer.
@@ -72,12 +72,12 @@ pub async fn search_transfers(
     responses((status = 200, description = "The transfer", body = Envelope<Transfer>)),
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_transfer(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Transfer>, Error> {
-    Ok(Shown(transfers::show(&site, &account, &token).await?))
+    Ok(Shown(transfers::show(&app, &account, &token).await?))
 }
 
 /// List a transfer's line items.
@@ -89,10 +89,10 @@ pub async fn get_transfer(
     responses((status = 200, description = "A page of line items", body = LongList<LineItem>)),
     extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_transfer_line_items(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<Listed<LineItem>, Error> {
-    Ok(Listed(transfers::line_items(&site, &account, &token, input.paging()).await?))
+    Ok(Listed(transfers::line_items(&app, &account, &token, input.paging()).await?))
 }

@@ -23,16 +23,16 @@ pub struct TrackedBody {
     body: Option<Incoming>,
     // The client waits for 100 Continue, which is sent when the body is first read.
     awaits_reader: bool,
-    owner: Option<oneshot::Sender<Rest>>,
+    owner: Option<oneshot::Sender<UnreadRest>>,
 }
 
-struct Rest {
+struct UnreadRest {
     body: Incoming,
     awaits_reader: bool,
 }
 
 /// The receiver of a returned body.
-pub struct BodyReturn(oneshot::Receiver<Rest>);
+pub struct BodyReturn(oneshot::Receiver<UnreadRest>);
 
 /// Wraps the body of a request, so that it is returned after the request is answered.
 pub fn track(request: Request<Incoming>) -> (Request<TrackedBody>, BodyReturn) {
@@ -48,7 +48,7 @@ impl BodyReturn {
     /// Reads the rest of the body once the response is built. Returns whether the connection must close after this
     /// response.
     pub fn drain(mut self) -> bool {
-        let Ok(Rest { mut body, awaits_reader }) = self.0.try_recv() else { return false };
+        let Ok(UnreadRest { mut body, awaits_reader }) = self.0.try_recv() else { return false };
         // A client that asked first whether to send the body learns that it is not wanted.
         if awaits_reader {
             return true;
@@ -103,7 +103,7 @@ impl Drop for TrackedBody {
             && !body.is_end_stream()
         {
             // If the connection is gone, so is the receiver.
-            let _ = owner.send(Rest { body, awaits_reader: self.awaits_reader });
+            let _ = owner.send(UnreadRest { body, awaits_reader: self.awaits_reader });
         }
     }
 }

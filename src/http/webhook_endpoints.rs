@@ -21,10 +21,10 @@ use crate::views::webhook_endpoint::WebhookEndpoint;
     responses((status = 201, description = "The webhook endpoint", body = Envelope<WebhookEndpoint>)),
     extensions(("x-refusals" = json!([LimitReached, InvalidResource]))))]
 pub async fn create_webhook_endpoint(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Created<WebhookEndpoint>, Error> {
-    request.answer(webhook_endpoints::register(&site, &request.caller, request.input.params())).await
+    request.answer(webhook_endpoints::register(&app, &request.caller, request.input.params())).await
 }
 
 /// List webhook endpoints.
@@ -34,11 +34,11 @@ pub async fn create_webhook_endpoint(
     responses((status = 200, description = "A page of webhook endpoints", body = ShortList<WebhookEndpoint>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_webhook_endpoints(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<ListedShort<WebhookEndpoint>, Error> {
-    Ok(ListedShort(webhook_endpoints::list(&site, &account, input.paging().valid()?).await?))
+    Ok(ListedShort(webhook_endpoints::list(&app, &account, input.paging().valid()?).await?))
 }
 
 /// Get a webhook endpoint.
@@ -48,12 +48,12 @@ pub async fn list_webhook_endpoints(
     responses((status = 200, description = "The webhook endpoint", body = Envelope<WebhookEndpoint>)),
     extensions(("x-refusals" = json!([RecordNotFound]))))]
 pub async fn get_webhook_endpoint(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<WebhookEndpoint>, Error> {
-    Ok(Shown(webhook_endpoints::show(&site, &account, &token).await?))
+    Ok(Shown(webhook_endpoints::show(&app, &account, &token).await?))
 }
 
 /// Delete a webhook endpoint.
@@ -62,9 +62,9 @@ pub async fn get_webhook_endpoint(
 #[utoipa::path(delete, path = "/webhook_endpoints/{webhook_endpoint_token}", tag = "Webhook endpoints",
     responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([RecordNotFound]))))]
 pub async fn delete_webhook_endpoint(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    request.answer(webhook_endpoints::delete(&site, &request.caller, &token)).await
+    request.answer(webhook_endpoints::delete(&app, &request.caller, &token)).await
 }

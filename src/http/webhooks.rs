@@ -19,11 +19,11 @@ use crate::views::webhook::Webhook;
     responses((status = 200, description = "A page of webhooks", body = ShortList<Webhook>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_webhooks(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<ListedShort<Webhook>, Error> {
-    Ok(ListedShort(webhooks::list(&site, &account, input.paging().valid()?).await?))
+    Ok(ListedShort(webhooks::list(&app, &account, input.paging().valid()?).await?))
 }
 
 /// Get a webhook.
@@ -33,12 +33,12 @@ pub async fn list_webhooks(
     responses((status = 200, description = "The webhook", body = Envelope<Webhook>)),
     extensions(("x-refusals" = json!([RecordNotFound]))))]
 pub async fn get_webhook(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<Webhook>, Error> {
-    Ok(Shown(webhooks::show(&site, &account, &token).await?))
+    Ok(Shown(webhooks::show(&app, &account, &token).await?))
 }
 
 /// Replay a webhook.
@@ -48,9 +48,9 @@ pub async fn get_webhook(
     responses((status = 200, description = "The webhook", body = Envelope<Webhook>)),
     extensions(("x-refusals" = json!([CannotReplayWebhook, RecordNotFound]))))]
 pub async fn replay_webhook(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Webhook>, Error> {
-    request.answer(webhooks::replay(&site, &request.caller, &token)).await
+    request.answer(webhooks::replay(&app, &request.caller, &token)).await
 }

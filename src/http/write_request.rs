@@ -63,7 +63,7 @@ impl PaymentRequest {
     /// the account has changed meanwhile, the service runs again by the account as it is.
     pub async fn answer<A, F>(
         mut self,
-        site: &AppState,
+        app: &AppState,
         service: impl Fn(Caller, Input) -> F,
     ) -> Result<A, Error>
     where
@@ -77,7 +77,7 @@ impl PaymentRequest {
             Err(error) if (400..500).contains(&error.code().status()) => {}
             _ => return answer,
         }
-        let changed = Box::pin(current_account(site, &caller.account)).await?;
+        let changed = Box::pin(current_account(app, &caller.account)).await?;
         let Some(account) = changed else { return answer };
         self.0.caller.account = account;
         let WriteRequest { caller, input, .. } = &self.0;
@@ -88,23 +88,23 @@ impl PaymentRequest {
 impl FromRequest<AppState> for PaymentRequest {
     type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, Rejection> {
         if idempotency_key(&request).is_some() {
             // The statement that looks for the key reads the account, too.
-            return Box::pin(WriteRequest::from_request(request, site)).await.map(Self);
+            return Box::pin(WriteRequest::from_request(request, app)).await.map(Self);
         }
-        let head = RequestHead::of(&request, site);
-        let authenticated = authenticate_payment_key(site, request.headers()).await?;
+        let head = RequestHead::of(&request, app);
+        let authenticated = authenticate_payment_key(app, request.headers()).await?;
         let account = authenticated.account.clone();
         let received = async {
-            admitted(site, &authenticated).await?;
-            let input = Input::from_request(request, site).await?;
-            head.write(site, input, authenticated).await
+            admitted(app, &authenticated).await?;
+            let input = Input::from_request(request, app).await?;
+            head.write(app, input, authenticated).await
         };
         match received.await {
             Ok(request) => Ok(Self(request)),
             Err(refusal) => {
-                Box::pin(current_account(site, &account)).await?;
+                Box::pin(current_account(app, &account)).await?;
                 Err(refusal)
             }
         }
@@ -114,9 +114,9 @@ impl FromRequest<AppState> for PaymentRequest {
 /// Returns the account of a payment as it is now, if it has changed since the request has read it.
 ///
 /// Refusals: `unauthorized`, `api_unavailable`.
-async fn current_account(site: &AppState, seen: &Account) -> Result<Option<Account>, Error> {
-    let Some(account) = find_changed(site, seen).await? else { return Ok(None) };
-    if access(site.environment, account.settings().status) != Access::Full {
+async fn current_account(app: &AppState, seen: &Account) -> Result<Option<Account>, Error> {
+    let Some(account) = find_changed(app, seen).await? else { return Ok(None) };
+    if access(app.environment, account.settings().status) != Access::Full {
         return Err(ErrorCode::ApiUnavailable.into());
     }
     log(|data| data.account = Some((account.id(), account.now)));
@@ -141,11 +141,11 @@ impl IntoResponse for Rejection {
 impl FromRequest<AppState> for WriteRequest {
     type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
-        let head = RequestHead::of(&request, site);
-        let authenticated = authenticate_secret_key(site, request.headers(), head.key().ok()).await?;
-        let input = Input::from_request(request, site).await?;
-        head.write(site, input, authenticated).await
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, Rejection> {
+        let head = RequestHead::of(&request, app);
+        let authenticated = authenticate_secret_key(app, request.headers(), head.key().ok()).await?;
+        let input = Input::from_request(request, app).await?;
+        head.write(app, input, authenticated).await
     }
 }
 
@@ -155,11 +155,11 @@ pub struct PartnerWriteRequest(pub WriteRequest);
 impl FromRequest<AppState> for PartnerWriteRequest {
     type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
-        let head = RequestHead::of(&request, site);
-        let authenticated = authenticate_partner_key(site, request.headers(), head.key().ok()).await?;
-        let input = Input::from_request(request, site).await?;
-        head.write(site, input, authenticated).await.map(Self)
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, Rejection> {
+        let head = RequestHead::of(&request, app);
+        let authenticated = authenticate_partner_key(app, request.headers(), head.key().ok()).await?;
+        let input = Input::from_request(request, app).await?;
+        head.write(app, input, authenticated).await.map(Self)
     }
 }
 
@@ -174,11 +174,11 @@ pub struct UploadRequest {
 impl FromRequest<AppState> for UploadRequest {
     type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
-        let head = RequestHead::of(&request, site);
-        let authenticated = authenticate_secret_key(site, request.headers(), head.key().ok()).await?;
-        let (input, upload) = upload::receive(request, site).await?;
-        Ok(Self { request: head.write(site, input, authenticated).await?, upload })
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, Rejection> {
+        let head = RequestHead::of(&request, app);
+        let authenticated = authenticate_secret_key(app, request.headers(), head.key().ok()).await?;
+        let (input, upload) = upload::receive(request, app).await?;
+        Ok(Self { request: head.write(app, input, authenticated).await?, upload })
     }
 }
 
@@ -191,14 +191,14 @@ pub struct BrowserWriteRequest(pub WriteRequest);
 impl FromRequest<AppState> for BrowserWriteRequest {
     type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, Rejection> {
         if basic_user(request.headers()).is_some() {
-            return WriteRequest::from_request(request, site).await.map(Self);
+            return WriteRequest::from_request(request, app).await.map(Self);
         }
-        let head = RequestHead::of(&request, site);
-        let input = Input::from_request(request, site).await?;
-        let authenticated = authenticate_publishable_key(site, &input, head.key().ok()).await?;
-        head.write(site, input, authenticated).await.map(Self)
+        let head = RequestHead::of(&request, app);
+        let input = Input::from_request(request, app).await?;
+        let authenticated = authenticate_publishable_key(app, &input, head.key().ok()).await?;
+        head.write(app, input, authenticated).await.map(Self)
     }
 }
 
@@ -212,10 +212,10 @@ struct RequestHead {
 }
 
 impl RequestHead {
-    fn of(request: &Request, site: &AppState) -> Self {
+    fn of(request: &Request, app: &AppState) -> Self {
         Self {
             idempotency_key: idempotency_key(request),
-            ip_address: ip_address(request, site).to_string(),
+            ip_address: ip_address(request, app).to_string(),
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
             claim_slot: request.extensions().get::<ClaimSlot>().cloned().unwrap_or_default(),
@@ -231,13 +231,13 @@ impl RequestHead {
     /// (`docs/decisions.md`, 72).
     async fn write(
         self,
-        site: &AppState,
+        app: &AppState,
         input: Input,
         authenticated: AuthenticatedAccount,
     ) -> Result<WriteRequest, Rejection> {
         let AuthenticatedAccount { account, kind, claimed } = authenticated;
-        let claim = self.claim(site, &input, (&account, kind), claimed).await?;
-        if access(site.environment, account.settings().status) != Access::Full {
+        let claim = self.claim(app, &input, (&account, kind), claimed).await?;
+        if access(app.environment, account.settings().status) != Access::Full {
             return Err(Error::from(ErrorCode::ApiUnavailable).into());
         }
         if let Some(claim) = &claim {
@@ -250,7 +250,7 @@ impl RequestHead {
     /// Returns the claim of the Idempotency-Key, if there is a key and it is free; or the stored response to replay.
     async fn claim(
         &self,
-        site: &AppState,
+        app: &AppState,
         input: &Input,
         (account, kind): (&Account, KeyKind),
         claimed: Option<StoredClaim>,
@@ -260,13 +260,13 @@ impl RequestHead {
         }
         let (key, method, path) = (self.key()?, self.method.as_str(), &self.path);
         let request = IdempotentRequest { kind, key, method, path, parameters: input.tree() };
-        let claim = IdempotencyClaim::new(&site.vault, &request);
+        let claim = IdempotencyClaim::new(&app.vault, &request);
         let earlier = match claimed {
             // A fresh key is known to be free.
             None => None,
-            Some(claimed) if claimed.is_answered() => idempotency::response_of(site, &claim, claimed).await?,
+            Some(claimed) if claimed.is_answered() => idempotency::response_of(app, &claim, claimed).await?,
             // It may have been answered or released while the body came.
-            Some(_) => idempotency::find_response(site, account.id(), &claim).await?,
+            Some(_) => idempotency::find_response(app, account.id(), &claim).await?,
         };
         if let Some(earlier) = earlier {
             return Err(Rejection(replayed(earlier.into_response())));
@@ -301,7 +301,7 @@ struct ClaimSlot(Arc<OnceLock<(AccountToken, Arc<IdempotencyClaim>)>>);
 /// Middleware around the handlers. A request that is refused without owning its Idempotency-Key may have lost to
 /// another request with the same key; it then gets that one's response.
 pub async fn replay_after_conflict(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -313,7 +313,7 @@ pub async fn replay_after_conflict(
     let response = next.run(request).await;
     match slot.0.get() {
         Some((account, claim)) if response.status().is_client_error() && !claim.is_held() => {
-            match idempotency::find_response(&site, *account, claim).await {
+            match idempotency::find_response(&app, *account, claim).await {
                 Ok(None) => response,
                 Ok(Some(answer)) => replayed(answer.into_response()),
                 Err(error) => error.into_response(),

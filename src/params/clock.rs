@@ -20,7 +20,7 @@ pub struct MoveClock {
 
 /// A move with valid syntax.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Move {
+pub enum RequestedMove {
     /// By a number of minutes of the wall clock.
     Minutes(i64),
     /// By calendar months: to the same day, or the last one where that month is shorter.
@@ -31,12 +31,12 @@ pub enum Move {
 
 impl Params<MoveClock> {
     /// Returns the requested move.
-    pub fn spelled(self) -> Result<Move, FieldErrors> {
+    pub fn parse(self) -> Result<RequestedMove, FieldErrors> {
         let Self { value, mut faults } = self;
         let given = (non_blank(value.advance.as_deref()), non_blank(value.to.as_deref()));
         let (param, asked) = match given {
-            (Some(span), None) => ("advance", Move::by(span)),
-            (None, Some(time)) => ("to", parse_time(time).map(|time| Move::To(time.into()))),
+            (Some(span), None) => ("advance", RequestedMove::by(span)),
+            (None, Some(time)) => ("to", parse_time(time).map(|time| RequestedMove::To(time.into()))),
             (None, None) | (Some(_), Some(_)) => {
                 if faults.is_empty() {
                     faults.add("advance", "Exactly one of advance and to is required");
@@ -51,7 +51,7 @@ impl Params<MoveClock> {
     }
 }
 
-impl Move {
+impl RequestedMove {
     fn by(span: &str) -> Option<Self> {
         let digits = span.bytes().take_while(u8::is_ascii_digit).count();
         let (number, unit) = span.split_at(digits);
@@ -104,8 +104,8 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_769_853_600_250);
 
     fn target(sent: &serde_json::Value) -> Result<String, Vec<(String, String)>> {
-        let spelled = read::<MoveClock>(sent).spelled();
-        let target = spelled.and_then(|asked| asked.target(NOW, NOW));
+        let parsed = read::<MoveClock>(sent).parse();
+        let target = parsed.and_then(|asked| asked.target(NOW, NOW));
         target.map(|target| target.to_string()).map_err(|faults| {
             faults.iter().map(|(param, said)| (param.to_owned(), said.to_owned())).collect()
         })

@@ -223,7 +223,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'_> {
         let object = self.object()?;
         self.findings.faults.declare(self.path.to_string(), fields);
         let quiet = self.quiet || object.is_none();
-        visitor.visit_map(Fields {
+        visitor.visit_map(DeclaredFields {
             object,
             path: &self.path,
             quiet,
@@ -289,7 +289,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'_> {
 }
 
 /// Offers every field that the struct declares, in that order, sent or not. Ignores other fields.
-struct Fields<'n> {
+struct DeclaredFields<'n> {
     object: Option<&'n Map<String, Value>>,
     path: &'n Path<'n>,
     quiet: bool,
@@ -299,7 +299,7 @@ struct Fields<'n> {
     findings: &'n mut DecodeReport,
 }
 
-impl<'de> de::MapAccess<'de> for Fields<'_> {
+impl<'de> de::MapAccess<'de> for DeclaredFields<'_> {
     type Error = DecodeError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {

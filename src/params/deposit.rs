@@ -25,7 +25,7 @@ pub struct NewDeposit {
 
 /// A deposit that is spelled right.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arrival {
+pub struct DepositOrder {
     /// AUD cents.
     pub amount: i64,
     /// What the sender writes.
@@ -34,14 +34,14 @@ pub struct Arrival {
     pub available_at: Option<Timestamp>,
 }
 
-impl Arrival {
+impl DepositOrder {
     /// What the sender writes who writes nothing.
     pub const NARRATION: &str = "Deposit";
 }
 
 impl Params<NewDeposit> {
     /// What is to arrive.
-    pub fn spelled(self) -> Result<Arrival, FieldErrors> {
+    pub fn parse(self) -> Result<DepositOrder, FieldErrors> {
         let Self { value, mut faults } = self;
         let available_at = non_blank(value.available_at.as_deref());
         let at = available_at.and_then(parse_time);
@@ -51,9 +51,9 @@ impl Params<NewDeposit> {
         if !faults.is_empty() {
             return Err(faults);
         }
-        Ok(Arrival {
+        Ok(DepositOrder {
             amount: value.amount,
-            narration: value.narration.unwrap_or_else(|| Arrival::NARRATION.into()),
+            narration: value.narration.unwrap_or_else(|| DepositOrder::NARRATION.into()),
             available_at: at.map(Timestamp::from),
         })
     }

@@ -30,7 +30,7 @@ impl LoggableParams {
     }
 
     fn of_open(tree: &Value, open: HashSet<usize>) -> Self {
-        let mut sorting = Sorting { open, hidden: Vec::new() };
+        let mut sorting = LoggableFilter { open, hidden: Vec::new() };
         let parameters = match sorting.shown(tree, "") {
             Some(Value::Object(parameters)) => parameters,
             _ => Map::new(),
@@ -39,12 +39,12 @@ impl LoggableParams {
     }
 }
 
-struct Sorting {
+struct LoggableFilter {
     open: HashSet<usize>,
     hidden: Vec<String>,
 }
 
-impl Sorting {
+impl LoggableFilter {
     /// Returns what is shown of a value; nothing of null and empty values.
     fn shown(&mut self, value: &Value, path: &str) -> Option<Value> {
         match value {

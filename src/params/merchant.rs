@@ -197,13 +197,13 @@ pub struct Contact {
 pub struct DecidedMerchant {
     /// `active`, `declined` or `on_hold`.
     #[schema(value_type = String, example = "active")]
-    pub status: Decision,
+    pub status: MerchantDecision,
 }
 
 /// What can be decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Decision {
+pub enum MerchantDecision {
     /// It may trade.
     Active,
     /// It never may.
@@ -212,7 +212,7 @@ pub enum Decision {
     OnHold,
 }
 
-impl Decision {
+impl MerchantDecision {
     /// The status that the merchant gets.
     pub const fn status(self) -> MerchantStatus {
         match self {
@@ -258,7 +258,7 @@ impl Director {
 
 impl Params<NewMerchant> {
     /// What was asked, with the faults that no parameter has alone: by the country, and by what day it is.
-    pub fn looked_at(self, now: Timestamp) -> (NewMerchant, FieldErrors) {
+    pub fn check_at(self, now: Timestamp) -> (NewMerchant, FieldErrors) {
         let Self { value, mut faults } = self;
         let number = value.entity.registration_number_fault();
         let number = number.filter(|_| !faults.has("entity") && !faults.has("entity.address_country_code"));

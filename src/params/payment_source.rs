@@ -59,14 +59,14 @@ fn printable(text: &str) -> Result<(), validator::ValidationError> {
 }
 
 #[derive(Deserialize, Validate)]
-struct Typed {
+struct SourceTypeParams {
     #[serde(rename = "type")]
     kind: SourceType,
     source: Option<Map<String, Value>>,
 }
 
 #[derive(Deserialize, Validate)]
-struct Made<S: Validate> {
+struct SourceParams<S: Validate> {
     #[serde(rename = "type")]
     _kind: SourceType,
     #[validate(nested)]
@@ -76,7 +76,7 @@ struct Made<S: Validate> {
 impl NewPaymentSource {
     /// Reads what the type says. A payload that is not whole is refused as any other that cannot be used.
     pub fn read(tree: &impl ParameterTree) -> Result<Self, FieldErrors> {
-        let Params { value: typed, mut faults } = tree.params::<Typed>();
+        let Params { value: typed, mut faults } = tree.params::<SourceTypeParams>();
         if faults.has("type") {
             if typed.source.is_none() && !faults.has("source") {
                 faults.add("source", super::values::BLANK);
@@ -84,21 +84,21 @@ impl NewPaymentSource {
             return Err(faults);
         }
         Ok(match typed.kind {
-            SourceType::Card => Self::Card(made(tree)),
-            SourceType::NetworkToken => Self::NetworkToken(made(tree)),
-            SourceType::WalletA => Self::WalletA(whole(tree)?),
-            SourceType::WalletG => Self::WalletG(whole(tree)?),
+            SourceType::Card => Self::Card(read_source(tree)),
+            SourceType::NetworkToken => Self::NetworkToken(read_source(tree)),
+            SourceType::WalletA => Self::WalletA(read_payload(tree)?),
+            SourceType::WalletG => Self::WalletG(read_payload(tree)?),
         })
     }
 }
 
-fn made<S: DeserializeOwned + Validate>(tree: &impl ParameterTree) -> Params<S> {
-    let Params { value, faults } = tree.params::<Made<S>>();
+fn read_source<S: DeserializeOwned + Validate>(tree: &impl ParameterTree) -> Params<S> {
+    let Params { value, faults } = tree.params::<SourceParams<S>>();
     Params { value: value.source, faults }
 }
 
-fn whole<S: DeserializeOwned + Validate>(tree: &impl ParameterTree) -> Result<S, FieldErrors> {
-    let Params { value: Withheld(value), faults } = made::<Withheld<S>>(tree);
+fn read_payload<S: DeserializeOwned + Validate>(tree: &impl ParameterTree) -> Result<S, FieldErrors> {
+    let Params { value: Withheld(value), faults } = read_source::<Withheld<S>>(tree);
     let missing = faults.has("source");
     if faults.is_empty() { Ok(value) } else { Err(if missing { faults } else { unusable() }) }
 }

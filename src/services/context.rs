@@ -8,13 +8,15 @@ use std::time::Duration;
 use entity::api_key::KeyKind;
 use entity::pricing::Pricing;
 use entity::{AccountToken, ChargeToken, TimeSpan, Timestamp, account};
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use moka::future::Cache;
+use sea_orm::{DeleteMany, EntityTrait};
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 use super::account_version::{AccountVersion, AssumedVersion};
-use super::audit::KeyUses;
+use super::audit::key_uses::KeyUses;
 use super::charges::SearchMemory;
 use super::idempotency::claim::IdempotencyClaim;
 use super::page::Positions;
@@ -110,6 +112,18 @@ impl Context {
         }
         let task = self.tasks.spawn(detach(trace::within(trace::current(), work)));
         task.await.unwrap_or_else(|_| Err(Error::internal("a task ended before its work did")))
+    }
+
+    /// Deletes rows in a unit of their own.
+    pub(super) async fn delete<E: EntityTrait>(&self, rows: DeleteMany<E>) -> Result<(), Error> {
+        let unit = self.store.write(rows, |tx, rows| {
+            async move {
+                rows.clone().exec(tx).await?;
+                Ok(())
+            }
+            .boxed()
+        });
+        unit.await
     }
 }
 

@@ -17,7 +17,7 @@ use super::ledger::{self, Entry};
 use super::page::{List, ListPage};
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
-use crate::params::deposit::Arrival;
+use crate::params::deposit::DepositOrder;
 use crate::services::counts;
 use crate::store::{Store, Tx};
 use crate::views::deposit::Deposit;
@@ -38,7 +38,7 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Li
 }
 
 /// Creates a deposit on an operator's request, and records it in the audit trail.
-pub async fn arrive(store: &Store, account: Account, arrival: Arrival) -> Result<Deposit, Error> {
+pub async fn arrive(store: &Store, account: Account, arrival: DepositOrder) -> Result<Deposit, Error> {
     store
         .write((account, arrival), |tx, (account, arrival)| {
             async move {
@@ -55,7 +55,7 @@ pub async fn arrive(store: &Store, account: Account, arrival: Arrival) -> Result
 }
 
 /// Returns the row of a new deposit.
-pub fn row_of(account: &Account, id: DepositToken, arrival: Arrival) -> deposit::Model {
+pub fn row_of(account: &Account, id: DepositToken, arrival: DepositOrder) -> deposit::Model {
     deposit::Model {
         account_id: account.id(),
         id,

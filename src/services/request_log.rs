@@ -11,10 +11,9 @@ use futures::FutureExt;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use tokio::sync::Notify;
 
-use super::context::Context;
 use crate::error::Error;
 use crate::limits::{REQUESTS_LOGGED, REQUESTS_WAITING_MAX, REQUESTS_WRITTEN_AT_ONCE};
-use crate::store::Tx;
+use crate::store::{Store, Tx};
 
 /// The unwritten part of the log.
 #[derive(Default)]
@@ -60,6 +59,22 @@ impl RequestLog {
         self.fills.notified().await;
     }
 
+    /// Writes the waiting requests of one account, or of all, but not those that arrive meanwhile, or it would never
+    /// end: under load, newer requests displace most of them before they need to be written.
+    pub async fn write(&self, store: &Store, of: Option<AccountToken>) -> Result<(), Error> {
+        // A reader waits for the write in progress, then takes its turn.
+        let mut turn = self.writing.lock().await;
+        for (account, waiting) in self.waiting(of) {
+            for _ in 0..waiting.div_ceil(REQUESTS_WRITTEN_AT_ONCE) {
+                let rows = (account, self.take(account));
+                store.write(rows, |tx, (account, rows)| add(tx, *account, rows).boxed()).await?;
+                drop(turn);
+                turn = self.writing.lock().await;
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the number of unwritten requests of one account, or of each.
     fn waiting(&self, of: Option<AccountToken>) -> Vec<(AccountToken, usize)> {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,23 +93,6 @@ impl RequestLog {
         waiting.count -= taken.len();
         taken
     }
-}
-
-/// Writes the waiting requests of one account, or of all, but not those that arrive meanwhile, or it would never end:
-/// under load, newer requests displace most of them before they need to be written.
-pub async fn write_down(ctx: &Context, of: Option<AccountToken>) -> Result<(), Error> {
-    let log = &ctx.request_log;
-    // A reader waits for the write in progress, then takes its turn.
-    let mut turn = log.writing.lock().await;
-    for (account, waiting) in log.waiting(of) {
-        for _ in 0..waiting.div_ceil(REQUESTS_WRITTEN_AT_ONCE) {
-            let rows = (account, log.take(account));
-            ctx.store.write(rows, |tx, (account, rows)| add(tx, *account, rows).boxed()).await?;
-            drop(turn);
-            turn = log.writing.lock().await;
-        }
-    }
-    Ok(())
 }
 
 /// Inserts requests and deletes the oldest ones above the limit.

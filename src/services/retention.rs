@@ -35,23 +35,24 @@ impl DueWork for RetentionWork {
         DueRow { account: row.id, at: row.purge_at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &WorkTime, row: account::Model) -> Result<WorkResult, Error> {
-        let (now, wall) = (moment.now(ctx), ctx.clock.now());
-        let batch = Batch { account: row, now, wall, kept: ctx.retention, mark: moment.clock_update() };
+    async fn work(ctx: &Context, time: &WorkTime, row: account::Model) -> Result<WorkResult, Error> {
+        let (now, wall) = (time.now(ctx), ctx.clock.now());
+        let batch =
+            PurgeUnit { account: row, now, wall, kept: ctx.retention, clock_update: time.clock_update() };
         let gone = ctx.store.write(batch, |tx, batch| batch.record(tx).boxed()).await?;
         Ok(if gone > 0 { WorkResult::Silent } else { WorkResult::Skipped })
     }
 }
 
-struct Batch {
+struct PurgeUnit {
     account: account::Model,
     now: Timestamp,
     wall: Timestamp,
     kept: TimeSpan,
-    mark: OptionalClockUpdate,
+    clock_update: OptionalClockUpdate,
 }
 
-impl Batch {
+impl PurgeUnit {
     /// Deletes a batch and returns the number of its rows.
     async fn record(&self, tx: &Tx) -> Result<u64, Error> {
         // Two servers that purge together would each count rows that the other one deletes.
@@ -67,13 +68,13 @@ impl Batch {
         counts::subtract(tx, self.account.id, Counted::Events, events);
         self.delete_logged(tx).await?;
         if webhooks < PURGE_BATCH && events < PURGE_BATCH {
-            self.look_again(tx).await?;
+            self.reschedule(tx).await?;
         }
-        self.mark.set(tx).await?;
+        self.clock_update.set(tx).await?;
         Ok(webhooks + events)
     }
 
-    async fn look_again(&self, tx: &Tx) -> Result<(), Error> {
+    async fn reschedule(&self, tx: &Tx) -> Result<(), Error> {
         let oldest: Option<Timestamp> = event::Entity::owned_by(self.account.id)
             .order_by_asc(event::Column::Id)
             .select_only()

@@ -43,31 +43,31 @@ impl DueWork for SettlementWork {
         DueRow { account: row.id, at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &WorkTime, row: account::Model) -> Result<WorkResult, Error> {
+    async fn work(ctx: &Context, time: &WorkTime, row: account::Model) -> Result<WorkResult, Error> {
         let Some(due) = row.settles_at else { return Ok(WorkResult::Skipped) };
-        let run = Run {
+        let unit = SettleDayUnit {
             account: row.id,
             due,
             id: ctx.ids.token(),
-            now: moment.now(ctx),
-            mark: moment.clock_update(),
+            now: time.now(ctx),
+            clock_update: time.clock_update(),
         };
-        let ran = ctx.store.write(run, |tx, run| run.record(tx).boxed()).await;
+        let result = ctx.store.write(unit, |tx, unit| unit.record(tx).boxed()).await;
         crash_points::point("settlement", "outcome.after");
-        ran
+        result
     }
 }
 
 /// One day's settlement of an account, and its possible transfer.
-struct Run {
+struct SettleDayUnit {
     account: AccountToken,
     due: Timestamp,
     id: TransferToken,
     now: Timestamp,
-    mark: OptionalClockUpdate,
+    clock_update: OptionalClockUpdate,
 }
 
-impl Run {
+impl SettleDayUnit {
     /// Settles the day. If two workers try, one waits for the lock on the account's row, and then finds the next day
     /// there.
     async fn record(&self, tx: &Tx) -> Result<WorkResult, Error> {
@@ -82,7 +82,7 @@ impl Run {
         account.now = self.now;
         tx.disable_timeouts().await?;
         let paid = self.pay(tx, &account).await?;
-        self.mark.set(tx).await?;
+        self.clock_update.set(tx).await?;
         crash_points::point("settlement", "outcome.before");
         Ok(if paid { WorkResult::Event(EventType::TransferCreated) } else { WorkResult::Skipped })
     }

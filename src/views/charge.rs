@@ -7,6 +7,7 @@ use macros::view;
 
 use super::card::Card;
 use crate::error::failure_message;
+use crate::store::record;
 
 /// A charge. One column holds its state; the flags are computed from it.
 #[view]
@@ -96,6 +97,8 @@ macro_rules! shown_charge {
             /// The columns of the charge's row.
             pub const COLUMNS: [Column; 21] = [$(Column::$column),+];
         }
+
+        record!(ShownCharge { $($field,)+ transfer_id, transfer_status, transfer_created_at, });
 
         /// A charge without a transfer.
         impl From<charge::Model> for ShownCharge {
@@ -200,12 +203,12 @@ impl Charge {
     pub fn at(now: Timestamp, row: impl Into<ShownCharge>) -> Self {
         let row = row.into();
         let transfer = row.transfer();
-        let shown = Shown::of(row.state);
-        let captured = shown == Shown::Captured;
+        let shown = ShownState::of(row.state);
+        let captured = shown == ShownState::Captured;
         let error_message = row.failure.map(failure_message);
         Self {
             token: row.id,
-            success: matches!(shown, Shown::Authorised | Shown::Captured | Shown::Voided),
+            success: matches!(shown, ShownState::Authorised | ShownState::Captured | ShownState::Voided),
             amount: row.amount,
             currency: row.currency,
             description: row.description,
@@ -213,10 +216,10 @@ impl Charge {
             ip_address: row.ip_address,
             created_at: row.created_at,
             status_message: match shown {
-                Shown::Pending => "Pending",
-                Shown::Authorised | Shown::Captured => "Success",
-                Shown::Voided => "Authorisation Voided",
-                Shown::Failed => error_message.unwrap_or_default(),
+                ShownState::Pending => "Pending",
+                ShownState::Authorised | ShownState::Captured => "Success",
+                ShownState::Voided => "Authorisation Voided",
+                ShownState::Failed => error_message.unwrap_or_default(),
             },
             error_message,
             card: row.card,
@@ -226,8 +229,8 @@ impl Charge {
             merchant_entitlement: captured.then_some(row.entitlement),
             refund_pending: row.refunds_pending > 0,
             authorisation_token: row.authorisation_id,
-            authorisation_expired: shown == Shown::Authorised && row.expires_at <= now,
-            authorisation_voided: shown == Shown::Voided,
+            authorisation_expired: shown == ShownState::Authorised && row.expires_at <= now,
+            authorisation_voided: shown == ShownState::Voided,
             captured,
             captured_at: row.captured_at,
             settlement_currency: Currency::Aud,
@@ -243,7 +246,7 @@ impl Charge {
 
 /// The state that a client sees: one in flight shows as the one before (`docs/decisions.md`, 125).
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shown {
+enum ShownState {
     Pending,
     Authorised,
     Captured,
@@ -251,7 +254,7 @@ enum Shown {
     Failed,
 }
 
-impl Shown {
+impl ShownState {
     fn of(state: ChargeState) -> Self {
         match state {
             ChargeState::Pending | ChargeState::Processing => Self::Pending,

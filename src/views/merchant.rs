@@ -294,10 +294,10 @@ impl MerchantDetail {
     pub fn new(
         row: &merchant::Model,
         last_charge_date: Option<Timestamp>,
-        own: &Own,
+        own: &OwnAccount,
     ) -> Result<Self, serde_json::Error> {
         let Application { contact, entity, business, .. } = serde_json::from_str(row.application.as_str())?;
-        let Own { settings, bank_account, test, live, base_url } = own;
+        let OwnAccount { settings, bank_account, test, live, base_url } = own;
         let summary = MerchantSummary::new(row, last_charge_date);
         Ok(Self {
             token: summary.token,
@@ -342,7 +342,7 @@ impl MerchantDetail {
 }
 
 /// The data of a merchant's own account.
-pub struct Own {
+pub struct OwnAccount {
     /// The account's row.
     pub settings: account::Model,
     /// Its bank account.

@@ -8,9 +8,8 @@ pub use webhook_dispatcher::WorkerHandles;
 use std::time::{Duration, Instant};
 
 use crate::limits::{DATA_KEYS_READ_AGAIN, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITTEN};
-use crate::services::audit::key_uses;
 use crate::services::due_work::registry;
-use crate::services::{Ctx, data_keys, request_log};
+use crate::services::{Ctx, audit, data_keys};
 
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -62,7 +61,7 @@ async fn log_requests(ctx: Ctx) {
     loop {
         tokio::time::sleep(PAUSE).await;
         let began = Instant::now();
-        if let Err(error) = request_log::write_down(&ctx, None).await {
+        if let Err(error) = ctx.request_log.write(&ctx.store, None).await {
             tracing::warn!(%error, "the log of requests lacks some requests");
         }
         tokio::select! {
@@ -108,7 +107,7 @@ async fn watch_file(ctx: Ctx) {
 
 /// Writes the counts kept in memory: now and then, and once more when a server or a command ends.
 pub async fn write_counts(ctx: &Ctx) {
-    if let Err(error) = key_uses::write(ctx).await {
+    if let Err(error) = audit::write_key_uses(ctx).await {
         tracing::warn!(%error, "uses of keys were not written; counting continues");
     }
     if let Err(error) = data_keys::seals::write(ctx).await {

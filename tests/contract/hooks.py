@@ -73,7 +73,7 @@ def example(case):
 @schemathesis.hook
 def filter_failure(context, failure: Failure, case, response):
     """Failures that are none."""
-    # Decisions 6 to 9 and 16 read more than the document offers. What is valid then was no invalid request.
+    # docs/decisions.md, 6 to 9 and 16, read more than the document offers. What is valid then was no invalid request.
     if failure.code == "ST201":
         return not lenient.is_valid(case, response.request)
     # gateway_error is an answer of the acquirer's, documented where it may come, and these requests ask for it.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use card_payments::http::server::raise_file_limit;
 
-use crate::harness::process::{heard_first, request};
+use crate::harness::process::{read_first_response, request};
 use crate::installation::Installation;
 use crate::options::{Database, Options};
 use crate::report::Report;
@@ -64,7 +64,7 @@ fn connection(address: SocketAddr, beginning: &str) -> TcpStream {
     if beginning == "whole requests" {
         let health = request("GET", "/healthz", None, "").replace("Connection: close\r\n", "");
         stream.write_all(health.as_bytes()).unwrap();
-        assert_eq!(heard_first(&mut stream).status, 200);
+        assert_eq!(read_first_response(&mut stream).status, 200);
     } else {
         stream.write_all(beginning.as_bytes()).unwrap();
     }

@@ -40,7 +40,7 @@ impl Server {
         let deadline = Instant::now() + PATIENCE;
         loop {
             match self.ask(&request) {
-                Ok(heard) if heard.status != 503 => return heard,
+                Ok(response) if response.status != 503 => return response,
                 answer => assert!(Instant::now() < deadline, "{path}: {answer:?}"),
             }
             pause(Duration::from_millis(100));
@@ -86,7 +86,7 @@ impl Verb {
 
 /// A request that is repeated until its outcome is known.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct KeyedRequest {
     pub verb: Verb,
     pub key: String,
     method: &'static str,
@@ -95,7 +95,7 @@ pub struct Asked {
     pub body: String,
 }
 
-impl Asked {
+impl KeyedRequest {
     fn text(&self, secret: &str) -> String {
         let (secret, key) = (Some(secret), Some(self.key.as_str()));
         if self.verb != Verb::Upload {
@@ -115,7 +115,7 @@ impl Asked {
 /// An acknowledged request.
 #[derive(Debug, Clone)]
 pub struct Acknowledged {
-    pub asked: Asked,
+    pub request: KeyedRequest,
     /// The body of the first answer.
     body: String,
     pub record: Value,
@@ -166,7 +166,7 @@ impl Load {
             memory: Arc::clone(&memory),
             chance: Chance(seed ^ (name as u64) << 32),
             name,
-            asked: 0,
+            requests: 0,
             authorised: Vec::new(),
             captured: Vec::new(),
             open: Vec::new(),
@@ -199,12 +199,12 @@ struct Client {
     memory: Arc<Memory>,
     chance: Chance,
     name: usize,
-    asked: usize,
+    requests: usize,
     /// Charges that can be captured or voided, and those that can be refunded.
     authorised: Vec<String>,
     captured: Vec<String>,
     /// Under way when the server failed: their keys are in use until they are settled.
-    open: Vec<Asked>,
+    open: Vec<KeyedRequest>,
 }
 
 impl Client {
@@ -216,8 +216,8 @@ impl Client {
                 Err(_) => pause(Duration::from_millis(5)),
             }
         }
-        while let Some(asked) = self.open.pop() {
-            while !self.settles(&asked) {
+        while let Some(request) = self.open.pop() {
+            while !self.settles(&request) {
                 pause(Duration::from_millis(200));
             }
         }
@@ -227,17 +227,17 @@ impl Client {
         if self.chance.below(10) == 0 {
             return self.repeats();
         }
-        let asked = self.next();
+        let request = self.next();
         for _ in 0..20 {
-            if self.settles(&asked) {
+            if self.settles(&request) {
                 return;
             }
             pause(Duration::from_millis(50));
         }
-        self.open.push(asked);
+        self.open.push(request);
     }
 
-    fn next(&mut self) -> Asked {
+    fn next(&mut self) -> KeyedRequest {
         let (verb, charge) = match self.chance.below(10) {
             0 | 1 => (Verb::Authorise, None),
             2 => (Verb::Capture, self.authorised.pop()),
@@ -248,8 +248,8 @@ impl Client {
             8 => (Verb::Upload, None),
             _ => (Verb::Charge, None),
         };
-        self.asked += 1;
-        let key = format!("{}-{}", self.name, self.asked);
+        self.requests += 1;
+        let key = format!("{}-{}", self.name, self.requests);
         let (verb, method, path, body) = match (verb, charge) {
             (Verb::Authorise, _) => {
                 (verb, "POST", "/1/charges".to_owned(), format!("{PAYMENT}&capture=false"))
@@ -275,17 +275,17 @@ impl Client {
                 (Verb::Charge, "POST", "/1/charges".to_owned(), PAYMENT.to_owned())
             }
         };
-        Asked { verb, key, method, path, body }
+        KeyedRequest { verb, key, method, path, body }
     }
 
     /// Sends the request. Returns whether its outcome is known by now.
-    fn settles(&mut self, asked: &Asked) -> bool {
-        let Some(heard) = self.ask(asked) else { return false };
-        match heard.status {
+    fn settles(&mut self, request: &KeyedRequest) -> bool {
+        let Some(response) = self.ask(request) else { return false };
+        match response.status {
             200 | 201 => {
-                let record = heard.json()["response"].clone();
-                let acknowledged = Acknowledged { asked: asked.clone(), body: heard.body, record };
-                match asked.verb {
+                let record = response.json()["response"].clone();
+                let acknowledged = Acknowledged { request: request.clone(), body: response.body, record };
+                match request.verb {
                     Verb::Authorise => self.authorised.push(acknowledged.token().to_owned()),
                     Verb::Charge | Verb::Capture => self.captured.push(acknowledged.token().to_owned()),
                     Verb::Void | Verb::Refund(_) | Verb::Customer | Verb::Transfer(_) | Verb::Upload => {}
@@ -295,7 +295,7 @@ impl Client {
             }
             // Nothing was done, or the request is in flight, or its outcome is not known yet.
             409 | 502 | 503 => false,
-            status => panic!("{asked:?}: {status} {}", heard.body),
+            status => panic!("{request:?}: {status} {}", response.body),
         }
     }
 
@@ -306,32 +306,32 @@ impl Client {
             return;
         }
         let index = usize::try_from(self.chance.below(known)).unwrap();
-        let Acknowledged { asked, body, .. } = self.memory.acknowledged.lock().unwrap()[index].clone();
-        if let Some(heard) = self.ask(&asked).filter(|heard| heard.status < 500) {
-            assert_eq!(heard.body, body, "{asked:?}");
-            assert_eq!(heard.headers.get("idempotent-replayed").map(String::as_str), Some("true"));
+        let Acknowledged { request, body, .. } = self.memory.acknowledged.lock().unwrap()[index].clone();
+        if let Some(response) = self.ask(&request).filter(|response| response.status < 500) {
+            assert_eq!(response.body, body, "{request:?}");
+            assert_eq!(response.headers.get("idempotent-replayed").map(String::as_str), Some("true"));
         }
     }
 
-    fn ask(&self, asked: &Asked) -> Option<RawResponse> {
-        let heard = self.server.ask(&asked.text(&self.server.secret)).ok()?;
-        if heard.status >= 500 {
+    fn ask(&self, request: &KeyedRequest) -> Option<RawResponse> {
+        let response = self.server.ask(&request.text(&self.server.secret)).ok()?;
+        if response.status >= 500 {
             self.memory.server_errors.fetch_add(1, Ordering::Relaxed);
-            is_documented(&heard);
+            is_documented(&response);
         }
-        Some(heard)
+        Some(response)
     }
 }
 
 /// A fault may cause two kinds of 5xx: a lost call of the acquirer, and a database that does not answer.
-fn is_documented(heard: &RawResponse) {
-    let error = heard.json()["error"].clone();
-    match heard.status {
-        502 => assert_eq!(error, "gateway_error", "{}", heard.body),
+fn is_documented(response: &RawResponse) {
+    let error = response.json()["error"].clone();
+    match response.status {
+        502 => assert_eq!(error, "gateway_error", "{}", response.body),
         503 => {
-            assert_eq!(error, "service_unavailable", "{}", heard.body);
-            assert!(heard.headers.contains_key("retry-after"), "{heard:?}");
+            assert_eq!(error, "service_unavailable", "{}", response.body);
+            assert!(response.headers.contains_key("retry-after"), "{response:?}");
         }
-        status => panic!("{status} {}", heard.body),
+        status => panic!("{status} {}", response.body),
     }
 }

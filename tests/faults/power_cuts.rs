@@ -56,18 +56,18 @@ fn what_was_seen_is_kept(chance: &mut Chance) -> Option<()> {
     let customer = repeatable_request("POST", "/1/customers", Some(&secret), Some("seen"), CUSTOMER);
     installation.disk().order(Order::HangInFlush);
     let address = server.address;
-    let asked = std::thread::spawn({
+    let request = std::thread::spawn({
         let customer = customer.clone();
         move || try_to_ask(address, &customer)
     });
     pause(Duration::from_secs(1));
     drop(server);
-    assert!(asked.join().unwrap().is_err(), "nothing was acknowledged");
+    assert!(request.join().unwrap().is_err(), "nothing was acknowledged");
     installation.disk().order(Order::Work);
     let server = installation.start();
     let told = try_to_ask(server.address, &customer).unwrap();
     assert_eq!(told.status, 201, "{}", told.body);
-    let replayed = |heard: &RawResponse| heard.headers.contains_key("idempotent-replayed");
+    let replayed = |response: &RawResponse| response.headers.contains_key("idempotent-replayed");
     assert!(replayed(&told), "it was seen");
     drop(server);
     installation.disk().cut(PowerCutMode::Nothing, chance);

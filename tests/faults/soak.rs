@@ -68,9 +68,9 @@ struct Client<'a> {
 
 impl Client<'_> {
     fn ask(&self, method: &str, path: &str, form: &str) -> RawResponse {
-        let heard = try_to_ask(self.address, &request(method, path, Some(self.secret), form)).unwrap();
-        self.answers[usize::from(heard.status / 100).min(5)].fetch_add(1, Ordering::Relaxed);
-        heard
+        let response = try_to_ask(self.address, &request(method, path, Some(self.secret), form)).unwrap();
+        self.answers[usize::from(response.status / 100).min(5)].fetch_add(1, Ordering::Relaxed);
+        response
     }
 
     fn goes_on(&self, until: Instant, pace: Duration) {

@@ -63,8 +63,8 @@ fn list(verb: Verb) -> Option<&'static str> {
 /// Checks that the latest acknowledged records are there. Reads lists only as far as they must be, newest first.
 pub fn is_there(server: &Server, lately: &[Acknowledged], wrong: &mut Wrong) {
     let mut sought: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for acknowledged in lately.iter().filter(|acknowledged| acknowledged.asked.verb.creates()) {
-        match list(acknowledged.asked.verb) {
+    for acknowledged in lately.iter().filter(|acknowledged| acknowledged.request.verb.creates()) {
+        match list(acknowledged.request.verb) {
             Some(list) => sought.entry(list).or_default().push(acknowledged.token()),
             None => is_stored(server, acknowledged, wrong),
         }
@@ -92,7 +92,7 @@ fn is_stored(server: &Server, uploaded: &Acknowledged, wrong: &mut Wrong) {
     }
     let link = shown.json()["response"]["presigned_url"].as_str().unwrap().to_owned();
     let content = server.shows(&link[link.find("/files/").unwrap()..]);
-    if content.status != 200 || content.body != uploaded.asked.body {
+    if content.status != 200 || content.body != uploaded.request.body {
         wrong.lost("the content of a file", &uploaded.record["token"]);
     }
 }
@@ -103,18 +103,18 @@ pub fn is_whole(server: &Server, acknowledged: &[Acknowledged], wrong: &mut Wron
     let mut promised: BTreeMap<&str, BTreeMap<String, Value>> = BTreeMap::new();
     let mut balance = OPENING;
     for promise in acknowledged {
-        let Some(list) = list(promise.asked.verb) else { continue };
+        let Some(list) = list(promise.request.verb) else { continue };
         let record = promise.record.clone();
         let known = promised.entry(list).or_default().insert(promise.token().to_owned(), record);
         // Each follow-up returns the charge with new values.
-        if known.is_some() == promise.asked.verb.creates() {
+        if known.is_some() == promise.request.verb.creates() {
             wrong.doubled("acknowledged", &promise.record);
         }
     }
     let mut refunds = promised.remove("/1/refunds").unwrap_or_default();
     let mut charges = promised.remove("/1/charges").unwrap_or_default();
     for promise in acknowledged {
-        match promise.asked.verb {
+        match promise.request.verb {
             Verb::Refund(amount) => {
                 balance -= i64::try_from(amount).unwrap();
                 if let Some(charge) = charges.get_mut(promise.record["charge"].as_str().unwrap()) {

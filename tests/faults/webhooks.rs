@@ -21,7 +21,7 @@ use crate::report::Report;
 
 /// Clients that pay at the same time.
 const CLIENTS: usize = 8;
-/// The attempts of a webhook, the first and eight more (decisions 11).
+/// The attempts of a webhook, the first and eight more (`docs/decisions.md`, 255).
 const TRIES: usize = 9;
 
 /// A server that dies and comes back at another address.
@@ -60,20 +60,20 @@ impl Server {
     fn ask(&self, method: &str, path: &str, key: Option<&str>, form: &str) -> Option<RawResponse> {
         let address = *self.address.read().unwrap();
         let request = repeatable_request(method, path, Some(&self.secret), key, form);
-        let heard = try_to_ask(address, &request).ok()?;
-        self.errors.fetch_add(u64::from(heard.status >= 500), Ordering::Relaxed);
-        Some(heard)
+        let response = try_to_ask(address, &request).ok()?;
+        self.errors.fetch_add(u64::from(response.status >= 500), Ordering::Relaxed);
+        Some(response)
     }
 
     /// Asks until there is an answer with this status.
     fn insists(&self, method: &str, path: &str, key: Option<&str>, form: &str, status: u16) -> Value {
         loop {
             match self.ask(method, path, key, form) {
-                Some(heard) if heard.status == status => return heard.json()["response"].clone(),
+                Some(response) if response.status == status => return response.json()["response"].clone(),
                 // No server, a request in flight, or an outcome that is not known yet.
                 None => {}
-                Some(heard) if matches!(heard.status, 409 | 502 | 503 | 504) => {}
-                Some(heard) => panic!("{method} {path}: {} {}", heard.status, heard.body),
+                Some(response) if matches!(response.status, 409 | 502 | 503 | 504) => {}
+                Some(response) => panic!("{method} {path}: {} {}", response.status, response.body),
             }
             pause(Duration::from_millis(100));
         }
@@ -119,8 +119,8 @@ impl Server {
         paid.into_inner().unwrap()
     }
 
-    /// Waits for due deliveries and lets time pass, until no webhook will be tried again. Meanwhile kills the server as often as
-    /// is left.
+    /// Waits for due deliveries and lets time pass, until no webhook will be tried again. Meanwhile kills the server as
+    /// often as is left.
     fn delivers(&self, kills: u64, chance: &mut Chance) -> Vec<Value> {
         loop {
             let now = self.insists("GET", "/1/sandbox/clock", None, "", 200)["now"].clone();

@@ -1,4 +1,4 @@
-//! What every answer has (specification, Conventions; decisions 1).
+//! What every answer has (specification, Conventions; `docs/decisions.md`, 11 to 19).
 
 mod failures;
 mod form;

@@ -1,13 +1,14 @@
-//! What operators do is recorded with what it changes, and from where keys are used is counted (decisions 14).
+//! What operators do is recorded with what it changes, and from where keys are used is counted (`docs/decisions.md`, 344 to
+//! 348).
 
 use card_payments::config::Environment;
 use card_payments::limits::KEY_USES_BATCH;
-use card_payments::params::deposit::Arrival;
+use card_payments::params::deposit::DepositOrder;
 use card_payments::params::{self, Paging};
 use card_payments::runtime::clock::Clock;
 use card_payments::runtime::random::RandomSource;
 use card_payments::services::accounts::{ApiKeyPair, create, keys, named, operator};
-use card_payments::services::audit::{self, AuditFilter, key_uses};
+use card_payments::services::audit::{self, AuditFilter};
 use card_payments::services::data_keys::rotate::rotate;
 use card_payments::services::events::ping::ping;
 use card_payments::services::merchants::decide_as_operator;
@@ -51,7 +52,7 @@ async fn trail(app: &App, account: Option<AccountToken>) -> Vec<Value> {
 
 /// What was counted by now, the newest first.
 async fn uses(app: &App) -> Vec<Value> {
-    key_uses::write(app.ctx()).await.unwrap();
+    audit::write_key_uses(app.ctx()).await.unwrap();
     let mut trail = trail(app, None).await;
     trail.retain(|record| record["action"] == KEY_USED);
     trail
@@ -61,7 +62,7 @@ fn times(uses: &[Value]) -> Vec<i64> {
     uses.iter().map(|uses| uses["detail"]["times"].as_i64().unwrap()).collect()
 }
 
-async fn ask(client: &Client, times: usize) {
+async fn use_key(client: &Client, times: usize) {
     for _ in 0..times {
         client.get("/1/charges").await.ok(200);
     }
@@ -92,7 +93,7 @@ rules! {
         let caller = Caller::without_key(named.clone());
         signing_keys::rotate(ctx, &caller, endpoint.parse().unwrap(), TimeSpan::days(1)).await.unwrap();
         let pinged = serde_json::to_value(ping(ctx, &caller, &endpoint).await.unwrap()).unwrap();
-        let arrival = Arrival { amount: 7, narration: "x".into(), available_at: None };
+        let arrival = DepositOrder { amount: 7, narration: "x".into(), available_at: None };
         let deposit = deposits::arrive(&ctx.store, named, arrival).await.unwrap();
         let opened = disputes::operator::open(&ctx.store, now, &charge, Some(9), DisputeCategory::General).await;
         let dispute = serde_json::to_value(opened.unwrap()).unwrap();
@@ -151,7 +152,7 @@ rules! {
     async fn uses_of_a_key_are_counted_by_the_day_beside_the_requests(app) {
         let client = app.client();
         let before = app.rows().await;
-        ask(&client, 3).await;
+        use_key(&client, 3).await;
         let by_browser = format!("/1/cards?publishable_api_key={}", app.publishable_key());
         app.anonymous().post(&by_browser, &json!({})).await.refused(422, "invalid_resource");
         app.with_key("nobodys_key").get("/1/charges").await.refused(401, "unauthorized");
@@ -169,12 +170,12 @@ rules! {
         let began = secret["at"].clone();
         assert_eq!(secret["detail"], json!({ "times": 3, "first_at": began, "day": "2026-03-02" }));
         app.clock.advance(TimeSpan::seconds(60));
-        ask(&client, 2).await;
+        use_key(&client, 2).await;
         let found = uses(app).await;
         assert_eq!((times(&found), &found[0]["detail"]["first_at"]), (vec![5, 1], &began));
         assert_ne!(found[0]["at"], began, "the last one was later");
         app.clock.advance(TimeSpan::days(1));
-        ask(&client, 1).await;
+        use_key(&client, 1).await;
         assert_eq!(times(&uses(app).await), [1, 5, 1], "each day by itself");
         assert_eq!(times(&uses(app).await), [1, 5, 1], "nothing is counted twice");
         let everything = app.everything().await;
@@ -184,11 +185,11 @@ rules! {
 
     async fn what_the_database_does_not_take_is_counted_on(app) {
         let client = app.client();
-        ask(&client, 2).await;
+        use_key(&client, 2).await;
         app.execute("ALTER TABLE key_uses RENAME TO away").await;
-        key_uses::write(app.ctx()).await.unwrap_err();
-        ask(&client, 1).await;
-        key_uses::write(app.ctx()).await.unwrap_err();
+        audit::write_key_uses(app.ctx()).await.unwrap_err();
+        use_key(&client, 1).await;
+        audit::write_key_uses(app.ctx()).await.unwrap_err();
         app.execute("ALTER TABLE away RENAME TO key_uses").await;
         assert_eq!(times(&uses(app).await), [3]);
     }
@@ -203,10 +204,10 @@ rules! {
             app.with_key(made["secret_key"].as_str().unwrap())
         });
         let clients = join_all(made).await;
-        key_uses::write(app.ctx()).await.unwrap();
+        audit::write_key_uses(app.ctx()).await.unwrap();
         app.execute("DELETE FROM key_uses").await;
         for client in &clients {
-            ask(client, 1).await;
+            use_key(client, 1).await;
         }
         let taken = "SELECT COUNT(*) FROM key_uses";
         match app.database {
@@ -224,7 +225,7 @@ rules! {
                 app.execute("CREATE TRIGGER refuses BEFORE INSERT ON key_uses FOR EACH ROW EXECUTE FUNCTION refuse()").await;
             }
         }
-        key_uses::write(app.ctx()).await.unwrap_err();
+        audit::write_key_uses(app.ctx()).await.unwrap_err();
         assert_eq!((app.number(taken).await, KEY_USES_BATCH), (16, 16), "the first unit stands");
         match app.database {
             Database::Sqlite => app.execute("DROP TRIGGER refuses").await,
@@ -235,7 +236,7 @@ rules! {
 
     async fn the_trail_is_kept_for_four_hundred_days(app) {
         acts(app);
-        ask(&app.client(), 1).await;
+        use_key(&app.client(), 1).await;
         let account = app.account().await;
         keys::rotate(app.ctx(), account, TimeSpan::days(1000)).await.unwrap();
         uses(app).await;
@@ -254,13 +255,13 @@ rules! {
         let account: AccountToken = token(&made).parse().unwrap();
         let named = named_account(app, account).await;
         operator::change(&app.ctx().store, &named, "wallet", "false").await.unwrap();
-        ask(&client, 1).await;
-        key_uses::write(app.ctx()).await.unwrap();
+        use_key(&client, 1).await;
+        audit::write_key_uses(app.ctx()).await.unwrap();
         assert_eq!(trail(app, Some(account)).await.len(), 2);
-        ask(&client, 1).await;
+        use_key(&client, 1).await;
         client.delete(&format!("/1/sandbox/accounts/{account}")).await.ok(204);
         app.do_due_work().await;
-        key_uses::write(app.ctx()).await.unwrap();
+        audit::write_key_uses(app.ctx()).await.unwrap();
         let left = trail(app, Some(account)).await;
         assert_eq!((left.len(), &left[0]["action"]), (1, &json!("account.changed")), "{left:#?}");
     }
@@ -295,7 +296,7 @@ operated! {
         let [charge, disputed] = std::array::from_fn(|_| made("/1/charges", PAYMENT));
         let endpoint = made("/1/webhook_endpoints", "url=http://127.0.0.1:9/");
         server.stopped();
-        let dispute = token_of(&installed.told(&["dispute", "open", &disputed])[0]);
+        let dispute = token_of(&installed.records(&["dispute", "open", &disputed])[0]);
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
         let (exported, copy, target) = (file("exported"), file("copy"), format!("sqlite:{}", file("target.db")));
@@ -304,7 +305,7 @@ operated! {
         let mut live = Installed::on(installed.database).await.unwrap();
         live.with("ENVIRONMENT", "live");
         live.with("VAULT_KEY", OperatorKeys::generate("live").to_text().expose());
-        live.told(&["account", "create", "--business-name", "Shop", "--email", "shop@example.com"]);
+        live.records(&["account", "create", "--business-name", "Shop", "--email", "shop@example.com"]);
         for command in commands() {
             let further: &[&str] = match command.as_str() {
                 "account create" => &["--business-name", "Shop", "--email", "shop@example.com"],
@@ -342,15 +343,15 @@ operated! {
 
     async fn commands_leave_a_trail_that_is_read_page_by_page(installed) {
         let create = ["account", "create", "--business-name", "Shop", "--email", "shop@example.com"];
-        let made = installed.told(&create).remove(0);
+        let made = installed.records(&create).remove(0);
         let account = token(&made).to_owned();
-        installed.told(&["account", "switch", &account, "wallet", "off"]);
-        installed.told(&["account", "list"]);
-        let fresh = installed.told(&["account", "rotate-keys", &account]).remove(0);
-        installed.told(&["deposit", "create", &account, "--amount", "500"]);
+        installed.records(&["account", "switch", &account, "wallet", "off"]);
+        installed.records(&["account", "list"]);
+        let fresh = installed.records(&["account", "rotate-keys", &account]).remove(0);
+        installed.records(&["deposit", "create", &account, "--amount", "500"]);
         assert_eq!(installed.run(&["account", "set", &account, "maximum_charge_cents", "1"]).0, Some(1));
-        installed.told(&["vault", "rotate"]);
-        let told = installed.told(&["audit"]);
+        installed.records(&["vault", "rotate"]);
+        let told = installed.records(&["audit"]);
         let actions: Vec<_> = told.iter().map(|record| record["action"].as_str().unwrap()).collect();
         assert_eq!(actions, [
             "vault.rotated", "deposit.created", "account.keys_rotated", "account.changed", "account.created",
@@ -358,11 +359,11 @@ operated! {
         for record in &told {
             assert!(record["by"].as_str().unwrap().contains(" (user "), "{record}");
         }
-        assert_eq!(installed.told(&["audit", "--account", &account]), told[1..]);
-        assert_eq!(installed.told(&["audit", "--page", "2", "--per-page", "2"]), told[2..4]);
-        assert_eq!(installed.told(&["audit", "--page", "4", "--per-page", "2"]), [] as [Value; 0]);
-        assert_eq!(installed.told(&["audit", "--since", "2020-01-01"]), told);
-        assert_eq!(installed.told(&["audit", "--until", "2020-01-01"]), [] as [Value; 0]);
+        assert_eq!(installed.records(&["audit", "--account", &account]), told[1..]);
+        assert_eq!(installed.records(&["audit", "--page", "2", "--per-page", "2"]), told[2..4]);
+        assert_eq!(installed.records(&["audit", "--page", "4", "--per-page", "2"]), [] as [Value; 0]);
+        assert_eq!(installed.records(&["audit", "--since", "2020-01-01"]), told);
+        assert_eq!(installed.records(&["audit", "--until", "2020-01-01"]), [] as [Value; 0]);
         let (code, said, stderr) = installed.run(&["audit"]);
         assert_eq!((code, stderr.as_str(), said.lines().count()), (Some(0), "", 5));
         assert!(said.contains(&format!(" account.changed {account} by ")) && said.contains(": wallet false\n"), "{said}");
@@ -386,7 +387,7 @@ operated! {
             try_to_ask(server.address, &text).unwrap().ok(200);
         }
         server.stopped();
-        let mut told: Vec<_> = installed.told(&["audit"]);
+        let mut told: Vec<_> = installed.records(&["audit"]);
         told.retain(|record| record["action"] == KEY_USED);
         told.sort_by_key(|record| record["by"].to_string());
         let found: Vec<_> = told.iter().map(|record| (&record["by"], &record["detail"]["times"])).collect();

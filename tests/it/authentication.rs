@@ -1,4 +1,4 @@
-//! Which keys are accepted, and which records they open (specification, Authentication; decisions 2 and 3).
+//! Which keys are accepted, and which records they open (specification, Authentication; `docs/decisions.md`, 54 to 58).
 
 use axum::body::Body;
 use http::{Method, header};

@@ -1,9 +1,9 @@
-//! Authorisations (specification, Authorisation and its states; decisions 6).
+//! Authorisations (specification, Authorisation and its states; `docs/decisions.md`, 173 to 176).
 
 use entity::TimeSpan;
 use serde_json::{Value, json};
 
-use crate::harness::flaky_acquirer::Carries;
+use crate::harness::flaky_acquirer::CallFault;
 use crate::harness::sending::post_with;
 use crate::harness::{
     Answer, App, Client, at_once, card, charge, charge_with, fields, rounds, rules, token_of, with,
@@ -413,7 +413,7 @@ rules! {
         let card = client.card_token("4200000000000000").await;
         let parameters = charge_with(400, json!({ "card": null, "card_token": card }));
         acquirer.settle(false);
-        acquirer.carry(Carries::Call);
+        acquirer.carry(CallFault::Call);
         let body = client.post("/1/authorisations", &parameters).await.refused(502, "gateway_error");
         let token = body["authorisation_token"].as_str().unwrap();
         let pending = client.authorisation_at(token).await;
@@ -425,7 +425,7 @@ rules! {
         app.do_due_work().await;
         assert_eq!(client.authorisation_at(token).await["error_message"], body["error_description"]);
         assert_eq!((client.count_of("authorisations").await, app.events().await), (1, vec!["charge.failed"]));
-        acquirer.carry(Carries::Both);
+        acquirer.carry(CallFault::Both);
         client.post("/1/authorisations", &parameters).await.ok(201);
     }
 
@@ -434,7 +434,7 @@ rules! {
         let (available, pending) = client.balance().await;
         let token = client.authorisation(400).await;
         let before = client.authorisation_at(&token).await;
-        acquirer.carry(Carries::Nothing);
+        acquirer.carry(CallFault::Nothing);
         let body = client.capture_of(&token, 200).await.refused(502, "gateway_error");
         assert_eq!(body["authorisation_token"], token.as_str());
         assert_eq!(client.authorisation_at(&token).await, before, "in flight shows as before");
@@ -442,7 +442,7 @@ rules! {
         app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
         assert_eq!((client.authorisation_at(&token).await, client.listed().await), (before, 0));
-        acquirer.carry(Carries::Call);
+        acquirer.carry(CallFault::Call);
         client.capture_of(&token, 300).await.refused(502, "gateway_error");
         app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
@@ -456,11 +456,11 @@ rules! {
     async fn a_void_of_which_nobody_knows_is_completed_or_goes_back(app, acquirer) {
         let client = app.client();
         let token = client.authorisation(400).await;
-        acquirer.carry(Carries::Nothing);
+        acquirer.carry(CallFault::Nothing);
         client.capture_of(&token, 200).await.refused(502, "gateway_error");
         app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
-        acquirer.carry(Carries::Call);
+        acquirer.carry(CallFault::Call);
         let body = client.void_of(&token).await.refused(502, "gateway_error");
         assert_eq!(body["authorisation_token"], token.as_str());
         refused(app, &token, "already_voided", ALREADY_VOIDED).await;

@@ -1,4 +1,5 @@
-//! Charges with capture=false: capture, void, expiry (specification, States and transitions; decisions 5).
+//! Charges with capture=false: capture, void, expiry (specification, States and transitions; `docs/decisions.md`, 125 to
+//! 128).
 
 use axum::body::Body;
 use entity::TimeSpan;

@@ -1,4 +1,4 @@
-//! A copy of a SQLite database that is in use (decisions 14).
+//! A copy of a SQLite database that is in use (`docs/decisions.md`, 322).
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,7 +43,7 @@ operated! {
             before.store(true, Ordering::SeqCst);
             for name in ["one.db", "two.db", "three.db"] {
                 let file = copies.path().join(name);
-                let made = installed.told(&["backup", file.to_str().unwrap()]).remove(0);
+                let made = installed.records(&["backup", file.to_str().unwrap()]).remove(0);
                 assert_eq!(made["file"].as_str(), file.to_str());
                 assert_eq!(made["bytes"].as_u64(), Some(file.metadata().unwrap().len()));
                 assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);

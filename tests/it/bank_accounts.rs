@@ -1,4 +1,4 @@
-//! POST /bank_accounts, and what is asked of a bank account wherever one is given (decisions 8).
+//! POST /bank_accounts, and what is asked of a bank account wherever one is given (`docs/decisions.md`, 200 and 201).
 
 use entity::TimeSpan;
 use http::Method;

@@ -1,9 +1,9 @@
-//! The billing run, through the account's clock (decisions 7 and 11).
+//! The billing run, through the account's clock (`docs/decisions.md`, 183 to 187, 191 and 192).
 
 use entity::TimeSpan;
 use serde_json::{Value, json};
 
-use crate::harness::flaky_acquirer::Carries;
+use crate::harness::flaky_acquirer::CallFault;
 use crate::harness::{App, Client, card, rules, token_of};
 
 const CARD: &str = "4200000000000000";
@@ -283,7 +283,7 @@ rules! {
         let client = app.client();
         let customer = customer(&client).await;
         let subscription = client.subscribed(&client.plan(&json!({})).await, &customer).await;
-        acquirer.carry(Carries::Call);
+        acquirer.carry(CallFault::Call);
         acquirer.settle(false);
         app.clock.advance(TimeSpan::days(31));
         app.do_due_work().await;
@@ -305,13 +305,13 @@ rules! {
         let client = app.client();
         let customer = customer(&client).await;
         let subscription = client.subscribed(&client.plan(&json!({})).await, &customer).await;
-        acquirer.carry(Carries::Nothing);
+        acquirer.carry(CallFault::Nothing);
         app.clock.advance(TimeSpan::days(31));
         app.do_due_work().await;
         let record = client.subscription(&subscription).await;
         assert_eq!((&record["state"], &record["next_billing_date"]), (&json!("active"), &json!("2026-04-03T10:00:00Z")));
         assert_eq!(app.events().await[4..], ["charge.failed", "subscription.renewal_failed"]);
-        acquirer.carry(Carries::Both);
+        acquirer.carry(CallFault::Both);
         app.clock.advance(TimeSpan::days(1));
         app.do_due_work().await;
         assert_eq!(client.subscription(&subscription).await["next_billing_date"], "2026-05-02T10:00:00Z");
@@ -323,7 +323,7 @@ rules! {
             let customer = customer(&client).await;
             let plan = client.plan(&json!({ "interval_unit": "week" })).await;
             let subscription = client.subscribed(&plan, &customer).await;
-            acquirer.carry(Carries::AnswerLate);
+            acquirer.carry(CallFault::AnswerLate);
             let (calls, from) = (acquirer.calls().len(), app.events().await.len());
             app.clock.advance(TimeSpan::days(8));
             let work = async {
@@ -336,7 +336,7 @@ rules! {
                 if ends != "customer" {
                     app.unchanged(client.put_subscription(&subscription, "reactivate")).await.refused(400, "invalid_state");
                 }
-                acquirer.carry(Carries::Both);
+                acquirer.carry(CallFault::Both);
                 acquirer.release();
             };
             futures::future::join(app.do_due_work(), work).await;
@@ -353,7 +353,7 @@ rules! {
         let client = app.client();
         let customer = customer(&client).await;
         let plan = client.plan(&json!({})).await;
-        acquirer.carry(Carries::AnswerLate);
+        acquirer.carry(CallFault::AnswerLate);
         let (answer, ()) = futures::future::join(client.subscribing(&plan, &customer, &json!({})), async {
             acquirer.called(1).await;
             // It is not shown, but its plan stays.
@@ -378,7 +378,7 @@ rules! {
         let subscription = client.subscribed(&plan, &customer).await;
         client.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200);
         app.clock.advance(TimeSpan::days(60));
-        acquirer.carry(Carries::AnswerLate);
+        acquirer.carry(CallFault::AnswerLate);
         let (answer, ()) = futures::future::join(client.put_subscription(&subscription, "reactivate"), async {
             acquirer.called(2).await;
             client.put_subscription(&subscription, "reactivate").await.refused(400, "invalid_state");
@@ -399,7 +399,7 @@ rules! {
         let paid = client.subscribed(&plan, &customer).await;
         client.delete(&format!("/1/subscriptions/{paid}")).await.ok(200);
         app.clock.advance(TimeSpan::days(60));
-        acquirer.carry(Carries::Call);
+        acquirer.carry(CallFault::Call);
         acquirer.settle(false);
         client.subscribing(&plan, &customer, &json!({})).await.refused(502, "gateway_error");
         client.put_subscription(&paid, "reactivate").await.refused(502, "gateway_error");
@@ -411,7 +411,7 @@ rules! {
         assert_eq!(client.get("/1/subscriptions").await.json()["pagination"]["count"], 1);
         assert_eq!(app.number("SELECT COUNT(*) FROM subscriptions").await, 1);
         assert_eq!(client.subscription(&paid).await["state"], "cancelled");
-        acquirer.carry(Carries::Both);
+        acquirer.carry(CallFault::Both);
         client.put_subscription(&paid, "reactivate").await.ok(200);
     }
 
@@ -419,11 +419,11 @@ rules! {
         let client = app.client();
         let plan = client.plan(&json!({})).await;
         let slow = client.subscribed(&plan, &customer(&client).await).await;
-        acquirer.carry(Carries::AnswerLate);
+        acquirer.carry(CallFault::AnswerLate);
         app.clock.advance(TimeSpan::days(31));
         futures::future::join(app.do_due_work(), async {
             acquirer.called(2).await;
-            acquirer.carry(Carries::Both);
+            acquirer.carry(CallFault::Both);
             let other = client.subscribed(&client.plan(&json!({ "interval": 1, "interval_unit": "day" })).await, &customer(&client).await).await;
             app.clock.advance(TimeSpan::days(1));
             crate::harness::eventually(async || client.entries(&other).await.len() == 4).await;

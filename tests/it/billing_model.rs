@@ -1,5 +1,6 @@
-//! Billing against a model of it, written from the specification and decisions 7 and sharing nothing with the server: lives
-//! of subscriptions, then ten years, by one move of the clock and by many. Charges, dates and ledgers are the model's.
+//! Billing against a model of it, written from the specification and `docs/decisions.md`, 178 to 192, and sharing nothing
+//! with the server: lives of subscriptions, then ten years, by one move of the clock and by many. Charges, dates and ledgers
+//! are the model's.
 //!
 //! `CARD_PAYMENTS_BILLING_SEEDS` says how many lives are lived on SQLite (a tenth of them on PostgreSQL),
 //! `CARD_PAYMENTS_BILLING_SEED` repeats one.
@@ -32,7 +33,7 @@ pub struct Plan {
 
 /// An action during a subscription's life.
 #[derive(Debug, Clone)]
-enum Act {
+enum Action {
     Subscribe { plan: Plan, accepted: bool, include_setup: bool },
     Cancel(usize),
     Unsubscribe(usize),
@@ -245,55 +246,55 @@ impl World {
         Self { client, now: START.parse().unwrap(), model: Vec::new(), tokens: Vec::new() }
     }
 
-    async fn does(&mut self, act: &Act) {
+    async fn does(&mut self, action: &Action) {
         let now = self.now;
         let count = self.tokens.len().max(1);
-        let (status, answer) = match act {
-            Act::Wait(hours) => {
+        let (status, answer) = match action {
+            Action::Wait(hours) => {
                 self.moves_to(now + TimeDelta::hours(*hours)).await;
                 return;
             }
-            Act::Subscribe { plan, accepted, include_setup } => {
+            Action::Subscribe { plan, accepted, include_setup } => {
                 self.subscribes(plan, *accepted, *include_setup).await;
                 return;
             }
-            Act::Cancel(n)
-            | Act::Unsubscribe(n)
-            | Act::DeleteCustomer(n)
-            | Act::ChangeCard(n, _)
-            | Act::Reactivate(n, _) => {
+            Action::Cancel(n)
+            | Action::Unsubscribe(n)
+            | Action::DeleteCustomer(n)
+            | Action::ChangeCard(n, _)
+            | Action::Reactivate(n, _) => {
                 let Some((subscription, customer)) = self.tokens.get(n % count) else { return };
                 let model = &mut self.model[n % count];
                 let (path, owner) =
                     (format!("/1/subscriptions/{subscription}"), format!("/1/customers/{customer}"));
-                match act {
-                    Act::Cancel(_) => (model.cancels(now), self.client.delete(&path).await),
-                    Act::Unsubscribe(_) => {
+                match action {
+                    Action::Cancel(_) => (model.cancels(now), self.client.delete(&path).await),
+                    Action::Unsubscribe(_) => {
                         (model.unsubscribes(), self.client.unsubscribes(subscription).await)
                     }
-                    Act::Reactivate(_, include_setup) => {
+                    Action::Reactivate(_, include_setup) => {
                         let asked = json!({ "include_setup_fee": include_setup });
                         let answer = self.client.put(&format!("{path}/reactivate"), &asked).await;
                         (model.reactivates(*include_setup, now), answer)
                     }
-                    Act::DeleteCustomer(_) => {
+                    Action::DeleteCustomer(_) => {
                         let status = if model.card.take().is_some() { 204 } else { 404 };
                         if model.state != State::Cancelled && status == 204 {
                             model.cancel(now);
                         }
                         (status, self.client.delete(&owner).await)
                     }
-                    Act::ChangeCard(_, accepted) => {
+                    Action::ChangeCard(_, accepted) => {
                         let status = if model.card.is_some() { 200 } else { 404 };
                         model.card = model.card.map(|_| *accepted);
                         let number = if *accepted { ACCEPTED } else { DECLINED };
                         (status, self.client.put(&owner, &json!({ "card": lasting(number) })).await)
                     }
-                    Act::Wait(_) | Act::Subscribe { .. } => unreachable!(),
+                    Action::Wait(_) | Action::Subscribe { .. } => unreachable!(),
                 }
             }
         };
-        assert_eq!(answer.status, status, "{act:?} at {now}: {}", answer.text);
+        assert_eq!(answer.status, status, "{action:?} at {now}: {}", answer.text);
     }
 
     async fn subscribes(&mut self, plan: &Plan, accepted: bool, include_setup: bool) {
@@ -428,24 +429,24 @@ impl Plan {
     }
 }
 
-fn life(chance: &mut Chance) -> Vec<Act> {
+fn life(chance: &mut Chance) -> Vec<Action> {
     // To an end of a month, or of February, or anywhere.
     let days = [26, 29, 60, 90, 302, 665, 728, 0][usize::try_from(chance.below(8)).unwrap()];
-    let mut acts = vec![Act::Wait(24 * days + 1)];
+    let mut acts = vec![Action::Wait(24 * days + 1)];
     for _ in 0..6 + chance.below(12) {
         let which = usize::try_from(chance.below(8)).unwrap();
         acts.push(match chance.below(14) {
-            0..=3 => Act::Subscribe {
+            0..=3 => Action::Subscribe {
                 plan: plan(chance),
                 accepted: chance.below(6) > 0,
                 include_setup: chance.below(3) > 0,
             },
-            4 => Act::Cancel(which),
-            5 => Act::Unsubscribe(which),
-            6 => Act::DeleteCustomer(which),
-            7 | 8 => Act::ChangeCard(which, chance.below(2) == 0),
-            9 | 10 => Act::Reactivate(which, chance.below(2) == 0),
-            _ => Act::Wait(1 + i64::try_from(chance.below(24 * 70)).unwrap()),
+            4 => Action::Cancel(which),
+            5 => Action::Unsubscribe(which),
+            6 => Action::DeleteCustomer(which),
+            7 | 8 => Action::ChangeCard(which, chance.below(2) == 0),
+            9 | 10 => Action::Reactivate(which, chance.below(2) == 0),
+            _ => Action::Wait(1 + i64::try_from(chance.below(24 * 70)).unwrap()),
         });
     }
     acts
@@ -465,9 +466,9 @@ async fn lives(database: Database, otherwise: u64, share: u64) {
         let step = if seed % 32 == 13 { 1 } else { 20 + chance.below(60) };
         let told = format!("CARD_PAYMENTS_BILLING_SEED={seed}: {acts:?}, every {step} days");
         let (mut at_once, mut by_steps) = (World::new(&app).await, World::new(&app).await);
-        for act in &acts {
-            at_once.does(act).await;
-            by_steps.does(act).await;
+        for action in &acts {
+            at_once.does(action).await;
+            by_steps.does(action).await;
         }
         let to = at_once.now + Months::new(120);
         at_once.moves_to(to).await;

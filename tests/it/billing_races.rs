@@ -1,4 +1,5 @@
-//! Races for a bill end with one bill (decisions 7). `CARD_PAYMENTS_RACE_ROUNDS` says how often each race is run.
+//! Races for a bill end with one bill (`docs/decisions.md`, 185 and 188). `CARD_PAYMENTS_RACE_ROUNDS` says how often each
+//! race is run.
 
 use entity::TimeSpan;
 use futures::future::join_all;

@@ -1,4 +1,4 @@
-//! Endpoints that browsers may call (specification, Authentication 2; decisions 2): any origin, and JSONP.
+//! Endpoints that browsers may call (specification, Authentication 2; `docs/decisions.md`, 57 to 61): any origin, and JSONP.
 
 use http::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Cards (specification, Cards; decisions 4).
+//! Cards (specification, Cards; `docs/decisions.md`, 98 to 101).
 
 use axum::body::Body;
 use axum::extract::ConnectInfo;
@@ -32,10 +32,10 @@ pub const FIELDS: [&str; 17] = [
     "primary",
 ];
 
-/// The columns of the table of decisions 4.
+/// The schemes of the test cards (`docs/decisions.md`, 98).
 const SCHEMES: [&str; 6] = ["visa", "master", "american_express", "jcb", "discover", "diners_club"];
 
-/// Its rows: the issuing country, and the numbers of each scheme.
+/// Issuing countries, and the numbers of each scheme.
 const NUMBERS: &[(&str, [&str; 6])] = &[
     (
         "AU",

@@ -26,9 +26,9 @@ pub fn driven(script: &str, arguments: &[&str]) -> Option<Value> {
     }
     let mut browser = Command::new("node");
     let output = browser.arg(in_tests(script)).args(arguments).output().unwrap();
-    let told = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
-    Some(serde_json::from_str(&told).unwrap())
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{report}{}", String::from_utf8_lossy(&output.stderr));
+    Some(serde_json::from_str(&report).unwrap())
 }
 
 /// A pending charge's token and its page.
@@ -51,9 +51,9 @@ async fn a_cardholder_reads_answers_and_comes_back_to_the_merchant() {
         [("Approve", "click", 200), ("Approve", "no-javascript", 200), ("Fail", "keyboard", 403)]
     {
         let (charge, page) = pending(&server, &key, &format!("{}?order=1", merchant.url()));
-        let Some(told) = driven("challenge.mjs", &[&page, button, how]) else { return };
-        assert_eq!(told["title"], "Verify your payment");
-        let read = told["read"].as_str().unwrap();
+        let Some(report) = driven("challenge.mjs", &[&page, button, how]) else { return };
+        assert_eq!(report["title"], "Verify your payment");
+        let read = report["read"].as_str().unwrap();
         let mut from = 0;
         for part in [
             "- main",
@@ -72,15 +72,15 @@ async fn a_cardholder_reads_answers_and_comes_back_to_the_merchant() {
         }
         if how != "no-javascript" {
             assert_eq!(
-                (&told["width"], &told["styled"]),
+                (&report["width"], &report["styled"]),
                 (&json!(320), &json!("block")),
                 "it fits a phone, in its own style"
             );
         }
         if how == "keyboard" {
-            assert_eq!(told["focused"], json!(["Approve", "Fail"]), "the focus goes as the page is read");
+            assert_eq!(report["focused"], json!(["Approve", "Fail"]), "the focus goes as the page is read");
         }
-        assert_eq!((&told["ended"], &told["complaints"]), (&json!(elsewhere.url()), &json!([])));
+        assert_eq!((&report["ended"], &report["complaints"]), (&json!(elsewhere.url()), &json!([])));
         let came = merchant.received().last().unwrap().clone();
         let session =
             came.path.strip_prefix("/hook?order=1&session_token=").unwrap_or_else(|| panic!("{}", came.path));

@@ -1,4 +1,5 @@
-//! Which card pays a charge, and the one use of its token (specification, Charges, Card; decisions 4 and 5).
+//! Which card pays a charge, and the one use of its token (specification, Charges, Card; `docs/decisions.md`, 102 to 105 and
+//! 119).
 
 use entity::TimeSpan;
 use serde_json::{Value, json};

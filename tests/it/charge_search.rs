@@ -1,4 +1,4 @@
-//! GET /charges/search (specification, Charges; decisions 1).
+//! GET /charges/search (specification, Charges; `docs/decisions.md`, 20 and 21).
 
 use entity::TimeSpan;
 use serde_json::{Value, json};

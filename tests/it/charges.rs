@@ -1,4 +1,4 @@
-//! Charges (specification, Charges; decisions 5): what is made of their parameters.
+//! Charges (specification, Charges; `docs/decisions.md`, 117 to 122 and 131): what is made of their parameters.
 
 use serde_json::{Map, Value, json};
 
@@ -33,7 +33,7 @@ pub const FIELDS: [&str; 24] = [
     "metadata",
 ];
 
-/// Decisions 5: currencies, and the least that can be charged in each.
+/// The currencies (`docs/decisions.md`, 117), and the least that can be charged in each.
 const MINIMUMS: [(&str, i64); 15] = [
     ("AUD", 100),
     ("USD", 100),
@@ -250,7 +250,7 @@ rules! {
 
     async fn the_merchants_maximum_is_in_aud(app) {
         let client = app.client();
-        // Of the rates of decisions 5: 1.50 and, for whole yen, 1 cent each.
+        // By the simulator's rates: 1.50 and, for whole yen, 1 cent each.
         for (currency, most) in [("AUD", 2_500_000), ("USD", 1_666_666), ("JPY", 2_500_000)] {
             client.post("/1/charges", &charge_with(most, json!({ "currency": currency }))).await.ok(201);
             let more = charge_with(most + 1, json!({ "currency": currency }));

@@ -1,4 +1,4 @@
-//! `check` reports everything that is wrong before a server meets it, and changes nothing (decisions 14).
+//! `check` reports everything that is wrong before a server meets it, and changes nothing (`docs/decisions.md`, 340 to 343).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,7 +36,7 @@ fn checked(installed: &Installed, arguments: &[&str]) -> (usize, Vec<Value>) {
 
 /// Returns whether this was found.
 #[track_caller]
-fn tells(findings: &[Value], level: &str, area: &str, said: &str) {
+fn assert_finding(findings: &[Value], level: &str, area: &str, said: &str) {
     let is = |finding: &&Value| {
         finding["level"] == level
             && finding["area"] == area
@@ -92,7 +92,7 @@ operated! {
         let nowhere = installed.data.path().join("below/it");
         let (wrong, findings) = checked(installed, &["--data-dir", nowhere.to_str().unwrap()]);
         assert_eq!(wrong, 0, "{findings:#?}");
-        tells(&findings, "ok", "disk", "can be created");
+        assert_finding(&findings, "ok", "disk", "can be created");
         assert!(!nowhere.exists());
     }
 
@@ -103,11 +103,11 @@ operated! {
         installed.with("LISTEN", &server.address.to_string());
         let (wrong, findings) = checked(installed, &[]);
         assert_eq!(wrong, 0, "{findings:#?}");
-        tells(&findings, "ok", "ports", "a server of this installation answers at");
-        tells(&findings, "ok", "keys", "the vault key \"local\" opens this database");
-        tells(&findings, "ok", "database", "its schema is up to date; it belongs to the test environment");
+        assert_finding(&findings, "ok", "ports", "a server of this installation answers at");
+        assert_finding(&findings, "ok", "keys", "the vault key \"local\" opens this database");
+        assert_finding(&findings, "ok", "database", "its schema is up to date; it belongs to the test environment");
         if installed.database == Database::Sqlite {
-            tells(&findings, "ok", "database", "a server runs on it");
+            assert_finding(&findings, "ok", "database", "a server runs on it");
         }
         server.pay(&key).ok(201);
         // What is in the log alone stays there.
@@ -124,7 +124,7 @@ operated! {
         assert_eq!(wrong, 0, "{findings:#?}");
         is_untouched(installed, &before);
         if installed.database == Database::Sqlite {
-            tells(&findings, "ok", "database", "no server runs on it");
+            assert_finding(&findings, "ok", "database", "no server runs on it");
         }
         assert_eq!(installed.run(&["ledger", "verify"]).0, Some(0));
     }
@@ -156,7 +156,7 @@ operated! {
             ("disk", "CARD_PAYMENTS_BLOBS: \"ftp://files\" is not s3://BUCKET"),
             ("acquirer", "nobody"),
         ] {
-            tells(&findings, "wrong", area, said);
+            assert_finding(&findings, "wrong", area, said);
         }
         assert_eq!(wrong, 14, "{findings:#?}");
         let unknown = |name: &str| findings.iter().find(|finding| finding["said"].as_str().unwrap().contains(name)).unwrap();
@@ -173,24 +173,24 @@ operated! {
         fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
         let (wrong, findings) = checked(installed, &[]);
         assert_eq!(wrong, 0, "{findings:#?}");
-        tells(&findings, "warning", "keys", "(mode 644)");
+        assert_finding(&findings, "warning", "keys", "(mode 644)");
         fs::rename(&key, installed.data.path().join("kept")).unwrap();
         let before = files(installed);
         let (wrong, findings) = checked(installed, &[]);
         assert_eq!(wrong, 1, "{findings:#?}");
-        tells(&findings, "wrong", "keys", "the database was sealed with a vault key that is not there");
+        assert_finding(&findings, "wrong", "keys", "the database was sealed with a vault key that is not there");
         installed.with("VAULT_KEY", OTHER_KEY);
         let (wrong, findings) = checked(installed, &[]);
         assert_eq!(wrong, 1, "{findings:#?}");
-        tells(&findings, "wrong", "keys", "the vault key does not open this database");
+        assert_finding(&findings, "wrong", "keys", "the vault key does not open this database");
         let kept = fs::read_to_string(installed.data.path().join("kept")).unwrap();
         installed.with("VAULT_KEY", &format!("{OTHER_KEY},{}", kept.trim()));
         let (wrong, findings) = checked(installed, &[]);
         assert_eq!(wrong, 0, "{findings:#?}");
-        tells(&findings, "warning", "keys", "still needs the former vault key \"local\"");
+        assert_finding(&findings, "warning", "keys", "still needs the former vault key \"local\"");
         is_untouched(installed, &before);
-        installed.told(&["vault", "rotate"]);
-        tells(&checked(installed, &[]).1, "ok", "keys", "the vault key \"other\" opens this database");
+        installed.records(&["vault", "rotate"]);
+        assert_finding(&checked(installed, &[]).1, "ok", "keys", "the vault key \"other\" opens this database");
     }
 
     async fn seals_by_a_data_key_are_counted_and_told_in_time_and_a_rotation_begins_anew(installed) {
@@ -235,9 +235,9 @@ operated! {
             set(installed, seals).await;
             let (wrong, findings) = checked(installed, &[]);
             assert_eq!(wrong, usize::from(level == "wrong"), "{findings:#?}");
-            tells(&findings, level, "keys", &format!("the data key has encrypted {seals} times; the limit is 4294967296"));
+            assert_finding(&findings, level, "keys", &format!("the data key has encrypted {seals} times; the limit is 4294967296"));
         }
-        let rotated = installed.told(&["vault", "rotate"]).remove(0);
+        let rotated = installed.records(&["vault", "rotate"]).remove(0);
         // Each row has one column that is sealed, or a few.
         let rows = rotated["rows"].as_i64().unwrap();
         let anew = installed.number(COUNTED).await;
@@ -251,14 +251,14 @@ operated! {
         let before = steps(installed).await;
         let (wrong, findings) = checked(installed, &[]);
         assert_eq!(wrong, 0, "{findings:#?}");
-        tells(&findings, "warning", "database", "lacks 1 of this release's steps: m0001_schema");
+        assert_finding(&findings, "warning", "database", "lacks 1 of this release's steps: m0001_schema");
         assert_eq!(steps(installed).await, before);
         installed.execute("INSERT INTO seaql_migrations (version, applied_at) VALUES ('m9999_later', 0)").await;
         let (wrong, findings) = checked(installed, &[]);
         assert_eq!(wrong, 1, "{findings:#?}");
-        tells(&findings, "wrong", "database", "of a later release: m9999_later");
+        assert_finding(&findings, "wrong", "database", "of a later release: m9999_later");
         installed.execute("UPDATE vault_keys SET created_at = 99999999999999").await;
-        tells(&checked(installed, &[]).1, "wrong", "clock", "the database's newest key was made at");
+        assert_finding(&checked(installed, &[]).1, "wrong", "clock", "the database's newest key was made at");
     }
 
     async fn a_database_of_the_other_environment_is_told(installed) {
@@ -269,10 +269,10 @@ operated! {
         installed.with("SECRET_KEY", "sk_of_the_operator");
         installed.with("SEED", "x");
         let (_, findings) = checked(installed, &[]);
-        tells(&findings, "wrong", "database", "the database belongs to the test environment");
-        tells(&findings, "wrong", "keys", "CARD_PAYMENTS_VAULT_KEY is required in the live environment");
-        tells(&findings, "wrong", "configuration", "CARD_PAYMENTS_SECRET_KEY is not for the live environment");
-        tells(&findings, "wrong", "configuration", "CARD_PAYMENTS_SEED is not for the live environment");
+        assert_finding(&findings, "wrong", "database", "the database belongs to the test environment");
+        assert_finding(&findings, "wrong", "keys", "CARD_PAYMENTS_VAULT_KEY is required in the live environment");
+        assert_finding(&findings, "wrong", "configuration", "CARD_PAYMENTS_SECRET_KEY is not for the live environment");
+        assert_finding(&findings, "wrong", "configuration", "CARD_PAYMENTS_SEED is not for the live environment");
         is_untouched(installed, &before);
     }
 
@@ -290,7 +290,7 @@ operated! {
             }
             let (wrong, findings) = checked(installed, &[]);
             assert_eq!(wrong, 1, "{findings:#?}");
-            tells(&findings, "wrong", "database", said);
+            assert_finding(&findings, "wrong", "database", said);
         }
     }
 
@@ -298,14 +298,14 @@ operated! {
         installed.with("ENVIRONMENT", "live");
         installed.with("VAULT_KEY", OperatorKeys::generate("live").to_text().expose());
         let (_, findings) = checked(installed, &[]);
-        tells(&findings, "wrong", "acquirer", "CARD_PAYMENTS_ACQUIRER is required in the live environment");
-        tells(&findings, "warning", "configuration", "CARD_PAYMENTS_BASE_URL is no https address");
+        assert_finding(&findings, "wrong", "acquirer", "CARD_PAYMENTS_ACQUIRER is required in the live environment");
+        assert_finding(&findings, "warning", "configuration", "CARD_PAYMENTS_BASE_URL is no https address");
         installed.with("ACQUIRER", "simulator");
         installed.with("BASE_URL", "https://api.example.com");
         let server = installed.serve();
         let (_, findings) = checked(installed, &[]);
-        tells(&findings, "warning", "acquirer", "no money moves");
-        tells(&findings, "ok", "database", "it belongs to the live environment");
+        assert_finding(&findings, "warning", "acquirer", "no money moves");
+        assert_finding(&findings, "ok", "database", "it belongs to the live environment");
         // The tests' own PostgreSQL may flush nothing, for speed; no real money should be on such a server.
         let wrong = findings.iter().filter(|finding| finding["level"] == "wrong");
         for finding in wrong {

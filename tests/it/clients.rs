@@ -39,7 +39,7 @@ struct Generator {
     /// Lives the flow; empty where none is written.
     flow: &'static str,
     /// What is in the client, in its spelling: a piece of a source, or of a path with its end of line.
-    holds: &'static [(Names, &'static str)],
+    holds: &'static [(NameKind, &'static str)],
     /// Files without which there is nothing to try.
     needs: &'static [&'static str],
     /// Whether only `CARD_PAYMENTS_CLIENTS=all` tries it.
@@ -48,13 +48,13 @@ struct Generator {
 
 /// Which names of the document.
 #[derive(Debug, Clone, Copy)]
-enum Names {
+enum NameKind {
     Operations,
     Tags,
     Schemas,
 }
 
-impl Names {
+impl NameKind {
     fn of(self, document: &Value) -> BTreeSet<String> {
         let operations = || {
             let paths = document["paths"].as_object().unwrap().values();
@@ -205,7 +205,7 @@ fn a_name_that_vanished_is_noticed() {
         "/1/bank_accounts": { "post": { "operationId": "create_bank_account", "tags": ["Bank accounts"] } },
     } });
     let generator = Generator {
-        holds: &[(Names::Operations, "fun {camel}("), (Names::Tags, "/{Pascal}Api.kt\n")],
+        holds: &[(NameKind::Operations, "fun {camel}("), (NameKind::Tags, "/{Pascal}Api.kt\n")],
         ..generators::GENERATORS[0]
     };
     let client = "/client/BankAccountsApi.kt\nfun createBankAccount()\n/client/WebhooksApi.kt\nfun listWebhooksWithHttpInfo()\n";

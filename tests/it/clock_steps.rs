@@ -1,4 +1,5 @@
-//! However a clock is moved, by one big step or by many small ones, everything ends in the same state (decisions 13).
+//! However a clock is moved, by one big step or by many small ones, everything ends in the same state (`docs/decisions.md`,
+//! 294 and 295).
 //!
 //! `PROPTEST_CASES` (40 on SQLite, 8 on PostgreSQL) says how many lives are lived twice.
 
@@ -14,7 +15,7 @@ use crate::three_d_secure::{pending, press};
 
 /// What a merchant does on one of its days.
 #[derive(Debug, Clone)]
-enum Act {
+enum MerchantAction {
     /// Stores a card.
     Card,
     /// Charges a stored card that may have expired.
@@ -60,35 +61,35 @@ enum Act {
 
 const NUMBERS: [&str; 4] = ["4200000000000000", "4200700000000013", "4100000000000001", "4200300000000012"];
 
-fn act() -> impl Strategy<Value = Act> {
+fn action() -> impl Strategy<Value = MerchantAction> {
     prop_oneof![
-        2 => Just(Act::Card),
-        1 => any::<usize>().prop_map(Act::Spend),
-        3 => (0..NUMBERS.len(), 100_i64..5_000).prop_map(|(number, amount)| Act::Charge(number, amount)),
-        2 => (100_i64..5_000).prop_map(Act::Authorise),
-        1 => (200_i64..5_000, any::<bool>()).prop_map(|(amount, captured)| Act::Reserve(amount, captured)),
-        2 => (100_i64..5_000, any::<bool>()).prop_map(|(amount, approved)| Act::Challenge(amount, approved)),
-        1 => any::<usize>().prop_map(Act::Capture),
-        1 => any::<usize>().prop_map(Act::Void),
-        4 => (any::<usize>(), 1_i64..3_000).prop_map(|(charge, amount)| Act::Refund(charge, amount)),
-        2 => (any::<usize>(), 1_i64..3_000).prop_map(|(charge, amount)| Act::Dispute(charge, amount)),
-        1 => any::<usize>().prop_map(Act::Submit),
-        1 => Just(Act::Customer),
+        2 => Just(MerchantAction::Card),
+        1 => any::<usize>().prop_map(MerchantAction::Spend),
+        3 => (0..NUMBERS.len(), 100_i64..5_000).prop_map(|(number, amount)| MerchantAction::Charge(number, amount)),
+        2 => (100_i64..5_000).prop_map(MerchantAction::Authorise),
+        1 => (200_i64..5_000, any::<bool>()).prop_map(|(amount, captured)| MerchantAction::Reserve(amount, captured)),
+        2 => (100_i64..5_000, any::<bool>()).prop_map(|(amount, approved)| MerchantAction::Challenge(amount, approved)),
+        1 => any::<usize>().prop_map(MerchantAction::Capture),
+        1 => any::<usize>().prop_map(MerchantAction::Void),
+        4 => (any::<usize>(), 1_i64..3_000).prop_map(|(charge, amount)| MerchantAction::Refund(charge, amount)),
+        2 => (any::<usize>(), 1_i64..3_000).prop_map(|(charge, amount)| MerchantAction::Dispute(charge, amount)),
+        1 => any::<usize>().prop_map(MerchantAction::Submit),
+        1 => Just(MerchantAction::Customer),
         3 => (0..NUMBERS.len(), prop_oneof![Just(0), 100_i64..5_000], 0_i64..9, 0_i64..4)
-            .prop_map(|(number, amount, trial, intervals)| Act::Subscribe(number, amount, trial, intervals)),
-        1 => any::<usize>().prop_map(Act::Unsubscribe),
-        1 => any::<usize>().prop_map(Act::Reactivate),
-        1 => Just(Act::BankAccount),
-        1 => (0_i64..5_000).prop_map(Act::Transfer),
-        1 => (0_i64..100).prop_map(Act::Rotate),
-        1 => prop::sample::select(vec!["daily", "weekly", "manual"]).prop_map(Act::Schedule),
-        2 => (1_i64..5_000).prop_map(Act::Wait),
+            .prop_map(|(number, amount, trial, intervals)| MerchantAction::Subscribe(number, amount, trial, intervals)),
+        1 => any::<usize>().prop_map(MerchantAction::Unsubscribe),
+        1 => any::<usize>().prop_map(MerchantAction::Reactivate),
+        1 => Just(MerchantAction::BankAccount),
+        1 => (0_i64..5_000).prop_map(MerchantAction::Transfer),
+        1 => (0_i64..100).prop_map(MerchantAction::Rotate),
+        1 => prop::sample::select(vec!["daily", "weekly", "manual"]).prop_map(MerchantAction::Schedule),
+        2 => (1_i64..5_000).prop_map(MerchantAction::Wait),
     ]
 }
 
 /// What is done, and how many days are passed over afterwards: some lives are longer than events are kept.
-fn life() -> impl Strategy<Value = (Vec<Act>, u32)> {
-    (vec(act(), 1..16), prop_oneof![4 => 1_u32..40, 1 => 85_u32..100])
+fn life() -> impl Strategy<Value = (Vec<MerchantAction>, u32)> {
+    (vec(action(), 1..16), prop_oneof![4 => 1_u32..40, 1 => 85_u32..100])
 }
 
 /// An account, and what it has made.
@@ -115,44 +116,44 @@ impl Merchant {
         Self { client, endpoint, returns, cards, charges, subscriptions, disputes, told: Vec::new() }
     }
 
-    async fn does(&mut self, act: &Act) {
+    async fn does(&mut self, action: &MerchantAction) {
         let one_of = |tokens: &[String], n: usize| tokens.get(n % tokens.len().max(1)).cloned();
         let pays = |amount, changes| charge_with(amount, changes);
-        let answer = match act {
-            Act::Card => self.client.post("/1/cards", &card(NUMBERS[0])).await,
-            Act::Spend(n) => match one_of(&self.cards, *n) {
+        let answer = match action {
+            MerchantAction::Card => self.client.post("/1/cards", &card(NUMBERS[0])).await,
+            MerchantAction::Spend(n) => match one_of(&self.cards, *n) {
                 Some(card) => self.client.charge_by(&card).await,
                 None => return,
             },
-            Act::Charge(number, amount) => {
+            MerchantAction::Charge(number, amount) => {
                 self.client
                     .post("/1/charges", &pays(*amount, json!({ "card": card(NUMBERS[*number]) })))
                     .await
             }
-            Act::Authorise(amount) => {
+            MerchantAction::Authorise(amount) => {
                 self.client.post("/1/charges", &pays(*amount, json!({ "capture": false }))).await
             }
-            Act::Reserve(amount, captured) => self.reserves(*amount, *captured).await,
-            Act::Challenge(amount, approved) => return self.challenges(*amount, *approved).await,
-            Act::Capture(n) | Act::Void(n) => match one_of(&self.charges, *n) {
+            MerchantAction::Reserve(amount, captured) => self.reserves(*amount, *captured).await,
+            MerchantAction::Challenge(amount, approved) => return self.challenges(*amount, *approved).await,
+            MerchantAction::Capture(n) | MerchantAction::Void(n) => match one_of(&self.charges, *n) {
                 Some(charge) => {
-                    let verb = if matches!(act, Act::Capture(_)) { "capture" } else { "void" };
+                    let verb = if matches!(action, MerchantAction::Capture(_)) { "capture" } else { "void" };
                     self.client.put_charge(&charge, verb).await
                 }
                 None => return,
             },
-            Act::Refund(n, amount) => match one_of(&self.charges, *n) {
+            MerchantAction::Refund(n, amount) => match one_of(&self.charges, *n) {
                 Some(charge) => self.client.refund(&charge, *amount).await,
                 None => return,
             },
-            Act::Dispute(n, amount) => match one_of(&self.charges, *n) {
+            MerchantAction::Dispute(n, amount) => match one_of(&self.charges, *n) {
                 Some(charge) => {
                     let asked = json!({ "charge_token": charge, "amount": amount });
                     self.client.post("/1/sandbox/disputes", &asked).await
                 }
                 None => return,
             },
-            Act::Submit(n) => match one_of(&self.disputes, *n) {
+            MerchantAction::Submit(n) => match one_of(&self.disputes, *n) {
                 // Its answer has no body.
                 Some(dispute) => {
                     self.client.post(&format!("/1/disputes/{dispute}/evidence"), &json!({})).await;
@@ -160,35 +161,37 @@ impl Merchant {
                 }
                 None => return,
             },
-            Act::Customer => {
+            MerchantAction::Customer => {
                 let customer = json!({ "email": "roland@example.com", "card": card(NUMBERS[0]) });
                 self.client.post("/1/customers", &customer).await
             }
-            Act::Subscribe(number, amount, trial, intervals) => {
+            MerchantAction::Subscribe(number, amount, trial, intervals) => {
                 let (plan, customer) = self.subscriber(*number, *amount, *trial, *intervals).await;
                 self.client.subscribing(&plan, &customer, &json!({})).await
             }
-            Act::Unsubscribe(n) => match one_of(&self.subscriptions, *n) {
+            MerchantAction::Unsubscribe(n) => match one_of(&self.subscriptions, *n) {
                 Some(subscription) => self.client.unsubscribes(&subscription).await,
                 None => return,
             },
-            Act::Reactivate(n) => match one_of(&self.subscriptions, *n) {
+            MerchantAction::Reactivate(n) => match one_of(&self.subscriptions, *n) {
                 Some(subscription) => self.client.put_subscription(&subscription, "reactivate").await,
                 None => return,
             },
-            Act::BankAccount => self.client.post("/1/bank_accounts", &bank_account("987654321")).await,
-            Act::Transfer(amount) => self.client.transfer(*amount, &self.returns).await,
-            Act::Rotate(hours) => {
+            MerchantAction::BankAccount => {
+                self.client.post("/1/bank_accounts", &bank_account("987654321")).await
+            }
+            MerchantAction::Transfer(amount) => self.client.transfer(*amount, &self.returns).await,
+            MerchantAction::Rotate(hours) => {
                 // Its answer holds a key.
                 let rotated = self.client.rotate_key(&self.endpoint, &format!("{hours}h")).await;
                 self.told.push(json!(rotated.status));
                 return;
             }
-            Act::Schedule(schedule) => {
+            MerchantAction::Schedule(schedule) => {
                 self.client.set(json!({ "transfers_schedule": schedule })).await;
                 return;
             }
-            Act::Wait(minutes) => {
+            MerchantAction::Wait(minutes) => {
                 self.moves(&format!("{minutes}m")).await;
                 return;
             }
@@ -298,9 +301,9 @@ async fn lives(database: Database, otherwise: u32) {
     for _ in 0..cases {
         let (acts, days) = life().new_tree(&mut runner).unwrap().current();
         let (mut at_once, mut daily) = (Merchant::new(&app).await, Merchant::new(&app).await);
-        for act in &acts {
-            at_once.does(act).await;
-            daily.does(act).await;
+        for action in &acts {
+            at_once.does(action).await;
+            daily.does(action).await;
         }
         let ran_at_once = at_once.moves(&format!("{days}d")).await;
         let mut ran_daily = Vec::new();

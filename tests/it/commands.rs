@@ -1,4 +1,5 @@
-//! Operators make and govern accounts by commands, beside a running server or on an empty database (decisions 14).
+//! Operators make and govern accounts by commands, beside a running server or on an empty database (`docs/decisions.md`, 316
+//! to 321).
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -31,7 +32,7 @@ async fn rows(installed: &Installed) -> i64 {
 
 operated! {
     async fn the_first_account_may_be_made_by_a_command_and_is_then_the_servers(installed) {
-        let made = installed.told(&create(&[])).remove(0);
+        let made = installed.records(&create(&[])).remove(0);
         assert_eq!(fields(&made), ["token", "business_name", "secret_key", "publishable_key"]);
         let (secret, publishable) = (text(&made, "secret_key"), text(&made, "publishable_key"));
         assert_eq!((secret.len(), publishable.len(), &publishable[..3]), (22, 25, "pk_"));
@@ -62,7 +63,7 @@ operated! {
         let own = server.ask("GET", "/1/balance", Some(secret), "").ok(200);
         assert_eq!(own["available"][0]["amount"], 100_000_000);
         assert_eq!(server.ask("GET", "/1/charges", Some(&first), "").json()["count"], 0);
-        let listed = installed.told(&["account", "list"]);
+        let listed = installed.records(&["account", "list"]);
         assert_eq!(listed.iter().map(|account| &account["partner"]).collect::<Vec<_>>(), [true, true]);
         assert_eq!(text(&listed[1], "token"), *token);
         let transfer = "description=Payout&amount=100&currency=AUD&recipient=self";
@@ -78,7 +79,7 @@ operated! {
     async fn configured_keys_open_the_account_that_is_made_and_no_second_one(installed) {
         installed.with("SECRET_KEY", "sk_of_the_operator");
         installed.with("PUBLISHABLE_KEY", "pk_of_the_operator");
-        let made = installed.told(&create(&[])).remove(0);
+        let made = installed.records(&create(&[])).remove(0);
         assert_eq!((text(&made, "secret_key"), text(&made, "publishable_key")), ("sk_of_the_operator", "pk_of_the_operator"));
         let before = rows(installed).await;
         installed.refuses(
@@ -138,8 +139,8 @@ operated! {
 
     async fn accounts_are_listed_with_their_settings_and_without_their_keys(installed) {
         assert_eq!(installed.run(&["account", "list"]), (Some(0), String::new(), String::new()));
-        let made = installed.told(&create(&[])).remove(0);
-        let shown = installed.told(&["account", "list"]).remove(0);
+        let made = installed.records(&create(&[])).remove(0);
+        let shown = installed.records(&["account", "list"]).remove(0);
         assert_eq!(fields(&shown), [
             "token", "business_name", "email", "disputes", "wallet", "partner", "pricing", "third_party_transfer_fee",
             "maximum_charge_cents", "settlement_delay_days", "transfers_enabled", "transfers_schedule", "created_at",
@@ -157,13 +158,13 @@ operated! {
         let server = installed.serve();
         let (key, _) = server.keys();
         let account = installed.account();
-        let set = |setting: &str, value: &str| installed.told(&["account", "set", &account, setting, value]).remove(0);
+        let set = |setting: &str, value: &str| installed.records(&["account", "set", &account, setting, value]).remove(0);
         let post = |path: &str, form: &str| server.ask("POST", path, Some(&key), form);
 
-        let switched = installed.told(&["account", "switch", &account, "disputes", "off"]).remove(0);
+        let switched = installed.records(&["account", "switch", &account, "disputes", "off"]).remove(0);
         assert_eq!(switched["disputes"], false);
         assert_eq!(server.ask("GET", "/1/disputes", Some(&key), "").json()["error"], "api_unavailable");
-        installed.told(&["account", "switch", &account, "disputes", "on"]);
+        installed.records(&["account", "switch", &account, "disputes", "on"]);
         server.ask("GET", "/1/disputes", Some(&key), "").ok(200);
 
         assert_eq!(set("maximum_charge_cents", "399")["maximum_charge_cents"], 399);
@@ -208,9 +209,9 @@ operated! {
     }
 
     async fn a_wrong_value_of_a_setting_is_told_and_changes_nothing(installed) {
-        installed.told(&create(&[]));
+        installed.records(&create(&[]));
         let account = installed.account();
-        let before = installed.told(&["account", "list"]);
+        let before = installed.records(&["account", "list"]);
         for (setting, value, said) in [
             ("maximum_charge_cents", "99", "Maximum charge cents must be greater than or equal to 100"),
             ("maximum_charge_cents", "ten", "Maximum charge cents is not a number"),
@@ -229,7 +230,7 @@ operated! {
         ] {
             installed.refuses(&["account", "set", &account, setting, value], said);
         }
-        assert_eq!(installed.told(&["account", "list"]), before);
+        assert_eq!(installed.records(&["account", "list"]), before);
     }
 
     async fn a_command_refuses_the_other_environments_database_and_a_wrong_vault_key(installed) {
@@ -265,11 +266,11 @@ operated! {
     }
 
     async fn options_of_a_command_may_stand_before_it(installed) {
-        let made = installed.told(&["account", "create", "--business-name", "Shop", "--email", "shop@example.com"]);
-        let before = installed.told(&["account", "list"]);
+        let made = installed.records(&["account", "create", "--business-name", "Shop", "--email", "shop@example.com"]);
+        let before = installed.records(&["account", "list"]);
         assert_eq!(before[0]["token"], made[0]["token"]);
-        assert_eq!(installed.told(&["--environment", "test", "account", "list"]), before);
-        assert_eq!(installed.told(&["--environment=test", "account", "list"]), before);
+        assert_eq!(installed.records(&["--environment", "test", "account", "list"]), before);
+        assert_eq!(installed.records(&["--environment=test", "account", "list"]), before);
         let (code, _, stderr) = installed.run(&["--environment", "live", "account", "list"]);
         assert_eq!(code, Some(1), "{stderr}");
     }
@@ -280,7 +281,7 @@ operated! {
         }
         installed.with("ENVIRONMENT", "live");
         installed.with("VAULT_KEY", "own:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
-        installed.told(&create(&[]));
+        installed.records(&create(&[]));
         installed.without("ENVIRONMENT");
         installed.refuses(&["account", "list"], "the database belongs to the live environment");
     }
@@ -288,10 +289,10 @@ operated! {
 
 operated! {
     async fn what_says_nothing_to_a_person_tells_a_program_what_it_did(installed) {
-        let steps = installed.told(&["migrate"]);
+        let steps = installed.records(&["migrate"]);
         assert_eq!((fields(&steps[0]), &steps[0]["step"]), (vec!["step"], &json!("m0001_schema")));
         assert_eq!(steps.len(), card_payments::store::STEPS.len());
-        assert_eq!(installed.told(&["migrate"]), Vec::<Value>::new());
+        assert_eq!(installed.records(&["migrate"]), Vec::<Value>::new());
 
         let (code, _, _) = installed.run(&create(&["--partner"]));
         assert_eq!(code, Some(0));
@@ -306,7 +307,7 @@ operated! {
         let listening = text(&banner, "listening").to_owned();
         assert_eq!(text(&banner, "api"), format!("{listening}/1"));
         let address = listening.strip_prefix("http://").unwrap();
-        let health = installed.told(&["health", "--listen", address]).remove(0);
+        let health = installed.records(&["health", "--listen", address]).remove(0);
         assert_eq!(health, json!({ "address": format!("{listening}/healthz"), "status": 200 }));
         let key = text(&banner, "secret_key");
         assert_eq!(ask(address.parse().unwrap(), "POST", "/1/charges", Some(key), PAYMENT).status, 201);

@@ -15,43 +15,44 @@ fn file(name: &str) -> PathBuf {
 
 /// What a document says of its operations, flattened to sentences: what callers may rely on, and what is wanted of them.
 #[derive(Default)]
-struct Said {
+struct Promises {
     promised: BTreeSet<String>,
     wanted: BTreeSet<String>,
 }
 
-impl Said {
+impl Promises {
     fn by(document: &Value) -> Self {
-        let mut said = Self::default();
+        let mut promises = Self::default();
         for (path, methods) in fields(&document["paths"]) {
             for (method, operation) in fields(methods).filter(|(method, _)| *method != "head") {
                 let name = format!("{} {path}", method.to_uppercase());
-                said.promised.insert(name.clone());
-                said.promised.insert(format!("{name} is {}", operation["operationId"]));
-                said.parameters(document, &name, operation);
-                let mut body = Walk { document, said: &mut said, name: &name, request: true };
+                promises.promised.insert(name.clone());
+                promises.promised.insert(format!("{name} is {}", operation["operationId"]));
+                promises.parameters(document, &name, operation);
+                let mut body = SchemaWalk { document, promises: &mut promises, name: &name, request: true };
                 for (media, content) in fields(&operation["requestBody"]["content"]) {
-                    body.said.promised.insert(format!("{name} takes {media}"));
+                    body.promises.promised.insert(format!("{name} takes {media}"));
                     body.schema("", &content["schema"], 0);
                 }
                 for (status, response) in
                     fields(&operation["responses"]).filter(|(status, _)| status.as_str() < "400")
                 {
                     let answers = format!("{name} answers {status}");
-                    said.promised.insert(answers.clone());
+                    promises.promised.insert(answers.clone());
                     let schema = &response["content"]["application/json"]["schema"];
-                    Walk { document, said: &mut said, name: &answers, request: false }.schema("", schema, 0);
+                    SchemaWalk { document, promises: &mut promises, name: &answers, request: false }
+                        .schema("", schema, 0);
                 }
             }
         }
-        said
+        promises
     }
 
     fn parameters(&mut self, document: &Value, name: &str, operation: &Value) {
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
             let parameter = resolved(document, parameter);
             let at = parameter["name"].as_str().unwrap();
-            Walk { document, said: self, name, request: true }.schema(at, &parameter["schema"], 0);
+            SchemaWalk { document, promises: self, name, request: true }.schema(at, &parameter["schema"], 0);
             if parameter["required"] == true {
                 self.wanted.insert(format!("{name} wants {at}"));
             }
@@ -59,16 +60,16 @@ impl Said {
     }
 }
 
-struct Walk<'a> {
+struct SchemaWalk<'a> {
     document: &'a Value,
-    said: &'a mut Said,
+    promises: &'a mut Promises,
     /// The operation, or the operation and its status.
     name: &'a str,
     /// Sent by callers, or to them.
     request: bool,
 }
 
-impl Walk<'_> {
+impl SchemaWalk<'_> {
     fn schema(&mut self, at: &str, schema: &Value, depth: usize) {
         let schema = resolved(self.document, schema);
         if depth > 8 {
@@ -83,16 +84,17 @@ impl Walk<'_> {
         let several = types.as_array().into_iter().flatten().filter_map(Value::as_str);
         let types: Vec<_> = types.as_str().into_iter().chain(several).collect();
         let verb = if self.request { "takes" } else { "shows" };
-        let promise = |said: &mut Said, what: String| said.promised.insert(format!("{} {what}", self.name));
+        let promise =
+            |promises: &mut Promises, what: String| promises.promised.insert(format!("{} {what}", self.name));
         for kind in types.iter().filter(|kind| **kind != "null") {
-            promise(self.said, format!("{verb} {at} as {kind}"));
+            promise(self.promises, format!("{verb} {at} as {kind}"));
         }
         if self.request {
             for value in schema["enum"].as_array().into_iter().flatten() {
-                promise(self.said, format!("takes {at} as {value}"));
+                promise(self.promises, format!("takes {at} as {value}"));
             }
         } else if !types.is_empty() && !types.contains(&"null") {
-            promise(self.said, format!("never shows {at} as null"));
+            promise(self.promises, format!("never shows {at} as null"));
         }
         if schema["items"].is_object() {
             self.schema(&format!("{at}[]"), &schema["items"], depth + 1);
@@ -101,9 +103,9 @@ impl Walk<'_> {
             let inside = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
             if schema["required"].as_array().is_some_and(|required| required.contains(&json!(name))) {
                 if self.request {
-                    self.said.wanted.insert(format!("{} wants {inside}", self.name));
+                    self.promises.wanted.insert(format!("{} wants {inside}", self.name));
                 } else {
-                    self.said.promised.insert(format!("{} always shows {inside}", self.name));
+                    self.promises.promised.insert(format!("{} always shows {inside}", self.name));
                 }
             }
             self.schema(&inside, inner, depth + 1);
@@ -117,7 +119,7 @@ fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
 
 /// What of the older document the newer one takes away from callers, or newly wants of them.
 fn broken(older: &Value, newer: &Value) -> Vec<String> {
-    let (older, newer) = (Said::by(older), Said::by(newer));
+    let (older, newer) = (Promises::by(older), Promises::by(newer));
     let operation = |sentence: &str| sentence.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" ");
     let gone = older.promised.difference(&newer.promised).map(|promise| format!("No longer: {promise}"));
     // What nobody could call before, nobody called without it; and what is inside of something that may be left out is

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use card_payments::http::server::raise_file_limit;
 
-use crate::harness::process::{PAYMENT, Process, heard, heard_first, program, request};
+use crate::harness::process::{PAYMENT, Process, program, read_first_response, read_response, request};
 
 #[test]
 fn who_ends_his_side_after_the_request_gets_the_answer() {
@@ -22,7 +22,7 @@ fn who_ends_his_side_after_the_request_gets_the_answer() {
         let mut stream = TcpStream::connect(server.address).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         stream.shutdown(Shutdown::Write).unwrap();
-        assert!(matches!(heard(stream).status, 200 | 201), "{request}");
+        assert!(matches!(read_response(stream).status, 200 | 201), "{request}");
     }
     server.stopped();
 }
@@ -40,7 +40,7 @@ fn the_operators_listener_takes_few_connections_and_no_long_head() {
     let mut idle: Vec<_> = (0..32).map(|_| connect()).collect();
     let mut one_more = connect();
     one_more.write_all(request("GET", "/healthz", None, "").as_bytes()).unwrap();
-    assert_eq!(heard(one_more).status, 200);
+    assert_eq!(read_response(one_more).status, 200);
     let mut oldest = idle.remove(0);
     oldest.set_read_timeout(Some(Duration::from_secs(4))).unwrap();
     assert_eq!(oldest.read(&mut [0]).unwrap(), 0, "it has made room");
@@ -48,7 +48,7 @@ fn the_operators_listener_takes_few_connections_and_no_long_head() {
     let mut long = idle.pop().unwrap();
     let head = format!("GET /healthz HTTP/1.1\r\nHost: test\r\nX-Long: {}\r\n\r\n", "x".repeat(1024 * 1024));
     long.write_all(head.as_bytes()).unwrap();
-    let answer = heard(long);
+    let answer = read_response(long);
     assert_eq!((answer.status, &answer.json()["error"]), (431, &"bad_request".into()));
     server.stopped();
 }
@@ -60,13 +60,13 @@ fn a_connection_that_sends_nothing_ends_after_five_seconds_and_one_that_has_aske
     let health = request("GET", "/healthz", None, "");
     let mut kept = TcpStream::connect(server.address).unwrap();
     kept.write_all(health.replace("Connection: close\r\n", "").as_bytes()).unwrap();
-    assert_eq!(heard_first(&mut kept).status, 200);
+    assert_eq!(read_first_response(&mut kept).status, 200);
     let (mut silent, began) = (TcpStream::connect(server.address).unwrap(), Instant::now());
     silent.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     assert_eq!(silent.read(&mut [0]).unwrap(), 0);
     assert!(began.elapsed() >= Duration::from_secs(4), "{:?}", began.elapsed());
     kept.write_all(health.as_bytes()).unwrap();
-    assert_eq!(heard(kept).status, 200);
+    assert_eq!(read_response(kept).status, 200);
     server.stopped();
 }
 

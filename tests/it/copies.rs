@@ -52,7 +52,7 @@ struct Balancer {
 }
 
 impl Balancer {
-    fn look(&self) {
+    fn poll(&self) {
         let copies = self.copies.lock().unwrap().clone();
         let is_ready = |copy: &SocketAddr| ask(*copy, "GET", "/readyz", None, "").status == 200;
         *self.ready.lock().unwrap() = copies.into_iter().filter(is_ready).collect();
@@ -65,7 +65,7 @@ impl Balancer {
 }
 
 /// A caller on a kept connection.
-struct Caller {
+struct KeptClient {
     balancer: Arc<Balancer>,
     secret: String,
     kept: Option<TcpStream>,
@@ -73,7 +73,7 @@ struct Caller {
     repeated: usize,
 }
 
-impl Caller {
+impl KeptClient {
     /// A payment's token. Nothing but its success is an answer.
     fn pay(&mut self, key: &str) -> String {
         let request = repeatable_request("POST", "/1/charges", Some(&self.secret), Some(key), PAYMENT);
@@ -137,7 +137,7 @@ fn replaced_under_load(service: &Service) {
     let balancer = Arc::new(Balancer::default());
     let join = |copies: &[Process]| {
         *balancer.copies.lock().unwrap() = copies.iter().map(|copy| copy.address).collect();
-        balancer.look();
+        balancer.poll();
     };
     join(&copies);
     let (stop, paid) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
@@ -145,7 +145,7 @@ fn replaced_under_load(service: &Service) {
         .map(|name| {
             let (stop, paid) = (Arc::clone(&stop), Arc::clone(&paid));
             let (balancer, secret) = (Arc::clone(&balancer), secret.clone());
-            let mut caller = Caller { balancer, secret, kept: None, repeated: 0 };
+            let mut caller = KeptClient { balancer, secret, kept: None, repeated: 0 };
             std::thread::spawn(move || {
                 let mut tokens = Vec::new();
                 while !stop.load(Ordering::Relaxed) {
@@ -228,7 +228,7 @@ fn a_server_that_leaves_answers_and_closes_each_connection() {
     let (secret, _) = server.keys();
     let balancer = Arc::new(Balancer::default());
     *balancer.ready.lock().unwrap() = vec![server.address];
-    let mut caller = Caller { balancer, secret: secret.clone(), kept: None, repeated: 0 };
+    let mut caller = KeptClient { balancer, secret: secret.clone(), kept: None, repeated: 0 };
     caller.pay("1");
     assert!(caller.kept.is_some(), "it keeps connections");
     server.terminate();

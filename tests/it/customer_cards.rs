@@ -1,4 +1,4 @@
-//! A customer's cards: exactly one is primary (specification, Customers; decisions 4 and 6).
+//! A customer's cards: exactly one is primary (specification, Customers; `docs/decisions.md`, 160 to 165).
 
 use serde_json::{Value, json};
 

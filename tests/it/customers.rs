@@ -1,4 +1,4 @@
-//! Customers (specification, Customers; decisions 6). Their further cards: `customer_cards`.
+//! Customers (specification, Customers; `docs/decisions.md`, 160 to 166 and 178). Their further cards: `customer_cards`.
 
 use serde_json::{Value, json};
 

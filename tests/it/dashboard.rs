@@ -1,4 +1,4 @@
-//! The dashboard through the router: who is let in, and what pages show (docs/dashboard.md, decisions 14).
+//! The dashboard through the router: who is let in, and what pages show (`docs/decisions.md`, 327 to 332).
 
 use std::sync::Arc;
 

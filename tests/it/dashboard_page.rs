@@ -53,7 +53,7 @@ fn whoever_sits_at_the_server_sees_everything_by_keyboard_on_a_phone_and_without
     let charge = history(&server, &key);
     let folder = std::env::var("SCREENSHOTS").ok();
     let address = format!("http://{}", server.address);
-    let Some(told) = driven(
+    let Some(report) = driven(
         "dashboard.mjs",
         &[&address, &format!("/dashboard/charges/{charge}"), folder.as_deref().unwrap_or("-")],
     ) else {
@@ -63,8 +63,8 @@ fn whoever_sits_at_the_server_sees_everything_by_keyboard_on_a_phone_and_without
         let taken = Path::new(folder.as_deref().unwrap_or_default()).join(taken);
         std::fs::copy(taken, root().join("docs/images").join(shown)).unwrap();
     }
-    assert_eq!(told["title"], "Overview · card-payments (test)", "signed in at once");
-    let read = told["read"].as_str().unwrap();
+    assert_eq!(report["title"], "Overview · card-payments (test)", "signed in at once");
+    let read = report["read"].as_str().unwrap();
     for part in [
         "- navigation \"Pages\"",
         "- main:",
@@ -74,27 +74,27 @@ fn whoever_sits_at_the_server_sees_everything_by_keyboard_on_a_phone_and_without
     ] {
         assert!(read.contains(part), "{part}: {read}");
     }
-    assert_eq!(told["pages"].as_array().unwrap().len(), 11);
+    assert_eq!(report["pages"].as_array().unwrap().len(), 11);
     for nothing in ["wide", "unnamed", "contrast", "complaints", "elsewhere"] {
-        assert_eq!(told[nothing], json!([]), "{nothing}");
+        assert_eq!(report[nothing], json!([]), "{nothing}");
     }
-    assert_eq!(told["skip"], "Skip to the page");
-    assert_eq!((&told["button"], &told["outline"]), (&json!("Move by these days"), &json!("solid")));
-    let (before, after) = (told["before"].as_str().unwrap(), told["after"].as_str().unwrap());
-    assert!(told["slider"].as_str().unwrap().starts_with("9 days, to "), "{told}");
+    assert_eq!(report["skip"], "Skip to the page");
+    assert_eq!((&report["button"], &report["outline"]), (&json!("Move by these days"), &json!("solid")));
+    let (before, after) = (report["before"].as_str().unwrap(), report["after"].as_str().unwrap());
+    assert!(report["slider"].as_str().unwrap().starts_with("9 days, to "), "{report}");
     assert!(
-        before[..10] < after[..10] && told["ran"].as_str().unwrap().contains("The clock has been moved"),
-        "{told}"
+        before[..10] < after[..10] && report["ran"].as_str().unwrap().contains("The clock has been moved"),
+        "{report}"
     );
     let dispute = server.ask("GET", "/1/disputes", Some(&key), "").ok(200)[0].clone();
     assert_eq!(dispute["charge"]["token"], charge.as_str());
     assert_eq!(
-        told["dispute"]["path"],
+        report["dispute"]["path"],
         format!("/dashboard/disputes/{}", dispute["token"].as_str().unwrap())
     );
-    assert_eq!(told["found"], 1);
-    assert!(told["plain"].as_str().unwrap().contains("The clock has been moved"));
-    assert!(told["door"].as_str().unwrap().contains("- textbox \"Secret key\""), "{told}");
+    assert_eq!(report["found"], 1);
+    assert!(report["plain"].as_str().unwrap().contains("The clock has been moved"));
+    assert!(report["door"].as_str().unwrap().contains("- textbox \"Secret key\""), "{report}");
     server.stopped();
 }
 

@@ -39,7 +39,7 @@ impl Installed {
     /// The copied tables.
     #[track_caller]
     fn copied_to(&self, target: &Self) -> Vec<Value> {
-        self.told(&["copy", "--to", &target.database_url()])
+        self.records(&["copy", "--to", &target.database_url()])
     }
 }
 

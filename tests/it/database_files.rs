@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::harness::process::{Process, heard, output, program};
+use crate::harness::process::{Process, output, program, read_response};
 use crate::harness::{PDF, eventually, multipart};
 
 /// The program on a database of this name.
@@ -166,7 +166,7 @@ fn what_a_server_makes_is_its_users_alone_whatever_the_umask() {
         content.len()
     );
     stream.write_all(&[head.as_bytes(), &content].concat()).unwrap();
-    heard(stream).ok(200);
+    read_response(stream).ok(200);
     let copy = above.path().join("backups.db");
     let (code, _, stderr) = output(&mut generous(program(&data).args(["backup", copy.to_str().unwrap()])));
     assert_eq!(code, Some(0), "{stderr}");

@@ -1,4 +1,5 @@
-//! Deliveries by the workers: at once, each endpoint at its own pace, shared by several copies (decisions 11).
+//! Deliveries by the workers: at once, each endpoint at its own pace, shared by several copies (`docs/decisions.md`, 253 and
+//! 254).
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -60,7 +61,7 @@ async fn all_are(app: &App, status: &str) {
 }
 
 /// Returns how many requests came, and how many different events they carried.
-fn told(receivers: &[&Receiver]) -> (usize, usize) {
+fn count_deliveries(receivers: &[&Receiver]) -> (usize, usize) {
     let all: Vec<_> = receivers.iter().flat_map(|receiver| receiver.received()).collect();
     let ids: HashSet<_> = all.iter().map(|it| it.headers["webhook-id"].clone()).collect();
     (all.len(), ids.len())
@@ -123,7 +124,7 @@ rules! {
         }
         let delay = delay(&well, &answered).await;
         assert!(delay < delay_max, "{delay:?}, where {delay_max:?} would do");
-        assert_eq!(told(&[&well]), (answered.len(), answered.len()));
+        assert_eq!(count_deliveries(&[&well]), (answered.len(), answered.len()));
     }
 
     async fn an_endpoint_with_more_than_fits_gets_everything_once(app) {
@@ -141,9 +142,9 @@ rules! {
         for _ in 0..8 {
             join_all((0..50).map(|_| client.post("/1/charges", &by_customer))).await;
         }
-        eventually(async || told(&[&slow]).0 >= 401).await;
+        eventually(async || count_deliveries(&[&slow]).0 >= 401).await;
         all_are(app, "completed").await;
-        assert_eq!((told(&[&slow]), told(&[&well])), ((401, 401), (401, 401)));
+        assert_eq!((count_deliveries(&[&slow]), count_deliveries(&[&well])), ((401, 401), (401, 401)));
     }
 
     // A copy that is killed never delivers what was born leased to it.
@@ -217,7 +218,7 @@ async fn two_copies_deliver_each_webhook_once() {
     futures::join!(charges(&first, 50), charges(&second, 50));
     all_are(&app, "completed").await;
     for receiver in &receivers {
-        assert_eq!(told(&[receiver]), (200, 200));
+        assert_eq!(count_deliveries(&[receiver]), (200, 200));
     }
     app.check_books().await;
 }
@@ -236,7 +237,7 @@ async fn a_copy_takes_over_what_a_killed_one_held() {
     app.clock.advance(TimeSpan::seconds(61));
     receiver.receives(1).await;
     all_are(&app, "completed").await;
-    assert_eq!(told(&[&receiver]), (1, 1));
+    assert_eq!(count_deliveries(&[&receiver]), (1, 1));
     let timestamp = receiver.received()[0].headers["webhook-timestamp"].to_str().unwrap().to_owned();
     assert_eq!(timestamp, app.clock.now().seconds().to_string());
 }
@@ -291,7 +292,7 @@ async fn a_program_that_is_asked_to_stop_waits_for_what_is_under_way() {
     let (key, _) = server.keys();
     let webhook = &server.ask("GET", "/1/webhooks", Some(&key), "").ok(200)[0];
     assert_eq!((&webhook["status"], &webhook["retries"]), (&json!("completed"), &json!(0)));
-    assert_eq!(told(&[&receiver]), (1, 1));
+    assert_eq!(count_deliveries(&[&receiver]), (1, 1));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Deposits (specification, Deposit and Deposits; decisions 8, 12 and 14).
+//! Deposits (specification, Deposit and Deposits; `docs/decisions.md`, 208 and 330).
 
 use entity::TimeSpan;
 use serde_json::{Value, json};

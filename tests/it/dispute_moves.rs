@@ -1,4 +1,5 @@
-//! What becomes of disputes: every move with its money, its event and its entry in the activity feed (decisions 9).
+//! What becomes of disputes: every move with its money, its event and its entry in the activity feed (`docs/decisions.md`,
+//! 209, 213 and 214).
 
 use axum::body::Body;
 use entity::TimeSpan;
@@ -31,7 +32,7 @@ const WAYS: &[(&[&str], bool)] = &[
     (&["evidence_under_review", "lost", "arbitration_under_review", "arbitration_lost"], true),
 ];
 
-/// Which status may follow which (decisions 9).
+/// Which status may follow which (`docs/states.md`).
 fn follows(from: &str) -> &'static [&'static str] {
     match from {
         "evidence_required" => &["evidence_under_review", "accepted", "expired", "cancelled", "resolved"],
@@ -55,7 +56,7 @@ async fn answer(client: &Client, dispute: &str, verb: &str) -> Answer {
     client.send(request.body(Body::empty()).unwrap()).await
 }
 
-async fn shown(client: &Client, dispute: &str) -> Value {
+async fn get_dispute(client: &Client, dispute: &str) -> Value {
     client.get(&format!("/1/disputes/{dispute}")).await.ok(200)
 }
 
@@ -89,7 +90,7 @@ rules! {
             for status in *way {
                 let moved = client.decide(&dispute, status).await.ok(200);
                 assert_eq!(moved["status"], **status);
-                assert_eq!(shown(&client, &dispute).await, moved);
+                assert_eq!(get_dispute(&client, &dispute).await, moved);
                 let event = newest_event(&client).await;
                 assert_eq!((&event["type"], &event["data"]), (&json!(format!("dispute.{status}")), &moved));
                 let active = ["evidence_required", "evidence_under_review", "arbitration_under_review"].contains(status);
@@ -126,7 +127,7 @@ rules! {
             }
             let (available, pending) = client.balance().await;
             let arbitrated = client.decide(&dispute, "arbitration_under_review").await.ok(200);
-            assert_eq!((&arbitrated["amount"], &shown(&client, &dispute).await), (&json!(left), &arbitrated));
+            assert_eq!((&arbitrated["amount"], &get_dispute(&client, &dispute).await), (&json!(left), &arbitrated));
             assert_eq!(client.balance().await, (available, pending));
             client.refund(&charge, 1).await.faulty(&[("charge", "Charge is disputed")]);
             client.decide(&dispute, "arbitration_lost").await.ok(200);
@@ -225,7 +226,7 @@ rules! {
         let dispute = token_of(&client.disputed(400).await);
         let submitted = answer(&client, &dispute, "evidence").await;
         assert_eq!((submitted.status, submitted.text.as_str()), (200, ""));
-        assert_eq!(shown(&client, &dispute).await["status"], "evidence_under_review");
+        assert_eq!(get_dispute(&client, &dispute).await["status"], "evidence_under_review");
         assert_eq!(newest_event(&client).await["type"], "dispute.evidence_under_review");
     }
 
@@ -280,7 +281,7 @@ rules! {
         // To one millisecond before the midnight of 22 March.
         app.clock.advance(TimeSpan::from_millis((19 * 24 + 14) * 3_600_000 - 1));
         app.do_due_work().await;
-        assert_eq!(shown(&client, &dispute).await["status"], "evidence_required");
+        assert_eq!(get_dispute(&client, &dispute).await["status"], "evidence_required");
         app.clock.advance(TimeSpan::from_millis(1));
         // Too late, whether or not a worker has come by.
         for verb in ["evidence", "accept"] {
@@ -288,14 +289,14 @@ rules! {
         }
         app.unchanged(client.decide(&dispute, "cancelled")).await.refused(400, "invalid_state");
         app.do_due_work().await;
-        assert_eq!(shown(&client, &dispute).await["status"], "expired");
+        assert_eq!(get_dispute(&client, &dispute).await["status"], "expired");
         assert_eq!(newest_event(&client).await["type"], "dispute.expired");
         assert_eq!(owned().await, before);
         let reviewed = token_of(&client.disputed(400).await);
         answer(&client, &reviewed, "evidence").await.ok(200);
         app.clock.advance(TimeSpan::days(60));
         app.do_due_work().await;
-        assert_eq!(shown(&client, &reviewed).await["status"], "evidence_under_review");
+        assert_eq!(get_dispute(&client, &reviewed).await["status"], "evidence_under_review");
     }
 
     async fn of_many_answers_at_once_one_counts(app) {
@@ -314,7 +315,7 @@ rules! {
                 }
             })).await;
             // The network may still cancel what was submitted.
-            let status = shown(&client, &dispute).await["status"].clone();
+            let status = get_dispute(&client, &dispute).await["status"].clone();
             let done = answers.iter().filter(|answer| answer.status == 200).count();
             assert!(done == 1 || done == 2 && status == "cancelled", "{done} {status}");
             let expected = if status == "cancelled" { (balance.0 + 2_900, balance.1) } else { balance };

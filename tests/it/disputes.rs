@@ -1,4 +1,5 @@
-//! Disputes: how they arrive, and how they are shown, listed and searched (specification, Disputes; decisions 9).
+//! Disputes: how they arrive, and how they are shown, listed and searched (specification, Disputes; `docs/decisions.md`, 209
+//! to 212 and 215).
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -27,7 +28,7 @@ fn amounts(answer: &Answer) -> Vec<i64> {
     answer.ok(200).as_array().unwrap().iter().map(|dispute| dispute["amount"].as_i64().unwrap()).collect()
 }
 
-async fn shown(client: &Client, dispute: &str) -> Value {
+async fn get_dispute(client: &Client, dispute: &str) -> Value {
     client.get(&format!("/1/disputes/{dispute}")).await.ok(200)
 }
 
@@ -61,7 +62,7 @@ rules! {
         assert_eq!(client.balance().await, (available - 2_900, pending));
         let event = &client.get("/1/events?per_page=1").await.ok(200)[0];
         assert_eq!((&event["type"], &event["data"]), (&json!("dispute.evidence_required"), &dispute));
-        assert_eq!(shown(&client, token(&dispute)).await, dispute);
+        assert_eq!(get_dispute(&client, token(&dispute)).await, dispute);
     }
 
     async fn a_balance_may_become_negative(app) {
@@ -93,7 +94,7 @@ rules! {
         let reserved = client.authorised(400).await;
         let foreign = app.unchanged(stranger.post(PATH, &json!({ "charge_token": charge }))).await;
         foreign.faulty(&[("charge_token", "Charge token is not valid")]);
-        for (asked, faults) in [
+        for (send, faults) in [
             (json!({}), vec![("charge_token", "Charge token can't be blank")]),
             (json!({ "charge_token": "ch_x" }), vec![("charge_token", "Charge token is not valid")]),
             (json!({ "charge_token": reserved }), vec![("charge_token", "Charge token has not been captured")]),
@@ -108,7 +109,7 @@ rules! {
                 ],
             ),
         ] {
-            app.unchanged(client.post(PATH, &asked)).await.faulty(&faults);
+            app.unchanged(client.post(PATH, &send)).await.faulty(&faults);
         }
     }
 
@@ -145,8 +146,8 @@ rules! {
     async fn a_foreign_charge_is_disputed_at_its_own_rate_and_the_last_takes_the_remainder(app) {
         let client = app.client();
         // 1000 IDR are 10 cents.
-        let asked = charge_with(1_000_000, json!({ "currency": "IDR" }));
-        let charge = token_of(&client.post("/1/charges", &asked).await.ok(201));
+        let send = charge_with(1_000_000, json!({ "currency": "IDR" }));
+        let charge = token_of(&client.post("/1/charges", &send).await.ok(201));
         let settled = app.number("SELECT settlement_amount FROM charges").await;
         for amount in [333_333, 333_333, 333_334] {
             client.post(PATH, &json!({ "charge_token": charge, "amount": amount })).await.ok(201);
@@ -159,8 +160,8 @@ rules! {
         let client = app.client();
         // In USD and THB, of whose cents many settle for halves.
         for (currency, amount, disputed) in [("USD", 101, 1), ("USD", 400, 33), ("USD", 402, 201), ("USD", 999, 500), ("THB", 2_000, 11), ("THB", 4_019, 2_009), ("THB", 5_000, 2_489)] {
-            let asked = charge_with(amount, json!({ "currency": currency }));
-            let charge = token_of(&client.post("/1/charges", &asked).await.ok(201));
+            let send = charge_with(amount, json!({ "currency": currency }));
+            let charge = token_of(&client.post("/1/charges", &send).await.ok(201));
             let dispute = token_of(&client.post(PATH, &json!({ "charge_token": charge, "amount": disputed })).await.ok(201));
             for status in ["evidence_under_review", "won"] {
                 client.decide(&dispute, status).await.ok(200);
@@ -176,8 +177,8 @@ rules! {
         }
         // Of the whole, of which a part is refunded in pieces that are rounded each for itself.
         for (currency, amount, pieces) in [("USD", 333, [1, 1, 1]), ("USD", 101, [33, 33, 33]), ("THB", 2_000, [11, 11, 11]), ("IDR", 1_000_000, [4_999, 4_999, 5_001])] {
-            let asked = charge_with(amount, json!({ "currency": currency }));
-            let charge = token_of(&client.post("/1/charges", &asked).await.ok(201));
+            let send = charge_with(amount, json!({ "currency": currency }));
+            let charge = token_of(&client.post("/1/charges", &send).await.ok(201));
             let dispute = token_of(&client.post(PATH, &json!({ "charge_token": charge })).await.ok(201));
             for status in ["evidence_under_review", "won"] {
                 client.decide(&dispute, status).await.ok(200);
@@ -333,9 +334,9 @@ rules! {
         let (client, stranger) = (app.client(), app.stranger().await);
         let dispute = token_of(&client.disputed(400).await);
         for (method, path) in every_operation(&dispute) {
-            app.unchanged(asked(&stranger, method.clone(), &path)).await.not_found();
+            app.unchanged(send(&stranger, method.clone(), &path)).await.not_found();
             let unknown = path.replace(&dispute, "dis_AAAAAAAAAAAAAAAAAAAAAA");
-            app.unchanged(asked(&client, method, &unknown)).await.not_found();
+            app.unchanged(send(&client, method, &unknown)).await.not_found();
         }
         app.unchanged(stranger.decide(&dispute, "nonsense")).await.not_found();
         assert_eq!(stranger.get("/1/disputes").await.ok(200), json!([]));
@@ -351,7 +352,7 @@ rules! {
         let lists = ["/1/disputes", "/1/disputes/search?query=x"].map(str::to_owned);
         let all = operations.chain(lists.into_iter().chain([unknown]).map(|path| (Method::GET, path)));
         for (method, path) in all {
-            let refused = app.unchanged(asked(&client, method, &path)).await.refused(400, "api_unavailable");
+            let refused = app.unchanged(send(&client, method, &path)).await.refused(400, "api_unavailable");
             assert_eq!(refused["error_description"], "The requested API is not available on this account.");
         }
         client.disputed(500).await;
@@ -374,7 +375,7 @@ rules! {
         lines.sort_unstable();
         assert_eq!(lines, [-2_500, -100, entitlement]);
         // The dispute shows its charge as it is: paid out.
-        assert_eq!(shown(&client, token(&dispute)).await["charge"], client.charge(token(&charge)).await);
+        assert_eq!(get_dispute(&client, token(&dispute)).await["charge"], client.charge(token(&charge)).await);
         let cancelled = client.decide(token(&dispute), "cancelled").await.ok(200);
         assert_eq!(token(&cancelled["charge"]["transfer"][0]), token(paid));
         client.move_clock("1d").await;
@@ -416,6 +417,6 @@ fn every_operation(dispute: &str) -> Vec<(Method, String)> {
     ]
 }
 
-async fn asked(client: &Client, method: Method, path: &str) -> Answer {
+async fn send(client: &Client, method: Method, path: &str) -> Answer {
     client.send(client.request(method, path).body(Body::empty()).unwrap()).await
 }

@@ -1,4 +1,4 @@
-//! Events (specification, Events; decisions 11).
+//! Events (specification, Events; `docs/decisions.md`, 240 and 241).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The batch of evidence against a dispute (specification, Disputes; decisions 9).
+//! The batch of evidence against a dispute (specification, Disputes; `docs/decisions.md`, 212 and 216).
 
 use axum::body::Body;
 use http::Method;

@@ -1,4 +1,4 @@
-//! Cards that were good when they were stored and have expired since, by the account's clock (decisions 4 and 5).
+//! Cards that were good when they were stored and have expired since, by the account's clock (`docs/decisions.md`, 99).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! Uploaded files: what is taken, what is left, and where their links lead (specification, Files; decisions 9).
+//! Uploaded files: what is taken, what is left, and where their links lead (specification, Files; `docs/decisions.md`, 216
+//! to 220).
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! One effect for each Idempotency-Key (decisions 2, Idempotency-Key).
+//! One effect for each Idempotency-Key (`docs/decisions.md`, 63 to 66).
 
 use axum::body::Body;
 use entity::TimeSpan;
@@ -7,27 +7,27 @@ use serde_json::{Value, json};
 
 use crate::answers::operations;
 use crate::harness::app::DOCUMENT;
-use crate::harness::flaky_acquirer::Carries;
+use crate::harness::flaky_acquirer::CallFault;
 use crate::harness::{Answer, App, Client, at_once, card, charge, charge_with, rounds, rules, token_of};
 
 /// A request under a key.
 #[derive(Clone)]
-struct Keyed {
+struct KeyedRequest {
     method: Method,
     path: String,
     key: String,
     body: Value,
 }
 
-fn post(path: &str, key: &str, body: Value) -> Keyed {
-    Keyed { method: Method::POST, path: path.into(), key: key.into(), body }
+fn post(path: &str, key: &str, body: Value) -> KeyedRequest {
+    KeyedRequest { method: Method::POST, path: path.into(), key: key.into(), body }
 }
 
-fn put(path: &str, key: &str) -> Keyed {
-    Keyed { method: Method::PUT, path: path.into(), key: key.into(), body: json!({}) }
+fn put(path: &str, key: &str) -> KeyedRequest {
+    KeyedRequest { method: Method::PUT, path: path.into(), key: key.into(), body: json!({}) }
 }
 
-impl Keyed {
+impl KeyedRequest {
     async fn by(&self, client: &Client) -> Answer {
         let request = client
             .request(self.method.clone(), &self.path)
@@ -42,7 +42,7 @@ fn is_replay(answer: &Answer) -> bool {
 }
 
 /// The same request again gets the very same answer, says so, and changes nothing.
-async fn repeats(app: &App, client: &Client, request: &Keyed, first: &Answer) {
+async fn repeats(app: &App, client: &Client, request: &KeyedRequest, first: &Answer) {
     assert!(!is_replay(first), "{}", first.text);
     let again = app.unchanged(request.by(client)).await;
     assert_eq!((again.status, &again.text), (first.status, &first.text));
@@ -75,7 +75,7 @@ rules! {
                 }
                 let body = client.body_of(operation).await;
                 let (path, key) = (app.path_of(&client, path).await, format!("{method}{path}"));
-                let request = Keyed { method, path, key, body };
+                let request = KeyedRequest { method, path, key, body };
                 let first = request.by(&client).await;
                 assert!((200..300).contains(&first.status), "{} {}: {}", request.method, request.path, first.text);
                 repeats(app, &client, &request, &first).await;
@@ -109,7 +109,7 @@ rules! {
             post("/1/cards", "one", charge(400)),
             post("/1/charges?capture=false", "one", charge(400)),
             put(&format!("/1/charges/{charge_token}/void"), "one"),
-            Keyed { method: Method::DELETE, ..post("/1/customers/cus_unknown", "one", json!({})) },
+            KeyedRequest { method: Method::DELETE, ..post("/1/customers/cus_unknown", "one", json!({})) },
         ];
         for other in others {
             let body = app.unchanged(other.by(&client)).await.refused(422, "idempotency_key_reused");
@@ -127,7 +127,7 @@ rules! {
                 continue;
             }
             let (method, path) = (operation.method.clone(), operation.at("x"));
-            let other = Keyed { method, path, key: "taken".into(), body: json!({}) };
+            let other = KeyedRequest { method, path, key: "taken".into(), body: json!({}) };
             other.by(&client).await.refused(422, "idempotency_key_reused");
         }
         assert_eq!(app.rows().await, before);
@@ -153,7 +153,7 @@ rules! {
             (post("/1/charges", "free", unknown), 422),
             (post("/1/customers", "free", json!({})), 422),
             (put("/1/charges/ch_unknown/void", "free"), 404),
-            (Keyed { method: Method::DELETE, ..post(&format!("/1/customers/{customer}/cards/card_unknown"), "free", json!({})) }, 404),
+            (KeyedRequest { method: Method::DELETE, ..post(&format!("/1/customers/{customer}/cards/card_unknown"), "free", json!({})) }, 404),
         ];
         for (request, status) in refused {
             for _ in 0..2 {
@@ -271,7 +271,7 @@ rules! {
         // Events show what happened; what is left is what was stored for the key.
         app.execute("DELETE FROM events").await;
         app.execute("DELETE FROM counters WHERE kind = 'events'").await;
-        let stored = format!("{:?}", app.kept().await);
+        let stored = format!("{:?}", app.idempotency_rows().await);
         assert!(stored.len() > 300, "{stored}");
         for legible in ["legible-key", "legible@example.com", "Roland"] {
             let bytes = format!("{:?}", legible.as_bytes());
@@ -284,7 +284,7 @@ rules! {
 rules! {
     async fn while_a_payment_is_under_way_its_key_is_in_use(app, acquirer) {
         let client = app.client();
-        acquirer.carry(Carries::AnswerLate);
+        acquirer.carry(CallFault::AnswerLate);
         let request = post("/1/charges", "late", charge(400));
         let first = tokio::spawn({
             let (request, client) = (request.clone(), client.clone());
@@ -302,7 +302,7 @@ rules! {
     async fn a_creation_whose_outcome_is_unknown_holds_its_key_until_a_worker_reverses_it(app, acquirer) {
         let client = app.client();
         let request = post("/1/charges", "unknown", charge(400));
-        acquirer.carry(Carries::Call);
+        acquirer.carry(CallFault::Call);
         acquirer.settle(false);
         request.by(&client).await.refused(502, "gateway_error");
         is_in_use(&app.unchanged(request.by(&client)).await);
@@ -311,7 +311,7 @@ rules! {
         is_in_use(&app.unchanged(request.by(&client)).await);
         acquirer.settle(true);
         app.do_due_work().await;
-        acquirer.carry(Carries::Both);
+        acquirer.carry(CallFault::Both);
         let first = request.by(&client).await;
         first.ok(201);
         repeats(app, &client, &request, &first).await;
@@ -323,12 +323,12 @@ rules! {
         for (verb, done) in [("capture", "captured"), ("void", "authorisation_voided")] {
             let charge = client.authorised(400).await;
             let request = put(&format!("/1/charges/{charge}/{verb}"), verb);
-            acquirer.carry(Carries::Call);
+            acquirer.carry(CallFault::Call);
             request.by(&client).await.refused(502, "gateway_error");
             is_in_use(&app.unchanged(request.by(&client)).await);
             app.clock.advance(TimeSpan::seconds(30));
             app.do_due_work().await;
-            acquirer.carry(Carries::Both);
+            acquirer.carry(CallFault::Both);
             let answer = app.unchanged(request.by(&client)).await;
             assert!(is_replay(&answer));
             assert_eq!(answer.ok(200)[done], true);
@@ -340,14 +340,14 @@ rules! {
         let client = app.client();
         let charge = client.authorised(400).await;
         let request = put(&format!("/1/charges/{charge}/capture"), "capture");
-        acquirer.carry(Carries::Refusal);
+        acquirer.carry(CallFault::Refusal);
         request.by(&client).await.refused(502, "gateway_error");
-        acquirer.carry(Carries::Nothing);
+        acquirer.carry(CallFault::Nothing);
         request.by(&client).await.refused(502, "gateway_error");
         is_in_use(&app.unchanged(request.by(&client)).await);
         app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
-        acquirer.carry(Carries::Both);
+        acquirer.carry(CallFault::Both);
         let first = request.by(&client).await;
         assert_eq!(first.ok(200)["captured"], true);
         repeats(app, &client, &request, &first).await;
@@ -358,7 +358,7 @@ rules! {
         let created = post("/1/charges", "created", charge_with(400, json!({ "capture": false })));
         let first = created.by(&client).await;
         let charge = token_of(&first.ok(201));
-        acquirer.carry(Carries::Call);
+        acquirer.carry(CallFault::Call);
         client.put_charge(&charge, "capture").await.refused(502, "gateway_error");
         app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
@@ -375,7 +375,7 @@ rules! {
 }
 
 /// Many times the same request at the same moment.
-async fn repeated(client: &Client, request: &Keyed, times: usize) -> Vec<Answer> {
+async fn repeated(client: &Client, request: &KeyedRequest, times: usize) -> Vec<Answer> {
     at_once((0..times).map(|_| {
         let (client, request) = (client.clone(), request.clone());
         async move { request.by(&client).await }
@@ -414,7 +414,7 @@ rules! {
             let answers = repeated(&client, &request, 64).await;
             agree(&answers, 201, false);
             let path = format!("/1/customers/{}", token_of(&answers[0].ok(201)));
-            let request = Keyed { method: Method::DELETE, ..post(&path, &format!("deletion{round}"), json!({})) };
+            let request = KeyedRequest { method: Method::DELETE, ..post(&path, &format!("deletion{round}"), json!({})) };
             agree(&repeated(&client, &request, 64).await, 204, false);
             let captured = token_of(&client.captured(400).await);
             let path = format!("/1/charges/{captured}/refunds");
@@ -425,7 +425,7 @@ rules! {
             let answers = repeated(&client, &request, 64).await;
             agree(&answers, 201, false);
             let path = format!("/1/webhook_endpoints/{}", token_of(&answers[0].ok(201)));
-            let request = Keyed { method: Method::DELETE, ..post(&path, &format!("gone{round}"), json!({})) };
+            let request = KeyedRequest { method: Method::DELETE, ..post(&path, &format!("gone{round}"), json!({})) };
             agree(&repeated(&client, &request, 64).await, 204, false);
             assert_eq!(client.listed().await, 4 * (round as u64 + 1), "charges: inline, token, captured, refunded");
             assert_eq!(app.number("SELECT COUNT(*) FROM customers").await, 0);

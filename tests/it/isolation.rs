@@ -1,5 +1,5 @@
-//! Every operation of the document, with every kind of key that is not the owner's: another account's records do not
-//! exist, and without the right key every request is refused (specification, Authentication; decisions 2 and 3).
+//! Every operation of the document, with every kind of key that is not the owner's: another account's records do not exist,
+//! and without the right key every request is refused (specification, Authentication; `docs/decisions.md`, 54 and 55).
 //!
 //! Nothing here is listed by operation: paths, bodies and refusals are the document's own, records are made by
 //! tests/it/harness/records.rs.
@@ -21,7 +21,7 @@ const OF_NO_RECORD: [&str; 8] =
 
 /// The requests that a key allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Opens {
+enum KeyScope {
     Nothing,
     /// The endpoints of browsers, for its own account.
     Browsers,
@@ -32,18 +32,18 @@ enum Opens {
 }
 
 /// A client that is not the owner.
-struct Other {
+struct Stranger {
     /// The name of its key.
     with: &'static str,
     client: Client,
     /// Among the parameters.
     publishable: Option<String>,
-    opens: Opens,
+    opens: KeyScope,
 }
 
 /// The expected answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Comes {
+enum ExpectedAnswer {
     /// 401.
     NotIn,
     /// 404: the record does not exist.
@@ -52,8 +52,8 @@ enum Comes {
     Served,
 }
 
-impl Other {
-    fn new(with: &'static str, client: Client, opens: Opens) -> Self {
+impl Stranger {
+    fn new(with: &'static str, client: Client, opens: KeyScope) -> Self {
         Self { with, client, publishable: None, opens }
     }
 
@@ -62,11 +62,11 @@ impl Other {
         format!("{path}{}publishable_api_key={key}", if path.contains('?') { '&' } else { '?' })
     }
 
-    fn comes(&self, operation: &Operation) -> Comes {
+    fn expected_answer(&self, operation: &Operation) -> ExpectedAnswer {
         let opened = match self.opens {
-            Opens::Nothing => false,
-            Opens::Browsers => is_for_browsers(operation),
-            Opens::Account { partner } => {
+            KeyScope::Nothing => false,
+            KeyScope::Browsers => is_for_browsers(operation),
+            KeyScope::Account { partner } => {
                 partner
                     || !["/1/merchants", "/1/sandbox/merchants"]
                         .iter()
@@ -74,11 +74,11 @@ impl Other {
             }
         };
         if !opened {
-            Comes::NotIn
+            ExpectedAnswer::NotIn
         } else if names_a_record(operation) {
-            Comes::Unknown
+            ExpectedAnswer::Unknown
         } else {
-            Comes::Served
+            ExpectedAnswer::Served
         }
     }
 }
@@ -143,19 +143,24 @@ fn is_documented(operation: &Operation, answer: &Answer, of: &str) {
     assert!(named, "{of}: {code} is none of: {described}");
 }
 
-fn check(operation: &Operation, comes: Comes, answer: &Answer, rows: &str, of: &str) {
-    let status = match comes {
-        Comes::NotIn => 401..402,
-        Comes::Unknown => 404..405,
-        Comes::Served => 200..300,
+fn check(operation: &Operation, expected_answer: ExpectedAnswer, answer: &Answer, rows: &str, of: &str) {
+    let status = match expected_answer {
+        ExpectedAnswer::NotIn => 401..402,
+        ExpectedAnswer::Unknown => 404..405,
+        ExpectedAnswer::Served => 200..300,
     };
-    assert!(status.contains(&answer.status), "{of}: {comes:?}, but {}: {}", answer.status, answer.text);
+    assert!(
+        status.contains(&answer.status),
+        "{of}: {expected_answer:?}, but {}: {}",
+        answer.status,
+        answer.text
+    );
     if operation.method == Method::HEAD {
         assert_eq!(answer.text, "", "{of}");
-    } else if comes == Comes::NotIn {
+    } else if expected_answer == ExpectedAnswer::NotIn {
         let said = json!({ "error": "unauthorized", "error_description": "Not authorised. (Check API Key)" });
         assert_eq!(answer.json(), said, "{of}");
-    } else if comes == Comes::Unknown {
+    } else if expected_answer == ExpectedAnswer::Unknown {
         is_documented(operation, answer, of);
     } else if operation.path != "/1/sandbox/requests" {
         // There the other one finds what it has asked for itself, the owner's tokens among it.
@@ -170,44 +175,44 @@ async fn referred(app: &App, partner: &Client) -> Option<Value> {
     Some(partner.get(&format!("/1/merchants/{merchant}")).await.ok(200))
 }
 
-async fn others(app: &App, live: &App) -> Vec<Other> {
+async fn others(app: &App, live: &App) -> Vec<Stranger> {
     let keys = [another_account(app.ctx()).await, another_account(app.ctx()).await];
     let [stranger, partner] = keys.each_ref().map(|keys| app.with_key(keys.secret.expose()));
     stranger.set(json!({ "partner": false })).await;
     let browser = |key: &str| Some(key.to_owned());
     let mut others = vec![
-        Other::new("no key", app.anonymous(), Opens::Nothing),
-        Other::new("a wrong key", app.with_key("nobody-has-this-key"), Opens::Nothing),
-        Other::new("a key of the other environment", app.with_key(live.secret_key()), Opens::Nothing),
-        Other::new(
+        Stranger::new("no key", app.anonymous(), KeyScope::Nothing),
+        Stranger::new("a wrong key", app.with_key("nobody-has-this-key"), KeyScope::Nothing),
+        Stranger::new("a key of the other environment", app.with_key(live.secret_key()), KeyScope::Nothing),
+        Stranger::new(
             "the owner's publishable key as the user",
             app.with_key(app.publishable_key()),
-            Opens::Nothing,
+            KeyScope::Nothing,
         ),
-        Other::new(
+        Stranger::new(
             "another account's publishable key as the user",
             app.with_key(keys[0].publishable.expose()),
-            Opens::Nothing,
+            KeyScope::Nothing,
         ),
-        Other {
+        Stranger {
             publishable: browser(keys[0].publishable.expose()),
-            ..Other::new("another account's publishable key", app.anonymous(), Opens::Browsers)
+            ..Stranger::new("another account's publishable key", app.anonymous(), KeyScope::Browsers)
         },
-        Other {
+        Stranger {
             publishable: browser(live.publishable_key()),
-            ..Other::new("a publishable key of the other environment", app.anonymous(), Opens::Nothing)
+            ..Stranger::new("a publishable key of the other environment", app.anonymous(), KeyScope::Nothing)
         },
-        Other::new("another account's key", stranger, Opens::Account { partner: false }),
+        Stranger::new("another account's key", stranger, KeyScope::Account { partner: false }),
     ];
     if let Some(merchant) = referred(app, &partner).await {
         let key = |key: &Value| app.with_key(key.as_str().expect("a key"));
         let [own, elsewhere] = [&merchant["test_secret_api_key"], &merchant["api_keys"]["secret"]].map(key);
         // It opens with nothing.
         own.post("/1/sandbox/deposits", &json!({ "amount": 1_000_000 })).await.ok(201);
-        others.push(Other::new("a referred merchant's key", own, Opens::Account { partner: false }));
-        others.push(Other::new("a referred merchant's key elsewhere", elsewhere, Opens::Nothing));
+        others.push(Stranger::new("a referred merchant's key", own, KeyScope::Account { partner: false }));
+        others.push(Stranger::new("a referred merchant's key elsewhere", elsewhere, KeyScope::Nothing));
     }
-    others.push(Other::new("a partner's key", partner, Opens::Account { partner: true }));
+    others.push(Stranger::new("a partner's key", partner, KeyScope::Account { partner: true }));
     others
 }
 
@@ -278,16 +283,16 @@ rules! {
             let body = owner.body_of(&operation.described).await;
             let before = rows_of(app, account).await;
             for other in &others {
-                let comes = other.comes(&operation);
-                let body = match (comes, other.opens) {
-                    (Comes::Served, Opens::Account { .. }) => {
+                let expected_answer = other.expected_answer(&operation);
+                let body = match (expected_answer, other.opens) {
+                    (ExpectedAnswer::Served, KeyScope::Account { .. }) => {
                         &other.client.body_of(&operation.described).await
                     }
                     _ => &body,
                 };
                 let answer = other.client.perform(&operation.method, &other.path(&path), body).await;
-                check(&operation, comes, &answer, &before, &format!("{} {path} with {}", operation.method, other.with));
-                asked[comes as usize] += 1;
+                check(&operation, expected_answer, &answer, &before, &format!("{} {path} with {}", operation.method, other.with));
+                asked[expected_answer as usize] += 1;
             }
             assert_eq!(rows_of(app, account).await, before, "{} {path} has changed the owner's rows", operation.method);
             covered += 1;

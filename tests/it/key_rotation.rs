@@ -1,4 +1,4 @@
-//! A fresh pair of keys, and how long the former ones work on (decisions 2).
+//! A fresh pair of keys, and how long the former ones work on (`docs/decisions.md`, 73 to 76).
 
 use card_payments::services::accounts::{self, ApiKeyPair, keys};
 use entity::{AccountToken, TimeSpan, account};
@@ -129,7 +129,7 @@ operated! {
         let (former, _) = server.keys();
         server.pay(&former).ok(201);
         let account = installed.account();
-        let fresh = installed.told(&["account", "rotate-keys", &account]).remove(0);
+        let fresh = installed.records(&["account", "rotate-keys", &account]).remove(0);
         let (secret, publishable) = (fresh["secret_key"].as_str().unwrap(), fresh["publishable_key"].as_str().unwrap());
         assert_eq!((fresh["token"].as_str(), fresh["business_name"].as_str()), (Some(&*account), Some("First account")));
         server.pay(secret).ok(201);

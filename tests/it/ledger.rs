@@ -1,4 +1,4 @@
-//! `card-payments ledger verify` (decisions 8 and 14).
+//! `card-payments ledger verify` (`docs/decisions.md`, 199, 312 and 313).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! How often an account may ask (decisions 2 and 3: `rate_limited`).
+//! How often an account may ask (`docs/decisions.md`, 92 to 94).
 
 use entity::TimeSpan;
 use http::Method;

@@ -1,4 +1,5 @@
-//! The live environment (decisions 2 and 5, design): real cards, no sandbox, nothing unsafe, and no secret printed.
+//! The live environment (`docs/decisions.md`, 137, 278 and 323): real cards, no sandbox, nothing unsafe, and no secret
+//! printed.
 
 use std::net::TcpListener;
 
@@ -30,7 +31,7 @@ fn pay(server: &Process, key: &str, number: &str) -> RawResponse {
 operated! {
     async fn a_live_account_is_made_by_a_command_and_opens_with_nothing(installed) {
         live(installed);
-        let made = installed.told(&CREATE).remove(0);
+        let made = installed.records(&CREATE).remove(0);
         let key = made["secret_key"].as_str().unwrap();
         let server = installed.serve();
         let balance = server.ask("GET", "/1/balance", Some(key), "").ok(200);
@@ -38,11 +39,11 @@ operated! {
         assert_eq!(server.ask("GET", "/1/deposits", Some(key), "").json()["count"], 0);
         let transfer = "description=Payout&amount=100&currency=AUD&recipient=self";
         assert_eq!(server.ask("POST", "/1/transfers", Some(key), transfer).status, 422, "it has no bank account");
-        let shown = installed.told(&["account", "list"]).remove(0);
+        let shown = installed.records(&["account", "list"]).remove(0);
         assert_eq!((&shown["transfers_schedule"], &shown["partner"]), (&json!("daily"), &json!(false)));
         assert_eq!(installed.number("SELECT COUNT(*) FROM accounts WHERE settles_at IS NOT NULL").await, 1);
         assert_eq!(pay(&server, key, REAL).ok(201)["success"], true);
-        let paid_out = installed.told(&[&CREATE[..], &["--bsb", "806015", "--number", "123456"]].concat()).remove(0);
+        let paid_out = installed.records(&[&CREATE[..], &["--bsb", "806015", "--number", "123456"]].concat()).remove(0);
         let rows = installed.number("SELECT COUNT(*) FROM bank_accounts").await;
         assert_eq!((rows, &paid_out["business_name"]), (1, &json!("Shop")));
         server.stopped();
@@ -72,7 +73,7 @@ operated! {
 
     async fn a_live_server_tells_no_secret(installed) {
         let vault_key = live(installed);
-        let made = installed.told(&CREATE).remove(0);
+        let made = installed.records(&CREATE).remove(0);
         installed.with("LOG", "debug");
         let server = installed.serve();
         pay(&server, made["secret_key"].as_str().unwrap(), REAL).ok(201);
@@ -140,7 +141,7 @@ operated! {
 
     async fn a_live_server_has_no_sandbox_and_its_pages_say_where_one_is(installed) {
         live(installed);
-        let made = installed.told(&CREATE).remove(0);
+        let made = installed.records(&CREATE).remove(0);
         let key = made["secret_key"].as_str().unwrap();
         let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         installed.with("ADMIN_LISTEN", &admin.to_string());

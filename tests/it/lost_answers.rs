@@ -13,7 +13,7 @@ use http::{Method, header};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 
-use crate::harness::flaky_acquirer::Carries;
+use crate::harness::flaky_acquirer::CallFault;
 use crate::harness::{Answer, App, Client, FlakyAcquirer, charge_with, rules, token_of};
 use crate::three_d_secure::{pending, press};
 
@@ -21,7 +21,7 @@ const CARD: &str = "4200000000000000";
 
 /// Where the acquirer is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Site {
+pub enum CallSite {
     /// Money is wanted, by each who may ask for it.
     Authorise(Origin),
     /// A cancelled subscription goes on: the origin of its first charge, but another row to conclude.
@@ -40,7 +40,7 @@ const CALLS: [(&str, &str); 4] = [
     ("refunds/submit.rs", "refund"),
 ];
 
-pub fn sites() -> Vec<Site> {
+pub fn sites() -> Vec<CallSite> {
     let asks = |origin: Origin| match origin {
         Origin::Payment
         | Origin::Challenge
@@ -51,17 +51,17 @@ pub fn sites() -> Vec<Site> {
         Origin::Capture => false,
     };
     let mut sites: Vec<_> =
-        Origin::ALL.iter().copied().filter(|origin| asks(*origin)).map(Site::Authorise).collect();
-    sites.push(Site::Reactivation);
+        Origin::ALL.iter().copied().filter(|origin| asks(*origin)).map(CallSite::Authorise).collect();
+    sites.push(CallSite::Reactivation);
     for origin in [Origin::Payment, Origin::Authorisation] {
-        sites.extend([Site::Capture(origin), Site::Void(origin)]);
+        sites.extend([CallSite::Capture(origin), CallSite::Void(origin)]);
     }
-    sites.push(Site::Refund);
+    sites.push(CallSite::Refund);
     sites
 }
 
 /// A request under a key, as often as it is sent.
-struct Keyed<'c> {
+struct KeyedRequest<'c> {
     client: &'c Client,
     method: Method,
     path: String,
@@ -69,7 +69,7 @@ struct Keyed<'c> {
     key: String,
 }
 
-impl Keyed<'_> {
+impl KeyedRequest<'_> {
     async fn sent(&self) -> Answer {
         let request = self.client.request(self.method.clone(), &self.path);
         let request =
@@ -89,9 +89,9 @@ impl Keyed<'_> {
 }
 
 /// Loses one answer there, and checks that the request still has its effect.
-pub async fn loses(app: &App, acquirer: &FlakyAcquirer, site: Site, round: usize) {
+pub async fn loses(app: &App, acquirer: &FlakyAcquirer, site: CallSite, round: usize) {
     let client = &app.client();
-    let keyed = |method: Method, path: &str, body: Value| Keyed {
+    let keyed = |method: Method, path: &str, body: Value| KeyedRequest {
         client,
         method,
         path: path.to_owned(),
@@ -103,39 +103,39 @@ pub async fn loses(app: &App, acquirer: &FlakyAcquirer, site: Site, round: usize
         charge_with(400, json!({ "card": null, "card_token": token, "capture": parameters }))
     };
     match site {
-        Site::Authorise(Origin::Payment | Origin::Capture) => {
+        CallSite::Authorise(Origin::Payment | Origin::Capture) => {
             creation(acquirer, keyed(Method::POST, "/1/charges", by_card(json!(true)).await)).await;
         }
-        Site::Authorise(Origin::Authorisation) => {
+        CallSite::Authorise(Origin::Authorisation) => {
             creation(acquirer, keyed(Method::POST, "/1/authorisations", by_card(Value::Null).await)).await;
         }
-        Site::Authorise(Origin::Challenge) => {
+        CallSite::Authorise(Origin::Challenge) => {
             let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
             let (token, page) = pending(client, &charge_with(400, json!({ "three_d_secure": asks }))).await;
-            acquirer.carry(Carries::Call);
+            acquirer.carry(CallFault::Call);
             assert_eq!(press(&app.anonymous(), &page, "decision=approve").await.status, 303);
-            acquirer.carry(Carries::Both);
+            acquirer.carry(CallFault::Both);
             // No client was told that it failed, so the payment stands.
             assert_eq!(client.charge(&token).await["captured"], true);
         }
-        Site::Authorise(Origin::Subscription) => {
+        CallSite::Authorise(Origin::Subscription) => {
             let (plan, customer) = subscriber(client).await;
             let asked = json!({ "plan_token": plan, "customer_token": customer });
             creation(acquirer, keyed(Method::POST, "/1/subscriptions", asked)).await;
             assert_eq!(client.charged(&customer).await.len(), 1);
             client.delete(&format!("/1/customers/{customer}")).await.ok(204);
         }
-        Site::Authorise(Origin::Renewal) => {
+        CallSite::Authorise(Origin::Renewal) => {
             let (plan, customer) = subscriber(client).await;
             client.subscribed(&plan, &customer).await;
-            acquirer.carry(Carries::Call);
+            acquirer.carry(CallFault::Call);
             app.clock.advance(TimeSpan::days(31));
             app.do_due_work().await;
-            acquirer.carry(Carries::Both);
+            acquirer.carry(CallFault::Both);
             assert_eq!(client.charged(&customer).await.len(), 2);
             client.delete(&format!("/1/customers/{customer}")).await.ok(204);
         }
-        Site::Reactivation => {
+        CallSite::Reactivation => {
             let (plan, customer) = subscriber(client).await;
             let path = format!("/1/subscriptions/{}", client.subscribed(&plan, &customer).await);
             client.delete(&path).await.ok(200);
@@ -144,29 +144,29 @@ pub async fn loses(app: &App, acquirer: &FlakyAcquirer, site: Site, round: usize
             assert_eq!(client.charged(&customer).await.len(), 2);
             client.delete(&format!("/1/customers/{customer}")).await.ok(204);
         }
-        Site::Capture(Origin::Authorisation) => {
+        CallSite::Capture(Origin::Authorisation) => {
             let path = format!("/1/authorisations/{}/charges", client.authorisation(400).await);
             follow_up(app, acquirer, keyed(Method::POST, &path, json!({ "amount": 300 }))).await;
         }
-        Site::Void(Origin::Authorisation) => {
+        CallSite::Void(Origin::Authorisation) => {
             let path = format!("/1/authorisations/{}/void", client.authorisation(400).await);
             follow_up(app, acquirer, keyed(Method::PUT, &path, json!({}))).await;
         }
-        Site::Capture(_) => {
+        CallSite::Capture(_) => {
             let path = format!("/1/charges/{}/capture", client.authorised(400).await);
             follow_up(app, acquirer, keyed(Method::PUT, &path, json!({}))).await;
         }
-        Site::Void(_) => {
+        CallSite::Void(_) => {
             let path = format!("/1/charges/{}/void", client.authorised(400).await);
             follow_up(app, acquirer, keyed(Method::PUT, &path, json!({}))).await;
         }
-        Site::Refund => {
+        CallSite::Refund => {
             let path = format!("/1/charges/{}/refunds", token_of(&client.captured(400).await));
             let asked = keyed(Method::POST, &path, json!({ "amount": 100 }));
-            acquirer.carry(Carries::Call);
+            acquirer.carry(CallFault::Call);
             let refund = asked.is_done().await;
             app.do_due_work().await;
-            acquirer.carry(Carries::Both);
+            acquirer.carry(CallFault::Both);
             // It is asked again under the acquirer's same key; ten seconds later it has succeeded.
             for _ in 0..2 {
                 app.clock.advance(TimeSpan::seconds(40));
@@ -181,18 +181,18 @@ pub async fn loses(app: &App, acquirer: &FlakyAcquirer, site: Site, round: usize
 }
 
 /// Nothing was charged, and the next attempt under the key is another call.
-async fn creation(acquirer: &FlakyAcquirer, asked: Keyed<'_>) {
-    acquirer.carry(Carries::Call);
+async fn creation(acquirer: &FlakyAcquirer, asked: KeyedRequest<'_>) {
+    acquirer.carry(CallFault::Call);
     asked.sent().await.refused(502, "gateway_error");
-    acquirer.carry(Carries::Both);
+    acquirer.carry(CallFault::Both);
     asked.is_done().await;
 }
 
 /// It is not known until a worker has asked, and then it was done.
-async fn follow_up(app: &App, acquirer: &FlakyAcquirer, asked: Keyed<'_>) {
-    acquirer.carry(Carries::Call);
+async fn follow_up(app: &App, acquirer: &FlakyAcquirer, asked: KeyedRequest<'_>) {
+    acquirer.carry(CallFault::Call);
     asked.sent().await.refused(502, "gateway_error");
-    acquirer.carry(Carries::Both);
+    acquirer.carry(CallFault::Both);
     asked.sent().await.refused(409, "idempotency_key_in_use");
     app.clock.advance(TimeSpan::seconds(31));
     app.do_due_work().await;

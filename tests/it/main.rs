@@ -33,7 +33,7 @@ mod crashes;
 mod customer_cards;
 mod customers;
 mod dashboard;
-mod dashboard_deeds;
+mod dashboard_forms;
 mod dashboard_page;
 mod database_copies;
 mod database_files;

@@ -1,5 +1,5 @@
-//! What becomes of merchants: the operator's decisions, what these let their keys do, the way into the other environment, and
-//! the end (decisions 10 and 14).
+//! What becomes of merchants: the operator's decisions, what these let their keys do, the way into the other environment,
+//! and the end (`docs/decisions.md`, 72, 234, 239, 314 and 315).
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -29,7 +29,7 @@ const WAYS: &[&[&str]] = &[
     &["active", "declined"],
 ];
 
-/// Which status may follow which (decisions 10).
+/// Which status may follow which (`docs/decisions.md`, 234).
 fn follows(from: &str) -> &'static [&'static str] {
     match from {
         "pending_approval" => &["active", "declined", "on_hold"],

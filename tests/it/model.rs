@@ -31,7 +31,7 @@ use futures::future::join_all;
 use crate::harness::chance::Chance;
 use crate::harness::{App, Client, Database};
 use shrinking::shrunk;
-use wire::Lines;
+use wire::CurlLog;
 use world::World;
 
 /// Operations of one account.
@@ -46,8 +46,8 @@ fn operations(life: u64) -> Vec<u64> {
 }
 
 /// Live through these operations in a fresh account; what was asked and answered, and where it diverged.
-async fn lived(client: &Client, operations: &[u64]) -> (Lines, Option<String>) {
-    let lines = Lines::default();
+async fn lived(client: &Client, operations: &[u64]) -> (CurlLog, Option<String>) {
+    let lines = CurlLog::default();
     let life = live(client.clone(), lines.clone(), operations.to_vec());
     let Err(end) = tokio::spawn(life).await else { return (lines, None) };
     let said = end.into_panic();
@@ -55,7 +55,7 @@ async fn lived(client: &Client, operations: &[u64]) -> (Lines, Option<String>) {
     (lines, Some(said.unwrap_or("it panicked").to_owned()))
 }
 
-async fn live(client: Client, lines: Lines, operations: Vec<u64>) {
+async fn live(client: Client, lines: CurlLog, operations: Vec<u64>) {
     let mut world = World::new(&client, lines).await;
     for (n, operation) in operations.iter().enumerate() {
         world.does(*operation).await;

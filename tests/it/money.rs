@@ -1,4 +1,4 @@
-//! Fees, rates, the ledger and the balance (decisions 5 and 8).
+//! Fees, rates, the ledger and the balance (`docs/decisions.md`, 129, 130 and 193 to 195).
 
 use entity::TimeSpan;
 use proptest::strategy::{Strategy, ValueTree};
@@ -14,7 +14,7 @@ const AMEX_AU: &str = "372000000000000";
 const AMEX_NZ: &str = "372001800000000";
 const VISA_US: &str = "4242424242424242";
 
-/// Decisions 5: AUD millionths of a unit; for whole yen, of a hundredth of one.
+/// The simulator's rates, in millionths of AUD a unit; for whole yen, a hundredth of one.
 const RATES: [(&str, i64); 15] = [
     ("AUD", 1_000_000),
     ("USD", 1_500_000),
@@ -40,7 +40,7 @@ fn rounded_half_up(amount: i64, millionths: i64) -> i64 {
     i64::try_from(whole + i128::from(rest >= 500_000)).unwrap()
 }
 
-/// Settlement amount and fees of a charge, as decisions 5 say.
+/// Settlement amount and fees of a charge (`docs/decisions.md`, 129 and 130).
 fn expected(amount: i64, currency: &str, number: &str) -> (i64, i64) {
     let (_, rate) = RATES.into_iter().find(|(code, _)| *code == currency).unwrap();
     let settlement = rounded_half_up(amount, rate);
@@ -65,7 +65,7 @@ async fn book(app: &App, book: &str) -> i64 {
 rules! {
     async fn a_domestic_charge_costs_thirty_cents_and_1_75_per_cent(app) {
         let client = app.client();
-        // The first four are of decisions 5; of 200, 3.5 cents are rounded up.
+        // Of 200, 3.5 cents are rounded up.
         for (amount, fees) in [(100, 32), (2_000, 65), (3_550, 92), (50_000, 905), (200, 34), (199, 33), (2_500_000, 43_780)] {
             let charge = charged(&client, amount, "AUD", VISA_AU).await;
             assert_eq!(money(&charge), (fees, amount - fees), "{amount}");

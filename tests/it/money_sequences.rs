@@ -1,5 +1,5 @@
 //! Whatever a merchant does in whatever order, and however its clock goes on: after each step the books are right, and
-//! the balance is what a model of a few lines says (decisions 8).
+//! the balance is what a model of a few lines says (`docs/decisions.md`, 193 to 199).
 //!
 //! `CARD_PAYMENTS_MONEY_SEQUENCES` (30; on PostgreSQL a tenth) says how many sequences are lived.
 
@@ -17,7 +17,7 @@ const OPENING: i64 = 100_000_000;
 
 /// One step.
 #[derive(Debug, Clone)]
-enum Act {
+enum Action {
     /// A charge that is captured at once; its refunds succeed or fail.
     Charge(i64, bool),
     /// A refund of a part of one of the charges.
@@ -38,20 +38,20 @@ enum Act {
     Wait(i64),
 }
 
-fn act() -> impl Strategy<Value = Act> {
+fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
-        4 => (100_i64..50_000, any::<bool>()).prop_map(|(amount, fails)| Act::Charge(amount, fails)),
-        3 => (any::<usize>(), 1_i64..30_000).prop_map(|(charge, amount)| Act::Refund(charge, amount)),
-        2 => (any::<usize>(), 1_i64..30_000).prop_map(|(charge, amount)| Act::Dispute(charge, amount)),
+        4 => (100_i64..50_000, any::<bool>()).prop_map(|(amount, fails)| Action::Charge(amount, fails)),
+        3 => (any::<usize>(), 1_i64..30_000).prop_map(|(charge, amount)| Action::Refund(charge, amount)),
+        2 => (any::<usize>(), 1_i64..30_000).prop_map(|(charge, amount)| Action::Dispute(charge, amount)),
         3 => (any::<usize>(), prop::sample::select(STATUSES.to_vec()))
-            .prop_map(|(dispute, status)| Act::Decide(dispute, status)),
+            .prop_map(|(dispute, status)| Action::Decide(dispute, status)),
         // Most of what there is, or what comes in a few days.
         3 => (0_usize..3, prop_oneof![0_i64..30_000, OPENING - 50_000..OPENING + 50_000])
-            .prop_map(|(to, amount)| Act::Transfer(to, amount)),
-        1 => (1_i64..100_000, 0_i64..72).prop_map(|(amount, hours)| Act::Deposit(amount, hours)),
-        1 => prop::sample::select(vec!["daily", "weekly", "manual"]).prop_map(Act::Schedule),
-        1 => (0_i64..4).prop_map(Act::Delay),
-        4 => (1_i64..100).prop_map(Act::Wait),
+            .prop_map(|(to, amount)| Action::Transfer(to, amount)),
+        1 => (1_i64..100_000, 0_i64..72).prop_map(|(amount, hours)| Action::Deposit(amount, hours)),
+        1 => prop::sample::select(vec!["daily", "weekly", "manual"]).prop_map(Action::Schedule),
+        1 => (0_i64..4).prop_map(Action::Delay),
+        4 => (1_i64..100).prop_map(Action::Wait),
     ]
 }
 
@@ -71,7 +71,7 @@ pub const STATUSES: [&str; 10] = [
 pub const FORGIVEN: [&str; 4] = ["won", "cancelled", "resolved", "arbitration_won"];
 pub const CHARGEBACK_FEE: i64 = 2_500;
 
-/// Returns whether a status may follow (decisions 9).
+/// Returns whether a status may follow.
 pub fn follows(from: &str, to: &str) -> bool {
     match from {
         "evidence_required" => &STATUSES[..5],
@@ -111,18 +111,18 @@ impl Merchant {
         Self { client, recipients, charges: Vec::new(), disputes: Vec::new(), deposits: Vec::new() }
     }
 
-    async fn does(&mut self, act: &Act) {
+    async fn does(&mut self, action: &Action) {
         let (available, pending) = self.client.balance().await;
         let owned = available + pending;
-        let took = match act {
-            Act::Charge(amount, fails) => {
+        let took = match action {
+            Action::Charge(amount, fails) => {
                 let number = if *fails { "4200700000000013" } else { "4200000000000000" };
                 let charge = charge_with(*amount, json!({ "card": card(number) }));
                 let charge = self.client.post("/1/charges", &charge).await.ok(201);
                 self.charges.push((token_of(&charge), *amount, 0));
                 -charge["merchant_entitlement"].as_i64().unwrap()
             }
-            Act::Refund(n, amount) => {
+            Action::Refund(n, amount) => {
                 let Some((n, left)) = self.left(*n).await else { return };
                 let answer = self.client.refund(&self.charges[n].0, *amount).await;
                 let expected = if *amount > left || self.standing(n).await > 0 {
@@ -135,7 +135,7 @@ impl Merchant {
                 assert_eq!(answer.status, expected, "{}", answer.text);
                 if expected == 201 { *amount } else { 0 }
             }
-            Act::Dispute(n, amount) => {
+            Action::Dispute(n, amount) => {
                 let Some((n, left)) = self.left(*n).await else { return };
                 let disputed: i64 =
                     self.disputes.iter().filter(|known| known.charge == n).map(|known| known.amount).sum();
@@ -154,15 +154,15 @@ impl Merchant {
                 self.disputes.push(Disputed { token, charge: n, amount: *amount, taken: true });
                 amount + CHARGEBACK_FEE
             }
-            Act::Decide(n, to) => return self.decides(*n, to, owned).await,
-            Act::Transfer(to, amount) => {
+            Action::Decide(n, to) => return self.decides(*n, to, owned).await,
+            Action::Transfer(to, amount) => {
                 let cost = amount + if *to == 0 { 0 } else { 30 };
                 let answer = self.client.transfer(*amount, &self.recipients[*to]).await;
                 let expected = if cost <= available { 201 } else { 402 };
                 assert_eq!(answer.status, expected, "{}", answer.text);
                 if expected == 201 { cost } else { 0 }
             }
-            Act::Deposit(amount, hours) => {
+            Action::Deposit(amount, hours) => {
                 let at = self.now().await + chrono::Duration::hours(*hours);
                 self.deposits.push((*amount, at));
                 let deposit = json!({ "amount": amount, "available_at": at.to_rfc3339() });
@@ -171,15 +171,15 @@ impl Merchant {
                 assert_eq!(now_available - available, if *hours == 0 { *amount } else { 0 });
                 -amount
             }
-            Act::Schedule(schedule) => {
+            Action::Schedule(schedule) => {
                 self.client.set(json!({ "transfers_schedule": schedule })).await;
                 0
             }
-            Act::Delay(days) => {
+            Action::Delay(days) => {
                 self.client.set(json!({ "settlement_delay_days": days })).await;
                 0
             }
-            Act::Wait(hours) => return self.waits(*hours, owned).await,
+            Action::Wait(hours) => return self.waits(*hours, owned).await,
         };
         let (available, pending) = self.client.balance().await;
         assert_eq!(available + pending, owned - took);
@@ -306,11 +306,11 @@ async fn lives(database: Database, share: usize) {
     while left > 0 {
         let Some(app) = App::start(database).await else { return };
         for _ in 0..Ord::min(left, IN_ONE_DATABASE) {
-            let acts = vec(act(), 4..20).new_tree(&mut runner).unwrap().current();
+            let acts = vec(action(), 4..20).new_tree(&mut runner).unwrap().current();
             let mut merchant = Merchant::new(&app).await;
-            for act in &acts {
-                merchant.does(act).await;
-                assert_eq!(app.differences().await, [], "after {act:?} of {acts:?}");
+            for action in &acts {
+                merchant.does(action).await;
+                assert_eq!(app.differences().await, [], "after {action:?} of {acts:?}");
             }
             merchant.settlements_are_their_lines().await;
         }

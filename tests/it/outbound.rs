@@ -1,4 +1,4 @@
-//! Calls to addresses that strangers gave (decisions 11).
+//! Calls to addresses that strangers gave (`docs/decisions.md`, 242 to 249).
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! What a server does not take on it refuses at once, with 503 and `Retry-After` (decisions 3), and what it has let in
-//! keeps its pace.
+//! What a server does not take on it refuses at once, with 503 and `Retry-After` (`docs/decisions.md`, 95), and what it has
+//! let in keeps its pace.
 
 mod open_loop;
 
@@ -19,8 +19,10 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use self::open_loop::{OpenLoop, RawResponse, Shot};
-use crate::harness::flaky_acquirer::Carries;
-use crate::harness::process::{PAYMENT, Process, heard, heard_first, pause, program, request};
+use crate::harness::flaky_acquirer::CallFault;
+use crate::harness::process::{
+    PAYMENT, Process, pause, program, read_first_response, read_response, request,
+};
 use crate::harness::sending::{ask, form};
 use crate::harness::{Answer, App, Client, card, charge, charge_with, eventually, rules};
 
@@ -103,7 +105,7 @@ rules! {
 
     async fn a_payment_that_waits_for_the_acquirer_leaves_its_place_to_others(app, acquirer) {
         app.takes_on(None, 1).await;
-        acquirer.carry(Carries::AnswerLate);
+        acquirer.carry(CallFault::AnswerLate);
         let client = app.client();
         let paying = tokio::spawn(async move { client.post("/1/charges", &charge(400)).await });
         acquirer.called(1).await;
@@ -145,7 +147,7 @@ rules! {
 rules! {
     async fn payments_whose_callers_hang_up_are_counted_until_they_are_done(app, acquirer) {
         app.takes_on(None, 1).await;
-        acquirer.carry(Carries::AnswerLate);
+        acquirer.carry(CallFault::AnswerLate);
         for paid in 1..=6 {
             let client = app.client();
             let paying = tokio::spawn(async move { client.post("/1/charges", &charge(400)).await });
@@ -158,7 +160,7 @@ rules! {
         // A silent acquirer stops nothing else.
         app.client().get("/1/balance").await.ok(200);
         assert_eq!(acquirer.calls().len(), 6);
-        acquirer.carry(Carries::Both);
+        acquirer.carry(CallFault::Both);
         for _ in 0..6 {
             acquirer.release();
         }
@@ -270,12 +272,12 @@ fn a_connection_too_many_takes_the_seat_of_the_one_that_has_been_idle_for_longes
     let mut idle: Vec<_> = (0..8).map(|_| TcpStream::connect(server.address).unwrap()).collect();
     // The first one has asked for something since, and the second one has sent a part of something.
     idle[0].write_all(health.replace("Connection: close\r\n", "").as_bytes()).unwrap();
-    assert_eq!(heard_first(&mut idle[0]).status, 200);
+    assert_eq!(read_first_response(&mut idle[0]).status, 200);
     idle[1].write_all(b"GET /hea").unwrap();
     assert_eq!(server.ask("GET", "/healthz", None, "").status, 200);
     assert!(ends(idle.remove(1)), "the second");
     idle[0].write_all(health.as_bytes()).unwrap();
-    assert_eq!(heard(idle.remove(0)).status, 200);
+    assert_eq!(read_response(idle.remove(0)).status, 200);
     server.stopped();
 }
 
@@ -305,8 +307,8 @@ fn a_connection_too_many_waits_while_all_others_have_a_request_under_way() {
     assert!(matches!(nothing.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{nothing}");
     let mut first = busy.remove(0);
     first.write_all(rest.as_bytes()).unwrap();
-    heard(first).ok(201);
-    assert_eq!(heard(waiting).status, 200);
+    read_response(first).ok(201);
+    assert_eq!(read_response(waiting).status, 200);
     // Who hangs up is not waited for.
     drop(busy);
     server.stopped();
@@ -351,7 +353,7 @@ async fn ten_times_the_load_it_can_carry_costs_a_server_neither_its_memory_nor_a
     accepted.sort_by_key(|shot| shot.took);
     let p99 = accepted[accepted.len() * 99 / 100].took;
     let refused = shots.iter().filter(|shot| shot.is_refused()).count();
-    let unsent = shots.iter().filter(|shot| matches!(shot.heard, RawResponse::Unsent)).count();
+    let unsent = shots.iter().filter(|shot| matches!(shot.response, RawResponse::Unsent)).count();
     let memory = peak_memory(&server) / 1024;
     let list = server.ask("GET", "/1/charges?per_page=1", Some(&secret), "").json();
     let (listed, paid) =

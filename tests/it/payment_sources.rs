@@ -1,4 +1,4 @@
-//! Payment sources (specification, Payment source and Payment sources; decisions 4 and 10).
+//! Payment sources (specification, Payment source and Payment sources; `docs/decisions.md`, 109 to 112).
 
 use entity::TimeSpan;
 use http::Method;
@@ -291,9 +291,9 @@ rules! {
     async fn a_sources_token_is_free_again_where_nothing_was_charged(app, acquirer) {
         let client = app.client();
         let source = client.payment_source(&client.wallet_payload("walletApay", "4200000000000000").await).await;
-        acquirer.carry(crate::harness::flaky_acquirer::Carries::Call);
+        acquirer.carry(crate::harness::flaky_acquirer::CallFault::Call);
         client.post("/1/charges", &by_source(&source["token"])).await.refused(502, "gateway_error");
-        acquirer.carry(crate::harness::flaky_acquirer::Carries::Both);
+        acquirer.carry(crate::harness::flaky_acquirer::CallFault::Both);
         client.post("/1/charges", &by_source(&source["token"])).await.ok(201);
         let proofs = acquirer.proofs();
         assert_eq!(proofs[0], proofs[1], "the same payment, so the same proof");

@@ -1,4 +1,4 @@
-//! A ping: an event for one endpoint alone (decisions 11 and 12).
+//! A ping: an event for one endpoint alone (`docs/decisions.md`, 261 and 262).
 
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ operated! {
         let receiver = Receiver::start().await;
         let (server, key, endpoint) = endpoint(installed, &receiver.url());
         let account = installed.account();
-        let sent = installed.told(&["webhook", "ping", &account, token(&endpoint)]).remove(0);
+        let sent = installed.records(&["webhook", "ping", &account, token(&endpoint)]).remove(0);
         assert_eq!(fields(&sent)[..2], ["token", "status"]);
         let pings = receiver.receives(1).await;
         assert_eq!(pings[0].headers["webhook-id"], sent["event_token"].as_str().unwrap());

@@ -1,4 +1,4 @@
-//! Plans (specification, Plan and Plans; decisions 3 and 7).
+//! Plans (specification, Plan and Plans; `docs/decisions.md`, 179 to 182).
 
 use serde_json::{Value, json};
 
@@ -14,11 +14,11 @@ async fn refused(app: &App, changes: Value, messages: &[(&str, &str)]) {
     let body =
         app.unchanged(app.client().post("/1/plans", &parameters)).await.refused(422, "unprocessable_entity");
     assert_eq!(body["error_description"], "Validation failure");
-    told(&body, messages);
+    assert_messages(&body, messages);
 }
 
 #[track_caller]
-fn told(body: &Value, messages: &[(&str, &str)]) {
+fn assert_messages(body: &Value, messages: &[(&str, &str)]) {
     let found: Vec<_> = body["messages"].as_array().unwrap().iter().collect();
     let found: Vec<_> = found
         .iter()
@@ -82,7 +82,7 @@ rules! {
 
     async fn every_fault_is_told_at_once_in_the_order_of_the_parameters(app) {
         let body = app.unchanged(app.client().post("/1/plans", &json!({}))).await.refused(422, "unprocessable_entity");
-        told(&body, &[
+        assert_messages(&body, &[
             ("name", "Name can't be blank"), ("amount", "Amount can't be blank"), ("interval", "Interval can't be blank"),
             ("interval_unit", "Interval unit can't be blank"),
         ]);
@@ -155,7 +155,7 @@ rules! {
             (json!({ "name": "x".repeat(256) }), ("name", "Name is too long (maximum is 255 characters)")),
             (json!({ "customer_permissions": ["pause"] }), ("customer_permissions", "Customer permissions is not included in the list")),
         ] {
-            told(&app.unchanged(client.put(&path, &change)).await.refused(422, "unprocessable_entity"), &[message]);
+            assert_messages(&app.unchanged(client.put(&path, &change)).await.refused(422, "unprocessable_entity"), &[message]);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::statements::{is_owned, may_look_at_all, plain};
 const SMALL: [&str; 2] = ["webhook_endpoints", "api_keys"];
 
 /// Sends the requests that a whole run sends in one way only: deep pages, and searches of every kind.
-pub async fn ask(app: &App) {
+pub async fn send_rare_requests(app: &App) {
     let client = app.client();
     let charge = token_of(&client.post("/1/charges", &charge_with(401, json!({}))).await.ok(201));
     for list in [

@@ -1,5 +1,5 @@
 //! What holds however many requests come at the same moment: one card token, one use; one customer, one
-//! primary card (decisions 4 and 6).
+//! primary card (`docs/decisions.md`, 102, 160 and 162).
 
 use serde_json::{Value, json};
 
@@ -8,23 +8,23 @@ use crate::customers::{charge_by, created, path, stored_card};
 use crate::harness::{Answer, App, Client, at_once, card, rounds, rules, token, with};
 
 /// The description of a request of a race.
-enum Ask {
+enum RaceRequest {
     Get(String),
     Post(String, Value),
     Put(String, Value),
     Delete(String),
 }
 
-async fn race(client: &Client, requests: impl IntoIterator<Item = Ask>) -> Vec<Answer> {
+async fn race(client: &Client, requests: impl IntoIterator<Item = RaceRequest>) -> Vec<Answer> {
     let client = client.clone();
     at_once(requests.into_iter().map(|ask| {
         let client = client.clone();
         async move {
             match ask {
-                Ask::Get(path) => client.get(&path).await,
-                Ask::Post(path, body) => client.post(&path, &body).await,
-                Ask::Put(path, body) => client.put(&path, &body).await,
-                Ask::Delete(path) => client.delete(&path).await,
+                RaceRequest::Get(path) => client.get(&path).await,
+                RaceRequest::Post(path, body) => client.post(&path, &body).await,
+                RaceRequest::Put(path, body) => client.put(&path, &body).await,
+                RaceRequest::Delete(path) => client.delete(&path).await,
             }
         }
     }))
@@ -68,7 +68,7 @@ rules! {
         let client = app.client();
         for round in 1..=rounds() {
             let unused = stored_card(&client).await;
-            let charges = (0..64).map(|_| Ask::Post("/1/charges".into(), charge_by("card_token", &unused)));
+            let charges = (0..64).map(|_| RaceRequest::Post("/1/charges".into(), charge_by("card_token", &unused)));
             let answers = race(&client, charges).await;
             assert_eq!(with_status(&answers, 201).len(), 1);
             for refused in with_status(&answers, 400) {
@@ -85,7 +85,7 @@ rules! {
         let (available, pending) = client.balance().await;
         for round in 1..=rounds() {
             let charge = client.authorised(400).await;
-            let capture = || Ask::Put(format!("/1/charges/{charge}/capture"), json!({}));
+            let capture = || RaceRequest::Put(format!("/1/charges/{charge}/capture"), json!({}));
             let answers = race(&client, (0..64).map(|_| capture())).await;
             assert_eq!(with_status(&answers, 200).len(), 1);
             for refused in answers.iter().filter(|answer| answer.status != 200) {
@@ -100,7 +100,7 @@ rules! {
         for _ in 0..rounds() {
             let charge = client.authorised(400).await;
             let verb = |n| if n % 2 == 0 { "capture" } else { "void" };
-            let requests = (0..64).map(|n| Ask::Put(format!("/1/charges/{charge}/{}", verb(n)), json!({})));
+            let requests = (0..64).map(|n| RaceRequest::Put(format!("/1/charges/{charge}/{}", verb(n)), json!({})));
             let answers = race(&client, requests).await;
             let winner = answers.iter().position(|answer| answer.status == 200).expect("a winner");
             let code = if verb(winner) == "capture" { "already_captured" } else { "already_voided" };
@@ -119,7 +119,7 @@ rules! {
             let unused = stored_card(&client).await;
             let body = json!({ "email": "a@example.com", "card_token": unused });
             let answers =
-                race(&client, (0..16).map(|_| Ask::Post("/1/customers".into(), body.clone()))).await;
+                race(&client, (0..16).map(|_| RaceRequest::Post("/1/customers".into(), body.clone()))).await;
             assert_eq!(with_status(&answers, 201).len(), 1);
             for refused in with_status(&answers, 422) {
                 refused.faulty(&[("card_token", "Card token has already been used")]);
@@ -139,9 +139,9 @@ rules! {
             let owner = path(&created(&client).await);
             let body = json!({ "email": "a@example.com", "card_token": unused });
             let requests = (0..24).map(|n| match n % 3 {
-                0 => Ask::Post("/1/charges".into(), charge_by("card_token", &unused)),
-                1 => Ask::Post("/1/customers".into(), body.clone()),
-                _ => Ask::Post(format!("{owner}/cards"), json!({ "card_token": unused })),
+                0 => RaceRequest::Post("/1/charges".into(), charge_by("card_token", &unused)),
+                1 => RaceRequest::Post("/1/customers".into(), body.clone()),
+                _ => RaceRequest::Post(format!("{owner}/cards"), json!({ "card_token": unused })),
             });
             let answers = race(&client, requests).await;
             only(&answers, &[201, 400, 422]);
@@ -164,7 +164,7 @@ rules! {
             let (customer, cards) = with_cards(&client, 3).await;
             let path = path(&customer);
             let switches =
-                (0..16).map(|n| Ask::Put(path.clone(), json!({ "primary_card_token": cards[n % 4] })));
+                (0..16).map(|n| RaceRequest::Put(path.clone(), json!({ "primary_card_token": cards[n % 4] })));
             let answers = race(&client, switches).await;
             for (n, answer) in answers.iter().enumerate() {
                 assert_eq!(token(&answer.ok(200)["card"]), cards[n % 4], "each sees its own switch");
@@ -183,7 +183,7 @@ rules! {
             let (customer, _) = with_cards(&client, 1).await;
             let unused = stored_card(&client).await;
             let switches =
-                (0..16).map(|_| Ask::Put(path(&customer), json!({ "primary_card_token": unused })));
+                (0..16).map(|_| RaceRequest::Put(path(&customer), json!({ "primary_card_token": unused })));
             // For all but the first it is the customer's own card by then.
             only(&race(&client, switches).await, &[200]);
             let (left, primary) = cards_of(&client, &path(&customer)).await;
@@ -205,7 +205,7 @@ rules! {
                     0 => json!({ "card": card("372000000000000") }),
                     _ => json!({ "card_token": unused[n / 2] }),
                 };
-                Ask::Put(path(&customer), change)
+                RaceRequest::Put(path(&customer), change)
             });
             let answers = race(&client, replacements).await;
             only(&answers, &[200]);
@@ -227,11 +227,11 @@ rules! {
             let customer = created(&client).await;
             let path = path(&customer);
             let requests = (0..32).map(|n| match n % 4 {
-                0 => Ask::Put(path.clone(), json!({ "card": card("4200000000000000") })),
-                1 if n % 8 == 1 => Ask::Get(path.clone()),
-                1 => Ask::Get(format!("{path}/cards")),
-                2 => Ask::Post("/1/charges".into(), charge_by("customer_token", token(&customer))),
-                _ => Ask::Get("/1/customers?per_page=500".into()),
+                0 => RaceRequest::Put(path.clone(), json!({ "card": card("4200000000000000") })),
+                1 if n % 8 == 1 => RaceRequest::Get(path.clone()),
+                1 => RaceRequest::Get(format!("{path}/cards")),
+                2 => RaceRequest::Post("/1/charges".into(), charge_by("customer_token", token(&customer))),
+                _ => RaceRequest::Get("/1/customers?per_page=500".into()),
             });
             let answers = race(&client, requests).await;
             only(&answers, &[200, 201]);
@@ -255,12 +255,12 @@ rules! {
             let path = path(&customer);
             let unused = stored_card(&client).await;
             let requests = (0..24).map(|n| match n % 6 {
-                0 => Ask::Post("/1/charges".into(), charge_by("customer_token", token(&customer))),
-                1 => Ask::Put(path.clone(), json!({ "primary_card_token": cards[n / 6 % 2] })),
-                2 => Ask::Put(path.clone(), json!({ "card": card("372000000000000") })),
-                3 => Ask::Post(format!("{path}/cards"), card("4200000000000000")),
-                4 if n > 12 => Ask::Delete(path.clone()),
-                _ => Ask::Put(path.clone(), json!({ "primary_card_token": unused })),
+                0 => RaceRequest::Post("/1/charges".into(), charge_by("customer_token", token(&customer))),
+                1 => RaceRequest::Put(path.clone(), json!({ "primary_card_token": cards[n / 6 % 2] })),
+                2 => RaceRequest::Put(path.clone(), json!({ "card": card("372000000000000") })),
+                3 => RaceRequest::Post(format!("{path}/cards"), card("4200000000000000")),
+                4 if n > 12 => RaceRequest::Delete(path.clone()),
+                _ => RaceRequest::Put(path.clone(), json!({ "primary_card_token": unused })),
             });
             let answers = race(&client, requests).await;
             only(&answers, &[200, 201, 204, 404, 422]);
@@ -286,8 +286,8 @@ rules! {
             let (customer, cards) = with_cards(&client, 1).await;
             let path = path(&customer);
             let requests = (0..16).map(|n| match n % 2 {
-                0 => Ask::Delete(format!("{path}/cards/{}", cards[1])),
-                _ => Ask::Put(path.clone(), json!({ "primary_card_token": cards[1] })),
+                0 => RaceRequest::Delete(format!("{path}/cards/{}", cards[1])),
+                _ => RaceRequest::Put(path.clone(), json!({ "primary_card_token": cards[1] })),
             });
             let answers = race(&client, requests).await;
             let (left, primary) = cards_of(&client, &path).await;
@@ -308,7 +308,7 @@ rules! {
             let customer = created(&client).await;
             let names = ["first_name", "last_name", "phone_number", "company", "notes"];
             let changes =
-                names.map(|name| Ask::Put(path(&customer), json!({ name: format!("{name} {round}") })));
+                names.map(|name| RaceRequest::Put(path(&customer), json!({ name: format!("{name} {round}") })));
             only(&race(&client, changes).await, &[200]);
             let kept = client.get(&path(&customer)).await.ok(200);
             let expected = names.iter().fold(customer, |customer, name| {

@@ -1,4 +1,4 @@
-//! Refunds that race (decisions 6: "however many race, refunds never exceed the charge" or the balance).
+//! Refunds that race end with refunds that exceed neither the charge nor the balance (`docs/decisions.md`, 197).
 //! `CARD_PAYMENTS_RACE_ROUNDS` says how often each race is run.
 
 use card_payments::error::Error;
@@ -116,12 +116,12 @@ rules! {
         let account = entity::account::Entity::find().one(app.ctx().store.read()).await.unwrap().unwrap();
         let today = account.created_at.day();
         app.opens_with(100).await;
-        let debit = |draws, amount| Ask::Debit(account.id, draws, amount);
+        let debit = |draws, amount| Movement::Debit(account.id, draws, amount);
         let moved = in_one_batch(app, vec![debit(FundsSource::Available, 60), debit(FundsSource::Available, 60)]).await;
         assert_eq!(moved.iter().filter(|moved| **moved).count(), 1);
         assert_eq!(app.client().balance().await, (40, 0));
         // Pending money is there for refunds only.
-        in_one_batch(app, vec![Ask::Credit(account.id, today.plus(1), 30)]).await;
+        in_one_batch(app, vec![Movement::Credit(account.id, today.plus(1), 30)]).await;
         assert_eq!(in_one_batch(app, vec![debit(FundsSource::Available, 41)]).await, [false]);
         let draws = FundsSource::AvailableAndPending;
         let moved = in_one_batch(app, vec![debit(draws, 50), debit(draws, 50), debit(draws, 50)]).await;
@@ -138,11 +138,11 @@ rules! {
         let account = entity::account::Entity::find().one(app.ctx().store.read()).await.unwrap().unwrap();
         let today = account.created_at.day();
         app.opens_with(0).await;
-        let asks = vec![
-            Ask::Credit(account.id, today, 60), Ask::Credit(account.id, today.plus(1), 60),
-            Ask::Debit(account.id, FundsSource::Available, 61), Ask::Debit(account.id, FundsSource::AvailableAndPending, 120),
+        let movements = vec![
+            Movement::Credit(account.id, today, 60), Movement::Credit(account.id, today.plus(1), 60),
+            Movement::Debit(account.id, FundsSource::Available, 61), Movement::Debit(account.id, FundsSource::AvailableAndPending, 120),
         ];
-        let moved = in_one_batch(app, asks).await;
+        let moved = in_one_batch(app, movements).await;
         // On PostgreSQL each is a transaction of its own, in any order.
         assert!(app.database == Database::Postgres || moved == [true, true, false, true], "{moved:?}");
         app.execute("DELETE FROM postings").await;
@@ -153,13 +153,13 @@ rules! {
 }
 
 /// A movement of money.
-enum Ask {
+enum Movement {
     Credit(AccountToken, Day, i64),
     Debit(AccountToken, FundsSource, i64),
 }
 
 /// Units that share a batch on SQLite, as tests/it/store.rs puts them together.
-async fn in_one_batch(app: &App, asks: Vec<Ask>) -> Vec<bool> {
+async fn in_one_batch(app: &App, movements: Vec<Movement>) -> Vec<bool> {
     let store = &app.ctx().store;
     let now = Timestamp::from_millis(1_772_445_600_000);
     let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
@@ -170,8 +170,8 @@ async fn in_one_batch(app: &App, asks: Vec<Ask>) -> Vec<bool> {
         }
         .boxed()
     });
-    let units = asks.into_iter().map(|ask| {
-        store.write(ask, move |tx, ask| {
+    let units = movements.into_iter().map(|movement| {
+        store.write(movement, move |tx, movement| {
             async move {
                 let entry = |account: &AccountToken| Entry {
                     account: *account,
@@ -179,12 +179,12 @@ async fn in_one_batch(app: &App, asks: Vec<Ask>) -> Vec<bool> {
                     source: (*account).into(),
                     now,
                 };
-                match ask {
-                    Ask::Credit(account, day, amount) => {
+                match movement {
+                    Movement::Credit(account, day, amount) => {
                         ledger::record(tx, &entry(account), *day, *amount, &[(Book::Deposits, -amount)]);
                         Ok::<_, Error>(true)
                     }
-                    Ask::Debit(account, draws, amount) => {
+                    Movement::Debit(account, draws, amount) => {
                         let entry = entry(account);
                         Ok(ledger::debit(tx, &entry, *draws, *amount, Book::Refunds).await?.is_ok())
                     }

@@ -1,4 +1,6 @@
-//! Refunds (specification, Refund and Refunds; decisions 5 and 6).
+//! Refunds (specification, Refund and Refunds; `docs/decisions.md`, 24, 83, 84 and 167 to 172).
+
+mod submissions;
 
 use card_payments::services::refunds;
 use entity::TimeSpan;
@@ -6,12 +8,11 @@ use entity::refund::{self, RefundOutcome};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 
-use crate::harness::flaky_acquirer::Carries;
-use crate::harness::{Answer, App, Client, Database, card, charge_with, fields, rules, token, token_of};
+use crate::harness::{Answer, App, Client, card, charge_with, fields, rules, token, token_of};
 
 const REFUNDS_FAIL: &str = "4200700000000013";
 const DECLINED: &str = "The refund was declined";
-/// Decisions 6, by the account's clock.
+/// `docs/decisions.md`, 167, by the account's clock.
 const SETTLES_AFTER: TimeSpan = TimeSpan::seconds(10);
 
 fn path(charge: &str) -> String {
@@ -19,7 +20,7 @@ fn path(charge: &str) -> String {
 }
 
 /// The refund as it stands.
-async fn shown(client: &Client, refund: &str) -> Value {
+async fn get_refund(client: &Client, refund: &str) -> Value {
     client.get(&format!("/1/refunds/{refund}")).await.ok(200)
 }
 
@@ -71,6 +72,13 @@ fn over_the_balance(answer: &Answer) {
     assert_eq!((answer.status, answer.text.as_str()), (402, body));
 }
 
+/// The row of a refund.
+async fn stored(app: &App, token: &str) -> refund::Model {
+    let id: entity::RefundToken = token.parse().unwrap();
+    let refund = refund::Entity::find().filter(refund::Column::Id.eq(id));
+    refund.one(app.ctx().store.read()).await.unwrap().unwrap()
+}
+
 rules! {
     async fn a_refund_is_pending_first_and_the_charge_shows_it_at_once(app) {
         let client = app.client();
@@ -96,11 +104,11 @@ rules! {
         app.do_due_work().await;
         app.clock.advance(TimeSpan::from_millis(9_999));
         app.do_due_work().await;
-        assert_eq!(ending(&shown(&client, &refund).await), pending());
+        assert_eq!(ending(&get_refund(&client, &refund).await), pending());
         assert_eq!(refunded(&client, &charge).await, (400, true));
         app.clock.advance(TimeSpan::from_millis(1));
         app.do_due_work().await;
-        assert_eq!(ending(&shown(&client, &refund).await), succeeded());
+        assert_eq!(ending(&get_refund(&client, &refund).await), succeeded());
         assert_eq!(refunded(&client, &charge).await, (400, false));
         assert_eq!(app.events().await, ["charge.captured", "refund.created", "refund.succeeded"]);
     }
@@ -114,7 +122,7 @@ rules! {
         assert_eq!(client.balance().await, (available - 1_000, pending));
         assert!(available == before.0 && pending > before.1);
         settle(app).await;
-        assert_eq!(ending(&shown(&client, &refund).await), failed());
+        assert_eq!(ending(&get_refund(&client, &refund).await), failed());
         assert_eq!(refunded(&client, &charge).await, (0, false));
         assert_eq!(client.balance().await, (available, pending));
         assert_eq!(book(app, "refunds").await, 0);
@@ -270,8 +278,8 @@ rules! {
         assert_eq!(books().await, before);
         assert_eq!(book(app, "refunds").await, 1_000);
         assert_eq!(client.balance().await, (money.0 - 1_000, money.1));
-        let shown = client.charge(&charge).await;
-        assert_eq!((&shown["total_fees"], &shown["merchant_entitlement"]), (&json!(48), &json!(852)));
+        let get_refund = client.charge(&charge).await;
+        assert_eq!((&get_refund["total_fees"], &get_refund["merchant_entitlement"]), (&json!(48), &json!(852)));
     }
 
     async fn a_foreign_refund_is_settled_at_the_charges_rate_and_the_last_takes_the_remainder(app) {
@@ -390,17 +398,17 @@ rules! {
         app.do_due_work().await;
         app.clock.advance(TimeSpan::from_millis(9_999));
         app.do_due_work().await;
-        assert_eq!(ending(&shown(&stranger, token(&refunds[1])).await), pending());
+        assert_eq!(ending(&get_refund(&stranger, token(&refunds[1])).await), pending());
         // Its clock moves on alone.
         app.execute("UPDATE accounts SET clock_offset = 86400001 WHERE business_name = 'Stranger'").await;
         app.do_due_work().await;
-        assert_eq!(ending(&shown(&stranger, token(&refunds[1])).await), succeeded());
-        assert_eq!(ending(&shown(&client, token(&refunds[0])).await), pending());
+        assert_eq!(ending(&get_refund(&stranger, token(&refunds[1])).await), succeeded());
+        assert_eq!(ending(&get_refund(&client, token(&refunds[0])).await), pending());
         let event = &stranger.get("/1/events").await.ok(200)[0];
         assert_eq!((&event["type"], &event["created_at"]), (&json!("refund.succeeded"), &json!("2026-03-03T10:00:10Z")));
         app.clock.advance(TimeSpan::from_millis(1));
         app.do_due_work().await;
-        assert_eq!(ending(&shown(&client, token(&refunds[0])).await), succeeded());
+        assert_eq!(ending(&get_refund(&client, token(&refunds[0])).await), succeeded());
     }
 
     async fn an_outcome_can_be_decided_at_once_and_only_once(app) {
@@ -414,127 +422,19 @@ rules! {
                 if submitted {
                     app.do_due_work().await;
                 }
-                let moment = app.moment().await;
-                let decided = refunds::complete(ctx, &moment, seen.clone(), outcome).await.unwrap();
+                let time = app.work_time().await;
+                let decided = refunds::complete(ctx, &time, seen.clone(), outcome).await.unwrap();
                 let decided = serde_json::to_value(decided.unwrap()).unwrap();
                 assert_eq!(ending(&decided), if outcome == RefundOutcome::Succeeded { succeeded() } else { failed() });
-                assert_eq!(shown(&client, &refund).await, decided);
+                assert_eq!(get_refund(&client, &refund).await, decided);
                 for other in [RefundOutcome::Succeeded, RefundOutcome::Failed] {
                     let before = app.rows().await;
-                    assert!(refunds::complete(ctx, &moment, seen.clone(), other).await.unwrap().is_none());
+                    assert!(refunds::complete(ctx, &time, seen.clone(), other).await.unwrap().is_none());
                     settle(app).await;
                     assert_eq!(app.rows().await, before);
                 }
             }
         }
         assert_eq!(refunded(&client, &charge).await, (200, false));
-    }
-}
-
-/// The row of a refund.
-async fn stored(app: &App, token: &str) -> refund::Model {
-    let id: entity::RefundToken = token.parse().unwrap();
-    let refund = refund::Entity::find().filter(refund::Column::Id.eq(id));
-    refund.one(app.ctx().store.read()).await.unwrap().unwrap()
-}
-
-rules! {
-    async fn post_never_waits_for_the_acquirer(app, acquirer) {
-        let client = app.client();
-        let charge = token_of(&client.captured(400).await);
-        acquirer.carry(Carries::Nothing);
-        client.refund(&charge, 400).await.ok(201);
-        assert_eq!(acquirer.calls().len(), 1, "the charge's");
-    }
-
-    async fn a_lost_answer_is_asked_for_again_under_the_same_key_with_growing_pauses(app, acquirer) {
-        let client = app.client();
-        for carries in [Carries::Call, Carries::Nothing, Carries::Refusal] {
-            acquirer.carry(Carries::Both);
-            let charge = token_of(&client.captured(400).await);
-            let refund = token_of(&client.refund(&charge, 400).await.ok(201));
-            let before = acquirer.calls().len();
-            acquirer.carry(carries);
-            let mut asked = Vec::new();
-            for _ in 0..40 {
-                app.do_due_work().await;
-                asked.push(acquirer.calls().len() - before);
-                app.clock.advance(TimeSpan::seconds(30));
-            }
-            assert_eq!(ending(&shown(&client, &refund).await), pending());
-            // At once, after 30 s, and then after twice as long each time.
-            assert_eq!((asked[0], asked[1], asked[2], asked[3], asked[7], asked[15], asked[31], asked[39]), (1, 2, 2, 3, 4, 5, 6, 6));
-            assert_eq!(acquirer.calls()[before..], vec![format!("{refund}:refund"); 6]);
-            acquirer.carry(Carries::Both);
-            app.clock.advance(TimeSpan::days(1));
-            app.do_due_work().await;
-            assert_eq!(ending(&shown(&client, &refund).await), succeeded());
-            assert_eq!(refunded(&client, &charge).await, (400, false));
-        }
-    }
-
-    async fn a_declined_submission_fails_the_refund_at_once(app, acquirer) {
-        let client = app.client();
-        let charge = token_of(&client.captured(400).await);
-        let money = client.balance().await;
-        let refund = token_of(&client.refund(&charge, 400).await.ok(201));
-        acquirer.carry(Carries::Decline);
-        app.do_due_work().await;
-        assert_eq!(ending(&shown(&client, &refund).await), failed());
-        assert_eq!((refunded(&client, &charge).await, client.balance().await), ((0, false), money));
-        assert_eq!(app.events().await, ["charge.captured", "refund.created", "refund.failed"]);
-    }
-
-    async fn an_attempt_that_is_slower_than_its_successor_changes_nothing(app, acquirer) {
-        let client = app.client();
-        let charge = token_of(&client.captured(400).await);
-        let refund = token_of(&client.refund(&charge, 400).await.ok(201));
-        let calls = acquirer.calls().len();
-        acquirer.carry(Carries::AnswerLate);
-        let (ctx, moment, row) = (app.ctx().clone(), app.moment().await, stored(app, &refund).await);
-        let slow = tokio::spawn(async move { refunds::submit(&ctx, &moment, row).await });
-        acquirer.called(calls + 1).await;
-        // Its claim has run out, and the next attempt is answered and settles.
-        app.clock.advance(TimeSpan::seconds(30));
-        acquirer.carry(Carries::Both);
-        app.do_due_work().await;
-        assert_eq!(ending(&shown(&client, &refund).await), succeeded());
-        let before = app.rows().await;
-        acquirer.release();
-        slow.await.unwrap().unwrap();
-        assert_eq!(app.rows().await, before);
-    }
-
-    async fn several_workers_submit_and_settle_once(app, acquirer) {
-        let client = app.client();
-        let charge = token_of(&client.captured(400).await);
-        client.refund(&charge, 400).await.ok(201);
-        let calls = acquirer.calls().len();
-        let together = || async { futures::future::join_all((0..8).map(|_| app.do_due_work())).await };
-        together().await;
-        app.clock.advance(SETTLES_AFTER);
-        together().await;
-        assert_eq!(acquirer.calls().len(), calls + 1);
-        assert_eq!(app.events().await, ["charge.captured", "refund.created", "refund.succeeded"]);
-    }
-
-    async fn a_refund_outlives_the_process_that_made_it(app, acquirer) {
-        let client = app.client();
-        let charge = token_of(&client.captured(400).await);
-        let refund = token_of(&client.refund(&charge, 400).await.ok(201));
-        acquirer.carry(Carries::Call);
-        app.do_due_work().await;
-        app.restart().await;
-        acquirer.carry(Carries::Both);
-        let client = app.client();
-        let calls = acquirer.calls().len();
-        app.do_due_work().await;
-        // On a SQLite file the new process is alone; on PostgreSQL the attempt may be a living neighbour's.
-        assert_eq!(acquirer.calls().len() - calls, usize::from(app.database == Database::Sqlite));
-        assert_eq!(ending(&shown(&client, &refund).await), pending());
-        app.clock.advance(TimeSpan::seconds(30));
-        app.do_due_work().await;
-        assert_eq!(ending(&shown(&client, &refund).await), succeeded());
-        assert_eq!(app.events().await, ["charge.captured", "refund.created", "refund.succeeded"]);
     }
 }

@@ -16,13 +16,13 @@ use crate::harness::fault_proxy::FaultProxy;
 use crate::harness::{App, Database, Fixture, FlakyAcquirer, remote_acquirer};
 
 /// A server, and the acquirer that it calls through a proxy.
-struct Apart {
+struct RemoteSetup {
     app: App,
     acquirer: Arc<FlakyAcquirer>,
     proxy: FaultProxy,
 }
 
-impl Apart {
+impl RemoteSetup {
     /// None where PostgreSQL is not there.
     async fn on(database: Database) -> Option<Self> {
         Self::waiting(database, Duration::from_mins(1)).await
@@ -38,7 +38,7 @@ impl Apart {
     }
 }
 
-impl Fixture for Apart {
+impl Fixture for RemoteSetup {
     async fn start(database: Database) -> Option<Self> {
         Self::on(database).await
     }
@@ -48,12 +48,12 @@ impl Fixture for Apart {
     }
 }
 
-/// Rules about a server and an acquirer elsewhere, with `apart: &Apart`; the books are checked at the end.
-macro_rules! apart {
-    ($(async fn $name:ident($apart:ident) $body:block)*) => {$(
-        async fn $name($apart: &$crate::remote_acquirer::Apart) $body
+/// Rules about a server and an acquirer elsewhere, with `setup: &RemoteSetup`; the books are checked at the end.
+macro_rules! remote_rules {
+    ($(async fn $name:ident($setup:ident) $body:block)*) => {$(
+        async fn $name($setup: &$crate::remote_acquirer::RemoteSetup) $body
 
-        $crate::harness::on_both!($name, $crate::remote_acquirer::Apart);
+        $crate::harness::on_both!($name, $crate::remote_acquirer::RemoteSetup);
     )*};
 }
-use apart;
+use remote_rules;

@@ -7,28 +7,28 @@ use std::process::Command;
 
 use crate::harness::process::{Process, program};
 
-struct Answer {
+struct CurlAnswer {
     status: u16,
     headers: BTreeMap<String, String>,
     body: Vec<u8>,
 }
 
 /// As `curl` gets it; it does not undo a coding by itself.
-fn ask(address: SocketAddr, path: &str, arguments: &[&str]) -> Answer {
+fn ask(address: SocketAddr, path: &str, arguments: &[&str]) -> CurlAnswer {
     let mut curl = Command::new("curl");
     let output = curl.args(["-sS", "-i"]).args(arguments).arg(format!("http://{address}{path}")).output();
     let answer = output.unwrap().stdout;
     let end = answer.windows(4).position(|end| end == b"\r\n\r\n").unwrap();
     let head = std::str::from_utf8(&answer[..end]).unwrap();
     let headers = head.lines().skip(1).map(|line| line.split_once(": ").unwrap());
-    Answer {
+    CurlAnswer {
         status: head.split(' ').nth(1).unwrap().parse().unwrap(),
         headers: headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect(),
         body: answer[end + 4..].to_vec(),
     }
 }
 
-impl Answer {
+impl CurlAnswer {
     fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
     }

@@ -1,4 +1,4 @@
-//! The log of an account's requests (decisions 12).
+//! The log of an account's requests (`docs/decisions.md`, 280 to 282).
 
 use entity::{AccountToken, JsonText, TimeSpan, Timestamp, logged_request};
 use http::Method;
@@ -265,7 +265,7 @@ async fn is_not_in_live(database: Database) {
     for path in [LOG, "/1/sandbox/requests/x"] {
         ask(&client, Method::GET, path, &[]).await.refused(404, "resource_not_found");
     }
-    card_payments::services::request_log::write_down(app.ctx(), None).await.unwrap();
+    app.ctx().request_log.write(&app.ctx().store, None).await.unwrap();
     assert_eq!(app.number("SELECT COUNT(*) FROM logged_requests").await, 0);
 }
 

@@ -1,4 +1,4 @@
-//! What a request may look like (specification, Conventions; decisions 1 and 3).
+//! What a request may look like (specification, Conventions; `docs/decisions.md`, 1 to 10).
 
 mod anything;
 mod encodings;

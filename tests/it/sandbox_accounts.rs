@@ -1,11 +1,10 @@
-//! Isolated accounts for one run of tests each, and the switches of an account (decisions 12).
+//! Isolated accounts for one run of tests each, and the switches of an account (`docs/decisions.md`, 222 and 274 to 276).
 
 use std::time::Duration;
 
 use axum::body::Body;
 use card_payments::services::accounts::wipe;
-use card_payments::services::audit::key_uses;
-use card_payments::services::request_log;
+use card_payments::services::audit;
 use card_payments::services::search_text;
 use entity::{AccountToken, TimeSpan, account};
 use futures::future::{join, join_all};
@@ -191,8 +190,8 @@ rules! {
         let file = fresh.file().await;
         fresh.delete(&format!("/1/files/{file}")).await.ok(204);
         // What is counted and noted in memory first.
-        key_uses::write(app.ctx()).await.unwrap();
-        request_log::write_down(app.ctx(), None).await.unwrap();
+        audit::write_key_uses(app.ctx()).await.unwrap();
+        app.ctx().request_log.write(&app.ctx().store, None).await.unwrap();
         let filled = rows_of(app, &account).await;
         assert!(filled.iter().all(|(_, rows)| *rows > 0), "a table that nothing fills is not tested: {filled:?}");
         let (neighbour, own) = (rows_of(app, &kept).await, other.get("/1/charges").await.text);

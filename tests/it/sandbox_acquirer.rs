@@ -1,4 +1,4 @@
-//! Faults that testers order of their account's acquirer (decisions 12).
+//! Faults that testers order of their account's acquirer (`docs/decisions.md`, 270 to 273).
 
 use std::time::Duration;
 

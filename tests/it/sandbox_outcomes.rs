@@ -1,4 +1,5 @@
-//! The header that forces the outcome of one attempt, and the live environment, which knows no sandbox (decisions 12).
+//! The header that forces the outcome of one attempt, and the live environment, which knows no sandbox (`docs/decisions.md`,
+//! 270, 271 and 278).
 
 use axum::body::Body;
 use entity::failure::Decline;

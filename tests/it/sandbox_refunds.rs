@@ -1,4 +1,4 @@
-//! Refunds whose outcome a tester decides (decisions 12).
+//! Refunds whose outcome a tester decides (`docs/decisions.md`, 170 and 277).
 
 use axum::body::Body;
 use futures::future::join_all;

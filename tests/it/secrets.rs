@@ -1,4 +1,4 @@
-//! Card numbers, security codes and keys are nowhere in plain text (decisions 2 and 4).
+//! Card numbers, security codes and keys are nowhere in plain text (`docs/decisions.md`, 56, 107 and 108).
 
 mod whole_run;
 
@@ -191,15 +191,15 @@ fn a_debug_print_tells_nothing() {
 
 /// Where log lines go.
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
+struct LogBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Lines {
+impl LogBuffer {
     fn text(&self) -> Vec<u8> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl Write for Lines {
+impl Write for LogBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
     }
@@ -232,7 +232,7 @@ async fn the_log_tells_no_number_code_or_key() {
     if !alone("secrets::the_log_tells_no_number_code_or_key") {
         return;
     }
-    let lines = Lines::default();
+    let lines = LogBuffer::default();
     let writer = lines.clone();
     tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)
@@ -241,10 +241,10 @@ async fn the_log_tells_no_number_code_or_key() {
         .init();
     let app = App::start(Database::Sqlite).await.unwrap();
     all_kinds_of_requests(&app, &app.client()).await;
-    let told = whole_run::told(&app).await;
+    let run = whole_run::run_everything(&app).await;
     let text = lines.text();
     let line = b"route=\"/1/charges\"";
     assert!(text.windows(line.len()).any(|window| window == line), "there is a log");
     assert_eq!(secrets_in(&app, &text), [""; 0]);
-    assert_eq!(told.found_in(&text), [""; 0]);
+    assert_eq!(run.found_in(&text), [""; 0]);
 }

@@ -332,7 +332,7 @@ until: tomorrow
         installed.with("ACQUIRER", "simulator");
         installed.with("VAULT_KEY", "own:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
         let new = ["account", "create", "--business-name", "Shop", "--email", "shop@example.com"];
-        let account = installed.told(&new).remove(0);
+        let account = installed.records(&new).remove(0);
         let server = installed.serve();
         let address = format!("http://{}", server.address);
         let seed = ["seed", "--sample", "--server", &address, "--key", account["secret_key"].as_str().unwrap()];
@@ -361,7 +361,7 @@ until: tomorrow
     async fn the_sample_is_a_year_that_adds_up(installed) {
         let shop = Shop::open(installed);
         let address = format!("http://{}", shop.server.address);
-        let told = installed.told(&["seed", "--sample", "--new-account", "--server", &address, "--key", &shop.key]);
+        let told = installed.records(&["seed", "--sample", "--new-account", "--server", &address, "--key", &shop.key]);
         let (account, end) = (&told[0], told.last().unwrap());
         assert_eq!((end["made"].as_u64(), &end["again"]), (Some(140), &json!(false)));
         let key = account["secret_key"].as_str().unwrap();

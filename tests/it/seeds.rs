@@ -48,13 +48,13 @@ impl<'a> Run<'a> {
             self.said.len(),
             body.len()
         );
-        let heard = try_to_ask(self.server.address, &request).unwrap();
-        let mut said = format!("{method} {path} {}", heard.status);
-        for (name, value) in &heard.headers {
+        let response = try_to_ask(self.server.address, &request).unwrap();
+        let mut said = format!("{method} {path} {}", response.status);
+        for (name, value) in &response.headers {
             write!(said, "\n{name}: {value}").unwrap();
         }
-        self.said.push(format!("{said}\n{}", heard.body));
-        heard
+        self.said.push(format!("{said}\n{}", response.body));
+        response
     }
 
     #[track_caller]
@@ -286,7 +286,7 @@ operated! {
             let merchant = token_of(&run.post("/1/merchants", &application()));
             run.server.stopped();
             let said = run.said;
-            let account = token_of(&installed.told(&["account", "list"])[0]);
+            let account = token_of(&installed.records(&["account", "list"])[0]);
             let mut told = Vec::new();
             for act in [
                 &["deposit", "create", &account, "--amount", "700"][..],
@@ -294,7 +294,7 @@ operated! {
                 &["merchant", "activate", &merchant],
                 &["account", "create", "--business-name", "Shop", "--email", "shop@example.com"],
             ] {
-                told.extend(installed.told(act));
+                told.extend(installed.records(act));
             }
             let mut run = Run::begin(installed);
             run.said = [said, run.said].concat();

@@ -1,4 +1,5 @@
-//! Settlement (decisions 8): what has become available is paid out on the days of the account's schedule.
+//! Settlement (`docs/decisions.md`, 205 to 207): what has become available is paid out on the days of the account's
+//! schedule.
 
 use entity::TimeSpan;
 use futures::future::{join_all, join3};

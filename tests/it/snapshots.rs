@@ -1,6 +1,6 @@
-//! Snapshots of an account in the sandbox: what it held is put back as it was (decisions 12).
+//! Snapshots of an account in the sandbox: what it held is put back as it was (`docs/decisions.md`, 283 to 289).
 
-mod under_way;
+mod in_flight;
 
 use card_payments::services::accounts::snapshot_rows::Copied;
 use card_payments::services::accounts::wipe;
@@ -49,7 +49,7 @@ async fn restore(client: &Client, snapshot: &str) -> Value {
 
 /// Every row of every table, but for ciphertexts, which are others each time, the numbers of a clock's moves and of calls of
 /// the acquirer, which never come again, and where SQLite's words lie.
-async fn held(app: &App) -> Vec<String> {
+async fn rows_of(app: &App) -> Vec<String> {
     const COLUMNS: &str = "c.name NOT LIKE '%sealed' AND c.name NOT IN ('sealed_by', 'clock_moves') \
                            AND NOT (c.in_table = 'charges' AND c.name = 'attempt')";
     let tables = match app.database {
@@ -145,21 +145,21 @@ rules! {
         let snapshot = client.post(SNAPSHOTS, &json!({})).await.ok(201);
         assert_eq!(fields(&snapshot), ["token", "rows", "bytes", "created_at", "expires_at"]);
         assert!(snapshot["rows"].as_i64() > Some(60) && snapshot["bytes"].as_i64() > Some(20_000), "{snapshot}");
-        let (before, blobs) = (held(app).await, app.blobs());
+        let (before, blobs) = (rows_of(app).await, app.blobs());
         let searched = client.get("/1/charges/search?query=roland").await.text;
         change(app, &client).await;
-        assert_ne!(held(app).await, before);
+        assert_ne!(rows_of(app).await, before);
         assert_eq!(restore(&client, token(&snapshot)).await, snapshot);
         // The blob of the file that came later goes by itself.
         app.do_due_work().await;
-        equal(&before, &held(app).await);
+        equal(&before, &rows_of(app).await);
         assert_eq!(app.blobs(), blobs);
         assert_eq!(client.get("/1/charges/search?query=roland").await.text, searched);
         assert_eq!(client.get(SNAPSHOTS).await.ok(200), json!([snapshot]));
         // Once more, from where it is.
         restore(&client, token(&snapshot)).await;
         app.do_due_work().await;
-        equal(&before, &held(app).await);
+        equal(&before, &rows_of(app).await);
     }
 
     async fn what_happens_after_a_snapshot_happens_again_as_it_did(app) {
@@ -219,9 +219,9 @@ rules! {
         assert_eq!(with_paid(&client).await, before);
         assert_ne!(token(&post_with(&client, "/1/charges", &headers, &charge(500)).await.ok(201)), token(&later));
         // A key that the snapshot holds may be the one of the restore.
-        let held = token_of(&post_with(&client, SNAPSHOTS, &[("Idempotency-Key", "made")], &json!({})).await.ok(201));
+        let rows_of = token_of(&post_with(&client, SNAPSHOTS, &[("Idempotency-Key", "made")], &json!({})).await.ok(201));
         let second = token_of(&client.post(SNAPSHOTS, &json!({})).await.ok(201));
-        restore(&client, &held).await;
+        restore(&client, &rows_of).await;
         with_key(&client, Method::PUT, &restoring(&second), "made").await.ok(200);
         with_key(&client, Method::PUT, &restoring(&second), "made").await.ok(200);
     }

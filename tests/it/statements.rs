@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use card_payments::services::audit::key_uses;
+use card_payments::services::audit;
 use card_payments::store::{self, STEPS};
 use sea_orm::{DbBackend, Statement};
 
@@ -117,8 +117,8 @@ async fn every_statement_starts_from_an_account() {
         let Some(app) = App::start(database).await else { continue };
         RECORDS.store(true, Ordering::Relaxed);
         app.whole_run().await;
-        key_uses::write(app.ctx()).await.unwrap();
-        query_plans::ask(&app).await;
+        audit::write_key_uses(app.ctx()).await.unwrap();
+        query_plans::send_rare_requests(&app).await;
         RECORDS.store(false, Ordering::Relaxed);
         app.check_books().await;
         let sent: Vec<_> = SENT.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
@@ -185,13 +185,13 @@ pub fn plain(sql: &str) -> String {
 
 /// One SELECT, INSERT, UPDATE or DELETE without those inside it.
 #[derive(Debug, Default)]
-struct Part<'a> {
+struct Subquery<'a> {
     words: Vec<&'a str>,
 }
 
 /// The parts of a statement. Brackets around anything else belong to the part that they stand in.
-fn queries(text: &str) -> Vec<Part<'_>> {
-    let (mut open, mut done) = (vec![(Part::default(), true)], Vec::new());
+fn queries(text: &str) -> Vec<Subquery<'_>> {
+    let (mut open, mut done) = (vec![(Subquery::default(), true)], Vec::new());
     let mut words = text.split(' ').peekable();
     while let Some(word) = words.next() {
         let apart = |word: Option<&&str>| {
@@ -203,7 +203,7 @@ fn queries(text: &str) -> Vec<Part<'_>> {
                 if !is_query {
                     open.last_mut().expect("a part").0.words.push(word);
                 }
-                open.push((Part::default(), is_query));
+                open.push((Subquery::default(), is_query));
             }
             ")" => {
                 let (part, is_query) = open.pop().expect("balanced");
@@ -230,7 +230,7 @@ fn queries(text: &str) -> Vec<Part<'_>> {
 
 /// How much a table's rows are narrowed down to those of accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Narrowed {
+enum Narrowing {
     Not,
     /// To the account of another table's rows.
     Beside,
@@ -238,7 +238,7 @@ enum Narrowed {
     Named,
 }
 
-impl<'a> Part<'a> {
+impl<'a> Subquery<'a> {
     fn before(&self, at: usize) -> &'a str {
         at.checked_sub(1).and_then(|at| self.words.get(at)).copied().unwrap_or_default()
     }
@@ -278,8 +278,8 @@ impl<'a> Part<'a> {
     }
 
     /// By the comparisons of a column with something.
-    fn narrowed(&self, alias: &str, column: &str, alone: bool) -> Narrowed {
-        let (long, mut narrowed) = (format!("{alias}.{column}"), Narrowed::Not);
+    fn narrowed(&self, alias: &str, column: &str, alone: bool) -> Narrowing {
+        let (long, mut narrowed) = (format!("{alias}.{column}"), Narrowing::Not);
         for (at, word) in self.words.iter().enumerate() {
             if *word != long && !(alone && *word == column) {
                 continue;
@@ -287,15 +287,15 @@ impl<'a> Part<'a> {
             let other = match (self.before(at), self.after(at)) {
                 (_, "=") => self.after(at + 1),
                 ("=", _) => self.before(at - 1),
-                (_, "in") => return Narrowed::Named,
+                (_, "in") => return Narrowing::Named,
                 // (account_id, id) in (...)
                 ("(", ",") if self.words[at..].windows(2).take(6).any(|pair| pair == [")", "in"]) => {
-                    return Narrowed::Named;
+                    return Narrowing::Named;
                 }
                 _ => continue,
             };
             let named = other.starts_with('$') || other == "?" || other.starts_with('\'') || other == "()";
-            narrowed = narrowed.max(if named { Narrowed::Named } else { Narrowed::Beside });
+            narrowed = narrowed.max(if named { Narrowing::Named } else { Narrowing::Beside });
         }
         narrowed
     }
@@ -335,10 +335,10 @@ impl<'a> Part<'a> {
             if BY_HASH.contains(&table) {
                 narrowed = narrowed.max(self.narrowed(alias, "hash", alone));
             }
-            if narrowed == Narrowed::Not && (table != "accounts" || alone) {
+            if narrowed == Narrowing::Not && (table != "accounts" || alone) {
                 return Some(format!("{table} is looked at without its account"));
             }
-            in_plain_sight |= narrowed == Narrowed::Named;
+            in_plain_sight |= narrowed == Narrowing::Named;
         }
         if distributed && self.locks() && !in_plain_sight {
             return Some("it locks without an account in plain sight".into());

@@ -1,4 +1,4 @@
-//! Subscriptions: their endpoints (specification, Subscriptions; decisions 3, 6, 7).
+//! Subscriptions: their endpoints (specification, Subscriptions; `docs/decisions.md`, 89 to 91, 178 and 190).
 
 use serde_json::{Value, json};
 

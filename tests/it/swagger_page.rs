@@ -18,26 +18,26 @@ fn a_reader_finds_an_operation_presses_execute_twice_and_makes_two_charges() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(&mut program(data.path()));
     let page = format!("http://{}/docs/", server.address);
-    let Some(told) = driven("swagger.mjs", &[&page, "Charges", "create_charge"]) else { return };
-    assert_eq!(told["title"], "Card payments API");
+    let Some(report) = driven("swagger.mjs", &[&page, "Charges", "create_charge"]) else { return };
+    assert_eq!(report["title"], "Card payments API");
     let tags: Vec<_> = DOCUMENT["tags"].as_array().unwrap().iter().map(|tag| tag["name"].clone()).collect();
-    assert_eq!(told["sections"], Value::from(tags), "the sections of the specification, in its order");
+    assert_eq!(report["sections"], Value::from(tags), "the sections of the specification, in its order");
     assert_eq!(
-        told["headings"],
+        report["headings"],
         json!(["Keys", "Parameters", "Test cards", "Errors", "Idempotency", "JSONP"])
     );
-    assert_eq!(told["key"], "", "no Idempotency-Key is filled in");
-    let answers = told["answers"].as_array().unwrap();
+    assert_eq!(report["key"], "", "no Idempotency-Key is filled in");
+    let answers = report["answers"].as_array().unwrap();
     assert!(answers.iter().all(|answer| answer["status"] == 201) && answers.len() == 2, "{answers:?}");
     assert!(answers[0]["token"].is_string() && answers[0]["token"] != answers[1]["token"], "{answers:?}");
-    assert_eq!(told["shown"], "201");
+    assert_eq!(report["shown"], "201");
     let filtered = json!(["/1/charges/{charge_token}/void", "/1/authorisations/{auth_token}/void"]);
-    assert_eq!(told["filtered"], filtered, "operations are found by their paths");
-    assert_eq!(told["elsewhere"], json!([]), "it works offline");
-    assert_eq!(told["complaints"], json!([]), "the page keeps to its policy");
-    assert_eq!(told["findings"], json!([]), "axe finds nothing critical or serious");
-    assert_eq!(told["wide"], json!([]), "it fits a desk and a phone");
-    let visits = told["visits"].as_array().unwrap();
+    assert_eq!(report["filtered"], filtered, "operations are found by their paths");
+    assert_eq!(report["elsewhere"], json!([]), "it works offline");
+    assert_eq!(report["complaints"], json!([]), "the page keeps to its policy");
+    assert_eq!(report["findings"], json!([]), "axe finds nothing critical or serious");
+    assert_eq!(report["wide"], json!([]), "it fits a desk and a phone");
+    let visits = report["visits"].as_array().unwrap();
     println!("milliseconds of visits: {visits:?}");
     for (what, limit) in [("sections", 1_500), ("operation", 500)] {
         // The quickest: what is slow by itself is always slow.

@@ -25,7 +25,7 @@ fn a_check_is_in_colour_on_a_terminal_and_plain_elsewhere() {
         let status = command.stdout(terminal.end()).stderr(terminal.end()).status().unwrap();
         assert_eq!(status.code(), Some(1));
         terminal.shows("is wrong\r\n");
-        terminal.shown()
+        terminal.output()
     };
     let coloured = check(false);
     assert!(coloured.contains("\u{1b}[32mok") && coloured.contains(RED), "{coloured:?}");
@@ -51,8 +51,8 @@ fn a_year_that_is_seeded_has_a_bar_with_a_rate_and_a_remaining_time() {
     let terminal = Terminal::open();
     let mut watched = seed();
     let watched = on_a_terminal(&mut watched).stderr(terminal.end()).stdout(Stdio::piped()).output().unwrap();
-    assert!(watched.status.success(), "{}", terminal.shown());
-    let shown = terminal.shown();
+    assert!(watched.status.success(), "{}", terminal.output());
+    let shown = terminal.output();
     assert!(shown.contains("Seeding [") && shown.contains("/s, ") && shown.contains(" left"), "{shown:?}");
     // What scripts read is what it was: a line a record, and how it ended.
     let (code, stdout, stderr) = output(&mut seed());
@@ -92,8 +92,8 @@ fn whatever_waits_for_longer_than_a_second_has_a_bar() {
         terminal.shows(what);
         drop(holder);
         let status = child.wait().unwrap();
-        assert!(status.success(), "{arguments:?}: {}", terminal.shown());
-        assert!(!terminal.shown().contains("error"), "{arguments:?}: {}", terminal.shown());
+        assert!(status.success(), "{arguments:?}: {}", terminal.output());
+        assert!(!terminal.output().contains("error"), "{arguments:?}: {}", terminal.output());
     }
     std::fs::remove_file(&copy).unwrap();
     for arguments in

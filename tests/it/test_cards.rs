@@ -1,4 +1,5 @@
-//! The table of test cards, each number through the API (decisions 4; the sentences are of decisions 3).
+//! The table of test cards, each number through the API (`docs/decisions.md`, 98; the sentences are those of
+//! `docs/errors.md`).
 
 use std::collections::BTreeSet;
 
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{App, card, charge_with, rules, token_of};
 
-/// Decisions 4 and 3: how attempts on a card end, with which sentence, on which numbers.
+/// How attempts on a card end, with which sentence, on which numbers.
 const DECLINES: [(&str, &str, &str); 10] = [
     (
         "card_declined",
@@ -68,7 +69,7 @@ const ACCEPTED: [(&str, &str); 3] = [
     ),
 ];
 
-/// Decisions 4: the scheme, by prefix.
+/// The scheme, by prefix.
 fn scheme(number: &str) -> &'static str {
     match (number.len(), number[..2].parse().unwrap()) {
         (16, 40..=49) => "visa",

@@ -1,15 +1,14 @@
-//! 3-D Secure (specification, POST /charges and GET /charges/verify; decisions 5).
+//! 3-D Secure (specification, POST /charges and GET /charges/verify; `docs/decisions.md`, 142 to 151).
+
+mod decisions;
 
 use axum::body::Body;
 use entity::TimeSpan;
 use http::{Method, header};
 use serde_json::{Value, json};
 
-use crate::harness::flaky_acquirer::Carries;
 use crate::harness::sending::post_with;
-use crate::harness::{
-    Answer, App, Client, at_once, card, charge_with, fields, rounds, rules, token_of, with,
-};
+use crate::harness::{Answer, App, Client, card, charge_with, fields, rules, token_of, with};
 
 const CALLBACK: &str = "https://shop.example.com/done?order=1&x=%20#top";
 const ENROLLED: &str = "4200000000000000";
@@ -37,13 +36,13 @@ pub async fn pending(client: &Client, parameters: &Value) -> (String, String) {
     (token_of(&made), url[at..].to_owned())
 }
 
-async fn asked(app: &App, method: Method, page: &str) -> Answer {
+async fn send(app: &App, method: Method, page: &str) -> Answer {
     let client = app.anonymous();
     client.send_unchecked(client.request(method, page).body(Body::empty()).unwrap()).await
 }
 
 async fn open(app: &App, page: &str) -> Answer {
-    asked(app, Method::GET, page).await
+    send(app, Method::GET, page).await
 }
 
 pub async fn press(client: &Client, page: &str, body: &str) -> Answer {
@@ -324,7 +323,7 @@ rules! {
         let client = app.client();
         for (number, status) in [(ENROLLED, 200), (NOT_ENROLLED, 303)] {
             let (charge, page) = pending(&client, &challenged(number, &json!({}))).await;
-            let looked = app.unchanged(asked(app, Method::HEAD, &page)).await;
+            let looked = app.unchanged(send(app, Method::HEAD, &page)).await;
             assert_eq!((looked.status, looked.text.as_str()), (status, ""));
             assert_eq!(client.charge(&charge).await["status_message"], "Pending");
             // The same headers as who opens it gets.
@@ -332,7 +331,7 @@ rules! {
             assert_eq!((opened.status, opened.headers.get(header::LOCATION)), (looked.status, looked.headers.get(header::LOCATION)));
         }
         assert_eq!(app.events().await, ["charge.failed"]);
-        assert_eq!(asked(app, Method::HEAD, "/3d-secure/x").await.status, 404);
+        assert_eq!(send(app, Method::HEAD, "/3d-secure/x").await.status, 404);
     }
 
     async fn results_of_a_verification_made_elsewhere_change_nothing(app) {
@@ -478,74 +477,5 @@ rules! {
             let verified = client.verify(&session).await.ok(200);
             assert_eq!((&verified["success"], &verified["status_message"]), (&json!(success), &json!(sentence)), "{word}");
         }
-    }
-
-    async fn of_many_posts_of_one_challenge_one_decides(app) {
-        let client = app.client();
-        for _ in 0..rounds() {
-            let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
-            let events = app.events().await.len();
-            let posts = (0..16).map(|n| {
-                let (client, page) = (client.clone(), page.clone());
-                async move { press(&client, &page, if n % 2 == 0 { "decision=approve" } else { "decision=fail" }).await }
-            });
-            let sessions: Vec<_> = at_once(posts).await.iter().map(session_of).collect();
-            assert!(sessions.iter().all(|session| *session == sessions[0]));
-            assert_eq!(app.events().await.len(), events + 1);
-            let charge = client.charge(&charge).await;
-            let verified = client.verify(&sessions[0]).await;
-            assert_eq!(verified.status, if charge["success"] == true { 200 } else { 403 });
-        }
-    }
-
-    async fn a_session_that_expires_while_it_is_approved_ends_once(app) {
-        let client = app.client();
-        for _ in 0..rounds() {
-            let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
-            let events = app.events().await.len();
-            let (client_of_post, page_of_post) = (client.clone(), page.clone());
-            app.clock.advance(TimeSpan::seconds(30 * 60));
-            app.clock.advance(TimeSpan::from_millis(-1));
-            let post = tokio::spawn(async move { press(&client_of_post, &page_of_post, "decision=approve").await });
-            app.clock.advance(TimeSpan::from_millis(1));
-            app.do_due_work().await;
-            let answer = post.await.unwrap();
-            assert_eq!(app.events().await.len(), events + 1);
-            let success = client.charge(&charge).await["success"] == true;
-            assert_eq!(answer.status, if success { 303 } else { 404 });
-        }
-    }
-}
-
-rules! {
-    async fn a_lost_answer_after_the_approval_stands(app, acquirer) {
-        let client = app.client();
-        let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
-        acquirer.carry(Carries::Call);
-        acquirer.settle(false);
-        let session = approve(app, &page).await;
-        app.unchanged(client.verify(&session)).await.refused(403, "transaction_forbidden");
-        assert_eq!(client.charge(&charge).await["status_message"], "Pending");
-        app.clock.advance(TimeSpan::seconds(30));
-        acquirer.settle(true);
-        app.do_due_work().await;
-        let verified = client.verify(&session).await.ok(200);
-        assert_eq!((&verified["success"], &verified["captured"]), (&json!(true), &json!(true)));
-        assert_eq!((client.listed().await, app.events().await), (1, vec!["charge.captured"]));
-    }
-
-    async fn a_lost_call_after_the_approval_is_declined(app, acquirer) {
-        let client = app.client();
-        let token = client.card_token(ENROLLED).await;
-        let parameters = challenged_by_token(&token);
-        let (charge, page) = pending(&client, &parameters).await;
-        acquirer.carry(Carries::Nothing);
-        let session = approve(app, &page).await;
-        let declined = client.verify(&session).await.ok(200);
-        let sentence = "An error occurred while processing the card";
-        assert_eq!((&declined["success"], &declined["status_message"]), (&json!(false), &json!(sentence)));
-        assert_eq!(client.charge(&charge).await["error_message"], sentence);
-        assert_eq!(app.events().await, ["charge.failed"]);
-        app.unchanged(client.charge_by(&token)).await.refused(400, "token_already_used");
     }
 }

@@ -8,7 +8,7 @@ use entity::TimeSpan;
 use http::{Method, header};
 use serde_json::Value;
 
-use crate::harness::collector::{Collector, Told};
+use crate::harness::collector::{Collector, ExportedSpan};
 use crate::harness::process::{PAYMENT, Process, RawResponse, output, request, try_to_ask};
 use crate::harness::{
     App, Behaviour, Client, Database, Receiver, charge, eventually, operated, rules, token,
@@ -33,7 +33,7 @@ fn pay(server: &Process, headers: &[(&str, &str)]) -> RawResponse {
 }
 
 /// Registers a receiver for all events.
-fn tell(server: &Process, receiver: &Receiver) {
+fn register_receiver(server: &Process, receiver: &Receiver) {
     let form = format!("url={}", receiver.url());
     server.ask("POST", "/1/webhook_endpoints", Some(&server.keys().0), &form).ok(201);
 }
@@ -45,7 +45,7 @@ fn named(headers: &http::HeaderMap) -> (String, String, String) {
 }
 
 #[track_caller]
-fn one<'a>(spans: &'a [Told], name: &str) -> &'a Told {
+fn one<'a>(spans: &'a [ExportedSpan], name: &str) -> &'a ExportedSpan {
     let found: Vec<_> = spans.iter().filter(|span| span.name == name).collect();
     let [one] = found[..] else { panic!("one {name} among {spans:#?}") };
     one
@@ -60,7 +60,7 @@ operated! {
         let (collector, receiver) = (Collector::start().await, Receiver::start().await);
         let mut program = installed.program();
         let server = Process::start(program.envs(collector.variables()).env("OTEL_SERVICE_NAME", "shop"));
-        tell(&server, &receiver);
+        register_receiver(&server, &receiver);
         let headers = [("traceparent", &*traceparent("01")), ("TraceState", "shop=1"), ("X-Request-Id", "order-7")];
         pay(&server, &headers).ok(201);
         let webhook = receiver.receives(1).await[0].clone();
@@ -75,7 +75,7 @@ operated! {
             ("http.request.method", "POST"), ("http.route", "/1/charges"), ("http.response.status_code", "201"),
             ("card_payments.request_id", "order-7"), ("card_payments.account", &account),
         ]));
-        let below = |span: &Told| span.parent.as_ref() == Some(&request.span);
+        let below = |span: &ExportedSpan| span.parent.as_ref() == Some(&request.span);
         let call = one(&spans, "acquirer call");
         assert_eq!((call.kind, below(call)), (3, true));
         assert_eq!(call.attributes, attributes([("card_payments.acquirer_call", "charge")]));
@@ -107,7 +107,7 @@ operated! {
     async fn what_nobody_traced_before_has_a_trace_of_its_own(installed) {
         let (collector, receiver) = (Collector::start().await, Receiver::start().await);
         let server = Process::start(installed.program().envs(collector.variables()));
-        tell(&server, &receiver);
+        register_receiver(&server, &receiver);
         let charge = pay(&server, &[]).ok(201);
         receiver.receives(1).await;
         let key = server.keys().0;
@@ -137,7 +137,7 @@ operated! {
         let (collector, receiver) = (Collector::start().await, Receiver::start().await);
         let mut program = installed.program();
         let server = Process::start(program.envs(collector.variables()).env("OTEL_TRACES_SAMPLER", "parentbased_always_off"));
-        tell(&server, &receiver);
+        register_receiver(&server, &receiver);
         pay(&server, &[]).ok(201);
         receiver.receives(1).await;
         pay(&server, &[("traceparent", &traceparent("00"))]).ok(201);

@@ -1,4 +1,4 @@
-//! Transfers that race (decisions 8: "402 when amount + fee exceeds the available balance, however many race").
+//! Transfers that race never exceed the available balance (`docs/decisions.md`, 198 and 203).
 //! `CARD_PAYMENTS_RACE_ROUNDS` says how often each race is run.
 
 use futures::future::join_all;

@@ -1,4 +1,4 @@
-//! Transfers (specification, Transfer and Transfers; decisions 8).
+//! Transfers (specification, Transfer and Transfers; `docs/decisions.md`, 202 to 205).
 
 use entity::TimeSpan;
 use serde_json::{Value, json};

@@ -23,7 +23,7 @@ operated! {
         let (key, address) = (server.keys().0, address(&server));
         server.ask("POST", "/1/webhook_endpoints", Some(&key), "url=http://127.0.0.1:9/").ok(201);
         for what in EventType::ALL.iter().map(|what| what.code()) {
-            let told = installed.told(&["trigger", what, "--server", &address]).remove(0);
+            let told = installed.records(&["trigger", what, "--server", &address]).remove(0);
             assert_eq!((&told["type"], &told["event"]["type"]), (&json!(what), &json!(what)));
             let event = token(&told["event"]);
             let shown = server.ask("GET", &format!("/1/events/{event}"), Some(&key), "").ok(200);
@@ -104,7 +104,7 @@ operated! {
         installed.with("ACQUIRER", "simulator");
         installed.with("VAULT_KEY", "own:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
         let made =
-            installed.told(&["account", "create", "--business-name", "Shop", "--email", "shop@example.com"]).remove(0);
+            installed.records(&["account", "create", "--business-name", "Shop", "--email", "shop@example.com"]).remove(0);
         let server = installed.serve();
         let address = address(&server);
         let key = made["secret_key"].as_str().unwrap();

@@ -1,14 +1,14 @@
-//! Calls with an unknown outcome (decisions 5, "Unknown outcome").
+//! Calls with an unknown outcome (`docs/decisions.md`, 134 to 136).
 
 use card_payments::services::due_work::registry;
 use entity::TimeSpan;
 use serde_json::{Value, json};
 
-use crate::harness::flaky_acquirer::Carries;
+use crate::harness::flaky_acquirer::CallFault;
 use crate::harness::{Answer, App, Client, Database, card, charge, charge_with, eventually, rules};
 
 const SENTENCE: &str = "An upstream error occurred while processing the transaction. Please try again.";
-/// Decisions 5: a worker settles a call once thirty seconds of wall clock have passed since its intent.
+/// A worker recovers a call once thirty seconds of wall clock have passed since its intent (`docs/decisions.md`, 135).
 const SETTLE_AFTER: TimeSpan = TimeSpan::seconds(30);
 
 /// Makes a charge with an unknown outcome. Returns its token.
@@ -69,7 +69,8 @@ mod on_the_simulator {
     use super::*;
 
     rules! {
-        // Decisions 5: for creations the reversal is sent at once; where it is answered, nothing is left to a worker.
+        // A creation is reversed at once; where the reversal is answered, nothing is left to a worker (`docs/decisions.md`,
+        // 134).
         async fn an_acquirer_that_never_answers_has_charged_nothing(app) {
             let client = app.client();
             let money = client.balance().await;
@@ -95,7 +96,7 @@ rules! {
         let money = client.balance().await;
         let card = client.card_token("4200000000000000").await;
         acquirer.settle(false);
-        for carries in [Carries::Call, Carries::Nothing] {
+        for carries in [CallFault::Call, CallFault::Nothing] {
             acquirer.carry(carries);
             let charge = unknown(&client.charge_by(&card).await);
             is_pending(&client, &charge).await;
@@ -110,13 +111,13 @@ rules! {
         }
         assert_eq!(app.events().await, ["charge.failed", "charge.failed"]);
         assert_eq!(client.balance().await, money);
-        acquirer.carry(Carries::Both);
+        acquirer.carry(CallFault::Both);
         client.charge_by(&card).await.ok(201);
     }
 
     async fn settling_is_repeated_until_it_is_answered(app, acquirer) {
         let client = app.client();
-        acquirer.carry(Carries::Call);
+        acquirer.carry(CallFault::Call);
         acquirer.settle(false);
         let charge = unknown(&client.post("/1/charges", &charge(400)).await);
         let mut asked = Vec::new();
@@ -137,7 +138,7 @@ rules! {
 
     async fn two_workers_settle_once(app, acquirer) {
         let client = app.client();
-        acquirer.carry(Carries::Call);
+        acquirer.carry(CallFault::Call);
         acquirer.settle(false);
         let charge = unknown(&client.post("/1/charges", &charge(400)).await);
         acquirer.settle(true);
@@ -155,7 +156,7 @@ rules! {
         let client = app.client();
         let (available, pending) = client.balance().await;
         let charge = client.authorised(400).await;
-        acquirer.carry(Carries::Call);
+        acquirer.carry(CallFault::Call);
         assert_eq!(unknown(&client.put_charge(&charge, "capture").await), charge);
         is_authorised(&client, &charge).await;
         for verb in ["capture", "void"] {
@@ -173,13 +174,13 @@ rules! {
         let client = app.client();
         let money = client.balance().await;
         let charge = client.authorised(400).await;
-        acquirer.carry(Carries::Nothing);
+        acquirer.carry(CallFault::Nothing);
         unknown(&client.put_charge(&charge, "capture").await);
         settled_when_due(app).await;
         is_authorised(&client, &charge).await;
         assert_eq!((app.events().await.len(), client.balance().await), (1, money));
         // A later try is another call, and succeeds.
-        acquirer.carry(Carries::Both);
+        acquirer.carry(CallFault::Both);
         client.put_charge(&charge, "capture").await.ok(200);
         assert_eq!(app.events().await, ["charge.authorised", "charge.captured"]);
     }
@@ -187,7 +188,7 @@ rules! {
     async fn a_void_that_was_done_is_completed(app, acquirer) {
         let client = app.client();
         let charge = client.authorised(400).await;
-        acquirer.carry(Carries::Call);
+        acquirer.carry(CallFault::Call);
         assert_eq!(unknown(&client.put_charge(&charge, "void").await), charge);
         is_authorised(&client, &charge).await;
         for verb in ["capture", "void"] {
@@ -201,11 +202,11 @@ rules! {
     async fn a_void_that_was_not_done_goes_back(app, acquirer) {
         let client = app.client();
         let charge = client.authorised(400).await;
-        acquirer.carry(Carries::Nothing);
+        acquirer.carry(CallFault::Nothing);
         unknown(&client.put_charge(&charge, "void").await);
         settled_when_due(app).await;
         is_authorised(&client, &charge).await;
-        acquirer.carry(Carries::Both);
+        acquirer.carry(CallFault::Both);
         client.put_charge(&charge, "void").await.ok(200);
         assert_eq!(app.events().await, ["charge.authorised", "charge.voided"]);
     }
@@ -215,9 +216,9 @@ rules! {
         let (done, not_done) = (client.authorised(400).await, client.authorised(400).await);
         app.clock.advance(TimeSpan::days(7));
         app.clock.advance(TimeSpan::seconds(-1));
-        acquirer.carry(Carries::Call);
+        acquirer.carry(CallFault::Call);
         unknown(&client.put_charge(&done, "capture").await);
-        acquirer.carry(Carries::Nothing);
+        acquirer.carry(CallFault::Nothing);
         unknown(&client.put_charge(&not_done, "capture").await);
         settled_when_due(app).await;
         assert_eq!(client.charge(&done).await["captured"], true);
@@ -230,10 +231,10 @@ rules! {
         let client = app.client();
         for verb in ["capture", "void"] {
             let charge = client.authorised(400).await;
-            acquirer.carry(Carries::Refusal);
+            acquirer.carry(CallFault::Refusal);
             assert_eq!(unknown(&client.put_charge(&charge, verb).await), charge);
             is_authorised(&client, &charge).await;
-            acquirer.carry(Carries::Both);
+            acquirer.carry(CallFault::Both);
             client.put_charge(&charge, verb).await.ok(200);
         }
         assert_eq!(app.events().await, ["charge.authorised", "charge.captured", "charge.authorised", "charge.voided"]);
@@ -243,7 +244,7 @@ rules! {
         let client = app.client();
         let money = client.balance().await;
         let card = client.card_token("4200000000000000").await;
-        acquirer.carry(Carries::AnswerLate);
+        acquirer.carry(CallFault::AnswerLate);
         let late = sent(&client, charge_with(400, json!({ "card": null, "card_token": card })));
         acquirer.called(1).await;
         app.clock.advance(SETTLE_AFTER);
@@ -252,14 +253,14 @@ rules! {
         let charge = unknown(&late.await.unwrap());
         is_failed(&client, &charge).await;
         assert_eq!((app.events().await, client.balance().await), (vec!["charge.failed"], money));
-        acquirer.carry(Carries::Both);
+        acquirer.carry(CallFault::Both);
         client.charge_by(&card).await.ok(201);
     }
 
     async fn a_late_capture_loses_against_its_successor(app, acquirer) {
         let client = app.client();
         let charge = client.authorised(400).await;
-        acquirer.carry(Carries::CallLate);
+        acquirer.carry(CallFault::CallLate);
         let late = put(&client, &charge, "capture");
         acquirer.called(2).await;
         app.clock.advance(SETTLE_AFTER);
@@ -284,7 +285,7 @@ rules! {
             [("capture", "captured", "charge.captured"), ("void", "authorisation_voided", "charge.voided")]
         {
             let charge = client.authorised(400).await;
-            acquirer.carry(Carries::AnswerLate);
+            acquirer.carry(CallFault::AnswerLate);
             let (calls, events) = (acquirer.calls().len(), app.events().await.len());
             let late = put(&client, &charge, verb);
             acquirer.called(calls + 1).await;
@@ -293,13 +294,13 @@ rules! {
             acquirer.release();
             assert_eq!(late.await.unwrap().ok(200), client.charge(&charge).await);
             assert_eq!(app.events().await[events..], [event]);
-            acquirer.carry(Carries::Both);
+            acquirer.carry(CallFault::Both);
         }
     }
 
     async fn a_caller_that_hangs_up_does_not_stop_a_payment(app, acquirer) {
         let client = app.client();
-        acquirer.carry(Carries::AnswerLate);
+        acquirer.carry(CallFault::AnswerLate);
         let gone = sent(&client, charge(400));
         acquirer.called(1).await;
         gone.abort();
@@ -313,7 +314,7 @@ rules! {
         let client = app.client();
         let card = client.card_token("4200000000000000").await;
         let authorised = client.authorised(400).await;
-        acquirer.carry(Carries::CallLate);
+        acquirer.carry(CallFault::CallLate);
         let creation = sent(&client, charge_with(400, json!({ "card": null, "card_token": card })));
         acquirer.called(2).await;
         let capture = put(&client, &authorised, "capture");
@@ -332,14 +333,14 @@ rules! {
         unknown(&creation.await.unwrap());
         unknown(&capture.await.unwrap());
         assert_eq!(app.events().await, ["charge.authorised", "charge.failed"]);
-        acquirer.carry(Carries::Both);
+        acquirer.carry(CallFault::Both);
         client.charge_by(&card).await.ok(201);
         client.put_charge(&authorised, "capture").await.ok(200);
     }
 
     async fn the_only_server_of_a_sqlite_file_settles_what_the_last_one_left_at_once(app, acquirer) {
         let client = app.client();
-        acquirer.carry(Carries::Call);
+        acquirer.carry(CallFault::Call);
         acquirer.settle(false);
         let charge = unknown(&client.post("/1/charges", &charge(400)).await);
         acquirer.settle(true);
@@ -360,7 +361,7 @@ rules! {
     async fn a_payment_under_way_is_seen_by_nobody(app, acquirer) {
         let client = app.client();
         let money = client.balance().await;
-        acquirer.carry(Carries::AnswerLate);
+        acquirer.carry(CallFault::AnswerLate);
         let under_way = sent(&client, charge_with(400, json!({ "reference": "Shop" })));
         acquirer.called(1).await;
         assert_eq!((client.listed().await, client.balance().await), (0, money));

@@ -8,7 +8,9 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::harness::process::{PAYMENT, Process, RawResponse, heard, heard_first, pause, program, request};
+use crate::harness::process::{
+    PAYMENT, Process, RawResponse, pause, program, read_first_response, read_response, request,
+};
 
 const MIB: usize = 1024 * 1024;
 
@@ -58,7 +60,7 @@ fn whoever_sends_all_before_it_reads_can_send_all_and_reads_the_refusal() {
             stream.write_all(&piece).unwrap_or_else(|error| panic!("{line}, after {sent} pieces: {error}"));
             pause(Duration::from_millis(2));
         }
-        let answer = heard(stream);
+        let answer = read_response(stream);
         assert_eq!((answer.status, answer.json()["error"].as_str()), (status, Some(error)), "{line}");
         assert_eq!(answer.headers["connection"], "close", "{line}");
     }
@@ -78,7 +80,7 @@ fn a_body_without_a_length_that_becomes_too_long_can_be_sent_to_its_end() {
         write!(stream, "10000\r\n{}\r\n", "x".repeat(0x10000)).unwrap();
     }
     stream.write_all(b"0\r\n\r\n").unwrap();
-    let answer = heard_first(&mut stream);
+    let answer = read_first_response(&mut stream);
     assert_eq!((answer.status, answer.json()["error"].as_str()), (413, Some("payload_too_large")));
     server.stopped();
 }
@@ -90,7 +92,7 @@ fn early(server: &Process, bytes: usize, more: &[&str]) -> (RawResponse, TcpStre
     let length = length(bytes);
     let headers = [&[form, &length], more].concat();
     stream.write_all(head("POST /1/charges", Some("wrong_key_1"), &headers).as_bytes()).unwrap();
-    (heard_first(&mut stream), stream)
+    (read_first_response(&mut stream), stream)
 }
 
 #[test]
@@ -103,7 +105,7 @@ fn a_kept_connection_goes_on_after_a_short_body_and_is_told_to_end_after_a_long_
     assert_eq!((refused.status, refused.headers.get("connection")), (401, None));
     stream.write_all(PAYMENT.as_bytes()).unwrap();
     stream.write_all(request("POST", "/1/charges", Some(&key), PAYMENT).as_bytes()).unwrap();
-    heard(stream).ok(201);
+    read_response(stream).ok(201);
 
     let (refused, mut stream) = early(&server, 2 * MIB, &[]);
     assert_eq!((refused.status, refused.headers["connection"].as_str()), (401, "close"));
@@ -131,7 +133,7 @@ fn a_large_body_that_stops_on_its_way_is_not_waited_for() {
     stream.set_read_timeout(Some(Duration::from_secs(50))).unwrap();
     stream.write_all(head("POST /1/charges", Some(&key), &[JSON, &length(MIB)]).as_bytes()).unwrap();
     stream.write_all(" ".repeat(20_000).as_bytes()).unwrap();
-    let answer = heard_first(&mut stream);
+    let answer = read_first_response(&mut stream);
     assert_eq!((answer.status, answer.json()["error"].as_str()), (504, Some("gateway_timeout")));
     assert_eq!(answer.headers["connection"], "close");
     server.stopped();

@@ -1,11 +1,11 @@
-//! A new data key while servers run: what older ones sealed is encrypted again, and nothing is lost on the way (decisions
-//! 4 and 14).
+//! A new data key while servers run: what older ones sealed is encrypted again, and nothing is lost on the way
+//! (`docs/decisions.md`, 113 to 116).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use card_payments::services::data_keys::reencrypt::{TABLES, Table};
-use card_payments::services::data_keys::rotate::{Rotation, rotate};
+use card_payments::services::data_keys::rotate::{RotationReport, rotate};
 use card_payments::vault::OperatorKeys;
 use entity::{TimeSpan, vault_key};
 use futures::future::{join, join_all};
@@ -144,7 +144,7 @@ rules! {
         assert_eq!(before.len(), 1);
         let (former, tables) = before.first_key_value().unwrap();
         assert_eq!(tables.len(), TABLES.len(), "something in each: {tables:?}");
-        let Rotation { data_key, rows, damaged, removed, kept } = rotate(app.ctx()).await.unwrap();
+        let RotationReport { data_key, rows, damaged, removed, kept } = rotate(app.ctx()).await.unwrap();
         assert!(data_key != *former && rows > 8);
         assert_eq!((damaged, removed, kept), (0, 0, 1));
         assert_eq!(sealed_by(app).await, BTreeMap::from([(data_key, tables.clone())]));
@@ -287,7 +287,7 @@ operated! {
             charge(&customers[0]);
             assert_eq!(again(), answered);
         }
-        let rotated = installed.told(&["vault", "rotate"]).remove(0);
+        let rotated = installed.records(&["vault", "rotate"]).remove(0);
         assert_eq!((&rotated["damaged"], &rotated["removed"], &rotated["kept"]), (&json!(0), &json!(0), &json!(3)));
         assert_eq!(installed.number(former).await, 0);
         for customer in &customers {
@@ -300,7 +300,7 @@ operated! {
         assert!(said.starts_with("data key ") && said.ends_with("former data keys: 0 removed, 4 kept\n"), "{said}");
         // The hour that no test waits for.
         installed.execute("UPDATE vault_keys SET remove_at = 0 WHERE remove_at IS NOT NULL").await;
-        let rotated = installed.told(&["vault", "rotate"]).remove(0);
+        let rotated = installed.records(&["vault", "rotate"]).remove(0);
         assert_eq!((&rotated["removed"], &rotated["kept"]), (&json!(4), &json!(1)));
         let server = installed.serve();
         assert_eq!(server.ask("GET", "/1/charges", Some(&key), "").json()["pagination"]["count"], 6);
@@ -316,7 +316,7 @@ operated! {
         server.stopped();
         installed.with("VAULT_KEY", &format!("{new},{old}"));
         let server = installed.serve();
-        installed.told(&["vault", "rotate"]);
+        installed.records(&["vault", "rotate"]);
         server.pay(&key).ok(201);
         server.stopped();
         assert_eq!(installed.number("SELECT COUNT(*) FROM vault_keys WHERE wrapped_by <> 'new'").await, 0);

@@ -36,8 +36,8 @@ fn run(program: &str, script: &str, verb: &str, input: &Value) -> Value {
 /// The account's keys are sealed; libraries need them in the open.
 async fn private_key(app: &App, certificate: &Value) -> String {
     let hash = certificate["public_key_hash"].as_str().unwrap();
-    let moment = app.moment().await;
-    let merchant = certificates::merchant(app.ctx(), moment.account(), hash).await.unwrap().unwrap();
+    let time = app.work_time().await;
+    let merchant = certificates::merchant(app.ctx(), time.account(), hash).await.unwrap().unwrap();
     let key = SecretKey::from_slice(&merchant.key.to_bytes()).unwrap();
     key.to_pkcs8_pem(LineEnding::LF).unwrap().to_string()
 }

@@ -18,9 +18,9 @@ const NOW: Timestamp = Timestamp::from_millis(1_772_445_600_000);
 const CARD: DeviceCard<'_> = DeviceCard { number: "4200000000000000", expiry_month: 5, expiry_year: 2030 };
 
 /// Numbers that look drawn; the same seed gives the same ones.
-pub struct Drawn(u64);
+pub struct Fuzzer(u64);
 
-impl Drawn {
+impl Fuzzer {
     pub fn new() -> Self {
         let seed = std::env::var("CARD_PAYMENTS_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok());
         let seed = seed.unwrap_or_else(|| u64::from_le_bytes(random()) | 1);
@@ -74,7 +74,7 @@ fn opens_nothing_else<T: Serialize + DeserializeOwned>(
     let good = serde_json::to_value(good).unwrap();
     let mut paths = Vec::new();
     texts(&good, "", &mut paths);
-    let mut drawn = Drawn::new();
+    let mut drawn = Fuzzer::new();
     for _ in 0..rounds() {
         let mut spoilt = good.clone();
         let text = spoilt.pointer_mut(&paths[drawn.below(paths.len())]).unwrap();
@@ -131,7 +131,7 @@ fn certificates_and_roots() {
     let der = STANDARD.decode(base64).unwrap();
     let roots = DEVICE.published().to_string();
     Roots::parse(&roots).unwrap();
-    let mut drawn = Drawn::new();
+    let mut drawn = Fuzzer::new();
     for _ in 0..rounds() {
         let mut bytes = der.clone();
         drawn.spoil(&mut bytes);

@@ -1,4 +1,4 @@
-//! What wallets seal (decisions 10): one message for whatever is wrong with it, and nothing stored.
+//! What wallets seal (`docs/decisions.md`, 223 to 226): one message for whatever is wrong with it, and nothing stored.
 
 use std::collections::HashSet;
 
@@ -38,7 +38,7 @@ fn wall(app: &App) -> Timestamp {
 
 /// The account that a client acts for.
 async fn account_of(app: &App) -> String {
-    app.moment().await.account().id().to_string()
+    app.work_time().await.account().id().to_string()
 }
 
 /// As parameters.
@@ -191,7 +191,8 @@ rules! {
         }
         let own = client.wallet_certificate().await;
         let others = stranger.wallet_certificate().await;
-        // Sealed for one key, said to be for another; for another merchant; for a key without a certificate, or one that is gone.
+        // Sealed for one key, said to be for another; for another merchant; for a key without a certificate, or one that is
+        // gone.
         let mut lying = wallet_a(&DEVICE, &others, wall(app));
         lying["source"]["header"]["publicKeyHash"] = own["public_key_hash"].clone();
         refused(app, &client, &lying).await;

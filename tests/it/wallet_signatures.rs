@@ -13,7 +13,7 @@ use card_payments::wallet::{DeviceCard, Merchant, WalletAToken};
 use entity::Timestamp;
 
 use crate::harness::wallets::{DEVICE, MERCHANT};
-use crate::wallet_parsers::{Drawn, rounds};
+use crate::wallet_parsers::{Fuzzer, rounds};
 
 const NOW: Timestamp = Timestamp::from_millis(1_772_445_600_000);
 const CARD: DeviceCard<'_> = DeviceCard { number: "4200000000000000", expiry_month: 5, expiry_year: 2030 };
@@ -53,7 +53,7 @@ fn read(mut bytes: &[u8]) -> Vec<Part> {
 }
 
 /// Writes it; now and then as BER may: with lengths left open, or longer than they have to be, or none of anything.
-fn write(parts: &[Part], odd: bool, drawn: &mut Drawn) -> Vec<u8> {
+fn write(parts: &[Part], odd: bool, drawn: &mut Fuzzer) -> Vec<u8> {
     let mut bytes = Vec::new();
     for Part { tag, inside } in parts {
         let (inside, is_open) = match inside {
@@ -80,7 +80,7 @@ fn write(parts: &[Part], odd: bool, drawn: &mut Drawn) -> Vec<u8> {
 }
 
 /// Does something to one part, somewhere.
-fn reshape(parts: &mut Vec<Part>, drawn: &mut Drawn) {
+fn reshape(parts: &mut Vec<Part>, drawn: &mut Fuzzer) {
     let at = drawn.below(parts.len());
     if let Some(Part { inside: Inside::Parts(below), .. }) = parts.get_mut(at)
         && !below.is_empty()
@@ -129,7 +129,7 @@ fn no_signature_is_believed_for_what_it_does_not_sign() {
     let genuine = own.open(&merchant, &roots, NOW).expect("the payload is good");
     let signature = STANDARD.decode(&own.signature).unwrap();
     let parts = read(&signature);
-    let mut drawn = Drawn::new();
+    let mut drawn = Fuzzer::new();
     assert!(write(&parts, false, &mut drawn) == signature, "it is read and written as it is");
     let mut believed = 0;
     for _ in 0..rounds() {

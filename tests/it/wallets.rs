@@ -1,4 +1,4 @@
-//! walletA's domains, sessions and certificates (specification, Mobile wallet support; decisions 10).
+//! walletA's domains, sessions and certificates (specification, Mobile wallet support; `docs/decisions.md`, 227 to 230).
 
 use card_payments::app::Parts;
 use card_payments::config::{DatabaseOptions, Environment, LoadOptions, Secrets, ServeOptions};

@@ -1,4 +1,4 @@
-//! Webhook endpoints (specification, Webhook endpoints; decisions 11).
+//! Webhook endpoints (specification, Webhook endpoints; `docs/decisions.md`, 250 and 251).
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! A fresh key for a webhook endpoint, and how long the former one signs beside it (decisions 11 and 12).
+//! A fresh key for a webhook endpoint, and how long the former one signs beside it (`docs/decisions.md`, 262 to 264).
 
 use card_payments::services::data_keys::rotate::rotate;
 use entity::TimeSpan;
@@ -204,7 +204,7 @@ operated! {
         let endpoint = server.ask("POST", "/1/webhook_endpoints", Some(&secret), &url).ok(201);
         let account = installed.account();
         let rotate = ["webhook", "rotate-key", &account, token(&endpoint)];
-        let rotated = installed.told(&rotate).remove(0);
+        let rotated = installed.records(&rotate).remove(0);
         assert_eq!(fields(&rotated), ["token", "key", "former_key_until"]);
         let day = "SELECT COUNT(*) FROM webhook_endpoints WHERE former_key_until - updated_at = 86400000";
         assert_eq!(installed.number(day).await, 1);

@@ -1,5 +1,5 @@
 //! Webhooks: what is sent, what is recorded, and when it is sent again (specification, Webhooks and Events;
-//! decisions 11).
+//! `docs/decisions.md`, 252 to 259).
 
 use card_payments::services::due_work::registry::KINDS;
 use card_payments::services::events;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{App, Behaviour, Client, Receiver, fields, rules, token};
 
-/// The retries of decisions 11, in minutes after the delivery before.
+/// The pauses before the retries (`docs/decisions.md`, 255), in minutes after the delivery before.
 const RETRIES_MINUTES: [i64; 8] = [1, 5, 30, 120, 360, 720, 1440, 1440];
 
 /// An endpoint, and a webhook to it of a captured charge.
@@ -313,7 +313,7 @@ rules! {
         client.get("/1/webhooks?per_page=501").await.faulty(&[("per_page", "Per page must be at most 500")]);
     }
 
-    // Decisions 13: the account's clock rules what is shown and what is due, the wall clock what is signed.
+    // The account's clock rules what is shown and what is due, the wall clock what is signed (`docs/decisions.md`, 256).
     async fn an_account_whose_clock_runs_ahead_retries_by_it(app) {
         let receiver = Receiver::start().await;
         receiver.behave(Behaviour::Status(500));

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io::{self, StdoutLock, Write};
 
-use card_payments::services::ledger::report::{COLUMNS, Extent, Row, report};
+use card_payments::services::ledger::report::{COLUMNS, ReportFilter, ReportRow, report};
 use card_payments::store::Store;
 use csv::{Writer, WriterBuilder};
 use entity::{AccountToken, Currency};
@@ -13,7 +13,7 @@ use crate::commands::terminal::{self, HEAD, Output};
 /// An output format.
 pub trait ReportFormat {
     /// Prints a posting.
-    fn print_row(&mut self, row: &Row) -> io::Result<()>;
+    fn print_row(&mut self, row: &ReportRow) -> io::Result<()>;
 
     /// Prints the end.
     fn finish(self) -> io::Result<()>;
@@ -22,7 +22,7 @@ pub trait ReportFormat {
 /// Prints all postings of an extent.
 pub async fn print_report(
     store: &Store,
-    extent: Extent,
+    extent: ReportFilter,
     mut format: impl ReportFormat,
 ) -> Result<(), Box<dyn Error>> {
     let mut failed = None;
@@ -54,7 +54,7 @@ impl Csv {
 }
 
 impl ReportFormat for Csv {
-    fn print_row(&mut self, row: &Row) -> io::Result<()> {
+    fn print_row(&mut self, row: &ReportRow) -> io::Result<()> {
         self.0.serialize(row).map_err(|error| {
             let kind = error.into_kind();
             // A row of ours always serialises.
@@ -71,7 +71,7 @@ impl ReportFormat for Csv {
 pub struct JsonLines;
 
 impl ReportFormat for JsonLines {
-    fn print_row(&mut self, row: &Row) -> io::Result<()> {
+    fn print_row(&mut self, row: &ReportRow) -> io::Result<()> {
         writeln!(terminal::stdout(), "{}", serde_json::to_string(row)?)
     }
 
@@ -88,7 +88,7 @@ pub struct Table {
 }
 
 impl ReportFormat for Table {
-    fn print_row(&mut self, row: &Row) -> io::Result<()> {
+    fn print_row(&mut self, row: &ReportRow) -> io::Result<()> {
         let mut out = terminal::styled_stdout();
         if self.account != Some(row.account) {
             let above = if self.account.is_some() { "\n" } else { "" };

@@ -4,10 +4,10 @@ use maud::{Markup, html};
 
 use crate::config::Environment;
 use crate::http::pages;
-use crate::services::three_d_secure::Question;
+use crate::services::three_d_secure::ChallengeQuestion;
 
 /// Renders the question, with the two answers of an issuer's challenge.
-pub fn question(question: &Question, environment: Environment, undecided: bool) -> Markup {
+pub fn question(question: &ChallengeQuestion, environment: Environment, undecided: bool) -> Markup {
     let content = html! {
         h1 { "Verify your payment" }
         @if undecided {

@@ -28,22 +28,22 @@ struct AccountsParams {
 }
 
 /// Lists the accounts, oldest first.
-pub async fn list(State(site): State<AppState>, request: Request) -> Response {
-    let listed = listed(&site, request).await;
-    listed.unwrap_or_else(|page| layout::alone(&site, page.into_response()))
+pub async fn list(State(app): State<AppState>, request: Request) -> Response {
+    let listed = listed(&app, request).await;
+    listed.unwrap_or_else(|page| layout::alone(&app, page.into_response()))
 }
 
-async fn listed(site: &AppState, request: Request) -> Result<Response, ErrorPage> {
-    let Some(session) = Viewer::of(site, request.headers()).await?.session() else {
+async fn listed(app: &AppState, request: Request) -> Result<Response, ErrorPage> {
+    let Some(session) = Viewer::of(app, request.headers()).await?.session() else {
         return Ok(to_sign_in());
     };
-    let input = Input::from_request(request, site).await?;
+    let input = Input::from_request(request, app).await?;
     let after = input.params::<AccountsParams>().value.after.and_then(|after| after.parse().ok());
-    let accounts = operator::list_after(&site.store, after, LISTED).await?;
+    let accounts = operator::list_after(&app.store, after, LISTED).await?;
     let more = accounts.last().filter(|_| accounts.len() as u64 == LISTED).map(|last| last.token);
     let rows = accounts.iter().map(|account| (account.token, account.business_name.as_str()));
     let page = PageContent::bare("Accounts", choice(&session, rows, more));
-    Ok(layout::alone_with(site, page.into_response(), Some(&session)))
+    Ok(layout::alone_with(app, page.into_response(), Some(&session)))
 }
 
 fn choice<'a>(
@@ -72,25 +72,25 @@ fn choice<'a>(
 }
 
 /// Selects the account to view.
-pub async fn choose(State(site): State<AppState>, request: Request) -> Response {
-    let chosen = chosen(&site, request).await;
-    chosen.unwrap_or_else(|page| layout::alone(&site, page.into_response()))
+pub async fn choose(State(app): State<AppState>, request: Request) -> Response {
+    let chosen = chosen(&app, request).await;
+    chosen.unwrap_or_else(|page| layout::alone(&app, page.into_response()))
 }
 
-async fn chosen(site: &AppState, request: Request) -> Result<Response, ErrorPage> {
-    let Some(session) = Viewer::of(site, request.headers()).await?.session() else {
+async fn chosen(app: &AppState, request: Request) -> Result<Response, ErrorPage> {
+    let Some(session) = Viewer::of(app, request.headers()).await?.session() else {
         return Ok(to_sign_in());
     };
-    let address = ip_address(&request, site);
-    let input = Input::from_request(request, site).await?;
+    let address = ip_address(&request, app);
+    let input = Input::from_request(request, app).await?;
     if !has_csrf_token(&session, &input) {
         return Err(ErrorPage::foreign());
     }
     let named = input.params::<AccountsParams>().value.account.unwrap_or_default();
     let token: AccountToken = named.trim().parse().map_err(|_| ErrorCode::NotFound)?;
-    accounts::named(&site.store, token, site.clock.now()).await?.ok_or(ErrorCode::NotFound)?;
-    audit::record_view(site, token, address).await?;
-    Ok(auth::select_account(site, session, token))
+    accounts::named(&app.store, token, app.clock.now()).await?.ok_or(ErrorCode::NotFound)?;
+    audit::record_view(app, token, address).await?;
+    Ok(auth::select_account(app, session, token))
 }
 
 /// Redirects to the sign-in page: only the operator may enter.

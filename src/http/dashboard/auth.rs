@@ -62,25 +62,25 @@ impl DashboardAuth {
     /// Opens a session for a key.
     ///
     /// Refusals: `unauthorized`.
-    async fn open(&self, site: &AppState, key: &Secret) -> Result<Session, Error> {
+    async fn open(&self, app: &AppState, key: &Secret) -> Result<Session, Error> {
         let session = match &self.operator {
-            Some(operator) if operator == key => Session::begin(site, operator_hash(&site.vault, operator)),
+            Some(operator) if operator == key => Session::begin(app, operator_hash(&app.vault, operator)),
             Some(_) => return Err(ErrorCode::Unauthorized.into()),
-            None => Session::begin(site, accounts::key_hash(&site.vault, key)),
+            None => Session::begin(app, accounts::key_hash(&app.vault, key)),
         };
-        match self.user(site, session.clone()).await? {
+        match self.user(app, session.clone()).await? {
             Viewer::Nobody => Err(ErrorCode::Unauthorized.into()),
             Viewer::Operator(_) | Viewer::Visitor(_) => Ok(session),
         }
     }
 
     /// Returns the user of a session, checked again with each request.
-    async fn user(&self, site: &AppState, session: Session) -> Result<Viewer, Error> {
+    async fn user(&self, app: &AppState, session: Session) -> Result<Viewer, Error> {
         if self.ended.contains_key(&session.form) {
             return Ok(Viewer::Nobody);
         }
         let Some(operator) = &self.operator else {
-            let authenticated = match accounts::authenticate_hashed(site, session.key).await {
+            let authenticated = match accounts::authenticate_hashed(app, session.key).await {
                 Err(error) if error.code() == ErrorCode::Unauthorized => return Ok(Viewer::Nobody),
                 authenticated => authenticated?,
             };
@@ -89,11 +89,11 @@ impl DashboardAuth {
                 KeyKind::Publishable => Viewer::Nobody,
             });
         };
-        if !bool::from(operator_hash(&site.vault, operator).ct_eq(&session.key)) {
+        if !bool::from(operator_hash(&app.vault, operator).ct_eq(&session.key)) {
             return Ok(Viewer::Nobody);
         }
         let Some(chosen) = session.chosen else { return Ok(Viewer::Operator(session)) };
-        Ok(match accounts::named(&site.store, chosen, site.clock.now()).await? {
+        Ok(match accounts::named(&app.store, chosen, app.clock.now()).await? {
             Some(account) => Viewer::visitor(account, session),
             None => Viewer::Operator(session),
         })
@@ -121,9 +121,9 @@ impl Viewer {
     }
 
     /// Returns the user who sends a request.
-    pub async fn of(site: &AppState, headers: &HeaderMap) -> Result<Self, Error> {
-        match (&site.dashboard, Session::of(site, headers)) {
-            (Some(auth), Some(session)) => auth.user(site, session).await,
+    pub async fn of(app: &AppState, headers: &HeaderMap) -> Result<Self, Error> {
+        match (&app.dashboard, Session::of(app, headers)) {
+            (Some(auth), Some(session)) => auth.user(app, session).await,
             (None, _) | (_, None) => Ok(Self::Nobody),
         }
     }
@@ -169,10 +169,10 @@ pub struct VerifiedForm {
 impl FromRequest<AppState> for VerifiedForm {
     type Rejection = ErrorPage;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, ErrorPage> {
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, ErrorPage> {
         let (mut parts, body) = request.into_parts();
-        let user = AccountSession::from_request_parts(&mut parts, site).await?;
-        let input = Input::from_request(Request::from_parts(parts, body), site).await?;
+        let user = AccountSession::from_request_parts(&mut parts, app).await?;
+        let input = Input::from_request(Request::from_parts(parts, body), app).await?;
         if !has_csrf_token(&user.session, &input) {
             return Err(ErrorPage::foreign());
         }
@@ -193,69 +193,69 @@ pub fn has_csrf_token(session: &Session, input: &Input) -> bool {
 }
 
 /// Whether a page of this server sends the form. Browsers send Origin with every form.
-fn from_own_page(site: &AppState, headers: &HeaderMap) -> bool {
+fn from_own_page(app: &AppState, headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let Some(origin) = text(header::ORIGIN) else { return false };
     let host = |host: &str| origin == format!("http://{host}") || origin == format!("https://{host}");
     text(header::HOST).is_some_and(host)
-        || url::Url::parse(&site.info.base_url).is_ok_and(|own| own.origin().ascii_serialization() == origin)
+        || url::Url::parse(&app.info.base_url).is_ok_and(|own| own.origin().ascii_serialization() == origin)
 }
 
 /// Middleware around all routes of the dashboard: refuses forms of other sites.
-pub async fn refuse_foreign_forms(State(site): State<AppState>, request: Request, next: Next) -> Response {
-    if *request.method() == Method::POST && !from_own_page(&site, request.headers()) {
-        return layout::alone(&site, ErrorPage::foreign().into_response());
+pub async fn refuse_foreign_forms(State(app): State<AppState>, request: Request, next: Next) -> Response {
+    if *request.method() == Method::POST && !from_own_page(&app, request.headers()) {
+        return layout::alone(&app, ErrorPage::foreign().into_response());
     }
     next.run(request).await
 }
 
 /// Middleware around the pages: without a session it shows the sign-in page, except in a browser for which the Swagger
 /// page would fill in the key. Puts the layout around the page.
-pub async fn require_session(State(site): State<AppState>, request: Request, next: Next) -> Response {
-    let address = ip_address(&request, &site);
+pub async fn require_session(State(app): State<AppState>, request: Request, next: Next) -> Response {
+    let address = ip_address(&request, &app);
     let (mut parts, body) = request.into_parts();
-    let (user, fresh) = match resolve_session(&site, &parts).await {
+    let (user, fresh) = match resolve_session(&app, &parts).await {
         Ok(admitted) => admitted,
         Err(elsewhere) => return elsewhere,
     };
     request_context::set_account(user.account.id());
     let location = layout::NavLocation::of(&parts);
     parts.extensions.insert(user.clone());
-    let key = match site.info.environment {
+    let key = match app.info.environment {
         Environment::Test => RateLimitKey::Account(user.account.id()),
         Environment::Live => RateLimitKey::Operator(address),
     };
-    let answer = match site.rate.count(key).await {
+    let answer = match app.rate.count(key).await {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(error) => ErrorPage::from(error).into_response(),
     };
-    let mut response = layout::framed(&site, (&user.account, &user.session), &location, answer);
+    let mut response = layout::framed(&app, (&user.account, &user.session), &location, answer);
     if fresh {
-        keep(&mut response, user.session.kept(&site));
+        keep(&mut response, user.session.kept(&app));
     }
     response
 }
 
 /// Returns the session, and whether it is new; or the response to show instead.
-async fn resolve_session(site: &AppState, request: &Parts) -> Result<(AccountSession, bool), Response> {
-    let failed = |error| layout::alone(site, ErrorPage::from(error).into_response());
+async fn resolve_session(app: &AppState, request: &Parts) -> Result<(AccountSession, bool), Response> {
+    let failed = |error| layout::alone(app, ErrorPage::from(error).into_response());
     let led = |to| layout::guarded(Redirect::to(to).into_response());
-    match Viewer::of(site, &request.headers).await.map_err(failed)? {
+    match Viewer::of(app, &request.headers).await.map_err(failed)? {
         Viewer::Visitor(user) => return Ok((*user, false)),
         Viewer::Operator(_) => return Err(led(ACCOUNTS)),
         Viewer::Nobody if matches!(request.method, Method::GET | Method::HEAD) => {}
         Viewer::Nobody => return Err(led(SIGN_IN)),
     }
     // A browser with an expired session may have viewed another account than the first one.
-    let key = own_machine::test_key(site, request).filter(|_| !Session::is_brought(site, &request.headers));
-    if let (Some(auth), Some(key)) = (&site.dashboard, key) {
-        let session = auth.open(site, key).await.map_err(failed)?;
-        if let Viewer::Visitor(user) = auth.user(site, session).await.map_err(failed)? {
+    let key = own_machine::test_key(app, request).filter(|_| !Session::is_brought(app, &request.headers));
+    if let (Some(auth), Some(key)) = (&app.dashboard, key) {
+        let session = auth.open(app, key).await.map_err(failed)?;
+        if let Viewer::Visitor(user) = auth.user(app, session).await.map_err(failed)? {
             return Ok((*user, true));
         }
     }
     let to = request.uri.path_and_query().map_or(HOME, PathAndQuery::as_str);
-    Err(layout::alone(site, layout::sign_in(site, to, None).into_response()))
+    Err(layout::alone(app, layout::sign_in(app, to, None).into_response()))
 }
 
 /// The sign-in form.
@@ -266,58 +266,58 @@ struct SignInForm {
 }
 
 /// Shows the sign-in form, even in a browser that would get a session without it.
-pub async fn ask(State(site): State<AppState>) -> Response {
-    layout::alone(&site, layout::sign_in(&site, HOME, None).into_response())
+pub async fn sign_in_page(State(app): State<AppState>) -> Response {
+    layout::alone(&app, layout::sign_in(&app, HOME, None).into_response())
 }
 
 /// Opens a session.
-pub async fn sign_in(State(site): State<AppState>, request: Request) -> Response {
-    match signed_in(&site, request).await {
+pub async fn sign_in(State(app): State<AppState>, request: Request) -> Response {
+    match signed_in(&app, request).await {
         Ok(response) => layout::guarded(response),
-        Err(page) => layout::alone(&site, page.into_response()),
+        Err(page) => layout::alone(&app, page.into_response()),
     }
 }
 
-async fn signed_in(site: &AppState, request: Request) -> Result<Response, ErrorPage> {
-    let Some(auth) = &site.dashboard else { return Ok(system::unknown_route().await) };
-    let address = ip_address(&request, site);
-    let input = Input::from_request(request, site).await?;
+async fn signed_in(app: &AppState, request: Request) -> Result<Response, ErrorPage> {
+    let Some(auth) = &app.dashboard else { return Ok(system::unknown_route().await) };
+    let address = ip_address(&request, app);
+    let input = Input::from_request(request, app).await?;
     let SignInForm { key, to } = input.params().value;
     let to = to.filter(|to| layout::is_own(to)).unwrap_or_else(|| HOME.to_owned());
     let attempt = async {
         auth.attempts.take(address).await?;
-        auth.open(site, &key.unwrap_or_default()).await
+        auth.open(app, &key.unwrap_or_default()).await
     };
     match attempt.await {
         Ok(session) => {
             if auth.operator.is_some() {
-                audit::signed_in(site, address).await?;
+                audit::signed_in(app, address).await?;
             }
             let mut response = Redirect::to(&to).into_response();
-            keep(&mut response, session.kept(site));
+            keep(&mut response, session.kept(app));
             Ok(response)
         }
         Err(error) if error.code() == ErrorCode::Unauthorized => {
             tracing::warn!(%address, "the dashboard refused a key");
-            let page = layout::sign_in(site, &to, Some(ErrorCode::Unauthorized));
-            Ok(layout::alone(site, page.with(StatusCode::UNPROCESSABLE_ENTITY).into_response()))
+            let page = layout::sign_in(app, &to, Some(ErrorCode::Unauthorized));
+            Ok(layout::alone(app, page.with(StatusCode::UNPROCESSABLE_ENTITY).into_response()))
         }
         Err(error) => Err(error.into()),
     }
 }
 
 /// Ends a session: the browser deletes the cookie, and this copy of the server refuses it from now on.
-pub async fn sign_out(State(site): State<AppState>, request: Request) -> Response {
-    match signed_out(&site, request).await {
-        Ok(()) => leaving(&site),
-        Err(page) => layout::alone(&site, page.into_response()),
+pub async fn sign_out(State(app): State<AppState>, request: Request) -> Response {
+    match signed_out(&app, request).await {
+        Ok(()) => leaving(&app),
+        Err(page) => layout::alone(&app, page.into_response()),
     }
 }
 
-async fn signed_out(site: &AppState, request: Request) -> Result<(), ErrorPage> {
-    let session = Viewer::of(site, request.headers()).await?.session();
-    let (Some(auth), Some(session)) = (&site.dashboard, session) else { return Ok(()) };
-    let input = Input::from_request(request, site).await?;
+async fn signed_out(app: &AppState, request: Request) -> Result<(), ErrorPage> {
+    let session = Viewer::of(app, request.headers()).await?.session();
+    let (Some(auth), Some(session)) = (&app.dashboard, session) else { return Ok(()) };
+    let input = Input::from_request(request, app).await?;
     if !has_csrf_token(&session, &input) {
         return Err(ErrorPage::foreign());
     }
@@ -326,16 +326,16 @@ async fn signed_out(site: &AppState, request: Request) -> Result<(), ErrorPage> 
 }
 
 /// Redirects to the sign-in page and deletes the cookie.
-pub fn leaving(site: &AppState) -> Response {
+pub fn leaving(app: &AppState) -> Response {
     let mut response = Redirect::to(SIGN_IN).into_response();
-    keep(&mut response, Session::forgotten(site));
+    keep(&mut response, Session::forgotten(app));
     layout::guarded(response)
 }
 
 /// Makes an operator's session view an account.
-pub fn select_account(site: &AppState, session: Session, account: AccountToken) -> Response {
+pub fn select_account(app: &AppState, session: Session, account: AccountToken) -> Response {
     let mut response = Redirect::to(HOME).into_response();
-    keep(&mut response, session.with_account(account).kept(site));
+    keep(&mut response, session.with_account(account).kept(app));
     layout::guarded(response)
 }
 

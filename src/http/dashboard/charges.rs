@@ -16,7 +16,7 @@ use crate::params::dispute::DisputeSearch;
 use crate::params::refund::NewRefund;
 use crate::params::sandbox::DecidedRefund;
 use crate::params::{self, Search};
-use crate::services::sandbox::charges::{Verb, allowed_actions};
+use crate::services::sandbox::charges::{OfferedAction, allowed_actions};
 use crate::services::sandbox::refunds as sandbox;
 use crate::services::{charges, disputes, refunds};
 
@@ -53,19 +53,19 @@ fn standing(charge: &Record) -> Markup {
 }
 
 /// Lists the charges, or those that match a search, newest first.
-pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
     let query = input.tree()["query"].as_str().map(str::trim).unwrap_or_default();
     let here = Address::of("/dashboard/charges").with("query", query);
     let (page, same) = if query.is_empty() {
         let paging = input.paging().valid()?;
-        let page = charges::list(&site, &user.account, paging).await?;
+        let page = charges::list(&app, &user.account, paging).await?;
         (page, Address::of("/1/charges").page(paging))
     } else {
         let search =
             Search::read(&newest_first(input.tree()), charges::search::SORTS, "created_at").valid()?;
         let same = Address::of("/1/charges/search").with("query", query).with("direction", "-1");
         let same = same.page(search.paging);
-        (charges::search(&site, &user.account, search).await?, same)
+        (charges::search(&app, &user.account, search).await?, same)
     };
     let content = html! {
         form.search role="search" method="get" action="/dashboard/charges" {
@@ -84,14 +84,14 @@ fn newest_first(tree: &Value) -> Value {
 }
 
 /// Shows one charge.
-pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
     let account = &user.account;
-    let charge = Record::of(&charges::show(&site, account, &id).await?)?;
-    let refunds = Record::each(&refunds::of_charge(&site, account, &id, longest_page()).await?.records)?;
+    let charge = Record::of(&charges::show(&app, account, &id).await?)?;
+    let refunds = Record::each(&refunds::of_charge(&app, account, &id, longest_page()).await?.records)?;
     let mut disputes = Vec::new();
     if account.settings().disputes {
         let params = DisputeSearch::read(&json!({ "query": id }), disputes::find::SORTS);
-        for dispute in &disputes::search(&site, account, params).await?.records {
+        for dispute in &disputes::search(&app, account, params).await?.records {
             disputes.push(Record::of(dispute)?);
         }
     }
@@ -109,7 +109,7 @@ pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): 
             ("For the merchant", charge.cents("/merchant_entitlement")),
             ("Authorisation", charge.token("/authorisation_token")),
         ]))
-        @if is_test(&site) { (buttons(&user, &id, &allowed_actions(&site, account, &id).await?, &refunds)) }
+        @if is_test(&app) { (buttons(&user, &id, &allowed_actions(&app, account, &id).await?, &refunds)) }
         h2 { "History" }
         ol.history {
             @for (when, what) in history(&charge, &refunds, &disputes) {
@@ -149,7 +149,7 @@ fn history(charge: &Record, refunds: &[Record], disputes: &[Record]) -> Vec<(Str
 }
 
 /// Renders the buttons of the possible actions.
-fn buttons(user: &AccountSession, id: &str, possible: &[Verb], refunds: &[Record]) -> Markup {
+fn buttons(user: &AccountSession, id: &str, possible: &[OfferedAction], refunds: &[Record]) -> Markup {
     let action = |verb: &str| format!("/dashboard/charges/{id}/{verb}");
     let carried = layout::carried(&user.session);
     let pending: Vec<_> =
@@ -161,10 +161,10 @@ fn buttons(user: &AccountSession, id: &str, possible: &[Verb], refunds: &[Record
         section.deeds aria-label="What you can do" {
             @for verb in possible {
                 @match verb {
-                    Verb::Capture => { form method="post" action=(action("capture")) { (carried) button { "Capture" } } }
-                    Verb::Void => { form method="post" action=(action("void")) { (carried) button.other { "Void" } } }
-                    Verb::Refund => { (of_an_amount(&carried, &action("refund"), "Refund", "Amount to refund")) }
-                    Verb::Dispute => { (of_an_amount(&carried, &action("dispute"), "Dispute it", "Disputed amount")) }
+                    OfferedAction::Capture => { form method="post" action=(action("capture")) { (carried) button { "Capture" } } }
+                    OfferedAction::Void => { form method="post" action=(action("void")) { (carried) button.other { "Void" } } }
+                    OfferedAction::Refund => { (of_an_amount(&carried, &action("refund"), "Refund", "Amount to refund")) }
+                    OfferedAction::Dispute => { (of_an_amount(&carried, &action("dispute"), "Dispute it", "Disputed amount")) }
                 }
             }
             @for refund in pending {
@@ -206,40 +206,40 @@ fn to_charge(id: &str) -> Redirect {
 }
 
 /// Captures the charge.
-pub async fn capture(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+pub async fn capture(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
     let params = params::read::<Capture>(&json!({}));
-    charges::capture(&site.ctx, &form.caller, &id, params).await?;
+    charges::capture(&app.ctx, &form.caller, &id, params).await?;
     Ok(to_charge(&id))
 }
 
 /// Voids the charge.
-pub async fn void(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
-    charges::void(&site.ctx, &form.caller, &id).await?;
+pub async fn void(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+    charges::void(&app.ctx, &form.caller, &id).await?;
     Ok(to_charge(&id))
 }
 
 /// Refunds the charge.
-pub async fn refund(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+pub async fn refund(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
     let params = params::read::<NewRefund>(&json!({ "amount": amount(form.input.tree()) }));
-    refunds::create(&site, &form.caller, &id, params).await?;
+    refunds::create(&app, &form.caller, &id, params).await?;
     Ok(to_charge(&id))
 }
 
 /// Opens a dispute of the charge.
-pub async fn dispute(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+pub async fn dispute(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
     let params = params::read(&json!({ "charge_token": id, "amount": amount(form.input.tree()) }));
-    let dispute = disputes::open::open(&site, &form.caller, params).await?;
+    let dispute = disputes::open::open(&app, &form.caller, params).await?;
     let dispute = Record::of(&dispute)?;
     Ok(Redirect::to(&format!("/dashboard/disputes/{}", dispute.text("/token"))))
 }
 
 /// Decides a pending refund.
 pub async fn decide_refund(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(id): Path<String>,
     form: VerifiedForm,
 ) -> FormResult {
     let params = form.input.params::<DecidedRefund>();
-    let refund = Record::of(&sandbox::decide(&site, &form.caller, &id, params).await?)?;
+    let refund = Record::of(&sandbox::decide(&app, &form.caller, &id, params).await?)?;
     Ok(to_charge(refund.text("/charge")))
 }

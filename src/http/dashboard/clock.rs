@@ -69,14 +69,14 @@ fn ways(user: &AccountSession, now: &str) -> Markup {
 }
 
 /// Moves the clock and shows what ran on the way.
-pub async fn advance(State(site): State<AppState>, form: VerifiedForm) -> PageResult {
+pub async fn advance(State(app): State<AppState>, form: VerifiedForm) -> PageResult {
     let sent = form.input.tree();
     let advance = match sent["days"].as_str().map(str::trim) {
         Some(days) => json!(format!("{days}d")),
         None => sent["advance"].clone(),
     };
     let params = params::read(&json!({ "advance": advance, "to": sent["to"] }));
-    let moved = Record::of(&clock::advance(&site.ctx, &form.caller, params).await?)?;
+    let moved = Record::of(&clock::advance(&app.ctx, &form.caller, params).await?)?;
     let content = html! {
         p role="status" {
             @if moved.is("/complete") { "The clock has been moved." }

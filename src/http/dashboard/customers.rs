@@ -29,19 +29,19 @@ const CARDS: [Column; 4] = [
 ];
 
 /// Lists the customers, newest first.
-pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = customers::list(&site, &user.account, input.paging().valid()?).await?;
+pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+    let page = customers::list(&app, &user.account, input.paging().valid()?).await?;
     record::section("Customers", &COLUMNS, page)
 }
 
 /// Shows one customer.
-pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
     let account = &user.account;
-    let customer = Record::of(&customers::show(&site, account, &id).await?)?;
-    let cards = Record::each(&customers::list_cards(&site, account, &id, first_page()).await?.records)?;
-    let charged = Record::each(&all_charges::of_customer(&site, account, &id, first_page()).await?.records)?;
+    let customer = Record::of(&customers::show(&app, account, &id).await?)?;
+    let cards = Record::each(&customers::list_cards(&app, account, &id, first_page()).await?.records)?;
+    let charged = Record::each(&all_charges::of_customer(&app, account, &id, first_page()).await?.records)?;
     let subscribed =
-        Record::each(&all_subscriptions::of_customer(&site, account, &id, first_page()).await?.records)?;
+        Record::each(&all_subscriptions::of_customer(&app, account, &id, first_page()).await?.records)?;
     let content = html! {
         (facts(&[
             ("E-mail", words(customer.text("/email"))),

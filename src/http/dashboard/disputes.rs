@@ -30,16 +30,16 @@ const ACTIVITY: [Column; 4] = [
 ];
 
 /// Lists the disputes, newest first.
-pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = disputes::list(&site, &user.account, input.sorting(find::SORTS)).await?;
+pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+    let page = disputes::list(&app, &user.account, input.sorting(find::SORTS)).await?;
     record::section("Disputes", &COLUMNS, page)
 }
 
 /// Shows one dispute.
-pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
     let account = &user.account;
-    let dispute = Record::of(&disputes::show(&site, account, &id).await?)?;
-    let activity = Record::each(&disputes::activity(&site, account, &id).await?)?;
+    let dispute = Record::of(&disputes::show(&app, account, &id).await?)?;
+    let activity = Record::each(&disputes::activity(&app, account, &id).await?)?;
     let content = html! {
         (facts(&[
             ("Amount", dispute.money("/amount")),
@@ -49,7 +49,7 @@ pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): 
             ("Received", dispute.time("/received_at")),
             ("Evidence required by", dispute.time("/evidence_required_by")),
         ]))
-        @if is_test(&site) { (decisions(&user, &id, dispute.text("/status"))) }
+        @if is_test(&app) { (decisions(&user, &id, dispute.text("/status"))) }
         (table("Activity, newest first", &ACTIVITY, &activity))
         (dispute.whole())
     };
@@ -73,8 +73,8 @@ fn decisions(user: &AccountSession, id: &str, status: &str) -> Markup {
 }
 
 /// Decides the dispute, as the network would.
-pub async fn decide(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+pub async fn decide(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
     let params = form.input.params::<DecidedDispute>();
-    disputes::decide(&site, &form.caller, &id, params).await?;
+    disputes::decide(&app, &form.caller, &id, params).await?;
     Ok(Redirect::to(&format!("/dashboard/disputes/{id}")))
 }

@@ -18,14 +18,14 @@ const COLUMNS: [Column; 4] = [
 ];
 
 /// Lists the events, newest first.
-pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = events::list(&site, &user.account, input.paging().valid()?).await?;
+pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+    let page = events::list(&app, &user.account, input.paging().valid()?).await?;
     record::section("Events", &COLUMNS, page)
 }
 
 /// Shows one event.
-pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
-    let event = Record::of(&events::show(&site, &user.account, &id).await?)?;
+pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+    let event = Record::of(&events::show(&app, &user.account, &id).await?)?;
     let content = html! {
         (facts(&[
             ("Type", words(event.text("/type"))),

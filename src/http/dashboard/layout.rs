@@ -139,13 +139,13 @@ pub fn is_own(to: &str) -> bool {
 
 /// Puts the layout of a session around a response, if it is a page.
 pub fn framed(
-    site: &AppState,
+    app: &AppState,
     (account, session): (&Account, &Session),
     location: &NavLocation,
     mut answer: Response,
 ) -> Response {
     let Some(page) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
-    let live = site.info.environment == Environment::Live;
+    let live = app.info.environment == Environment::Live;
     let bar = html! {
         p.account {
             (account.settings().business_name) " "
@@ -163,19 +163,19 @@ pub fn framed(
         }
     };
     let back = location.back.as_deref().filter(|_| !page.status.is_success());
-    answered(site, &page, answer, &bar, &ways, back)
+    answered(app, &page, answer, &bar, &ways, back)
 }
 
 /// Puts the layout without a session around a response.
-pub fn alone(site: &AppState, answer: Response) -> Response {
-    alone_with(site, answer, None)
+pub fn alone(app: &AppState, answer: Response) -> Response {
+    alone_with(app, answer, None)
 }
 
 /// Does the same for an operator who has not selected an account.
-pub fn alone_with(site: &AppState, mut answer: Response, session: Option<&Session>) -> Response {
+pub fn alone_with(app: &AppState, mut answer: Response, session: Option<&Session>) -> Response {
     let Some(page) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
     let bar = session.map_or_else(|| html! {}, leave);
-    answered(site, &page, answer, &bar, &html! {}, None)
+    answered(app, &page, answer, &bar, &html! {}, None)
 }
 
 fn leave(session: &Session) -> Markup {
@@ -199,22 +199,22 @@ pub fn actions(session: &Session, path: &str, content: &Markup) -> Markup {
 }
 
 fn answered(
-    site: &AppState,
+    app: &AppState,
     page: &PageContent,
     answer: Response,
     bar: &Markup,
     ways: &Markup,
     back: Option<&str>,
 ) -> Response {
-    let page = document(site, page, bar, ways, back);
+    let page = document(app, page, bar, ways, back);
     let (mut head, _) = answer.into_parts();
     head.headers.remove(header::CONTENT_LENGTH);
     head.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     guarded(Response::from_parts(head, page.into_string().into()))
 }
 
-fn document(site: &AppState, page: &PageContent, bar: &Markup, ways: &Markup, back: Option<&str>) -> Markup {
-    let environment = site.info.environment.name();
+fn document(app: &AppState, page: &PageContent, bar: &Markup, ways: &Markup, back: Option<&str>) -> Markup {
+    let environment = app.info.environment.name();
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -240,7 +240,7 @@ fn document(site: &AppState, page: &PageContent, bar: &Markup, ways: &Markup, ba
                 @if let Some(same) = &page.same {
                     footer {
                         p { "The same from the API, with your secret key:" }
-                        pre tabindex="0" { code { "curl -u \"$SECRET_KEY:\" '" (site.info.base_url) (same) "'" } }
+                        pre tabindex="0" { code { "curl -u \"$SECRET_KEY:\" '" (app.info.base_url) (same) "'" } }
                     }
                 }
             }
@@ -249,8 +249,8 @@ fn document(site: &AppState, page: &PageContent, bar: &Markup, ways: &Markup, ba
 }
 
 /// Renders the sign-in form. `to` is the address to go to afterwards.
-pub fn sign_in(site: &AppState, to: &str, refused: Option<ErrorCode>) -> PageContent {
-    let (label, hint) = match site.info.environment {
+pub fn sign_in(app: &AppState, to: &str, refused: Option<ErrorCode>) -> PageContent {
+    let (label, hint) = match app.info.environment {
         Environment::Test => ("Secret key", "The secret key of the account that you want to look at."),
         Environment::Live => ("Operator's key", "The key that the server's operator has set."),
     };
@@ -281,23 +281,23 @@ pub fn guarded(response: Response) -> Response {
 }
 
 /// A file that every page loads. Its URL contains its hash, so browsers may cache it.
-pub struct Part {
+pub struct Asset {
     address: String,
     content_type: &'static str,
     text: &'static str,
 }
 
 /// The style sheet.
-pub static STYLE: LazyLock<Part> = LazyLock::new(|| {
-    Part::new("/dashboard/dashboard.css", "text/css; charset=utf-8", include_str!("dashboard.css"))
+pub static STYLE: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("/dashboard/dashboard.css", "text/css; charset=utf-8", include_str!("dashboard.css"))
 });
 
 /// The script. Pages work without it.
-pub static SCRIPT: LazyLock<Part> = LazyLock::new(|| {
-    Part::new("/dashboard/dashboard.js", "text/javascript; charset=utf-8", include_str!("dashboard.js"))
+pub static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("/dashboard/dashboard.js", "text/javascript; charset=utf-8", include_str!("dashboard.js"))
 });
 
-impl Part {
+impl Asset {
     fn new(path: &str, content_type: &'static str, text: &'static str) -> Self {
         let hash = URL_SAFE_NO_PAD.encode(&Sha256::digest(text)[..9]);
         Self { address: format!("{path}?{hash}"), content_type, text }

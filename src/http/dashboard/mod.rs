@@ -58,27 +58,27 @@ fn is_of_tests(path: &str) -> bool {
     [REQUESTS, CLOCK, SANDBOX].contains(&path)
 }
 
-fn is_test(site: &AppState) -> bool {
-    site.info.environment == Environment::Test
+fn is_test(app: &AppState) -> bool {
+    app.info.environment == Environment::Test
 }
 
 /// Returns the routes outside of /1, if there is a dashboard.
-pub fn routes(site: &AppState) -> Router<AppState> {
-    if site.dashboard.is_none() {
+pub fn routes(app: &AppState) -> Router<AppState> {
+    if app.dashboard.is_none() {
         return Router::new();
     }
     let unguarded = Router::new()
-        .route(SIGN_IN, get(auth::ask).post(auth::sign_in))
+        .route(SIGN_IN, get(auth::sign_in_page).post(auth::sign_in))
         .route(SIGN_OUT, post(auth::sign_out))
         .route(HOME_SLASH, get(async || Redirect::permanent(HOME)));
-    let (pages, unguarded) = match site.info.environment {
+    let (pages, unguarded) = match app.info.environment {
         Environment::Test => (shown().merge(tests()), unguarded),
         Environment::Live => (shown(), unguarded.route(ACCOUNTS, get(accounts::list).post(accounts::choose))),
     };
     pages
-        .route_layer(from_fn_with_state(site.clone(), auth::require_session))
+        .route_layer(from_fn_with_state(app.clone(), auth::require_session))
         .merge(unguarded)
-        .route_layer(from_fn_with_state(site.clone(), auth::refuse_foreign_forms))
+        .route_layer(from_fn_with_state(app.clone(), auth::refuse_foreign_forms))
         .route("/dashboard/dashboard.css", get(async || layout::STYLE.answer()))
         .route("/dashboard/dashboard.js", get(async || layout::SCRIPT.answer()))
 }

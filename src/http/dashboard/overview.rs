@@ -15,12 +15,12 @@ use crate::services::{charges as all_charges, ledger};
 const LATEST: u64 = 6;
 
 /// Shows the overview.
-pub async fn show(State(site): State<AppState>, user: AccountSession) -> PageResult {
+pub async fn show(State(app): State<AppState>, user: AccountSession) -> PageResult {
     let account = &user.account;
-    let balance = Record::of(&ledger::balance(&site, account).await?)?;
-    let days = ledger::history(&site, account).await?;
+    let balance = Record::of(&ledger::balance(&app, account).await?)?;
+    let days = ledger::history(&app, account).await?;
     let latest = Paging { page: 1, per_page: LATEST };
-    let latest = Record::each(&all_charges::list(&site, account, latest).await?.records)?;
+    let latest = Record::each(&all_charges::list(&app, account, latest).await?.records)?;
     let sums = |name: &str| {
         let sums = balance.all(name);
         html! { @for sum in &sums { span.sum { (sum.money("/amount")) } } }

@@ -15,7 +15,7 @@ const FOOT: i64 = 60;
 
 /// Renders the balance available at the end of each day, future days included. `days` are in order.
 pub fn of_balance(today: Day, days: &[DayBalance]) -> Markup {
-    let (Some(grid), [first, .., last]) = (Grid::over(days), days) else { return html! {} };
+    let (Some(grid), [first, .., last]) = (PlotScale::over(days), days) else { return html! {} };
     let aud = |amount| Currency::Aud.in_words(amount);
     let summary = format!(
         "What was available went from {} on {} to {} on {}.",
@@ -59,14 +59,14 @@ pub fn of_balance(today: Day, days: &[DayBalance]) -> Markup {
 }
 
 /// Maps days and amounts to coordinates.
-struct Grid {
+struct PlotScale {
     from: i64,
     days: i64,
     lowest: i64,
     highest: i64,
 }
 
-impl Grid {
+impl PlotScale {
     fn over(days: &[DayBalance]) -> Option<Self> {
         let number = |day: &DayBalance| i64::from(day.day.number());
         let from = number(days.first()?);
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn the_line_steps_from_change_to_change_within_the_drawing() {
         let days = days(&[(0, 0), (50, 200), (100, 100)]);
-        let grid = Grid::over(&days).unwrap();
+        let grid = PlotScale::over(&days).unwrap();
         assert_eq!(grid.line(&days), "M0 200H360V30H720V115");
     }
 
@@ -123,7 +123,7 @@ mod tests {
     fn nothing_overflows_and_nothing_is_divided_by_zero() {
         for balances in [vec![(0, 0)], vec![(0, i64::MIN), (1, i64::MAX)], vec![(0, -5), (0, -5)]] {
             let days = days(&balances);
-            let grid = Grid::over(&days).unwrap();
+            let grid = PlotScale::over(&days).unwrap();
             for day in &days {
                 assert!((ABOVE..=HEIGHT - FOOT).contains(&grid.y(day.available)));
                 assert!((0..=WIDTH).contains(&grid.x(day.day)));

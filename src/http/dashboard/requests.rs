@@ -26,16 +26,16 @@ fn request(request: &Record) -> Markup {
 }
 
 /// Lists the requests, newest first.
-pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = requests::list(&site, &user.account, input.paging()).await?;
+pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+    let page = requests::list(&app, &user.account, input.paging()).await?;
     let same = Address::of("/1/sandbox/requests").page(page.paging).to_string();
     let here = Address::of("/dashboard/requests");
     Ok(PageContent::of(same, "Requests", record::list("Requests, newest first", &COLUMNS, page, &here)?))
 }
 
 /// Shows one request.
-pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
-    let request = Record::of(&requests::show(&site, &user.account, &id).await?)?;
+pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+    let request = Record::of(&requests::show(&app, &user.account, &id).await?)?;
     let content = html! {
         (facts(&[
             ("Method", words(request.text("/method"))),

@@ -20,13 +20,13 @@ use crate::params::{self, Params};
 use crate::services::sandbox::{account, accounts, acquirer};
 
 /// Shows the injected faults, the account's switches, and its snapshots.
-pub async fn show(State(site): State<AppState>, user: AccountSession) -> PageResult {
+pub async fn show(State(app): State<AppState>, user: AccountSession) -> PageResult {
     let faults = Record::of(&acquirer::show(&user.account)?)?;
     let settings = Record::of(&account::show(&user.account))?;
     let content = html! {
         (orders(&user, &faults))
         (switches(&user, &settings))
-        (snapshots::of_account(&site, &user).await?)
+        (snapshots::of_account(&app, &user).await?)
         (another(&user))
         @if user.account.settings().made_by.is_some() { (end(&user)) }
     };
@@ -133,24 +133,24 @@ fn end(user: &AccountSession) -> Markup {
 }
 
 /// Sets the acquirer's faults, or resets them.
-pub async fn order(State(site): State<AppState>, form: VerifiedForm) -> FormResult {
+pub async fn order(State(app): State<AppState>, form: VerifiedForm) -> FormResult {
     let none =
         json!({ "latency_ms": 0, "decline": "", "gateway_error_rate": "0", "drop_rate": "0", "seed": 0 });
     let sent = form.input.tree();
     let faults = if sent.get("reset").is_some() { &none } else { sent };
-    acquirer::change(&site, &form.caller, params::read::<ChangedFaults>(faults)).await?;
+    acquirer::change(&app, &form.caller, params::read::<ChangedFaults>(faults)).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
 /// Changes the account's switches.
-pub async fn change(State(site): State<AppState>, form: VerifiedForm) -> FormResult {
-    account::change(&site, &form.caller, form.input.params()).await?;
+pub async fn change(State(app): State<AppState>, form: VerifiedForm) -> FormResult {
+    account::change(&app, &form.caller, form.input.params()).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
 /// Creates another account. Its keys are shown only once.
-pub async fn create(State(site): State<AppState>, form: VerifiedForm) -> PageResult {
-    let made = Record::of(&accounts::create(&site, &form.caller, form.input.params()).await?)?;
+pub async fn create(State(app): State<AppState>, form: VerifiedForm) -> PageResult {
+    let made = Record::of(&accounts::create(&app, &form.caller, form.input.params()).await?)?;
     let content = html! {
         (facts(&[
             ("Account", made.token("/token")),
@@ -165,17 +165,17 @@ pub async fn create(State(site): State<AppState>, form: VerifiedForm) -> PageRes
 
 /// The confirmation that deletion requires.
 #[derive(Deserialize, Validate)]
-struct Meant {
+struct DeletionParams {
     sure: Option<bool>,
 }
 
 /// Deletes the viewed account, and with it the session.
-pub async fn delete(State(site): State<AppState>, form: VerifiedForm) -> Result<Response, ErrorPage> {
-    let Params { value: Meant { sure }, mut faults } = form.input.params();
+pub async fn delete(State(app): State<AppState>, form: VerifiedForm) -> Result<Response, ErrorPage> {
+    let Params { value: DeletionParams { sure }, mut faults } = form.input.params();
     if sure != Some(true) {
         faults.add("sure", "must be checked");
         return Err(faults.into());
     }
-    accounts::delete(&site, &form.caller, &form.caller.account.id().to_string()).await?;
-    Ok(auth::leaving(&site))
+    accounts::delete(&app, &form.caller, &form.caller.account.id().to_string()).await?;
+    Ok(auth::leaving(&app))
 }

@@ -32,8 +32,8 @@ pub struct Session {
 
 impl Session {
     /// Begins a session for a key.
-    pub fn begin(site: &AppState, key: [u8; 32]) -> Self {
-        let until = site.clock.now() + lifetime();
+    pub fn begin(app: &AppState, key: [u8; 32]) -> Self {
+        let until = app.clock.now() + lifetime();
         Self { key, chosen: None, form: URL_SAFE_NO_PAD.encode(random::<16>()), until: until.millis() }
     }
 
@@ -45,30 +45,30 @@ impl Session {
 
     /// Returns the session of a request, unless it has expired. An unknown data key is not looked up: anybody can make
     /// up its id, and a server reloads the table of keys every few seconds.
-    pub fn of(site: &AppState, headers: &HeaderMap) -> Option<Self> {
-        let sealed = URL_SAFE_NO_PAD.decode(cookie(&site.vault, headers)?).ok()?;
+    pub fn of(app: &AppState, headers: &HeaderMap) -> Option<Self> {
+        let sealed = URL_SAFE_NO_PAD.decode(cookie(&app.vault, headers)?).ok()?;
         let (key, bytes) = sealed.split_first_chunk::<16>()?;
-        let plain = site.vault.data_keys().open(CONTEXT, Uuid::from_bytes(*key), bytes).ok()?;
+        let plain = app.vault.data_keys().open(CONTEXT, Uuid::from_bytes(*key), bytes).ok()?;
         let session: Self = serde_json::from_slice(&plain).ok()?;
-        (site.clock.now() < Timestamp::from_millis(session.until)).then_some(session)
+        (app.clock.now() < Timestamp::from_millis(session.until)).then_some(session)
     }
 
     /// Whether a request brings a session, expired or not.
-    pub fn is_brought(site: &AppState, headers: &HeaderMap) -> bool {
-        cookie(&site.vault, headers).is_some()
+    pub fn is_brought(app: &AppState, headers: &HeaderMap) -> bool {
+        cookie(&app.vault, headers).is_some()
     }
 
     /// Returns the Set-Cookie header that stores the session.
-    pub fn kept(&self, site: &AppState) -> Option<HeaderValue> {
-        let sealed = site.vault.seal(CONTEXT, &serde_json::to_vec(self).ok()?);
+    pub fn kept(&self, app: &AppState) -> Option<HeaderValue> {
+        let sealed = app.vault.seal(CONTEXT, &serde_json::to_vec(self).ok()?);
         let value = URL_SAFE_NO_PAD.encode([&sealed.key.as_bytes()[..], &sealed.bytes].concat());
-        let seconds = (Timestamp::from_millis(self.until) - site.clock.now()).whole_seconds();
-        set_cookie(site, &value, seconds)
+        let seconds = (Timestamp::from_millis(self.until) - app.clock.now()).whole_seconds();
+        set_cookie(app, &value, seconds)
     }
 
     /// Returns the Set-Cookie header that deletes the session.
-    pub fn forgotten(site: &AppState) -> Option<HeaderValue> {
-        set_cookie(site, "", 0)
+    pub fn forgotten(app: &AppState) -> Option<HeaderValue> {
+        set_cookie(app, "", 0)
     }
 
     /// Whether a form has this session's CSRF token.
@@ -83,9 +83,9 @@ fn lifetime() -> TimeSpan {
 
 /// Builds the cookie. Scripts cannot read it, and requests of other sites do not carry it. With HTTPS it is sent only
 /// over HTTPS.
-fn set_cookie(site: &AppState, value: &str, seconds: i64) -> Option<HeaderValue> {
-    let secure = if site.info.base_url.starts_with("https://") { "; Secure" } else { "" };
-    let name = name(&site.vault);
+fn set_cookie(app: &AppState, value: &str, seconds: i64) -> Option<HeaderValue> {
+    let secure = if app.info.base_url.starts_with("https://") { "; Secure" } else { "" };
+    let name = name(&app.vault);
     let cookie =
         format!("{name}={value}; Path=/dashboard; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
     HeaderValue::from_str(&cookie).ok()

@@ -14,8 +14,8 @@ use crate::http::extract::Path;
 use crate::services::snapshots;
 
 /// Renders the account's snapshots and their actions.
-pub async fn of_account(site: &AppState, user: &AccountSession) -> Result<Markup, Error> {
-    let kept = Record::each(&snapshots::list(site, &user.account, first_page().valid()?).await?.records)?;
+pub async fn of_account(app: &AppState, user: &AccountSession) -> Result<Markup, Error> {
+    let kept = Record::each(&snapshots::list(app, &user.account, first_page().valid()?).await?.records)?;
     let carried = layout::carried(&user.session);
     let action = |token: &str, verb: &str| format!("{SNAPSHOTS}/{token}/{verb}");
     Ok(html! {
@@ -36,19 +36,19 @@ pub async fn of_account(site: &AppState, user: &AccountSession) -> Result<Markup
 }
 
 /// Creates a snapshot of the account.
-pub async fn create(State(site): State<AppState>, form: VerifiedForm) -> FormResult {
-    snapshots::create(&site, &form.caller).await?;
+pub async fn create(State(app): State<AppState>, form: VerifiedForm) -> FormResult {
+    snapshots::create(&app, &form.caller).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
 /// Restores a snapshot.
-pub async fn restore(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
-    snapshots::restore(&site, &form.caller, &id).await?;
+pub async fn restore(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+    snapshots::restore(&app, &form.caller, &id).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
 /// Deletes a snapshot.
-pub async fn delete(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
-    snapshots::remove(&site, &form.caller, &id).await?;
+pub async fn delete(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+    snapshots::remove(&app, &form.caller, &id).await?;
     Ok(Redirect::to(SANDBOX))
 }

@@ -31,17 +31,17 @@ const ENTRIES: [Column; 4] = [
 ];
 
 /// Lists the subscriptions, newest first.
-pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = subscriptions::list(&site, &user.account, input.paging().valid()?).await?;
+pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+    let page = subscriptions::list(&app, &user.account, input.paging().valid()?).await?;
     record::section("Subscriptions", &COLUMNS, page)
 }
 
 /// Shows one subscription.
-pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
     let account = &user.account;
-    let subscription = Record::of(&subscriptions::show(&site, account, &id).await?)?;
-    let plan = Record::of(&plans::show(&site, account, subscription.text("/plan_token")).await?)?;
-    let entries = Record::each(&subscriptions::ledger(&site, account, &id, first_page()).await?.records)?;
+    let subscription = Record::of(&subscriptions::show(&app, account, &id).await?)?;
+    let plan = Record::of(&plans::show(&app, account, subscription.text("/plan_token")).await?)?;
+    let entries = Record::each(&subscriptions::ledger(&app, account, &id, first_page()).await?.records)?;
     let state = SubscriptionState::from_code(subscription.text("/state"));
     let is_open = state.is_some_and(|state| next(state, SubscriptionAction::Unsubscribe).is_ok());
     let may_cancel = !plan.all("/customer_permissions").is_empty();
@@ -59,7 +59,7 @@ pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): 
             ("Billed next", subscription.time("/next_billing_date")),
             ("Cancelled", subscription.time("/cancelled_at")),
         ]))
-        @if is_test(&site) && is_open && may_cancel {
+        @if is_test(&app) && is_open && may_cancel {
             (layout::actions(&user.session, &unsubscribe, &html! { button { "Unsubscribe as the customer" } }))
         }
         (table("Ledger, newest first", &ENTRIES, &entries))
@@ -70,10 +70,10 @@ pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): 
 
 /// Unsubscribes, as the customer may do.
 pub async fn unsubscribe(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(id): Path<String>,
     form: VerifiedForm,
 ) -> FormResult {
-    subscriptions::unsubscribe(&site, &form.caller, &id).await?;
+    subscriptions::unsubscribe(&app, &form.caller, &id).await?;
     Ok(Redirect::to(&format!("/dashboard/subscriptions/{id}")))
 }

@@ -26,21 +26,21 @@ const LINES: [Column; 4] = [
 ];
 
 /// Lists the transfers, newest first.
-pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = transfers::list(&site, &user.account, input.paging().valid()?).await?;
+pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+    let page = transfers::list(&app, &user.account, input.paging().valid()?).await?;
     record::section("Transfers", &COLUMNS, page)
 }
 
 /// Shows one transfer.
 pub async fn show(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     user: AccountSession,
     Path(id): Path<String>,
     input: Input,
 ) -> PageResult {
     let account = &user.account;
-    let transfer = Record::of(&transfers::show(&site, account, &id).await?)?;
-    let lines = transfers::line_items(&site, account, &id, input.paging()).await?;
+    let transfer = Record::of(&transfers::show(&app, account, &id).await?)?;
+    let lines = transfers::line_items(&app, account, &id, input.paging()).await?;
     let here = Address::of(format!("/dashboard/transfers/{id}"));
     let content = html! {
         (facts(&[

@@ -12,7 +12,7 @@ use super::record::{self, Address, Column, Record, facts, first_page, table, wor
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::services::events::ping;
-use crate::services::webhooks::state::{Action, next};
+use crate::services::webhooks::state::{WebhookAction, next};
 use crate::services::{webhook_endpoints, webhooks};
 
 const COLUMNS: [Column; 5] = [
@@ -31,14 +31,14 @@ const ENDPOINTS: [Column; 3] = [
 ];
 
 /// Lists the endpoints, and the webhooks, newest first.
-pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
     let endpoints =
-        Record::each(&webhook_endpoints::list(&site, &user.account, first_page().valid()?).await?.records)?;
-    let page = webhooks::list(&site, &user.account, paging).await?;
+        Record::each(&webhook_endpoints::list(&app, &user.account, first_page().valid()?).await?.records)?;
+    let page = webhooks::list(&app, &user.account, paging).await?;
     let content = html! {
         (table("Endpoints", &ENDPOINTS, &endpoints))
-        @if is_test(&site) && !endpoints.is_empty() { (pings(&user, &endpoints)) }
+        @if is_test(&app) && !endpoints.is_empty() { (pings(&user, &endpoints)) }
         (record::list("Webhooks, newest first", &COLUMNS, page, &Address::of("/dashboard/webhooks"))?)
     };
     Ok(PageContent::of(Address::of("/1/webhooks").page(paging).to_string(), "Webhooks", content))
@@ -59,11 +59,11 @@ fn pings(user: &AccountSession, endpoints: &[Record]) -> Markup {
 }
 
 /// Shows one webhook.
-pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
-    let webhook = Record::of(&webhooks::show(&site, &user.account, &id).await?)?;
+pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+    let webhook = Record::of(&webhooks::show(&app, &user.account, &id).await?)?;
     let failed = webhook.entries("/errors");
     let state = WebhookState::from_code(webhook.text("/status"));
-    let is_replayed = state.is_some_and(|state| next(state, Action::Replay).is_ok());
+    let is_replayed = state.is_some_and(|state| next(state, WebhookAction::Replay).is_ok());
     let content = html! {
         (facts(&[
             ("Status", webhook.state("/status")),
@@ -74,7 +74,7 @@ pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): 
             ("Next attempt", webhook.time("/next_run")),
             ("Accepted", webhook.time("/accepted_at")),
         ]))
-        @if is_test(&site) && is_replayed {
+        @if is_test(&app) && is_replayed {
             (layout::actions(&user.session, &format!("/dashboard/webhooks/{id}/replay"), &html! { button { "Replay it" } }))
         }
         h2 { "Attempts" }
@@ -94,13 +94,13 @@ pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): 
 }
 
 /// Sends a ping event to an endpoint.
-pub async fn ping(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
-    let webhook = Record::of(&ping::ping(&site, &form.caller, &id).await?)?;
+pub async fn ping(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+    let webhook = Record::of(&ping::ping(&app, &form.caller, &id).await?)?;
     Ok(Redirect::to(&format!("/dashboard/webhooks/{}", webhook.text("/token"))))
 }
 
 /// Delivers the webhook again.
-pub async fn replay(State(site): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
-    webhooks::replay(&site, &form.caller, &id).await?;
+pub async fn replay(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+    webhooks::replay(&app, &form.caller, &id).await?;
     Ok(Redirect::to(&format!("/dashboard/webhooks/{id}")))
 }

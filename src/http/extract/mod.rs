@@ -37,8 +37,8 @@ pub struct Path<T>(pub T);
 impl<T: DeserializeOwned + Default + Send> FromRequestParts<AppState> for Path<T> {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, site: &AppState) -> Result<Self, Error> {
-        match axum::extract::Path::from_request_parts(parts, site).await {
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Error> {
+        match axum::extract::Path::from_request_parts(parts, app).await {
             Ok(axum::extract::Path(tokens)) => Ok(Self(tokens)),
             // A malformed token is an unknown one (`docs/decisions.md`, 15), and one that is not even UTF-8 is as
             // malformed as an empty one.
@@ -108,16 +108,16 @@ impl ParameterTree for Input {
 impl FromRequest<AppState> for Input {
     type Rejection = Error;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Error> {
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, Error> {
         let (parts, body) = request.into_parts();
         refuse_announced(&parts.headers, BODY_BYTES_MAX)?;
-        let mut whole = pin!(whole(body, site));
+        let mut whole = pin!(whole(body, app));
         let (body, memory) = if let Ok(whole) = timeout(BODY_PATIENCE, &mut whole).await {
             whole?
         } else {
             release_permit();
             let whole = whole.await?;
-            site.admission.enter(request_context::account()).await?;
+            app.admission.enter(request_context::account()).await?;
             whole
         };
         // An empty body is an empty form, whatever its type.
@@ -125,19 +125,19 @@ impl FromRequest<AppState> for Input {
         let tree = body::tree(&parts.method, parts.uri.query(), content_type, body).await;
         let input = Self::new(tree.map_err(refusal)?, memory);
         if matches!(parts.method, Method::GET | Method::HEAD) {
-            site.admission.long_answer(Paging::records_max(input.tree())).await?;
+            app.admission.long_answer(Paging::records_max(input.tree())).await?;
         }
         Ok(input)
     }
 }
 
 /// Reads a whole body. A large one needs a permit, and may hold it only for a short time.
-async fn whole(body: Body, site: &AppState) -> Result<(Bytes, Option<Permit>), Error> {
+async fn whole(body: Body, app: &AppState) -> Result<(Bytes, Option<Permit>), Error> {
     let (mut body, mut bytes) = (Limited::new(body, BODY_BYTES_MAX), BytesMut::new());
     if read(&mut body, &mut bytes, SMALL_BODY_BYTES).await? {
         return Ok((bytes.freeze(), None));
     }
-    let memory = site.admission.large_body().await?;
+    let memory = app.admission.large_body().await?;
     let rest = timeout(LARGE_BODY_TIME, read(&mut body, &mut bytes, BODY_BYTES_MAX)).await;
     rest.map_err(|_| ErrorCode::GatewayTimeout)??;
     Ok((bytes.freeze(), Some(memory)))

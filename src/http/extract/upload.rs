@@ -33,26 +33,26 @@ const BROKEN: &str = "The body was cut off or is not valid multipart/form-data";
 ///
 /// Refusals: `unsupported_media_type`, `payload_too_large`, `bad_request`, `gateway_timeout` if no byte arrives for too
 /// long, `service_unavailable`.
-pub async fn receive(request: Request, site: &AppState) -> Result<(Input, Option<Upload>), Error> {
+pub async fn receive(request: Request, app: &AppState) -> Result<(Input, Option<Upload>), Error> {
     // An empty body is an empty form, whatever its type.
     let empty = request.body().is_end_stream();
     let sent = if empty { "" } else { content_type(request.headers())?.unwrap_or_default() };
     if essence(sent) != "multipart/form-data" {
-        return Ok((Input::from_request(request, site).await?, None));
+        return Ok((Input::from_request(request, app).await?, None));
     }
     refuse_announced(request.headers(), UPLOAD_BYTES_MAX)?;
-    let _permit = site.admission.upload().await?;
+    let _permit = app.admission.upload().await?;
     // It takes as long as the client's connection does.
     release_permit();
     let (method, uri) = (request.method().clone(), request.uri().clone());
-    let parts = Multipart::from_request(request.map(piece_by_piece), site).await;
+    let parts = Multipart::from_request(request.map(piece_by_piece), app).await;
     let (mut parts, mut form, mut upload) =
         (parts.map_err(|_| refusal(NO_MULTIPART))?, Form::default(), None);
     let mut text_bytes = 0;
     while let Some(mut part) = in_time(parts.next_field()).await? {
         let name = part.name().unwrap_or_default().to_owned();
         match part.file_name().map(str::to_owned) {
-            Some(filename) if name == FILE => upload = Some(file(site, part, filename).await?),
+            Some(filename) if name == FILE => upload = Some(file(app, part, filename).await?),
             Some(_) => while piece(&mut part).await?.is_some() {},
             None => {
                 let text = text(part, &mut text_bytes).await?;
@@ -60,7 +60,7 @@ pub async fn receive(request: Request, site: &AppState) -> Result<(Input, Option
             }
         }
     }
-    site.admission.enter(request_context::account()).await?;
+    app.admission.enter(request_context::account()).await?;
     // A browser sends an empty file without a name if the user chose none.
     let upload = upload.filter(|upload| upload.size > 0 || !upload.filename.is_empty());
     if let Some(upload) = &upload {
@@ -84,12 +84,12 @@ fn piece_by_piece(body: Body) -> Body {
     Body::new(Limited::new(Body::from_stream(pieces), UPLOAD_BYTES_MAX))
 }
 
-async fn file(site: &AppState, mut part: Field<'_>, filename: String) -> Result<Upload, Error> {
+async fn file(app: &AppState, mut part: Field<'_>, filename: String) -> Result<Upload, Error> {
     let failed = |error: std::io::Error| {
         tracing::error!(%error, "an upload cannot be written");
         Error::from(ErrorCode::ServiceUnavailable)
     };
-    let mut upload = Upload::begin(&site.incoming, filename, FILE_BYTES_MAX).await.map_err(failed)?;
+    let mut upload = Upload::begin(&app.incoming, filename, FILE_BYTES_MAX).await.map_err(failed)?;
     while let Some(bytes) = piece(&mut part).await? {
         upload.write(&bytes).await.map_err(failed)?;
     }

@@ -36,7 +36,7 @@ pub(super) const SCHEMAS: &str = "#/components/schemas/";
 pub(super) fn renamed(document: &mut Value) {
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
         let mut named: Vec<_> =
-            std::mem::take(schemas).into_iter().map(|(name, schema)| (said(&name), schema)).collect();
+            std::mem::take(schemas).into_iter().map(|(name, schema)| (schema_name(&name), schema)).collect();
         named.sort_by(|(one, _), (other, _)| one.cmp(other));
         *schemas = Map::from_iter(named);
     }
@@ -61,7 +61,7 @@ fn alternatives(value: &mut Value) {
 fn point_to_them(value: &mut Value) {
     let name =
         value.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix(SCHEMAS));
-    if let Some(name) = name.map(said) {
+    if let Some(name) = name.map(schema_name) {
         value["$ref"] = format!("{SCHEMAS}{name}").into();
     }
     each(value).for_each(point_to_them);
@@ -91,7 +91,7 @@ fn body(name: &str) -> Option<String> {
         .or_else(|| name.starts_with("Browser").then(|| format!("{name}Input")))
 }
 
-fn said(name: &str) -> String {
+fn schema_name(name: &str) -> String {
     // Names that Java and TypeScript have already.
     let other = |noun: &str| if noun == "File" { "UploadedFile".to_owned() } else { noun.to_owned() };
     match name.split_once('_') {

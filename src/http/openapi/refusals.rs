@@ -34,35 +34,37 @@ const LISTED: &str = "x-refusals";
 /// What an operation lists in its annotation: `NotFound`, `declines()`, `(GatewayError, "nothing was charged")`.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Listed {
+enum ListedRefusal {
     Code(ErrorCode),
     Codes(Vec<ErrorCode>),
     /// A note follows the code in the description.
-    Noted(ErrorCode, String),
+    WithNote(ErrorCode, String),
     /// The body has a sentence of its own, and names no charge.
-    Worded(ErrorCode, String, String),
+    WithSentence(ErrorCode, String, String),
 }
 
 /// A refusal of one operation.
-struct Documented {
+struct DocumentedRefusal {
     code: ErrorCode,
     note: String,
     sentence: Option<String>,
 }
 
-impl From<ErrorCode> for Documented {
+impl From<ErrorCode> for DocumentedRefusal {
     fn from(code: ErrorCode) -> Self {
         Self { code, note: String::new(), sentence: None }
     }
 }
 
-impl Listed {
-    fn refusals(self) -> Vec<Documented> {
+impl ListedRefusal {
+    fn refusals(self) -> Vec<DocumentedRefusal> {
         match self {
             Self::Code(code) => vec![code.into()],
-            Self::Codes(codes) => codes.into_iter().map(Documented::from).collect(),
-            Self::Noted(code, note) => vec![Documented { code, note, sentence: None }],
-            Self::Worded(code, note, sentence) => vec![Documented { code, note, sentence: Some(sentence) }],
+            Self::Codes(codes) => codes.into_iter().map(DocumentedRefusal::from).collect(),
+            Self::WithNote(code, note) => vec![DocumentedRefusal { code, note, sentence: None }],
+            Self::WithSentence(code, note, sentence) => {
+                vec![DocumentedRefusal { code, note, sentence: Some(sentence) }]
+            }
         }
     }
 }
@@ -78,8 +80,8 @@ pub(super) fn describe(operation: &mut Map<String, Value>, is_write: bool, recor
     let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
     let in_sandbox = operation.get("tags").is_some_and(|tags| tags[0] == super::SANDBOX);
     let listed = operation.shift_remove(LISTED).unwrap_or_else(|| json!([]));
-    let listed: Vec<Listed> = serde_json::from_value(listed).expect("a list of refusals");
-    let mut refusals: Vec<_> = listed.into_iter().flat_map(Listed::refusals).collect();
+    let listed: Vec<ListedRefusal> = serde_json::from_value(listed).expect("a list of refusals");
+    let mut refusals: Vec<_> = listed.into_iter().flat_map(ListedRefusal::refusals).collect();
     let mut common = Vec::new();
     if is_write {
         // For a merchant that is not active, in live; the sandbox exists only in test.
@@ -107,11 +109,11 @@ pub(super) fn describe(operation: &mut Map<String, Value>, is_write: bool, recor
     }
 }
 
-fn response(operation: &str, mut refusals: Vec<Documented>, recorded: &Value) -> Value {
-    let said = |Documented { code, note, .. }: &Documented| {
+fn response(operation: &str, mut refusals: Vec<DocumentedRefusal>, recorded: &Value) -> Value {
+    let describe = |DocumentedRefusal { code, note, .. }: &DocumentedRefusal| {
         if note.is_empty() { code.code().to_owned() } else { format!("{}: {note}", code.code()) }
     };
-    let description = refusals.iter().map(said).collect::<Vec<_>>().join(", ");
+    let description = refusals.iter().map(describe).collect::<Vec<_>>().join(", ");
     refusals.sort_by_key(|refusal| refusal.code);
     let codes: Vec<_> = refusals.iter().map(|refusal| refusal.code).collect();
     let object = json!({ "$ref": "#/components/schemas/ErrorBody" });
@@ -134,14 +136,14 @@ fn response(operation: &str, mut refusals: Vec<Documented>, recorded: &Value) ->
     response
 }
 
-impl Documented {
+impl DocumentedRefusal {
     /// Returns the example: a reference where other operations answer the same.
     fn example(&self, operation: &str, recorded: &Value) -> Value {
         let shared = |name: String| json!({ "$ref": format!("{EXAMPLES}{name}") });
         if recorded["error"] == self.code.code() {
             json!({ "summary": self.code.description(), "value": recorded })
         } else if let Some(sentence) = &self.sentence {
-            said(self.code, &Error::explained(self.code, sentence.clone()))
+            example_body(self.code, &Error::explained(self.code, sentence.clone()))
         } else if is_about_payment(self.code) && operation.ends_with("_authorisation") {
             shared(authorisation_example(self.code))
         } else {
@@ -150,7 +152,7 @@ impl Documented {
     }
 }
 
-fn said(code: ErrorCode, error: &Error) -> Value {
+fn example_body(code: ErrorCode, error: &Error) -> Value {
     json!({ "summary": code.description(), "value": serde_json::to_value(error.body("0198c5e5")).unwrap_or_default() })
 }
 
@@ -169,12 +171,12 @@ fn bodies() -> Map<String, Value> {
     let mut bodies = Map::new();
     for code in ErrorCode::ALL {
         if !matches!(code, ErrorCode::RouteNotFound | ErrorCode::MethodNotAllowed) {
-            bodies.insert(example_name(*code).into(), said(*code, &example(*code)));
+            bodies.insert(example_name(*code).into(), example_body(*code, &example(*code)));
         }
         if is_about_payment(*code) {
             let authorisation_token = example_token("auth_token");
             let refusal = Refusal { authorisation_token, ..Refusal::from(*code) };
-            bodies.insert(authorisation_example(*code), said(*code, &refusal.into()));
+            bodies.insert(authorisation_example(*code), example_body(*code, &refusal.into()));
         }
     }
     bodies

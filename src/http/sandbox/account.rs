@@ -30,8 +30,8 @@ pub async fn get_sandbox_account(account: Account, _input: Input) -> Result<Show
     responses((status = 200, description = "Switches and settings", body = Envelope<SandboxAccount>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn update_sandbox_account(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Shown<SandboxAccount>, Error> {
-    request.answer(account::change(&site, &request.caller, request.input.params())).await
+    request.answer(account::change(&app, &request.caller, request.input.params())).await
 }

@@ -21,10 +21,10 @@ use crate::views::sandbox::SandboxKeys;
     responses((status = 201, description = "The account's token and keys", body = Envelope<SandboxKeys>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_sandbox_account(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Created<SandboxKeys>, Error> {
-    request.answer(accounts::create(&site, &request.caller, request.input.params())).await
+    request.answer(accounts::create(&app, &request.caller, request.input.params())).await
 }
 
 /// Delete an isolated account.
@@ -34,9 +34,9 @@ pub async fn create_sandbox_account(
 #[utoipa::path(delete, path = "/sandbox/accounts/{account_token}", tag = "Sandbox",
     responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn delete_sandbox_account(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    request.answer(accounts::delete(&site, &request.caller, &token)).await
+    request.answer(accounts::delete(&app, &request.caller, &token)).await
 }

@@ -32,8 +32,8 @@ pub async fn get_sandbox_acquirer(account: Account, _input: Input) -> Result<Sho
     responses((status = 200, description = "The faults", body = Envelope<Faults>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn update_sandbox_acquirer(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Shown<Faults>, Error> {
-    request.answer(acquirer::change(&site, &request.caller, request.input.params())).await
+    request.answer(acquirer::change(&app, &request.caller, request.input.params())).await
 }

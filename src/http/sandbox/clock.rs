@@ -33,9 +33,9 @@ pub async fn get_clock(account: Account, _input: Input) -> Result<Shown<Clock>, 
     responses((status = 200, description = "The clock, and what was due on the way", body = Envelope<MovedClock>)),
     extensions(("x-refusals" = json!([ClockMoving, InvalidResource]))))]
 pub async fn move_clock(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Shown<MovedClock>, Error> {
     let params = request.input.params::<MoveClock>();
-    request.answer(clock::advance(&site.ctx, &request.caller, params)).await
+    request.answer(clock::advance(&app.ctx, &request.caller, params)).await
 }

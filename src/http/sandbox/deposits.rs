@@ -19,8 +19,8 @@ use crate::views::deposit::Deposit;
     responses((status = 201, description = "The deposit", body = Envelope<Deposit>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_sandbox_deposit(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Created<Deposit>, Error> {
-    request.answer(deposits::create(&site, &request.caller, request.input.params())).await
+    request.answer(deposits::create(&app, &request.caller, request.input.params())).await
 }

@@ -19,10 +19,10 @@ use crate::views::dispute::Dispute;
     responses((status = 201, description = "The dispute", body = Envelope<Dispute>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_sandbox_dispute(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Created<Dispute>, Error> {
-    request.answer(disputes::open::open(&site, &request.caller, request.input.params())).await
+    request.answer(disputes::open::open(&app, &request.caller, request.input.params())).await
 }
 
 /// Decide a dispute.
@@ -34,9 +34,9 @@ pub async fn create_sandbox_dispute(
     responses((status = 200, description = "The dispute", body = Envelope<Dispute>)),
     extensions(("x-refusals" = json!([(InvalidState, "that status cannot follow the present one"), NotFound, InvalidResource]))))]
 pub async fn decide_sandbox_dispute(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Dispute>, Error> {
-    request.answer(disputes::decide(&site, &request.caller, &token, request.input.params())).await
+    request.answer(disputes::decide(&app, &request.caller, &token, request.input.params())).await
 }

@@ -20,9 +20,9 @@ use crate::views::merchant::MerchantDetail;
     responses((status = 200, description = "The merchant", body = Envelope<MerchantDetail>)),
     extensions(("x-refusals" = json!([(InvalidState, "that status cannot follow the present one"), NotFound, InvalidResource]))))]
 pub async fn decide_sandbox_merchant(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     PartnerWriteRequest(request): PartnerWriteRequest,
 ) -> Result<Shown<MerchantDetail>, Error> {
-    request.answer(merchants::decide(&site, &request.caller, &token, request.input.params())).await
+    request.answer(merchants::decide(&app, &request.caller, &token, request.input.params())).await
 }

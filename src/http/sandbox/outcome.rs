@@ -24,8 +24,8 @@ impl OrderedOutcome {
 impl FromRequestParts<AppState> for OrderedOutcome {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, site: &AppState) -> Result<Self, Infallible> {
-        let word = parts.headers.get(SANDBOX_OUTCOME).filter(|_| site.info.environment == Environment::Test);
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Infallible> {
+        let word = parts.headers.get(SANDBOX_OUTCOME).filter(|_| app.info.environment == Environment::Test);
         // A value that is not text is an unknown word, and gets that error.
         Ok(Self(word.map(|word| String::from_utf8_lossy(word.as_bytes()).into_owned())))
     }

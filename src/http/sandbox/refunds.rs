@@ -19,9 +19,9 @@ use crate::views::refund::Refund;
     responses((status = 200, description = "The refund", body = Envelope<Refund>)),
     extensions(("x-refusals" = json!([(InvalidState, "it has ended before"), NotFound, InvalidResource]))))]
 pub async fn decide_sandbox_refund(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Refund>, Error> {
-    request.answer(refunds::decide(&site, &request.caller, &token, request.input.params())).await
+    request.answer(refunds::decide(&app, &request.caller, &token, request.input.params())).await
 }

@@ -20,11 +20,11 @@ use crate::views::logged_request::LoggedRequest;
     responses((status = 200, description = "A page of requests", body = LongList<LoggedRequest>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_sandbox_requests(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<LoggedRequest>, Error> {
-    Ok(Listed(requests::list(&site, &account, input.paging()).await?))
+    Ok(Listed(requests::list(&app, &account, input.paging()).await?))
 }
 
 /// Get a request.
@@ -34,10 +34,10 @@ pub async fn list_sandbox_requests(
     responses((status = 200, description = "The request", body = Envelope<LoggedRequest>)),
     extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_sandbox_request(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(request_id): Path<String>,
     _input: Input,
 ) -> Result<Shown<LoggedRequest>, Error> {
-    Ok(Shown(requests::show(&site, &account, &request_id).await?))
+    Ok(Shown(requests::show(&app, &account, &request_id).await?))
 }

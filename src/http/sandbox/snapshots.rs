@@ -22,10 +22,10 @@ use crate::views::snapshot::Snapshot;
     responses((status = 201, description = "The snapshot", body = Envelope<Snapshot>)),
     extensions(("x-refusals" = json!([(LimitReached, "", snapshots::create::full()), PaymentsUnderWay, SnapshotTooLarge]))))]
 pub async fn create_sandbox_snapshot(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Created<Snapshot>, Error> {
-    request.answer(snapshots::create(&site, &request.caller)).await
+    request.answer(snapshots::create(&app, &request.caller)).await
 }
 
 /// List snapshots.
@@ -35,11 +35,11 @@ pub async fn create_sandbox_snapshot(
     responses((status = 200, description = "A page of snapshots", body = LongList<Snapshot>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_sandbox_snapshots(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<Snapshot>, Error> {
-    Ok(Listed(snapshots::list(&site, &account, input.paging().valid()?).await?))
+    Ok(Listed(snapshots::list(&app, &account, input.paging().valid()?).await?))
 }
 
 /// Put a snapshot back.
@@ -50,11 +50,11 @@ pub async fn list_sandbox_snapshots(
     responses((status = 200, description = "The snapshot", body = Envelope<Snapshot>)),
     extensions(("x-refusals" = json!([(InvalidState, "another release has made it", snapshots::restore::OTHER_RELEASE), NotFound, ClockMoving, PaymentsUnderWay]))))]
 pub async fn restore_sandbox_snapshot(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Snapshot>, Error> {
-    request.answer(snapshots::restore(&site, &request.caller, &token)).await
+    request.answer(snapshots::restore(&app, &request.caller, &token)).await
 }
 
 /// Delete a snapshot.
@@ -63,9 +63,9 @@ pub async fn restore_sandbox_snapshot(
 #[utoipa::path(delete, path = "/sandbox/snapshots/{snapshot_token}", tag = "Sandbox",
     responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn delete_sandbox_snapshot(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    request.answer(snapshots::remove(&site, &request.caller, &token)).await
+    request.answer(snapshots::remove(&app, &request.caller, &token)).await
 }

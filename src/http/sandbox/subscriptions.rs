@@ -19,9 +19,9 @@ use crate::views::subscription::Subscription;
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
     extensions(("x-refusals" = json!([(InvalidState, "it has ended, or the plan does not allow it"), NotFound]))))]
 pub async fn unsubscribe_sandbox_subscription(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
-    request.answer(subscriptions::unsubscribe(&site, &request.caller, &token)).await
+    request.answer(subscriptions::unsubscribe(&app, &request.caller, &token)).await
 }

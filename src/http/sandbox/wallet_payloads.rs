@@ -19,8 +19,8 @@ use crate::views::sandbox::WalletPayload;
     responses((status = 201, description = "The payload", body = Envelope<WalletPayload>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_sandbox_wallet_payload(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Created<WalletPayload>, Error> {
-    request.answer(wallet_payloads::create(&site, &request.caller, request.input.params())).await
+    request.answer(wallet_payloads::create(&app, &request.caller, request.input.params())).await
 }

@@ -23,11 +23,11 @@ use crate::views::webhook_endpoint::RotatedKey;
     responses((status = 201, description = "The webhook", body = Envelope<Webhook>)),
     extensions(("x-refusals" = json!([RecordNotFound]))))]
 pub async fn ping_sandbox_webhook_endpoint(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Created<Webhook>, Error> {
-    request.answer(ping::ping(&site, &request.caller, &token)).await
+    request.answer(ping::ping(&app, &request.caller, &token)).await
 }
 
 /// Rotate a webhook endpoint's key.
@@ -39,9 +39,9 @@ pub async fn ping_sandbox_webhook_endpoint(
     responses((status = 200, description = "The fresh key", body = Envelope<RotatedKey>)),
     extensions(("x-refusals" = json!([(InvalidState, "a former key still signs, and a grace is asked for", FORMER_SIGNS), RecordNotFound, InvalidResource]))))]
 pub async fn rotate_sandbox_webhook_key(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<RotatedKey>, Error> {
-    request.answer(webhook_endpoints::rotate(&site, &request.caller, &token, request.input.params())).await
+    request.answer(webhook_endpoints::rotate(&app, &request.caller, &token, request.input.params())).await
 }

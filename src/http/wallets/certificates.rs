@@ -21,10 +21,10 @@ use crate::views::wallet::WalletCertificate;
     responses((status = 201, description = "The certificate, incomplete", body = Envelope<WalletCertificate>)),
     extensions(("x-refusals" = json!([ApiUnavailable]))))]
 pub async fn create_wallet_certificate(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Created<WalletCertificate>, Error> {
-    request.answer(certificates::create(&site, &request.caller)).await
+    request.answer(certificates::create(&app, &request.caller)).await
 }
 
 /// List certificates.
@@ -34,11 +34,11 @@ pub async fn create_wallet_certificate(
     responses((status = 200, description = "A page of certificates", body = LongList<WalletCertificate>)),
     extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn list_wallet_certificates(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<WalletCertificate>, Error> {
-    Ok(Listed(certificates::list(&site, &account, input.paging()).await?))
+    Ok(Listed(certificates::list(&app, &account, input.paging()).await?))
 }
 
 /// Complete a certificate.
@@ -50,10 +50,10 @@ pub async fn list_wallet_certificates(
     responses((status = 200, description = "The certificate, active", body = Envelope<WalletCertificate>)),
     extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn update_wallet_certificate(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Shown<WalletCertificate>, Error> {
-    request.answer(certificates::complete(&site, &request.caller, request.input.params())).await
+    request.answer(certificates::complete(&app, &request.caller, request.input.params())).await
 }
 
 /// Get a certificate.
@@ -63,12 +63,12 @@ pub async fn update_wallet_certificate(
     responses((status = 200, description = "The certificate", body = Envelope<WalletCertificate>)),
     extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_wallet_certificate(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     _input: Input,
 ) -> Result<Shown<WalletCertificate>, Error> {
-    Ok(Shown(certificates::show(&site, &account, &token).await?))
+    Ok(Shown(certificates::show(&app, &account, &token).await?))
 }
 
 /// Delete a certificate.
@@ -77,11 +77,11 @@ pub async fn get_wallet_certificate(
 #[utoipa::path(delete, path = "/walletA_pay/certificates/{certificate_token}", tag = "Mobile wallet support",
     responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn delete_wallet_certificate(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    request.answer(certificates::delete(&site, &request.caller, &token)).await
+    request.answer(certificates::delete(&app, &request.caller, &token)).await
 }
 
 /// Delete a certificate (short path).
@@ -90,9 +90,9 @@ pub async fn delete_wallet_certificate(
 #[utoipa::path(delete, path = "/walletA_pay/{certificate_token}", tag = "Mobile wallet support",
     responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn delete_wallet_certificate_as_listed(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    request.answer(certificates::delete(&site, &request.caller, &token)).await
+    request.answer(certificates::delete(&app, &request.caller, &token)).await
 }

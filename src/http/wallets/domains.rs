@@ -22,10 +22,10 @@ use crate::views::wallet::WalletDomain;
     responses((status = 201, description = "The domain", body = Envelope<WalletDomain>)),
     extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn create_wallet_domain(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Created<WalletDomain>, Error> {
-    request.answer(domains::register(&site, &request.caller, request.input.params())).await
+    request.answer(domains::register(&app, &request.caller, request.input.params())).await
 }
 
 /// List domains.
@@ -35,11 +35,11 @@ pub async fn create_wallet_domain(
     responses((status = 200, description = "A page of domains", body = LongList<WalletDomain>)),
     extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn list_wallet_domains(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<WalletDomain>, Error> {
-    Ok(Listed(domains::list(&site, &account, input.paging()).await?))
+    Ok(Listed(domains::list(&app, &account, input.paging()).await?))
 }
 
 /// Delete a domain.
@@ -48,11 +48,11 @@ pub async fn list_wallet_domains(
 #[utoipa::path(delete, path = "/walletA_pay/domains/{domain_token}", tag = "Mobile wallet support",
     responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn delete_wallet_domain(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Deleted, Error> {
-    request.answer(domains::delete(&site, &request.caller, &token)).await
+    request.answer(domains::delete(&app, &request.caller, &token)).await
 }
 
 /// Check a host.
@@ -63,9 +63,9 @@ pub async fn delete_wallet_domain(
     responses((status = 200, description = "The domain", body = Envelope<WalletDomain>)),
     extensions(("x-refusals" = json!([ApiUnavailable, (NotFound, "it is not registered"), InvalidResource]))))]
 pub async fn check_wallet_host(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Shown<WalletDomain>, Error> {
-    Ok(Shown(domains::check(&site, &account, input.params()).await?))
+    Ok(Shown(domains::check(&app, &account, input.params()).await?))
 }

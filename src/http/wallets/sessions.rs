@@ -20,8 +20,8 @@ use crate::views::wallet::WalletSession;
     responses((status = 201, description = "The session", body = Envelope<WalletSession>)),
     extensions(("x-refusals" = json!([ApiUnavailable, (GatewayError, "the provider gave none", GatewayError.description())]))))]
 pub async fn create_wallet_session(
-    State(site): State<AppState>,
+    State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Created<WalletSession>, Error> {
-    request.answer(sessions::create(&site, &request.caller, request.input.params())).await
+    request.answer(sessions::create(&app, &request.caller, request.input.params())).await
 }

@@ -11,7 +11,7 @@ use super::access::{Access, access};
 use super::account_row::{AccountJoin, AccountRow, AccountWith, IS_PRESENT};
 use crate::error::{Error, ErrorCode};
 use crate::sensitive::secret::Secret;
-use crate::services::audit::key_uses::Key;
+use crate::services::audit::key_uses::UsedKey;
 use crate::services::context::{Account, Context, KeyEntry};
 use crate::services::idempotency::{StoredClaim, claim};
 use crate::store::CachedStatement;
@@ -166,5 +166,5 @@ pub(super) fn authenticated_account(
 }
 
 pub(super) fn count_use(ctx: &Context, opened: &AuthenticatedAccount, key: &Secret, hash: [u8; 32]) {
-    ctx.key_uses.count(Key::new(opened.account.id(), opened.kind, key, hash), ctx.clock.now());
+    ctx.key_uses.count(UsedKey::new(opened.account.id(), opened.kind, key, hash), ctx.clock.now());
 }

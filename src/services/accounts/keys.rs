@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{ApiKeyPair, key_context, key_rows, settings};
 use crate::error::Error;
 use crate::sensitive::secret::Secret;
-use crate::services::audit::key_uses::Key;
+use crate::services::audit::key_uses::UsedKey;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
 use crate::services::data_keys::reencrypt::SealedTable;
@@ -24,7 +24,7 @@ use crate::store::Tx;
 pub async fn rotate(ctx: &Context, account: AccountToken, grace: TimeSpan) -> Result<ApiKeyPair, Error> {
     let keys = ApiKeyPair::mint(&ctx.chance);
     let until = ctx.clock.now() + grace;
-    let named = |kind: KeyKind, key: &Secret| Key::of(&ctx.vault, account, kind, key).name();
+    let named = |kind: KeyKind, key: &Secret| UsedKey::of(&ctx.vault, account, kind, key).name();
     let detail = json!({
         "secret_key": named(KeyKind::Secret, &keys.secret),
         "publishable_key": named(KeyKind::Publishable, &keys.publishable),

@@ -10,17 +10,15 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use entity::api_key::KeyKind;
-use entity::key_use::{self, Column};
 use entity::{AccountToken, Day, Timestamp};
 use futures::FutureExt;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, Select};
+use sea_orm::ConnectionTrait;
 
 use crate::error::Error;
-use crate::limits::{AUDIT_KEPT, KEY_ADDRESSES_MAX, KEY_USES_BATCH, KEYS_COUNTED_MAX};
+use crate::limits::{KEY_ADDRESSES_MAX, KEY_USES_BATCH, KEYS_COUNTED_MAX};
 use crate::runtime::request_context;
 use crate::sensitive::secret::Secret;
-use crate::services::context::Context;
-use crate::store::{Tx, about};
+use crate::store::{Store, Tx, about};
 use crate::vault::{Purpose, Vault};
 
 /// A keyed hash of a key, as in `api_keys`.
@@ -28,7 +26,7 @@ type Hash = [u8; 32];
 
 /// A key that was used.
 #[derive(Debug, Clone, Copy)]
-pub struct Key {
+pub struct UsedKey {
     account: AccountToken,
     kind: KeyKind,
     hash: Hash,
@@ -41,7 +39,7 @@ const TAIL: usize = 4;
 /// A shorter key is a tester's, and no part of it is shown.
 const SHOWN_FROM: usize = 16;
 
-impl Key {
+impl UsedKey {
     /// Makes the entry of a key that authenticated an account, from the key and its keyed hash.
     pub fn new(account: AccountToken, kind: KeyKind, key: &Secret, hash: Hash) -> Self {
         let tail = key.expose().as_bytes().last_chunk().copied();
@@ -68,7 +66,7 @@ impl Key {
 /// Uses of a key on one day from one address.
 #[derive(Debug, Clone, Copy)]
 struct Uses {
-    key: Key,
+    key: UsedKey,
     /// `None` if the address is not kept.
     from: Option<IpAddr>,
     first_at: Timestamp,
@@ -82,7 +80,7 @@ pub struct KeyUses(Mutex<HashMap<(Hash, Day), Vec<Uses>>>);
 
 impl KeyUses {
     /// Counts a request that authenticated with a key. Work outside a request (a worker's) uses none.
-    pub fn count(&self, key: Key, wall: Timestamp) {
+    pub fn count(&self, key: UsedKey, wall: Timestamp) {
         let Some(address) = request_context::address() else { return };
         let from = match key.kind {
             KeyKind::Secret => Some(address),
@@ -129,26 +127,26 @@ impl KeyUses {
         taken
     }
 
+    /// Adds the counts to the table, a few rows a unit, so that no payment waits for all of it. Counts that the database
+    /// rejects stay counted.
+    pub async fn write(&self, store: &Store, today: Day) -> Result<(), Error> {
+        let taken = self.take(today);
+        let mut left = taken.chunks(KEY_USES_BATCH);
+        while let Some(some) = left.next() {
+            let unit = store.write(some.to_vec(), |tx, some| add(tx, some).boxed());
+            if let Err(error) = unit.await {
+                for uses in some.iter().chain(left.flatten()) {
+                    self.add(*uses);
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
     fn lock_counts(&self) -> MutexGuard<'_, HashMap<(Hash, Day), Vec<Uses>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Adds the counts to the table, a few rows a unit, so that no payment waits for all of it. Counts that the database
-/// rejects stay counted.
-pub async fn write(ctx: &Context) -> Result<(), Error> {
-    let taken = ctx.key_uses.take(ctx.clock.now().day());
-    let mut left = taken.chunks(KEY_USES_BATCH);
-    while let Some(some) = left.next() {
-        let unit = ctx.store.write(some.to_vec(), |tx, some| add(tx, some).boxed());
-        if let Err(error) = unit.await {
-            for uses in some.iter().chain(left.flatten()) {
-                ctx.key_uses.add(*uses);
-            }
-            return Err(error);
-        }
-    }
-    Ok(())
 }
 
 const COLUMNS: [&str; 9] =
@@ -184,24 +182,6 @@ async fn add(tx: &Tx, some: &[Uses]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Selects uses past their retention, by the wall clock.
-pub fn old(wall: Timestamp) -> Select<key_use::Entity> {
-    key_use::Entity::find().filter(Column::LastAt.lte(wall - AUDIT_KEPT)).order_by_asc(Column::LastAt)
-}
-
-/// Deletes uses past their retention.
-pub async fn forget(ctx: &Context, uses: key_use::Model) -> Result<(), Error> {
-    let unit = ctx.store.write(uses, |tx, uses| {
-        async move {
-            let key_use::Model { account_id, hash, day, address, .. } = uses.clone();
-            key_use::Entity::delete_by_id((account_id, hash, day, address)).exec(tx).await?;
-            Ok(())
-        }
-        .boxed()
-    });
-    unit.await
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
@@ -212,12 +192,12 @@ mod tests {
 
     const NOON: Timestamp = Timestamp::from_millis(1_772_452_800_000);
 
-    fn key(n: u8) -> Key {
+    fn key(n: u8) -> UsedKey {
         let secret = Secret::from("0123456789abcdefghijkl");
-        Key::new(AccountToken::new(Uuid::from_u128(1)), KeyKind::Secret, &secret, [n; 32])
+        UsedKey::new(AccountToken::new(Uuid::from_u128(1)), KeyKind::Secret, &secret, [n; 32])
     }
 
-    fn used(key: Key, from: u32, at: i64) -> Uses {
+    fn used(key: UsedKey, from: u32, at: i64) -> Uses {
         let at = Timestamp::from_millis(NOON.millis() + at);
         Uses { key, from: Some(Ipv4Addr::from(from).into()), first_at: at, last_at: at, n: 1 }
     }
@@ -231,7 +211,7 @@ mod tests {
         assert_eq!(key(7).name(), "...ijkl");
         let short = Secret::from("sk_short");
         let account = AccountToken::new(Uuid::from_u128(1));
-        assert_eq!(Key::new(account, KeyKind::Secret, &short, [0x9f; 32]).name(), "#9f9f9f9f");
+        assert_eq!(UsedKey::new(account, KeyKind::Secret, &short, [0x9f; 32]).name(), "#9f9f9f9f");
     }
 
     #[test]
@@ -263,12 +243,12 @@ mod tests {
         assert_eq!(taken.iter().map(|uses| uses.n).sum::<i64>(), i64::from(10 * addresses));
         let hash = |n: usize| std::array::from_fn(|at| n.to_le_bytes().get(at).copied().unwrap_or_default());
         for n in 0..2 * KEYS_COUNTED_MAX {
-            counted.add(used(Key { hash: hash(n), ..key(1) }, 1, 0));
+            counted.add(used(UsedKey { hash: hash(n), ..key(1) }, 1, 0));
         }
         assert!(counted.lock_counts().len() <= KEYS_COUNTED_MAX);
         assert!(all(&counted) > 0);
         // Written counts free their place.
-        counted.add(used(Key { hash: hash(9 * KEYS_COUNTED_MAX), ..key(1) }, 1, 0));
+        counted.add(used(UsedKey { hash: hash(9 * KEYS_COUNTED_MAX), ..key(1) }, 1, 0));
         assert_eq!(all(&counted), 1);
     }
 }

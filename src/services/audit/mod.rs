@@ -11,13 +11,12 @@ mod list;
 use std::net::IpAddr;
 
 use entity::audit_entry::{self, Action, Column};
-use entity::{AccountToken, JsonText, Timestamp};
+use entity::{AccountToken, JsonText, Timestamp, key_use};
 use futures::FutureExt;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
+use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-pub use self::key_uses::KeyUses;
 pub use self::list::{AuditFilter, list};
 use super::context::Context;
 use crate::error::Error;
@@ -108,12 +107,28 @@ pub fn old(wall: Timestamp) -> Select<audit_entry::Entity> {
 
 /// Deletes an entry past its retention.
 pub async fn forget(ctx: &Context, entry: audit_entry::Model) -> Result<(), Error> {
-    let unit = ctx.store.write(entry, |tx, entry| {
-        async move {
-            audit_entry::Entity::delete_by_id(entry.id).exec(tx).await?;
-            Ok(())
-        }
-        .boxed()
-    });
-    unit.await
+    ctx.delete(audit_entry::Entity::delete_many().filter(Column::Id.eq(entry.id))).await
+}
+
+/// Writes the counted uses of keys.
+pub async fn write_key_uses(ctx: &Context) -> Result<(), Error> {
+    ctx.key_uses.write(&ctx.store, ctx.clock.now().day()).await
+}
+
+/// Selects uses of keys past their retention, by the wall clock.
+pub fn old_key_uses(wall: Timestamp) -> Select<key_use::Entity> {
+    key_use::Entity::find()
+        .filter(key_use::Column::LastAt.lte(wall - AUDIT_KEPT))
+        .order_by_asc(key_use::Column::LastAt)
+}
+
+/// Deletes uses of a key past their retention.
+pub async fn forget_key_use(ctx: &Context, uses: key_use::Model) -> Result<(), Error> {
+    let key_use::Model { account_id, hash, day, address, .. } = uses;
+    let same = Condition::all()
+        .add(key_use::Column::AccountId.eq(account_id))
+        .add(key_use::Column::Hash.eq(hash))
+        .add(key_use::Column::Day.eq(day))
+        .add(key_use::Column::Address.eq(address));
+    ctx.delete(key_use::Entity::delete_many().filter(same)).await
 }

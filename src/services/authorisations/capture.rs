@@ -27,7 +27,7 @@ pub async fn capture(
 ) -> Result<Charge, Error> {
     let seen = by_token(ctx, &caller.account, token).await?;
     let amount = amount(&seen, params)?;
-    let planned = planned(ctx, &caller.account, seen.clone(), amount)?;
+    let planned = plan_charge(ctx, &caller.account, seen.clone(), amount)?;
     let follow_up = FollowUp { seen, planned, action: ChargeAction::Capture };
     let (now, row) = capture_or_void(ctx, caller, follow_up).await?;
     Ok(Charge::at(now, outcome::charge_of_capture(&row)?))
@@ -48,19 +48,19 @@ fn amount(row: &charge::Model, params: Params<NewCapture>) -> Result<i64, Error>
 
 /// The card details that pricing needs, as they were authorised; the card's own row may be gone.
 #[derive(Deserialize)]
-struct Priced {
+struct PricedCard {
     issuing_country: String,
     scheme: Scheme,
 }
 
 /// Returns the row with its planned charge: our fees are on the captured amount.
-fn planned(
+fn plan_charge(
     ctx: &Context,
     account: &Account,
     mut row: charge::Model,
     amount: i64,
 ) -> Result<charge::Model, Error> {
-    let card: Priced = serde_json::from_str(row.card.as_str())?;
+    let card: PricedCard = serde_json::from_str(row.card.as_str())?;
     let money = (amount, row.currency, row.rate);
     let settlement = SettlementAmounts::of(account, money, (&card.issuing_country, card.scheme), None)?;
     row.amount_captured = Some(amount);

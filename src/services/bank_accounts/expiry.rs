@@ -30,9 +30,9 @@ impl DueWork for BankAccountExpiryWork {
         DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &WorkTime, row: bank_account::Model) -> Result<WorkResult, Error> {
+    async fn work(ctx: &Context, time: &WorkTime, row: bank_account::Model) -> Result<WorkResult, Error> {
         let unused = bank_account::Entity::delete_at(row.account_id, row.id)
             .filter(Column::State.eq(BankAccountState::Unused));
-        due_work::delete(ctx, moment, unused).await
+        due_work::delete(ctx, time, unused).await
     }
 }

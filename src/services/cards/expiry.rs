@@ -35,9 +35,9 @@ impl DueWork for CardExpiryWork {
         DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &WorkTime, row: card::Model) -> Result<WorkResult, Error> {
+    async fn work(ctx: &Context, time: &WorkTime, row: card::Model) -> Result<WorkResult, Error> {
         let unused =
             card::Entity::delete_at(row.account_id, row.id).filter(Column::State.eq(CardState::Unused));
-        due_work::delete(ctx, moment, unused).await
+        due_work::delete(ctx, time, unused).await
     }
 }

@@ -46,20 +46,16 @@ pub async fn validate(
     at: &str,
     faults: &mut FieldErrors,
 ) -> Result<Option<ValidatedCard>, Error> {
-    // A value that is no card is one fault; its placeholder must not add more.
-    if faults.has(at.trim_end_matches('.')) {
-        return Ok(None);
-    }
-    let known = accepted_number(ctx, &card.number, at, faults).await?;
+    let expiry = (card.expiry_month, card.expiry_year);
+    let numbered = validate_number(ctx, account, (&card.number, expiry), at, faults).await?;
     let cvc = card.cvc.expose().trim();
-    let cvc_digits = known.as_ref().map(|(info, _)| cvc_length(info.scheme));
+    let cvc_digits = numbered.as_ref().map(|(row, _)| cvc_length(row.scheme));
     let right_length = cvc_digits.map_or((3..=4).contains(&cvc.len()), |digits| cvc.len() == digits);
     let right = right_length && cvc.bytes().all(|digit| digit.is_ascii_digit());
     if !cvc.is_empty() && !right {
         faults.add(&format!("{at}cvc"), "is not valid");
     }
-    let expiry = expiry(account, (card.expiry_month, card.expiry_year), at, faults);
-    let Some((info, number)) = known else { return Ok(None) };
+    let Some((row, number)) = numbered else { return Ok(None) };
     let row = card::Model {
         name: Some(card.name.clone()),
         address_line1: Some(card.address_line1.clone()),
@@ -68,10 +64,9 @@ pub async fn validate(
         address_postcode: card.address_postcode.clone(),
         address_state: card.address_state.clone(),
         address_country: Some(card.address_country.clone()),
-        ..numbered(ctx, account, info, &number, expiry)
+        ..row
     };
-    let digits = CardCredentials { number: number.digits().clone(), cvc: Some(cvc.into()), network: None };
-    Ok(Some(ValidatedCard { row, digits }))
+    Ok(Some(ValidatedCard { row, digits: CardCredentials { number, cvc: Some(cvc.into()), network: None } }))
 }
 
 /// Does the same as [`validate`] for a network token.
@@ -82,19 +77,18 @@ pub async fn validate_network_token(
     at: &str,
     faults: &mut FieldErrors,
 ) -> Result<Option<ValidatedCard>, Error> {
-    if faults.has(at.trim_end_matches('.')) {
-        return Ok(None);
-    }
-    let known = accepted_number(ctx, &token.number, at, faults).await?;
-    let expiry = expiry(account, (token.expiry_month, token.expiry_year), at, faults);
-    let Some((info, number)) = known else { return Ok(None) };
-    let mut row = numbered(ctx, account, info, &number, expiry);
-    row.source = Some(SourceType::NetworkToken);
-    row.network_type = Some(token.network_type.clone());
-    row.network_format = Some(CRYPTOGRAM_3DS.into());
-    let network = NetworkProof { eci: token.eci.clone(), cryptogram: token.cryptogram.clone() };
-    let digits = CardCredentials { number: number.digits().clone(), cvc: None, network: Some(network) };
-    Ok(Some(ValidatedCard { row, digits }))
+    let expiry = (token.expiry_month, token.expiry_year);
+    let numbered = validate_number(ctx, account, (&token.number, expiry), at, faults).await?;
+    Ok(numbered.map(|(row, number)| {
+        let row = card::Model {
+            source: Some(SourceType::NetworkToken),
+            network_type: Some(token.network_type.clone()),
+            network_format: Some(CRYPTOGRAM_3DS.into()),
+            ..row
+        };
+        let network = NetworkProof { eci: token.eci.clone(), cryptogram: token.cryptogram.clone() };
+        ValidatedCard { row, digits: CardCredentials { number, cvc: None, network: Some(network) } }
+    }))
 }
 
 /// Does the same as [`validate`] for a wallet's payload, which cannot be corrected: `None` if the card cannot pay.
@@ -105,25 +99,42 @@ pub async fn validate_wallet_card(
     card: WalletCard,
 ) -> Result<Option<ValidatedCard>, Error> {
     let mut faults = FieldErrors::default();
-    let known = accepted_number(ctx, &card.number, "", &mut faults).await?;
-    let expiry = expiry(account, (card.expiry_month, card.expiry_year), "", &mut faults);
-    let Some((info, number)) = known else { return Ok(None) };
-    if !faults.is_empty() || !(1..=12).contains(&expiry.1) {
-        return Ok(None);
-    }
-    let mut row = numbered(ctx, account, info, &number, expiry);
-    row.source = Some(wallet);
-    row.network_type = Some(wallet.to_value());
-    row.network_format = Some(CRYPTOGRAM_3DS.into());
-    let network = card.cryptogram.map(|cryptogram| NetworkProof { eci: card.eci, cryptogram });
-    Ok(Some(ValidatedCard {
-        row,
-        digits: CardCredentials { number: number.digits().clone(), cvc: None, network },
+    let expiry = (card.expiry_month, card.expiry_year);
+    let numbered = validate_number(ctx, account, (&card.number, expiry), "", &mut faults).await?;
+    let usable = numbered.filter(|(row, _)| faults.is_empty() && (1..=12).contains(&row.expiry_month));
+    Ok(usable.map(|(row, number)| {
+        let row = card::Model {
+            source: Some(wallet),
+            network_type: Some(wallet.to_value()),
+            network_format: Some(CRYPTOGRAM_3DS.into()),
+            ..row
+        };
+        let network = card.cryptogram.map(|cryptogram| NetworkProof { eci: card.eci, cryptogram });
+        ValidatedCard { row, digits: CardCredentials { number, cvc: None, network } }
     }))
 }
 
+/// Checks number, month and year of a card, and makes its row with the details of the number. Returns the row and the
+/// number's digits if the acquirer accepts the number.
+async fn validate_number(
+    ctx: &Context,
+    account: &Account,
+    (number, expiry): (&Secret, (i64, i64)),
+    at: &str,
+    faults: &mut FieldErrors,
+) -> Result<Option<(card::Model, Secret)>, Error> {
+    // A value that is no card is one fault; its placeholder must not add more.
+    if faults.has(at.trim_end_matches('.')) {
+        return Ok(None);
+    }
+    let known = find_number(ctx, number, at, faults).await?;
+    let expiry = validate_expiry(account, expiry, at, faults);
+    Ok(known
+        .map(|(info, number)| (numbered_row(ctx, account, info, &number, expiry), number.digits().clone())))
+}
+
 /// Returns the card number and its details if the acquirer accepts it.
-async fn accepted_number(
+async fn find_number(
     ctx: &Context,
     number: &Secret,
     at: &str,
@@ -140,7 +151,12 @@ async fn accepted_number(
 }
 
 /// Returns year and month in calendar order, for comparison; two-digit years are 20xx (`docs/decisions.md`, 99).
-fn expiry(account: &Account, (month, year): (i64, i64), at: &str, faults: &mut FieldErrors) -> (i32, u32) {
+fn validate_expiry(
+    account: &Account,
+    (month, year): (i64, i64),
+    at: &str,
+    faults: &mut FieldErrors,
+) -> (i32, u32) {
     let year = if year < 100 { year + 2000 } else { year };
     let expiry = (i32::try_from(year).unwrap_or(0), u32::try_from(month).unwrap_or(0));
     let params = ["expiry_month", "expiry_year"].map(|param| format!("{at}{param}"));
@@ -154,7 +170,7 @@ fn expiry(account: &Account, (month, year): (i64, i64), at: &str, faults: &mut F
 }
 
 /// Returns a card's row with the details of its number.
-fn numbered(
+fn numbered_row(
     ctx: &Context,
     account: &Account,
     info: CardInfo,

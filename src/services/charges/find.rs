@@ -13,7 +13,7 @@ use crate::services::context::{Account, Context};
 use crate::services::customers;
 use crate::services::ledger::lines;
 use crate::services::page::{List, ListPage};
-use crate::store::{CachedStatement, record};
+use crate::store::CachedStatement;
 use crate::views::charge::{Charge, ShownCharge};
 
 /// A charge requested by its token, failed and pending ones included.
@@ -61,33 +61,6 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Charg
     let asked = ChargeByToken::named(token).ok_or(ErrorCode::NotFound)?;
     shown(account, accounts::find_with_account(ctx, account.id(), &asked).await?)
 }
-
-record!(ShownCharge {
-    id,
-    state,
-    amount,
-    currency,
-    description,
-    email,
-    ip_address,
-    metadata,
-    card,
-    failure,
-    expires_at,
-    captured_at,
-    fees,
-    platform_adjustment,
-    platform_fees,
-    entitlement,
-    amount_refunded,
-    refunds_pending,
-    authorisation_id,
-    disputes_open,
-    created_at,
-    transfer_id,
-    transfer_status,
-    transfer_created_at,
-});
 
 /// Reads a list of charges with only the columns that responses show.
 pub(super) fn shown_columns(list: List<charge::Entity>) -> List<charge::Entity, ShownCharge> {

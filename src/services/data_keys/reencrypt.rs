@@ -58,14 +58,14 @@ pub fn table(name: &str) -> Option<&'static Table> {
 pub struct Table {
     columns: fn() -> (&'static str, Vec<String>),
     count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>>,
-    batch: for<'a> fn(&'a Context, &'a KeyCache, Option<RowKey>) -> Doing<'a>,
+    batch: for<'a> fn(&'a Context, &'a KeyCache, Option<RowKey>) -> ReencryptFuture<'a>,
     open: fn(&DataKeys, &mut dyn Any) -> Result<(), Error>,
     close: fn(&DataKeys, &mut dyn Any) -> Result<(), Error>,
 }
 
 impl Table {
     const fn of<T: SealedTable>() -> Self {
-        let batch: for<'a> fn(&'a Context, &'a KeyCache, Option<RowKey>) -> Doing<'a> =
+        let batch: for<'a> fn(&'a Context, &'a KeyCache, Option<RowKey>) -> ReencryptFuture<'a> =
             |ctx, keys, after| batch::<T>(ctx, keys, after).boxed();
         let count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>> = |ctx, key| {
             let sealed = T::find().filter(T::SEALED_BY.eq(key));
@@ -183,13 +183,13 @@ struct KeyCache {
     all: Arc<DataKeys>,
 }
 
-type Doing<'a> = BoxFuture<'a, Result<Batch, Error>>;
+type ReencryptFuture<'a> = BoxFuture<'a, Result<SealedBatch, Error>>;
 
 /// A row's primary key.
 type RowKey = Vec<Value>;
 
 /// The result of a batch of rows.
-struct Batch {
+struct SealedBatch {
     reencrypted: u64,
     damaged: u64,
     /// Rows changed or deleted concurrently.
@@ -202,7 +202,7 @@ async fn batch<T: SealedTable>(
     ctx: &Context,
     keys: &KeyCache,
     after: Option<RowKey>,
-) -> Result<Batch, Error> {
+) -> Result<SealedBatch, Error> {
     let place = || T::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column);
     let mut rows = T::find().filter(T::SEALED_BY.eq(keys.former));
     if let Some(after) = after {
@@ -239,7 +239,7 @@ async fn batch<T: SealedTable>(
     if reencrypted > 0 {
         crash_points::point("vault", "batch.after");
     }
-    Ok(Batch { reencrypted, damaged, changed: found - reencrypted, last })
+    Ok(SealedBatch { reencrypted, damaged, changed: found - reencrypted, last })
 }
 
 /// Returns the update that encrypts the row again, if its ciphertexts are still the same.

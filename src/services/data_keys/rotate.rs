@@ -23,7 +23,7 @@ use crate::vault::{Key, OperatorKeys};
 
 /// The result of a rotation.
 #[derive(Debug, Serialize)]
-pub struct Rotation {
+pub struct RotationReport {
     /// The data key that seals from now on.
     pub data_key: Uuid,
     /// Rows that were encrypted again.
@@ -36,7 +36,7 @@ pub struct Rotation {
     pub kept: u64,
 }
 
-impl fmt::Display for Rotation {
+impl fmt::Display for RotationReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { data_key, rows, damaged, removed, kept } = self;
         write!(f, "data key {data_key}: {rows} rows re-encrypted, {damaged} damaged; ")?;
@@ -46,22 +46,22 @@ impl fmt::Display for Rotation {
 
 /// Makes a new data key, wraps every key with the operator's first one, and encrypts again the rows that older keys
 /// sealed. A kill at any time leaves all rows readable; a later rotation, or a server's worker, does the rest.
-pub async fn rotate(ctx: &Context) -> Result<Rotation, Error> {
+pub async fn rotate(ctx: &Context) -> Result<RotationReport, Error> {
     rotate_watched(ctx, &()).await
 }
 
 /// Does the same and reports its progress.
-pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<Rotation, Error> {
+pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<RotationReport, Error> {
     let wall = ctx.clock.now();
     let key = fresh(&ctx.operator, ctx.ids.next(), (DATA, &Key::random()), wall);
-    let new = New { operator: ctx.operator.clone(), key, wall };
+    let new = NewDataKeyUnit { operator: ctx.operator.clone(), key, wall };
     let data_key = new.key.id;
     ctx.store.write(new, |tx, new| new.record(tx).boxed()).await?;
     crash_points::point("vault", "key.after");
     // Read before the keys: a key retired by now seals nothing afterwards, even if another rotation comes between.
     let retired = retired().all(ctx.store.read()).await?;
     reload(ctx).await?;
-    let mut rotation = Rotation { data_key, rows: 0, damaged: 0, removed: 0, kept: 0 };
+    let mut rotation = RotationReport { data_key, rows: 0, damaged: 0, removed: 0, kept: 0 };
     let mut sealed = 0;
     for row in &retired {
         sealed += reencrypt::count(ctx, row.id).await?;
@@ -83,13 +83,13 @@ pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<Ro
     Ok(rotation)
 }
 
-struct New {
+struct NewDataKeyUnit {
     operator: OperatorKeys,
     key: vault_key::Model,
     wall: Timestamp,
 }
 
-impl New {
+impl NewDataKeyUnit {
     /// Records the new key. Of two concurrent rotations, the second finds the key of the first and retires it.
     async fn record(&self, tx: &Tx) -> Result<(), Error> {
         // In one order, so that rotations wait for each other and never deadlock.

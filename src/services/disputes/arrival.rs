@@ -46,36 +46,36 @@ impl DueWork for SimulatedDisputeWork {
 
     async fn work(
         ctx: &Context,
-        moment: &WorkTime,
+        time: &WorkTime,
         row: scheduled_dispute::Model,
     ) -> Result<WorkResult, Error> {
-        open_due(ctx, moment, row.id).await
+        open_due(ctx, time, row.id).await
     }
 }
 
 /// Opens the charge's scheduled dispute, if there is one.
-async fn open_due(ctx: &Context, moment: &WorkTime, charge: ChargeToken) -> Result<WorkResult, Error> {
+async fn open_due(ctx: &Context, time: &WorkTime, charge: ChargeToken) -> Result<WorkResult, Error> {
     let arriving = OpenDisputeUnit {
-        account: moment.account().id(),
+        account: time.account().id(),
         charge,
         amount: None,
         category: DisputeCategory::General,
-        now: moment.now(ctx),
+        now: time.now(ctx),
     };
-    let unit = ctx.store.write((arriving, moment.clock_update()), |tx, (arriving, mark)| {
+    let unit = ctx.store.write((arriving, time.clock_update()), |tx, (arriving, clock_update)| {
         async move {
             if !lock_scheduled(tx, arriving).await? {
                 return Ok(WorkResult::Skipped);
             }
-            let ran = match arriving.record(tx).await {
+            let result = match arriving.record(tx).await {
                 Ok(_) => WorkResult::Event(EventType::DisputeEvidenceRequired),
                 // Refunded or disputed meanwhile: nothing is left (`docs/decisions.md`, 215).
                 Err(error) if error.code() == ErrorCode::InvalidResource => WorkResult::Skipped,
                 Err(error) => return Err(error),
             };
             forget(tx, arriving).await?;
-            mark.set(tx).await?;
-            Ok(ran)
+            clock_update.set(tx).await?;
+            Ok(result)
         }
         .boxed()
     });

@@ -102,14 +102,14 @@ pub(super) async fn decided(
 }
 
 /// The remaining amount of a charge, in its currency and in AUD cents.
-struct Left {
+struct RemainingAmount {
     amount: i64,
     settlement_amount: i64,
 }
 
 /// Returns the amount that refunds and standing disputes leave of the charge of a won dispute: no more is returned than
 /// was charged (`docs/decisions.md`, 221).
-async fn left_after_winning(tx: &Tx, row: &dispute::Model) -> Result<Left, Error> {
+async fn left_after_winning(tx: &Tx, row: &dispute::Model) -> Result<RemainingAmount, Error> {
     let charge = charge::Entity::at(row.account_id, row.charge_id);
     let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)?;
     let disputes = dispute::Entity::owned_by(row.account_id).filter(Column::ChargeId.eq(row.charge_id));
@@ -118,7 +118,7 @@ async fn left_after_winning(tx: &Tx, row: &dispute::Model) -> Result<Left, Error
     let taken = charge.amount_refunded + standing.iter().map(|other| other.amount).sum::<i64>();
     let settled =
         charge.settlement_refunded + standing.iter().map(|other| other.settlement_amount).sum::<i64>();
-    Ok(Left {
+    Ok(RemainingAmount {
         amount: charge.amount - taken,
         settlement_amount: Ord::max(0, charge.settlement_amount - settled),
     })
@@ -126,7 +126,7 @@ async fn left_after_winning(tx: &Tx, row: &dispute::Model) -> Result<Left, Error
 
 /// Reduces the dispute to the remaining amount, if that is less: the cardholder already has the refunded part. Refunds
 /// in another currency are rounded one by one and may differ by a cent.
-async fn reduce_to_remaining(tx: &Tx, row: &mut dispute::Model, left: Left) -> Result<(), Error> {
+async fn reduce_to_remaining(tx: &Tx, row: &mut dispute::Model, left: RemainingAmount) -> Result<(), Error> {
     let seen = row.clone();
     row.amount = Ord::min(seen.amount, left.amount);
     row.settlement_amount = Ord::min(seen.settlement_amount, left.settlement_amount);
@@ -158,15 +158,15 @@ impl DueWork for DisputeExpiryWork {
         DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &WorkTime, row: dispute::Model) -> Result<WorkResult, Error> {
-        let due = (row, moment.now(ctx), moment.clock_update());
-        let expired = ctx.store.write(due, |tx, (seen, now, mark)| {
+    async fn work(ctx: &Context, time: &WorkTime, row: dispute::Model) -> Result<WorkResult, Error> {
+        let due = (row, time.now(ctx), time.clock_update());
+        let expired = ctx.store.write(due, |tx, (seen, now, clock_update)| {
             async move {
                 let row = lock_dispute(tx, seen.account_id, seen.id).await?;
                 if record_transition(tx, row, DisputeStatus::Expired, *now).await?.is_none() {
                     return Ok(WorkResult::Skipped);
                 }
-                mark.set(tx).await?;
+                clock_update.set(tx).await?;
                 Ok(WorkResult::Event(EventType::DisputeExpired))
             }
             .boxed()

@@ -46,7 +46,7 @@ pub trait DueWork: 'static {
     /// Does the work. Doing it twice is harmless.
     fn work(
         ctx: &Context,
-        moment: &WorkTime,
+        time: &WorkTime,
         row: <Self::Entity as EntityTrait>::Model,
     ) -> impl Future<Output = Result<WorkResult, Error>> + Send;
 }
@@ -95,15 +95,15 @@ pub enum WorkResult {
 /// Deletes a due row. Skips one that was used in time, which the statement does not find.
 pub async fn delete<E: EntityTrait>(
     ctx: &Context,
-    moment: &WorkTime,
+    time: &WorkTime,
     row: DeleteMany<E>,
 ) -> Result<WorkResult, Error> {
-    let unit = ctx.store.write((row, moment.clock_update()), |tx, (row, mark)| {
+    let unit = ctx.store.write((row, time.clock_update()), |tx, (row, clock_update)| {
         async move {
             if row.clone().exec(tx).await?.rows_affected == 0 {
                 return Ok(WorkResult::Skipped);
             }
-            mark.set(tx).await?;
+            clock_update.set(tx).await?;
             Ok(WorkResult::Silent)
         }
         .boxed()

@@ -17,9 +17,8 @@ use tokio::time::sleep;
 use super::work_time::WorkTime;
 use super::{ClockMoveRange, DueRow, DueWork, WorkResult};
 use crate::error::Error;
-use crate::limits::{DUE_BATCH, DUE_LOOKS_AGAIN, DUE_UNDER_WAY_MAX};
+use crate::limits::{DUE_BATCH, DUE_IN_FLIGHT_MAX, DUE_POLL_PAUSE};
 use crate::services::accounts::{keys, wipe};
-use crate::services::audit::key_uses;
 use crate::services::context::{Account, Context, Ctx};
 use crate::services::data_keys::rotate;
 use crate::services::wallets::payloads;
@@ -37,14 +36,14 @@ pub struct DueWorkKind {
     run: for<'a> fn(&'a Ctx) -> WorkFuture<'a, usize>,
     backlog: for<'a> fn(&'a Context) -> WorkFuture<'a, u64>,
     /// `None` if the kind does not depend on the accounts' clocks.
-    ahead: Option<Ahead>,
+    ahead: Option<UpcomingWork>,
 }
 
 type WorkFuture<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
 /// Finds the due work ahead of a moved clock.
 #[derive(Clone, Copy)]
-struct Ahead {
+struct UpcomingWork {
     /// Selects the instant of the first item.
     at: fn(ClockMoveRange) -> SelectStatement,
     /// Reads the first item.
@@ -93,7 +92,7 @@ pub static KINDS: &[DueWorkKind] = &[
     of_no_account!("stray_blob", files::stray::due, files::stray::sweep),
     of_no_account!("retired_data_key", rotate::due, rotate::retire),
     of_no_account!("old_audit_entry", audit::old, audit::forget),
-    of_no_account!("old_key_use", key_uses::old, key_uses::forget),
+    of_no_account!("old_key_use", audit::old_key_uses, audit::forget_key_use),
 ];
 
 /// Charges with calls of unknown outcome.
@@ -106,7 +105,7 @@ pub const WEBHOOKS: DueWorkKind =
 
 impl DueWorkKind {
     const fn of_accounts<W: DueWork>() -> Self {
-        let ahead = Ahead { at: first_at::<W>, first: first_of::<W> };
+        let ahead = UpcomingWork { at: first_at::<W>, first: first_of::<W> };
         Self { name: W::NAME, run: run::<W>, backlog: backlog::<W>, ahead: Some(ahead) }
     }
 
@@ -139,8 +138,8 @@ type Work = Box<dyn for<'a> FnOnce(&'a Context, &'a WorkTime) -> WorkFuture<'a, 
 
 impl Item {
     /// Does the work.
-    pub async fn work(self, ctx: &Context, moment: &WorkTime) -> Result<WorkResult, Error> {
-        (self.work)(ctx, moment).await
+    pub async fn work(self, ctx: &Context, time: &WorkTime) -> Result<WorkResult, Error> {
+        (self.work)(ctx, time).await
     }
 }
 
@@ -188,7 +187,7 @@ fn first_of<W: DueWork>(ctx: &Context, reach: ClockMoveRange) -> WorkFuture<'_, 
         Ok(row.map(|row| Item {
             kind: W::NAME,
             subject: W::subject(&row),
-            work: Box::new(move |ctx, moment| W::work(ctx, moment, row).boxed()),
+            work: Box::new(move |ctx, time| W::work(ctx, time, row).boxed()),
         }))
     }
     .boxed()
@@ -198,34 +197,34 @@ fn first_of<W: DueWork>(ctx: &Context, reach: ClockMoveRange) -> WorkFuture<'_, 
 /// on meanwhile. A failed item does not stop the rest and is not tried again before the next run.
 fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
     async move {
-        let (mut under_way, mut in_hand) = (FuturesUnordered::new(), HashSet::new());
-        let (mut found, mut failed, mut looks) = (0, None, true);
+        let (mut in_flight, mut tokens) = (FuturesUnordered::new(), HashSet::new());
+        let (mut found, mut failed, mut polls) = (0, None, true);
         loop {
             // A process that is stopping starts no more work.
-            let rows = if looks && !ctx.tasks.is_closed() { look::<W>(ctx).await } else { Ok(Vec::new()) };
+            let rows = if polls && !ctx.tasks.is_closed() { poll::<W>(ctx).await } else { Ok(Vec::new()) };
             let rows = rows.unwrap_or_else(|error| {
-                looks = false;
+                polls = false;
                 failed.get_or_insert(error);
                 Vec::new()
             });
             let before = found;
             for (row, account) in rows {
                 let token = W::subject(&row).token;
-                if under_way.len() < DUE_UNDER_WAY_MAX && in_hand.insert(token.clone()) {
+                if in_flight.len() < DUE_IN_FLIGHT_MAX && tokens.insert(token.clone()) {
                     found += 1;
-                    under_way.push(begin::<W>(ctx, row, account).map(move |done| (token, done)));
+                    in_flight.push(begin::<W>(ctx, row, account).map(move |done| (token, done)));
                 }
             }
-            if under_way.is_empty() {
+            if in_flight.is_empty() {
                 return failed.map_or(Ok(found), Err);
             }
             // At the limit, polls again when half of the tasks are done; otherwise at the workers' poll interval.
-            let left = if found > before { under_way.len().saturating_sub(DUE_UNDER_WAY_MAX / 2) } else { 0 };
-            let pause = sleep(DUE_LOOKS_AGAIN);
+            let left = if found > before { in_flight.len().saturating_sub(DUE_IN_FLIGHT_MAX / 2) } else { 0 };
+            let pause = sleep(DUE_POLL_PAUSE);
             tokio::pin!(pause);
-            while under_way.len() > left {
+            while in_flight.len() > left {
                 let done = tokio::select! {
-                    done = under_way.next() => done,
+                    done = in_flight.next() => done,
                     () = &mut pause => None,
                 };
                 match done {
@@ -235,7 +234,7 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
                     }
                     // The row may be due again.
                     Some((token, Ok(WorkResult::Event(_) | WorkResult::Silent))) => {
-                        in_hand.remove(&token);
+                        tokens.remove(&token);
                     }
                     Some((
                         _,
@@ -250,7 +249,7 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
 }
 
 /// Reads the due rows and their accounts.
-async fn look<W: DueWork>(
+async fn poll<W: DueWork>(
     ctx: &Context,
 ) -> Result<Vec<(<W::Entity as EntityTrait>::Model, Option<Account>)>, Error> {
     let wall = ctx.clock.now();
@@ -269,12 +268,12 @@ async fn begin<W: DueWork>(
     row: <W::Entity as EntityTrait>::Model,
     account: Option<Account>,
 ) -> Result<WorkResult, Error> {
-    let moment = WorkTime::on_running_clock(account.ok_or_else(wipe::deleted)?);
+    let time = WorkTime::on_running_clock(account.ok_or_else(wipe::deleted)?);
     let task = Ctx::clone(ctx);
     let mut span = Span::begin("due work", trace::SpanKind::Internal);
     span.set_attribute("card_payments.due_work", W::NAME);
-    span.set_attribute("card_payments.account", moment.account().id());
-    ctx.in_own_task(async move { span.run(W::work(&task, &moment, row)).await }).await
+    span.set_attribute("card_payments.account", time.account().id());
+    ctx.in_own_task(async move { span.run(W::work(&task, &time, row)).await }).await
 }
 
 async fn accounts(

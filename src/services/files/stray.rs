@@ -123,13 +123,5 @@ pub async fn sweep(ctx: &Context, row: stray_blob::Model) -> Result<(), Error> {
         tracing::error!(%error, "a blob cannot be deleted; the worker will retry");
         return Ok(());
     }
-    let unit = ctx.store.write((account, id), |tx, &(account, id)| {
-        async move {
-            let row = stray_blob::Entity::delete_of(account);
-            row.filter(Column::Id.eq(id)).exec(tx).await?;
-            Ok(())
-        }
-        .boxed()
-    });
-    unit.await
+    ctx.delete(stray_blob::Entity::delete_of(account).filter(Column::Id.eq(id))).await
 }

@@ -23,7 +23,7 @@ use super::data_keys::reencrypt::SealedTable;
 use super::data_keys::unseal;
 use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEPT;
-use crate::response::ApiResponse;
+use crate::response::{ApiResponse, ResponseKind};
 use crate::store::{ColumnReader, FromColumns, Tx};
 use crate::vault::Vault;
 
@@ -232,6 +232,27 @@ impl ClaimedWrite {
             0 => Err(ErrorCode::IdempotencyKeyInUse.into()),
             _ => Ok(()),
         }
+    }
+}
+
+/// The result of a request that repeated requests are answered with, whoever learnt it.
+pub enum KeptResult<'r, R> {
+    /// A new record.
+    Created(&'r R),
+    /// A changed record.
+    Changed(&'r R),
+    /// A refusal that was recorded.
+    Refused(Error),
+}
+
+impl<R: Serialize> KeptResult<'_, R> {
+    /// Returns the response to store.
+    pub fn response(&self) -> Result<ApiResponse, Error> {
+        Ok(match self {
+            Self::Created(record) => ResponseKind::Created.finish(record)?,
+            Self::Changed(record) => ResponseKind::Shown.finish(record)?,
+            Self::Refused(error) => ApiResponse::refusal(error, "")?,
+        })
     }
 }
 

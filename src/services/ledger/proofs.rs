@@ -126,31 +126,10 @@ pub(super) fn proofs() -> [LedgerInvariant; 19] {
                   FROM charges WHERE amount_refunded > amount ORDER BY account_id, id"
                 .into(),
         },
-        LedgerInvariant {
-            name: "chargebacks_within_the_charge",
-            subject: InvariantSubject::Charge,
-            // The cardholder gets back no more than the charge, by refunds and disputes together.
-            sql: "SELECT c.account_id, c.id AS subject, c.amount AS expected, \
-                      CAST(c.amount_refunded + SUM(d.amount) AS BIGINT) AS found \
-                  FROM charges c JOIN disputes d ON d.account_id = c.account_id AND d.charge_id = c.id \
-                  WHERE d.status NOT IN ('won', 'cancelled', 'resolved', 'arbitration_won') \
-                  GROUP BY c.account_id, c.id, c.amount, c.amount_refunded \
-                  HAVING c.amount_refunded + SUM(d.amount) > c.amount ORDER BY c.account_id, c.id"
-                .into(),
-        },
-        LedgerInvariant {
-            name: "chargebacks_within_the_settlement",
-            subject: InvariantSubject::Charge,
-            // The same for the settlement amounts, each rounded to the cent.
-            sql: "SELECT c.account_id, c.id AS subject, c.settlement_amount AS expected, \
-                      CAST(c.settlement_refunded + SUM(d.settlement_amount) AS BIGINT) AS found \
-                  FROM charges c JOIN disputes d ON d.account_id = c.account_id AND d.charge_id = c.id \
-                  WHERE d.status NOT IN ('won', 'cancelled', 'resolved', 'arbitration_won') \
-                  GROUP BY c.account_id, c.id, c.settlement_amount, c.settlement_refunded \
-                  HAVING c.settlement_refunded + SUM(d.settlement_amount) > c.settlement_amount \
-                  ORDER BY c.account_id, c.id"
-                .into(),
-        },
+        // The cardholder gets back no more than the charge, by refunds and disputes together.
+        chargebacks_within("chargebacks_within_the_charge", "amount", "amount_refunded"),
+        // The same for the settlement amounts, each rounded to the cent.
+        chargebacks_within("chargebacks_within_the_settlement", "settlement_amount", "settlement_refunded"),
     ]
 }
 
@@ -200,6 +179,23 @@ fn of_charge(column: &'static str, of_refunds: &str) -> LedgerInvariant {
             &format!("SELECT account_id, charge_id, {of_refunds}"),
         ],
     )
+}
+
+/// Proves that refunds and the disputes that were not won take no more than a charge's amount; `amount` names the column of
+/// charge and dispute.
+fn chargebacks_within(name: &'static str, amount: &str, refunded: &str) -> LedgerInvariant {
+    LedgerInvariant {
+        name,
+        subject: InvariantSubject::Charge,
+        sql: format!(
+            "SELECT c.account_id, c.id AS subject, c.{amount} AS expected, \
+                 CAST(c.{refunded} + SUM(d.{amount}) AS BIGINT) AS found \
+             FROM charges c JOIN disputes d ON d.account_id = c.account_id AND d.charge_id = c.id \
+             WHERE d.status NOT IN ('won', 'cancelled', 'resolved', 'arbitration_won') \
+             GROUP BY c.account_id, c.id, c.{amount}, c.{refunded} \
+             HAVING c.{refunded} + SUM(d.{amount}) > c.{amount} ORDER BY c.account_id, c.id"
+        ),
+    }
 }
 
 /// Compares the sums of all sides, subject by subject.

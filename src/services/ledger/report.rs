@@ -16,7 +16,7 @@ use crate::store::Store;
 
 /// Selects the movements of a report.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Extent {
+pub struct ReportFilter {
     /// Only this account's.
     pub account: Option<AccountToken>,
     /// From this time on, by the account's clock.
@@ -25,7 +25,7 @@ pub struct Extent {
     pub to: Option<Timestamp>,
 }
 
-/// The names of [`Row`]'s columns.
+/// The names of [`ReportRow`]'s columns.
 pub const COLUMNS: [&str; 11] = [
     "account",
     "entry",
@@ -42,7 +42,7 @@ pub const COLUMNS: [&str; 11] = [
 
 /// A posting with its journal entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, FromQueryResult)]
-pub struct Row {
+pub struct ReportRow {
     /// The account's token.
     pub account: AccountToken,
     /// The journal entry, whose postings sum to zero.
@@ -71,8 +71,8 @@ pub struct Row {
 /// is in memory at a time.
 pub async fn report(
     store: &Store,
-    extent: Extent,
-    mut on_row: impl FnMut(&Row) -> Result<(), std::io::Error>,
+    extent: ReportFilter,
+    mut on_row: impl FnMut(&ReportRow) -> Result<(), std::io::Error>,
 ) -> Result<(), Error> {
     let snapshot = store.snapshot().await?;
     let query = snapshot.get_database_backend().build(&rows(extent));
@@ -83,11 +83,11 @@ pub async fn report(
     Ok(())
 }
 
-fn read(row: &QueryResult) -> Result<Row, DbErr> {
-    Row::from_query_result(row, "")
+fn read(row: &QueryResult) -> Result<ReportRow, DbErr> {
+    ReportRow::from_query_result(row, "")
 }
 
-fn rows(extent: Extent) -> SelectStatement {
+fn rows(extent: ReportFilter) -> SelectStatement {
     use journal_entry::Column as Of;
     use posting::Column as Side;
 

@@ -28,7 +28,7 @@ pub async fn create(
     params: Params<NewMerchant>,
 ) -> Result<MerchantSummary, Error> {
     let account = &caller.account;
-    let (asked, mut faults) = params.looked_at(account.now);
+    let (asked, mut faults) = params.check_at(account.now);
     let mut row =
         accounts::merchant(ctx.ids.token(), &asked.business.trading_name, &asked.contact.email, account.now);
     row.referred_by = Some(account.id());
@@ -44,20 +44,20 @@ pub async fn create(
         sealed_by: Some(other.key),
         ..pending_row(account.id(), &row, &asked.application(), password_hash)?
     };
-    let referred = Referred { merchant, account: NewAccount::with(ctx, row, &keys, bank_account) };
-    idempotency::write(ctx, caller, referred, |tx, referred| referred.record(tx).boxed()).await
+    let unit = CreateMerchantUnit { merchant, account: NewAccount::with(ctx, row, &keys, bank_account) };
+    idempotency::write(ctx, caller, unit, |tx, unit| unit.record(tx).boxed()).await
 }
 
 /// A merchant and its account, to record.
-struct Referred {
+struct CreateMerchantUnit {
     merchant: merchant::Model,
     account: NewAccount,
 }
 
-impl Referred {
+impl CreateMerchantUnit {
     async fn record(&self, tx: &Tx) -> Result<MerchantSummary, Error> {
         self.account.record(tx).await?;
-        added(tx, &self.merchant);
+        append(tx, &self.merchant);
         let summary = MerchantSummary::new(&self.merchant, None);
         let (partner, now) = (self.merchant.account_id, self.merchant.created_at);
         events::record(tx, partner, now, EventType::SubMerchantApplicationSubmitted, &summary)?;
@@ -66,7 +66,7 @@ impl Referred {
 }
 
 /// Appends a merchant and counts it for its partner.
-pub(super) fn added(tx: &Tx, row: &merchant::Model) {
+pub(super) fn append(tx: &Tx, row: &merchant::Model) {
     tx.append(row);
     counts::add(tx, row.account_id, Counted::Merchants, 1);
 }

@@ -18,7 +18,7 @@ use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::services::{bank_accounts, search_text};
-use crate::views::merchant::{MerchantDetail, MerchantSummary, Own, ShownKeys};
+use crate::views::merchant::{MerchantDetail, MerchantSummary, OwnAccount, ShownKeys};
 
 /// The columns by which merchants can be sorted.
 pub const SORTS: &[&str] = &["created_at", "email", "first_name", "last_name", "name"];
@@ -94,7 +94,7 @@ pub(super) async fn by_token(
 }
 
 /// Returns the current data of the merchant's own account, and its keys.
-pub(super) async fn own(ctx: &Context, row: &merchant::Model) -> Result<Own, Error> {
+pub(super) async fn own(ctx: &Context, row: &merchant::Model) -> Result<OwnAccount, Error> {
     let (id, db) = (row.own_account(), ctx.store.read());
     let settings = account::Entity::find_by_id(id).one(db).await?.ok_or_else(deleted)?;
     let bank_account = settings.bank_account_id.ok_or_else(deleted)?;
@@ -106,7 +106,7 @@ pub(super) async fn own(ctx: &Context, row: &merchant::Model) -> Result<Own, Err
         Environment::Test => (here, elsewhere),
         Environment::Live => (elsewhere, here),
     };
-    Ok(Own { settings, bank_account, test, live, base_url: Arc::clone(&ctx.base_url) })
+    Ok(OwnAccount { settings, bank_account, test, live, base_url: Arc::clone(&ctx.base_url) })
 }
 
 /// Adds the time of the last charge to each merchant of a page, with one query.

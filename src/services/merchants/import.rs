@@ -9,7 +9,7 @@ use sea_orm::EntityTrait;
 use serde_json::json;
 use validator::Validate;
 
-use super::create::{added, pending_row};
+use super::create::{append, pending_row};
 use super::transport::{Document, FORMAT, VERSION};
 use crate::config::{self, Environment};
 use crate::error::Error;
@@ -114,9 +114,9 @@ pub async fn import(ctx: &Context, document: Document) -> Result<AccountToken, I
     let merchant = pending_row(id, &row, application, document.password_hash.clone())?;
     let coming = ImportMerchantUnit { account: NewAccount::with(ctx, row, &keys, bank_account), merchant };
     match ctx.store.write(coming, |tx, coming| coming.record(tx).boxed()).await? {
-        Came::In => Ok(id),
-        Came::Before => Err(ImportError::Known(id)),
-        Came::WithTakenKeys => Err(ImportError::TakenKeys),
+        ImportResult::Imported => Ok(id),
+        ImportResult::Known => Err(ImportError::Known(id)),
+        ImportResult::TakenKeys => Err(ImportError::TakenKeys),
     }
 }
 
@@ -126,26 +126,26 @@ struct ImportMerchantUnit {
     merchant: merchant::Model,
 }
 
-enum Came {
-    In,
-    Before,
-    WithTakenKeys,
+enum ImportResult {
+    Imported,
+    Known,
+    TakenKeys,
 }
 
 impl ImportMerchantUnit {
-    async fn record(&self, tx: &Tx) -> Result<Came, Error> {
+    async fn record(&self, tx: &Tx) -> Result<ImportResult, Error> {
         if account::Entity::find_by_id(self.merchant.own_account()).one(tx).await?.is_some() {
-            return Ok(Came::Before);
+            return Ok(ImportResult::Known);
         }
         if !self.account.taken_keys(tx).await?.is_empty() {
-            return Ok(Came::WithTakenKeys);
+            return Ok(ImportResult::TakenKeys);
         }
         self.account.record(tx).await?;
-        added(tx, &self.merchant);
+        append(tx, &self.merchant);
         let merchant = self.merchant.id.to_string();
         let act =
             OperatorAction::about(Action::MerchantImported, self.merchant.own_account(), merchant, json!({}));
         audit::record(tx, &act)?;
-        Ok(Came::In)
+        Ok(ImportResult::Imported)
     }
 }

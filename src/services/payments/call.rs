@@ -44,7 +44,7 @@ pub(in crate::services) fn call_name(state: ChargeState) -> &'static str {
 /// Calls the acquirer for the attempt in `row`, within its timeouts.
 pub(in crate::services) async fn ask<T>(
     ctx: &Context,
-    moment: &WorkTime,
+    time: &WorkTime,
     row: &charge::Model,
     call: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
@@ -53,7 +53,7 @@ pub(in crate::services) async fn ask<T>(
     }
     let name = call_name(row.state);
     crash_points::point(name, "call.before");
-    let answer = timed_call(ctx, moment, name, call).await;
+    let answer = timed_call(ctx, time, name, call).await;
     crash_points::point(name, "call.after");
     answer
 }
@@ -61,13 +61,13 @@ pub(in crate::services) async fn ask<T>(
 /// Makes a call of this name, counted and traced, and waits up to the call timeout.
 pub(in crate::services) async fn timed_call<T>(
     ctx: &Context,
-    moment: &WorkTime,
+    time: &WorkTime,
     name: &str,
     call: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     metrics::counter!("card_payments_acquirer_calls_total").increment(1);
     let mut span = span(name);
-    let answer = tokio::time::timeout(moment.call_timeout(ctx), call);
+    let answer = tokio::time::timeout(time.call_timeout(ctx), call);
     let answer = span.run(waiting(Wait::Acquirer, answer)).await.unwrap_or(Err(Failure::NoAnswer));
     match &answer {
         Ok(_) => {}
@@ -89,12 +89,11 @@ fn span(name: &str) -> Span {
 /// Asks for or reverses the result of a key, within the same timeout.
 pub(super) async fn within_time<T>(
     ctx: &Context,
-    moment: &WorkTime,
+    time: &WorkTime,
     call: impl Future<Output = Result<T, NoAnswer>>,
 ) -> Result<T, NoAnswer> {
     let mut span = span("settle");
-    let answer =
-        span.run(tokio::time::timeout(moment.call_timeout(ctx), call)).await.unwrap_or(Err(NoAnswer));
+    let answer = span.run(tokio::time::timeout(time.call_timeout(ctx), call)).await.unwrap_or(Err(NoAnswer));
     if answer.is_err() {
         span.fail("no_answer");
     }

@@ -53,16 +53,16 @@ pub(in crate::services) enum PaymentProgress<C> {
     /// The acquirer's answer is unknown. A worker recovers it; until then no answer says that anything was charged.
     Unanswered(Box<charge::Model>),
     /// Its outcome is recorded.
-    Concluded(C),
+    Recorded(C),
 }
 
 impl<C> PaymentProgress<C> {
     /// Returns the outcome of a payment that its client waits for.
     ///
     /// Refusals: `gateway_error`.
-    pub fn concluded(self) -> Result<C, Error> {
+    pub fn into_record(self) -> Result<C, Error> {
         match self {
-            Self::Concluded(concluded) => Ok(concluded),
+            Self::Recorded(record) => Ok(record),
             Self::Unanswered(row) => Err(Error::from(ErrorCode::GatewayError).about(&row)),
             Self::Skipped => Err(Error::internal("another payment took the place of a new one")),
         }
@@ -74,11 +74,11 @@ impl<C> PaymentProgress<C> {
 /// Refusals: the intent's. A decline is none: it is recorded, and is the outcome.
 pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpose>(
     ctx: &Context,
-    moment: &WorkTime,
+    time: &WorkTime,
     payment: NewPayment<I, P>,
-) -> Result<PaymentProgress<P::Concluded>, Error> {
+) -> Result<PaymentProgress<P::Record>, Error> {
     let NewPayment { intent, token, call, purpose, claim } = payment;
-    let caller = Caller { account: moment.account().clone(), claim: claim.clone() };
+    let caller = Caller { account: time.account().clone(), claim: claim.clone() };
     let unit = ctx.store.write((intent, caller, ctx.clock.now()), |tx, (intent, caller, wall)| {
         record_intent(tx, intent, caller, *wall).boxed()
     });
@@ -89,12 +89,12 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
         claim.hold();
     }
 
-    let Some(result) = authorise(ctx, moment, &row, faults, call).await else {
+    let Some(result) = authorise(ctx, time, &row, faults, call).await else {
         return Ok(PaymentProgress::Unanswered(Box::new(row)));
     };
 
-    let outcome = PaymentOutcome::new(ctx, moment, row, token, result);
-    Ok(PaymentProgress::Concluded(outcome::commit_outcome(ctx, moment, outcome, purpose).await?))
+    let outcome = PaymentOutcome::new(ctx, time, row, token, result);
+    Ok(PaymentProgress::Recorded(outcome::commit_outcome(ctx, time, outcome, purpose).await?))
 }
 
 /// Requires the account to be current, claims the Idempotency-Key, records the intent and draws the faults of its call.
@@ -120,26 +120,26 @@ async fn record_intent(
 /// A card that has expired by the account's clock is declined without a call: the acquirer knows only its own clock.
 async fn authorise(
     ctx: &Context,
-    moment: &WorkTime,
+    time: &WorkTime,
     row: &charge::Model,
     faults: FaultPlan,
     mut call: AuthoriseCall,
 ) -> Option<AttemptResult> {
     let expiry = (call.expiry_year, u32::try_from(call.expiry_month).unwrap_or_default());
-    if cards::has_expired(expiry, moment.now(ctx)) {
+    if cards::has_expired(expiry, time.now(ctx)) {
         return Some(AttemptResult::Failed { failure: Decline::ExpiredCard.into(), spent: true });
     }
     // An outcome forced for this attempt precedes one configured for the account.
     call.forced = call.forced.or(faults.outcome);
     // A moving clock adds no latency.
-    let faults = if moment.is_on_running_clock() { faults } else { faults.at_once() };
-    match ask(ctx, moment, row, faults.with_latency(ctx.acquirer.authorise(call))).await {
+    let faults = if time.is_on_running_clock() { faults } else { faults.at_once() };
+    match ask(ctx, time, row, faults.with_latency(ctx.acquirer.authorise(call))).await {
         Ok(Approval { reference }) => Some(AttemptResult::Approved { reference }),
         Err(Failure::Declined(decline)) => {
             Some(AttemptResult::Failed { failure: decline.into(), spent: true })
         }
         Err(Failure::GatewayError | Failure::Closed) => Some(recovery::nothing_charged()),
-        Err(Failure::NoAnswer) => recovery::creation(ctx, moment, row).await,
+        Err(Failure::NoAnswer) => recovery::creation(ctx, time, row).await,
     }
 }
 
@@ -154,12 +154,12 @@ pub(in crate::services) async fn pay(
     caller: &Caller,
     order: ChargeOrder,
 ) -> Result<(Timestamp, charge::Model), Error> {
-    let (task, moment) = (ctx.clone(), WorkTime::on_running_clock(caller.account.clone()));
+    let (task, time) = (ctx.clone(), WorkTime::on_running_clock(caller.account.clone()));
     let ChargeOrder { intent, call } = order.under_key(caller);
     let (token, claim) = (intent.token, caller.claim.clone());
     let payment = NewPayment { intent: *intent, token, call, purpose: CardPayment, claim };
     ctx.in_own_task(async move {
-        let (now, row) = make_payment(&task, &moment, payment).await?.concluded()?;
+        let (now, row) = make_payment(&task, &time, payment).await?.into_record()?;
         outcome::approved(&row)?;
         Ok((now, row))
     })

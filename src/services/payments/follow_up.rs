@@ -54,7 +54,7 @@ async fn in_three_steps(
     follow_up: FollowUp,
 ) -> Result<(Timestamp, charge::Model), Error> {
     let (action, claim) = (follow_up.action, caller.claim.clone());
-    let moment = &WorkTime::on_running_clock(caller.account.clone());
+    let time = &WorkTime::on_running_clock(caller.account.clone());
     let intent = RecordIntentUnit { follow_up, caller, wall: ctx.clock.now() };
     let (row, step, faults) = ctx.store.write(intent, |tx, intent| intent.record(tx).boxed()).await?;
     crash_points::point(call_name(row.state), "intent.after");
@@ -66,10 +66,8 @@ async fn in_three_steps(
     let fault = faults.fault();
     let call = call(&row, action, fault)?;
     let answer = match action {
-        ChargeAction::Capture => {
-            ask(ctx, moment, &row, faults.with_latency(ctx.acquirer.capture(call))).await
-        }
-        ChargeAction::Void => ask(ctx, moment, &row, faults.with_latency(ctx.acquirer.void(call))).await,
+        ChargeAction::Capture => ask(ctx, time, &row, faults.with_latency(ctx.acquirer.capture(call))).await,
+        ChargeAction::Void => ask(ctx, time, &row, faults.with_latency(ctx.acquirer.void(call))).await,
     };
     let result = match answer {
         Ok(()) => AttemptResult::Moved(step),
@@ -78,14 +76,14 @@ async fn in_three_steps(
         // it is known to be lost, so recovery starts at once.
         Err(Failure::NoAnswer) => {
             if fault == Some(Fault::AnswerLost) {
-                recovery::recover(ctx, moment, row.clone()).await?;
+                recovery::recover(ctx, time, row.clone()).await?;
             }
             return Err(Error::from(ErrorCode::GatewayError).about(&row));
         }
     };
 
-    let outcome = PaymentOutcome::new(ctx, moment, row, TokenUse::Inline, result);
-    let (now, row) = outcome::commit_outcome(ctx, moment, outcome, CardPayment).await?;
+    let outcome = PaymentOutcome::new(ctx, time, row, TokenUse::Inline, result);
+    let (now, row) = outcome::commit_outcome(ctx, time, outcome, CardPayment).await?;
     if row.state == step.to { Ok((now, row)) } else { Err(Error::from(ErrorCode::GatewayError).about(&row)) }
 }
 

@@ -15,14 +15,15 @@ use super::purpose::{PaymentPurpose, rules};
 use super::row::{advance, reload};
 use super::state::ChargeTransition;
 use crate::error::{Error, ErrorCode};
-use crate::response::{ApiResponse, ResponseKind};
+use crate::response::ApiResponse;
 use crate::runtime::crash_points;
 use crate::services::context::Context;
 use crate::services::due_work::work_time::WorkTime;
+use crate::services::idempotency::{self, KeptResult};
 use crate::services::ledger::{self, Entry};
 use crate::services::payer::TokenUse;
 use crate::services::search_text;
-use crate::services::{cards, counts, events, idempotency};
+use crate::services::{cards, counts, events};
 use crate::store::Tx;
 use crate::vault::Vault;
 use crate::views::payment::Payment;
@@ -80,15 +81,15 @@ impl PaymentOutcome {
     /// Makes the outcome of an attempt. `token` says how the card's token is used.
     pub fn new(
         ctx: &Context,
-        moment: &WorkTime,
+        time: &WorkTime,
         row: charge::Model,
         token: TokenUse,
         result: AttemptResult,
     ) -> Self {
         let disputed = is_disputed(ctx, &row, &result);
-        let settlement_delay_days = moment.account().settings().settlement_delay_days;
+        let settlement_delay_days = time.account().settings().settlement_delay_days;
         let vault = Arc::clone(&ctx.vault);
-        Self { row, result, now: moment.now(ctx), token, settlement_delay_days, disputed, vault }
+        Self { row, result, now: time.now(ctx), token, settlement_delay_days, disputed, vault }
     }
 
     /// Returns whether the card was accepted.
@@ -115,22 +116,23 @@ fn is_disputed(ctx: &Context, row: &charge::Model, result: &AttemptResult) -> bo
 /// Commits an outcome and what follows from it.
 pub(in crate::services) async fn commit_outcome<P: PaymentPurpose>(
     ctx: &Context,
-    moment: &WorkTime,
+    time: &WorkTime,
     outcome: PaymentOutcome,
     purpose: P,
-) -> Result<P::Concluded, Error> {
+) -> Result<P::Record, Error> {
     let name = call_name(outcome.row.state);
     let disputed = outcome.disputed.then(|| outcome.row.captured_as.unwrap_or(outcome.row.id));
-    let unit = ctx.store.write((outcome, purpose), |tx, (outcome, purpose)| purpose.conclude(tx, outcome));
-    let concluded = unit.await?;
+    let unit =
+        ctx.store.write((outcome, purpose), |tx, (outcome, purpose)| purpose.record_outcome(tx, outcome));
+    let record = unit.await?;
     crash_points::point(name, "outcome.after");
     if let Some(charge) = disputed {
-        if P::AWAITS_DISPUTE && moment.is_on_running_clock() {
-            (ctx.open_scheduled_dispute)(ctx, moment.account(), charge).await;
+        if P::AWAITS_DISPUTE && time.is_on_running_clock() {
+            (ctx.open_scheduled_dispute)(ctx, time.account(), charge).await;
         }
         ctx.due_now.notify_waiters();
     }
-    Ok(concluded)
+    Ok(record)
 }
 
 /// Records the outcome as a part of its caller's unit: the row, its token, postings, event and kept response. Returns the
@@ -174,8 +176,8 @@ pub(in crate::services) async fn record(
     // A subscription's client is shown the subscription, not its charge.
     let shows_another = rules(row.origin).is_bill && outcome.is_approved();
     if let Some(hash) = row.claim.as_ref().filter(|_| !shows_another) {
-        match response(&outcome.result, &row, &shown)? {
-            Some(response) => outcome.keep_response(tx, hash, &response),
+        match kept_result(&outcome.result, &row, &shown) {
+            Some(result) => outcome.keep_response(tx, hash, &result.response()?),
             None => idempotency::release_key(tx, row.account_id, hash).await?,
         }
     }
@@ -212,21 +214,21 @@ pub(in crate::services) fn charge_of_capture(row: &charge::Model) -> Result<char
     })
 }
 
-/// Returns the response for repeated requests, whichever worker learnt the outcome. `None` if nothing happened, so
+/// Returns the result that answers repeated requests, whichever worker learnt the outcome. `None` if nothing happened, so
 /// that the client may try again (`docs/decisions.md`, 67).
-fn response(
+fn kept_result<'r>(
     result: &AttemptResult,
     row: &charge::Model,
-    shown: &Payment,
-) -> Result<Option<ApiResponse>, Error> {
-    Ok(match result {
-        AttemptResult::Approved { .. } => Some(ResponseKind::Created.finish(shown)?),
-        AttemptResult::Moved(_) => Some(ResponseKind::Shown.finish(shown)?),
+    shown: &'r Payment,
+) -> Option<KeptResult<'r, Payment>> {
+    match result {
+        AttemptResult::Approved { .. } => Some(KeptResult::Created(shown)),
+        AttemptResult::Moved(_) => Some(KeptResult::Changed(shown)),
         AttemptResult::Failed { failure, spent: true } => {
-            Some(ApiResponse::refusal(&Error::from(ErrorCode::from(*failure)).about(row), "")?)
+            Some(KeptResult::Refused(Error::from(ErrorCode::from(*failure)).about(row)))
         }
         AttemptResult::Failed { spent: false, .. } | AttemptResult::Back => None,
-    })
+    }
 }
 
 /// Returns the row with the result applied.

@@ -12,17 +12,17 @@ use crate::store::Tx;
 /// What follows in the commit of a payment's outcome.
 pub(in crate::services) trait PaymentPurpose: Send + Sync + 'static {
     /// What the commit returns.
-    type Concluded: Send + 'static;
+    type Record: Send + 'static;
     /// Whether the dispute of a simulated cardholder is opened before the payment is answered, so that its client finds it.
     /// Otherwise a worker opens it.
     const AWAITS_DISPUTE: bool;
 
     /// Records the outcome by [`outcome::record`], and what follows from it.
-    fn conclude<'u>(
+    fn record_outcome<'u>(
         &'u self,
         tx: &'u Tx,
         outcome: &'u PaymentOutcome,
-    ) -> BoxFuture<'u, Result<Self::Concluded, Error>>;
+    ) -> BoxFuture<'u, Result<Self::Record, Error>>;
 }
 
 /// A payment that nothing follows: of a charge, an authorisation or a 3-D Secure challenge, and each capture and void.
@@ -30,14 +30,14 @@ pub(in crate::services) struct CardPayment;
 
 impl PaymentPurpose for CardPayment {
     /// The time of the outcome, and the stored row, which another worker may have written.
-    type Concluded = (Timestamp, charge::Model);
+    type Record = (Timestamp, charge::Model);
     const AWAITS_DISPUTE: bool = true;
 
-    fn conclude<'u>(
+    fn record_outcome<'u>(
         &'u self,
         tx: &'u Tx,
         outcome: &'u PaymentOutcome,
-    ) -> BoxFuture<'u, Result<Self::Concluded, Error>> {
+    ) -> BoxFuture<'u, Result<Self::Record, Error>> {
         async move { Ok((outcome.now, outcome::record(tx, outcome).await?.0)) }.boxed()
     }
 }

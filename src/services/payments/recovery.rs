@@ -30,16 +30,16 @@ pub(super) fn nothing_charged() -> AttemptResult {
 /// acquirer does not answer.
 pub(in crate::services) async fn creation(
     ctx: &Context,
-    moment: &WorkTime,
+    time: &WorkTime,
     row: &charge::Model,
 ) -> Option<AttemptResult> {
     let key = creation_key(row);
     match rules(row.origin).lost_answer {
         LostAnswer::Reversed => {
-            let settled = within_time(ctx, moment, ctx.acquirer.reverse(&key)).await;
+            let settled = within_time(ctx, time, ctx.acquirer.reverse(&key)).await;
             settled.ok().map(|_| nothing_charged())
         }
-        LostAnswer::Stands => match within_time(ctx, moment, ctx.acquirer.settle(&key)).await.ok()? {
+        LostAnswer::Stands => match within_time(ctx, time, ctx.acquirer.settle(&key)).await.ok()? {
             Settled::Done { reference } => Some(AttemptResult::Approved { reference }),
             Settled::NotDone => {
                 Some(AttemptResult::Failed { failure: FailureCode::ProcessingError, spent: true })
@@ -71,8 +71,8 @@ impl DueWork for ChargeRecoveryWork {
         due_row(row)
     }
 
-    async fn work(ctx: &Context, moment: &WorkTime, row: charge::Model) -> Result<WorkResult, Error> {
-        recover(ctx, moment, row).await
+    async fn work(ctx: &Context, time: &WorkTime, row: charge::Model) -> Result<WorkResult, Error> {
+        recover(ctx, time, row).await
     }
 }
 
@@ -134,14 +134,14 @@ pub async fn make_due_now(ctx: &Context) -> Result<u64, Error> {
 /// Recovers the call in flight of a charge that is due.
 pub(super) async fn recover(
     ctx: &Context,
-    moment: &WorkTime,
+    time: &WorkTime,
     seen: charge::Model,
 ) -> Result<WorkResult, Error> {
-    let Some(row) = claim(ctx, moment, seen).await? else { return Ok(WorkResult::Skipped) };
+    let Some(row) = claim(ctx, time, seen).await? else { return Ok(WorkResult::Skipped) };
     let result = match row.state {
-        ChargeState::Processing => creation(ctx, moment, &row).await,
-        ChargeState::Capturing => recover_follow_up(ctx, moment, &row, ChargeAction::Capture).await?,
-        ChargeState::Voiding => recover_follow_up(ctx, moment, &row, ChargeAction::Void).await?,
+        ChargeState::Processing => creation(ctx, time, &row).await,
+        ChargeState::Capturing => recover_follow_up(ctx, time, &row, ChargeAction::Capture).await?,
+        ChargeState::Voiding => recover_follow_up(ctx, time, &row, ChargeAction::Void).await?,
         ChargeState::Pending
         | ChargeState::Authorised
         | ChargeState::Captured
@@ -150,28 +150,28 @@ pub(super) async fn recover(
     };
     let Some(result) = result else { return Ok(WorkResult::Unanswered) };
     let token = single_use(ctx, &row).await?;
-    let ran = result.emits(row.capture).map_or(WorkResult::Silent, WorkResult::Event);
-    let outcome = PaymentOutcome::new(ctx, moment, row, token, result);
-    outcome::commit_outcome(ctx, moment, outcome, CardPayment).await?;
-    Ok(ran)
+    let work_result = result.emits(row.capture).map_or(WorkResult::Silent, WorkResult::Event);
+    let outcome = PaymentOutcome::new(ctx, time, row, token, result);
+    outcome::commit_outcome(ctx, time, outcome, CardPayment).await?;
+    Ok(work_result)
 }
 
 /// Claims a call in flight to recover it. The higher attempt number fences off the caller: from here on only this
 /// worker records the outcome.
 pub(in crate::services) async fn claim(
     ctx: &Context,
-    moment: &WorkTime,
+    time: &WorkTime,
     seen: charge::Model,
 ) -> Result<Option<charge::Model>, Error> {
     let settle_after = ctx.clock.now() + pause(seen.attempt - seen.call);
-    let claim = ClaimRecoveryUnit { seen, settle_after, mark: moment.clock_update() };
+    let claim = ClaimRecoveryUnit { seen, settle_after, clock_update: time.clock_update() };
     ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await
 }
 
 struct ClaimRecoveryUnit {
     seen: charge::Model,
     settle_after: Timestamp,
-    mark: OptionalClockUpdate,
+    clock_update: OptionalClockUpdate,
 }
 
 impl ClaimRecoveryUnit {
@@ -182,18 +182,18 @@ impl ClaimRecoveryUnit {
         if !advance(tx, &self.seen, &row).await? {
             return Ok(None);
         }
-        self.mark.set(tx).await?;
+        self.clock_update.set(tx).await?;
         Ok(Some(row))
     }
 }
 
 async fn recover_follow_up(
     ctx: &Context,
-    moment: &WorkTime,
+    time: &WorkTime,
     row: &charge::Model,
     action: ChargeAction,
 ) -> Result<Option<AttemptResult>, Error> {
-    let Ok(settled) = within_time(ctx, moment, ctx.acquirer.settle(&key(row, action))).await else {
+    let Ok(settled) = within_time(ctx, time, ctx.acquirer.settle(&key(row, action))).await else {
         return Ok(None);
     };
     Ok(Some(match settled {

@@ -41,10 +41,10 @@ impl DueWork for RefundCompletionWork {
         DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &WorkTime, row: refund::Model) -> Result<WorkResult, Error> {
+    async fn work(ctx: &Context, time: &WorkTime, row: refund::Model) -> Result<WorkResult, Error> {
         let outcome =
             row.announced.ok_or_else(|| Error::internal("an accepted refund without its outcome"))?;
-        Ok(match (complete(ctx, moment, row, outcome).await?, outcome) {
+        Ok(match (complete(ctx, time, row, outcome).await?, outcome) {
             (Some(_), RefundOutcome::Succeeded) => WorkResult::Event(EventType::RefundSucceeded),
             (Some(_), RefundOutcome::Failed) => WorkResult::Event(EventType::RefundFailed),
             (None, _) => WorkResult::Skipped,
@@ -55,11 +55,11 @@ impl DueWork for RefundCompletionWork {
 /// Completes a pending refund, whether or not the acquirer has been asked. Returns `None` if it had already ended.
 pub async fn complete(
     ctx: &Context,
-    moment: &WorkTime,
+    time: &WorkTime,
     refund: refund::Model,
     outcome: RefundOutcome,
 ) -> Result<Option<Refund>, Error> {
-    let ending = EndRefundUnit { refund, outcome, now: moment.now(ctx), mark: moment.clock_update() };
+    let ending = EndRefundUnit { refund, outcome, now: time.now(ctx), clock_update: time.clock_update() };
     ctx.store.write(ending, |tx, ending| ending.record(tx).boxed()).await
 }
 
@@ -72,8 +72,8 @@ pub async fn decide(
     refund: refund::Model,
     outcome: RefundOutcome,
 ) -> Result<Refund, Error> {
-    let (now, mark) = (caller.account.now, OptionalClockUpdate::on_running_clock());
-    let ending = EndRefundUnit { refund, outcome, now, mark };
+    let (now, clock_update) = (caller.account.now, OptionalClockUpdate::on_running_clock());
+    let ending = EndRefundUnit { refund, outcome, now, clock_update };
     let unit = idempotency::write(ctx, caller, ending, |tx, ending| {
         async move { ending.record(tx).await?.ok_or_else(|| ErrorCode::InvalidState.into()) }.boxed()
     });
@@ -84,7 +84,7 @@ struct EndRefundUnit {
     refund: refund::Model,
     outcome: RefundOutcome,
     now: Timestamp,
-    mark: OptionalClockUpdate,
+    clock_update: OptionalClockUpdate,
 }
 
 impl EndRefundUnit {
@@ -93,7 +93,7 @@ impl EndRefundUnit {
         let refund = lock_refund(tx, &self.refund).await?;
         let ended = record_outcome(tx, refund, self.outcome, self.now).await?;
         if ended.is_some() {
-            self.mark.set(tx).await?;
+            self.clock_update.set(tx).await?;
         }
         Ok(ended)
     }

@@ -58,19 +58,19 @@ impl DueWork for RefundSubmissionWork {
         }
     }
 
-    async fn work(ctx: &Context, moment: &WorkTime, row: refund::Model) -> Result<WorkResult, Error> {
-        submit(ctx, moment, row).await
+    async fn work(ctx: &Context, time: &WorkTime, row: refund::Model) -> Result<WorkResult, Error> {
+        submit(ctx, time, row).await
     }
 }
 
 /// Submits a refund.
-pub async fn submit(ctx: &Context, moment: &WorkTime, seen: refund::Model) -> Result<WorkResult, Error> {
+pub async fn submit(ctx: &Context, time: &WorkTime, seen: refund::Model) -> Result<WorkResult, Error> {
     let claim = ClaimSubmissionUnit {
         // The pause depends on the number of attempts so far, finished or not.
         submit_after: ctx.clock.now() + pause((seen.attempt + 1) / 2),
         seen,
-        account: moment.account().clone(),
-        mark: moment.clock_update(),
+        account: time.account().clone(),
+        clock_update: time.clock_update(),
     };
     let Some((refund, fares)) = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await? else {
         return Ok(WorkResult::Skipped);
@@ -79,8 +79,8 @@ pub async fn submit(ctx: &Context, moment: &WorkTime, seen: refund::Model) -> Re
     let call = call(ctx, &refund, fares.fault()).await?;
     crash_points::point("refund", "call.before");
     // No fault latency while a clock is being moved.
-    let fares = if moment.is_on_running_clock() { fares } else { fares.at_once() };
-    let answer = timed_call(ctx, moment, "refund", fares.with_latency(ctx.acquirer.refund(call))).await;
+    let fares = if time.is_on_running_clock() { fares } else { fares.at_once() };
+    let answer = timed_call(ctx, time, "refund", fares.with_latency(ctx.acquirer.refund(call))).await;
     crash_points::point("refund", "call.after");
     let verdict = match answer {
         Ok(answer) => SubmissionAnswer::Accepted(match answer {
@@ -93,10 +93,10 @@ pub async fn submit(ctx: &Context, moment: &WorkTime, seen: refund::Model) -> Re
             return release(ctx, refund).await;
         }
     };
-    let answered = RecordSubmissionUnit { refund, verdict, now: moment.now(ctx) };
-    let ran = ctx.store.write(answered, |tx, answered| answered.record(tx).boxed()).await?;
+    let answered = RecordSubmissionUnit { refund, verdict, now: time.now(ctx) };
+    let result = ctx.store.write(answered, |tx, answered| answered.record(tx).boxed()).await?;
     crash_points::point("refund", "outcome.after");
-    Ok(ran)
+    Ok(result)
 }
 
 /// Marks an attempt that ended without an answer as over: the refund is no longer in flight, unless a later attempt has
@@ -134,7 +134,7 @@ pub async fn make_due_now(ctx: &Context) -> Result<u64, Error> {
 struct ClaimSubmissionUnit {
     seen: refund::Model,
     submit_after: Timestamp,
-    mark: OptionalClockUpdate,
+    clock_update: OptionalClockUpdate,
     account: Account,
 }
 
@@ -147,7 +147,7 @@ impl ClaimSubmissionUnit {
         if !tx.compare_and_swap(&self.seen, &row, &[Column::State, Column::Attempt]).await? {
             return Ok(None);
         }
-        self.mark.set(tx).await?;
+        self.clock_update.set(tx).await?;
         let fares = faults::draw(tx, &self.account).await?;
         crash_points::point("refund", "claim.before");
         Ok(Some((row, fares)))

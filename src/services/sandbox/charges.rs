@@ -8,7 +8,7 @@ use crate::services::{disputes, refunds};
 
 /// An action on a charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verb {
+pub enum OfferedAction {
     /// Takes the reserved money.
     Capture,
     /// Returns the reserved money.
@@ -22,14 +22,18 @@ pub enum Verb {
 /// Returns the actions that the state of the charge allows.
 ///
 /// Refusals: `not_found`.
-pub async fn allowed_actions(ctx: &Context, account: &Account, token: &str) -> Result<Vec<Verb>, Error> {
+pub async fn allowed_actions(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+) -> Result<Vec<OfferedAction>, Error> {
     let charge = by_token(ctx.store.read(), account, token).await?;
     let standing = EffectiveState::at(account.now, &charge);
     let verbs = [
-        (Verb::Capture, next(standing, ChargeAction::Capture).is_ok()),
-        (Verb::Void, next(standing, ChargeAction::Void).is_ok()),
-        (Verb::Refund, refunds::create::refundable_amount(&charge).is_ok_and(|left| left > 0)),
-        (Verb::Dispute, disputes::open::disputable_amount(&charge).is_ok()),
+        (OfferedAction::Capture, next(standing, ChargeAction::Capture).is_ok()),
+        (OfferedAction::Void, next(standing, ChargeAction::Void).is_ok()),
+        (OfferedAction::Refund, refunds::create::refundable_amount(&charge).is_ok_and(|left| left > 0)),
+        (OfferedAction::Dispute, disputes::open::disputable_amount(&charge).is_ok()),
     ];
     Ok(verbs.into_iter().filter_map(|(verb, is_possible)| is_possible.then_some(verb)).collect())
 }

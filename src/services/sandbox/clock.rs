@@ -17,7 +17,7 @@ use crate::limits::{
     CLOCK_REFUND_TRIES,
 };
 use crate::params::Params;
-use crate::params::clock::{Move, MoveClock};
+use crate::params::clock::{MoveClock, RequestedMove};
 use crate::services::accounts::settings;
 use crate::services::context::{Account, Caller, Context, Ctx};
 use crate::services::due_work::registry::{self, Item};
@@ -36,7 +36,7 @@ pub fn show(account: &Account) -> Clock {
 ///
 /// Refusals, first match wins: `invalid_resource`, `clock_moving`.
 pub async fn advance(ctx: &Ctx, caller: &Caller, params: Params<MoveClock>) -> Result<MovedClock, Error> {
-    let asked = params.spelled()?;
+    let asked = params.parse()?;
     asked.target(caller.account.now, ctx.clock.now())?;
     let (task, caller) = (Ctx::clone(ctx), caller.clone());
     ctx.in_own_task(async move { ClockMoveRun::begin(&task, &caller, asked).await?.run().await }).await
@@ -59,7 +59,7 @@ pub async fn make_due_now(ctx: &Context) -> Result<(), Error> {
 /// A request for the lease on the clock.
 struct BeginClockMoveUnit {
     account: AccountToken,
-    asked: Move,
+    asked: RequestedMove,
     wall: Timestamp,
 }
 
@@ -104,9 +104,9 @@ struct ClockMoveRun<'a> {
 }
 
 impl<'a> ClockMoveRun<'a> {
-    async fn begin(ctx: &'a Context, caller: &'a Caller, asked: Move) -> Result<Self, Error> {
+    async fn begin(ctx: &'a Context, caller: &'a Caller, asked: RequestedMove) -> Result<Self, Error> {
         let wall = ctx.clock.now();
-        let is_span = !matches!(asked, Move::To(_));
+        let is_span = !matches!(asked, RequestedMove::To(_));
         let beginning = BeginClockMoveUnit { account: caller.account.id(), asked, wall };
         let (row, to) = ctx.store.write(beginning, |tx, beginning| beginning.record(tx).boxed()).await?;
         Ok(Self {
@@ -170,9 +170,9 @@ impl<'a> ClockMoveRun<'a> {
     async fn stop_at(&mut self, item: Item) -> Result<(), Error> {
         let wall = self.ctx.clock.now();
         let at = Ord::max(item.subject.at, self.reached);
-        let moment = WorkTime::stop(self.row.clone(), self.row.clock_moves, at, wall);
+        let time = WorkTime::stop(self.row.clone(), self.row.clock_moves, at, wall);
         let (kind, token, item_at) = (item.kind, item.subject.token.clone(), item.subject.at);
-        let ran = item.work(self.ctx, &moment).await?;
+        let ran = item.work(self.ctx, &time).await?;
         self.reached = at;
         self.offset = Ord::max(self.offset, at - wall);
         let what = match ran {

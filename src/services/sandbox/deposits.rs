@@ -13,6 +13,6 @@ use crate::views::deposit::Deposit;
 ///
 /// Refusals: `invalid_resource`.
 pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewDeposit>) -> Result<Deposit, Error> {
-    let row = deposits::row_of(&caller.account, ctx.ids.token(), params.spelled()?);
+    let row = deposits::row_of(&caller.account, ctx.ids.token(), params.parse()?);
     idempotency::write(ctx, caller, row, |tx, row| deposits::make(tx, row).boxed()).await
 }

@@ -8,7 +8,6 @@ use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
-use crate::services::request_log;
 use crate::views::logged_request::LoggedRequest;
 
 /// Lists the account's recent requests, newest first.
@@ -20,7 +19,7 @@ pub async fn list(
     paging: Params<Paging>,
 ) -> Result<ListPage<LoggedRequest>, Error> {
     let paging = paging.valid()?;
-    request_log::write_down(ctx, Some(account.id())).await?;
+    ctx.request_log.write(&ctx.store, Some(account.id())).await?;
     let rows = logged_request::Entity::owned_by(account.id());
     Ok(List::newest_first(account.id(), rows).ranged(ctx, paging).await?.map(LoggedRequest::from))
 }
@@ -29,7 +28,7 @@ pub async fn list(
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, request_id: &str) -> Result<LoggedRequest, Error> {
-    request_log::write_down(ctx, Some(account.id())).await?;
+    ctx.request_log.write(&ctx.store, Some(account.id())).await?;
     // An id that no request can have may hold characters that a database does not take.
     let asked = Some(request_id).filter(|id| id.bytes().all(|byte| byte.is_ascii_graphic()));
     let row = logged_request::Entity::owned_by(account.id())

@@ -25,32 +25,32 @@ pub(super) static ITSELF: Of<account::Entity> =
 /// file is deleted at the same moment.
 pub async fn create(ctx: &Context, caller: &Caller) -> Result<Snapshot, Error> {
     let _turn = acquire_permit().await?;
-    let made = copy(ctx, &caller.account).await?;
-    idempotency::write(ctx, caller, made, |tx, made| made.record(tx).boxed()).await
+    let unit = copy(ctx, &caller.account).await?;
+    idempotency::write(ctx, caller, unit, |tx, unit| unit.record(tx).boxed()).await
 }
 
 /// A snapshot that is not recorded yet.
-struct Made {
+struct CreateSnapshotUnit {
     row: snapshot::Model,
     parts: Vec<snapshot_part::Model>,
     files: Vec<FileToken>,
 }
 
 /// Copies the account's rows, all as of one moment.
-async fn copy(ctx: &Context, account: &Account) -> Result<Made, Error> {
+async fn copy(ctx: &Context, account: &Account) -> Result<CreateSnapshotUnit, Error> {
     let (owner, id) = (account.id(), ctx.ids.token());
-    let moment = ctx.store.snapshot().await?;
-    refuse_payments(&moment, owner).await?;
+    let instant = ctx.store.snapshot().await?;
+    refuse_payments(&instant, owner).await?;
     // After this, every data key that encrypts a row of that moment is known.
     data_keys::reload(ctx).await?;
     let keys = ctx.vault.data_keys();
     let mut pages = Pages::new(keys.clone());
-    ITSELF.copy(&moment, owner, &mut pages).await?;
+    ITSELF.copy(&instant, owner, &mut pages).await?;
     for table in wipe::copied() {
-        table.copy(&moment, owner, &mut pages).await?;
+        table.copy(&instant, owner, &mut pages).await?;
     }
     let files = file::Entity::owned_by(owner).select_only().column(file::Column::Id);
-    let files = files.into_tuple().all(&moment).await?;
+    let files = files.into_tuple().all(&instant).await?;
     let parts = pages.texts.iter().zip(0..).map(|(page, n)| {
         let sealed = keys.seal(&context(owner, id, n), page.as_bytes());
         let (rows_sealed, sealed_by) = (sealed.bytes, sealed.key);
@@ -65,7 +65,7 @@ async fn copy(ctx: &Context, account: &Account) -> Result<Made, Error> {
         remove_at: ctx.clock.now() + SNAPSHOT_KEPT,
         created_at: account.now,
     };
-    Ok(Made { row, parts: parts.collect(), files })
+    Ok(CreateSnapshotUnit { row, parts: parts.collect(), files })
 }
 
 /// Returns the error message for an account at its limit of snapshots.
@@ -73,7 +73,7 @@ pub fn full() -> String {
     format!("An account may have {SNAPSHOTS_MAX} snapshots. Delete one before you make another.")
 }
 
-impl Made {
+impl CreateSnapshotUnit {
     async fn record(&self, tx: &Tx) -> Result<Snapshot, Error> {
         let owner = self.row.account_id;
         // The lock serialises the count: two concurrent units would both find capacity.

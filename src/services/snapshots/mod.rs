@@ -35,8 +35,8 @@ async fn acquire_permit() -> Result<SemaphorePermit<'static>, Error> {
 ///
 /// Refusals: `payments_under_way`.
 async fn refuse_payments(db: &impl ConnectionTrait, account: AccountToken) -> Result<(), Error> {
-    let under_way = charge::Entity::owned_by(account).filter(charge::Column::SettleAfter.is_not_null());
-    if under_way.count(db).await? > 0 {
+    let in_flight = charge::Entity::owned_by(account).filter(charge::Column::SettleAfter.is_not_null());
+    if in_flight.count(db).await? > 0 {
         return Err(ErrorCode::PaymentsUnderWay.into());
     }
     Ok(())

@@ -32,7 +32,7 @@ pub async fn restore(ctx: &Context, caller: &Caller, token: &str) -> Result<Snap
     }
     let _turn = acquire_permit().await?;
     let (itself, rows) = read(ctx, &row).await?;
-    let restoring = Restoring { row, itself, rows, wall: ctx.clock.now() };
+    let restoring = RestoreUnit { row, itself, rows, wall: ctx.clock.now() };
     let restored =
         idempotency::write_exclusively(ctx, caller, restoring, |tx, restoring| restoring.record(tx).boxed())
             .await?;
@@ -63,7 +63,7 @@ async fn read(ctx: &Context, row: &snapshot::Model) -> Result<(account::Model, V
 }
 
 /// The rows to restore.
-struct Restoring {
+struct RestoreUnit {
     row: snapshot::Model,
     itself: account::Model,
     rows: Vec<Box<dyn Rows>>,
@@ -87,7 +87,7 @@ fn is_kept(column: Column) -> bool {
     )
 }
 
-impl Restoring {
+impl RestoreUnit {
     async fn record(&self, tx: &Tx) -> Result<Snapshot, Error> {
         let owner = self.row.account_id;
         tx.disable_timeouts().await?;

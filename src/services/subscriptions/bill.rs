@@ -50,37 +50,37 @@ impl DueWork for BillingWork {
         DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &WorkTime, row: subscription::Model) -> Result<WorkResult, Error> {
-        let Some((plan, customer, card)) = find_parties(ctx, moment, &row).await? else {
+    async fn work(ctx: &Context, time: &WorkTime, row: subscription::Model) -> Result<WorkResult, Error> {
+        let Some((plan, customer, card)) = find_parties(ctx, time, &row).await? else {
             // Cancelled, with its customer or before its plan.
             return Ok(WorkResult::Skipped);
         };
         let bill = Bill::next(&row, &plan);
         if bill.sum() == 0 {
-            let free = (row, plan, moment.now(ctx), moment.clock_update());
-            let unit = ctx.store.write(free, |tx, (seen, plan, now, mark)| {
-                renew_free_of_charge(tx, seen, plan, *now, *mark).boxed()
+            let free = (row, plan, time.now(ctx), time.clock_update());
+            let unit = ctx.store.write(free, |tx, (seen, plan, now, clock_update)| {
+                renew_free_of_charge(tx, seen, plan, *now, *clock_update).boxed()
             });
             return unit.await;
         }
         let ChargeOrder { intent, call } =
-            order(ctx, moment.account(), Origin::Renewal, &bill, (&plan, customer, card)).await?;
-        let intent = RenewalIntent { seen: row, charge: intent, mark: moment.clock_update() };
+            order(ctx, time.account(), Origin::Renewal, &bill, (&plan, customer, card)).await?;
+        let intent = RenewalIntent { seen: row, charge: intent, clock_update: time.clock_update() };
         // A customer's card is never spent.
         let (token, purpose) = (TokenUse::Inline, BillPayment { claim: None });
         let payment = NewPayment { intent, token, call, purpose, claim: None };
-        match make_payment(ctx, moment, payment).await? {
+        match make_payment(ctx, time, payment).await? {
             PaymentProgress::Skipped => Ok(WorkResult::Skipped),
             // A worker recovers it, and the charge stands if the acquirer made it.
             PaymentProgress::Unanswered(_) => Ok(WorkResult::Unanswered),
-            PaymentProgress::Concluded(outcome) => ran(&outcome),
+            PaymentProgress::Recorded(outcome) => work_result(&outcome),
         }
     }
 }
 
 /// Returns what a worker reports of a bill.
-pub(super) fn ran(concluded: &BillingOutcome) -> Result<WorkResult, Error> {
-    Ok(match concluded {
+pub(super) fn work_result(outcome: &BillingOutcome) -> Result<WorkResult, Error> {
+    Ok(match outcome {
         BillingOutcome::Paid(_, event) => event.map_or(WorkResult::Silent, WorkResult::Event),
         BillingOutcome::Unpaid(_, event) => WorkResult::Event(*event),
         BillingOutcome::CustomerGone(_) => {
@@ -92,14 +92,14 @@ pub(super) fn ran(concluded: &BillingOutcome) -> Result<WorkResult, Error> {
 /// Returns the plan, the customer and the card that pays: the named one, or the one that is primary now.
 async fn find_parties(
     ctx: &Context,
-    moment: &WorkTime,
+    time: &WorkTime,
     row: &subscription::Model,
 ) -> Result<Option<(plan::Model, customer::Model, card::Model)>, Error> {
     let plan = plan_by_id(ctx.store.read(), row.account_id, row.plan_id).await?;
-    let customer = customers::find::with_primary(ctx, moment.account(), row.customer_id).await?;
+    let customer = customers::find::with_primary(ctx, time.account(), row.customer_id).await?;
     let (Some(plan), Some((customer, primary))) = (plan, customer) else { return Ok(None) };
     let named = match row.card_id {
-        Some(card) => cards::find(ctx, moment.account(), card).await?,
+        Some(card) => cards::find(ctx, time.account(), card).await?,
         None => None,
     };
     Ok(Some((plan, customer, named.unwrap_or(primary))))
@@ -111,7 +111,7 @@ async fn renew_free_of_charge(
     seen: &subscription::Model,
     plan: &plan::Model,
     now: Timestamp,
-    mark: OptionalClockUpdate,
+    clock_update: OptionalClockUpdate,
 ) -> Result<WorkResult, Error> {
     let row = lock_subscription(tx, seen).await?;
     let Some(row) = row.filter(|row| row.next_billing_at == seen.next_billing_at) else {
@@ -119,7 +119,7 @@ async fn renew_free_of_charge(
     };
     let step = next(row.state, SubscriptionAction::Renew)?;
     put(tx, &row, next_interval(&row, step, plan), step.emits, now).await?;
-    mark.set(tx).await?;
+    clock_update.set(tx).await?;
     Ok(step.emits.map_or(WorkResult::Silent, WorkResult::Event))
 }
 
@@ -127,7 +127,7 @@ async fn renew_free_of_charge(
 struct RenewalIntent {
     seen: subscription::Model,
     charge: Box<ChargeIntent>,
-    mark: OptionalClockUpdate,
+    clock_update: OptionalClockUpdate,
 }
 
 impl PaymentIntent for RenewalIntent {
@@ -141,7 +141,7 @@ impl PaymentIntent for RenewalIntent {
             if !tx.compare_and_swap(&self.seen, &row, &guards).await? {
                 return Ok(None);
             }
-            self.mark.set(tx).await?;
+            self.clock_update.set(tx).await?;
             record_row(tx, &self.charge).await?;
             Ok(Some(self.charge.row.clone()))
         }

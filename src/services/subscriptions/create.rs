@@ -36,14 +36,9 @@ pub async fn create(
     let plan = plans::find::by_token(ctx.store.read(), &caller.account, asked.plan_token.trim())
         .await?
         .ok_or(unknown)?;
-    let wanted = SubscribeRequest {
-        plan,
-        customer: &asked.customer_token,
-        card: asked.card_token.as_deref(),
-        include_setup_fee: asked.include_setup_fee.unwrap_or(true),
-        unknown,
-    };
-    subscribe(ctx, caller, wanted).await
+    let NewSubscription { customer_token, card_token, include_setup_fee, .. } = asked;
+    let asked = NewPlanSubscription { customer_token, card_token, include_setup_fee };
+    subscribe(ctx, caller, plan, asked, unknown).await
 }
 
 /// Subscribes a customer to the plan in the path. May take as long as the acquirer.
@@ -59,31 +54,22 @@ pub async fn create_for_plan(
     let unknown = ErrorCode::NotFound;
     let plan = plans::find::by_token(ctx.store.read(), &caller.account, plan).await?.ok_or(unknown)?;
     let asked = params.valid().map_err(Error::subscription)?;
-    let wanted = SubscribeRequest {
-        plan,
-        customer: &asked.customer_token,
-        card: asked.card_token.as_deref(),
-        include_setup_fee: asked.include_setup_fee.unwrap_or(true),
-        unknown,
-    };
-    subscribe(ctx, caller, wanted).await
+    subscribe(ctx, caller, plan, asked, unknown).await
 }
 
-struct SubscribeRequest<'a> {
+/// Subscribes a customer; `unknown` is the refusal of an unknown one.
+async fn subscribe(
+    ctx: &Ctx,
+    caller: &Caller,
     plan: plan::Model,
-    customer: &'a str,
-    card: Option<&'a str>,
-    include_setup_fee: bool,
-    /// The refusal of an unknown record.
+    asked: NewPlanSubscription,
     unknown: ErrorCode,
-}
-
-async fn subscribe(ctx: &Ctx, caller: &Caller, wanted: SubscribeRequest<'_>) -> Result<Subscription, Error> {
+) -> Result<Subscription, Error> {
     let account = &caller.account;
-    let SubscribeRequest { plan, include_setup_fee, unknown, .. } = wanted;
-    let customer = wanted.customer.trim().parse().map_err(|_| unknown)?;
+    let include_setup_fee = asked.include_setup_fee.unwrap_or(true);
+    let customer = asked.customer_token.trim().parse().map_err(|_| unknown)?;
     let (customer, primary) = customers::find::with_primary(ctx, account, customer).await?.ok_or(unknown)?;
-    let named = match non_blank(wanted.card) {
+    let named = match non_blank(asked.card_token.as_deref()) {
         Some(token) => Some(card_of(ctx, account, &customer, token).await?),
         None => None,
     };
@@ -96,13 +82,13 @@ async fn subscribe(ctx: &Ctx, caller: &Caller, wanted: SubscribeRequest<'_>) -> 
     let row = start(&plan, &subscriber, account.now);
     let bill = Bill::first(&row, &plan, include_setup_fee);
     if bill.sum() == 0 {
-        let beginning = CreateSubscriptionUnit { row, plan, unknown };
-        return idempotency::write(ctx, caller, beginning, |tx, beginning| beginning.free(tx).boxed()).await;
+        let unit = CreateSubscriptionUnit { row, plan, unknown };
+        return idempotency::write(ctx, caller, unit, |tx, unit| unit.free(tx).boxed()).await;
     }
     let order =
         order(ctx, account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary))).await?;
     let ChargeOrder { intent: charge, call } = order.under_key(caller);
-    let intent = SubscribeIntent { beginning: CreateSubscriptionUnit { row, plan, unknown }, charge };
+    let intent = SubscribeIntent { unit: CreateSubscriptionUnit { row, plan, unknown }, charge };
     pay(ctx, caller, intent, call, unknown).await
 }
 
@@ -186,18 +172,18 @@ impl CreateSubscriptionUnit {
 
 /// Adds the subscription in the intent of its first charge, hidden until the acquirer has agreed.
 struct SubscribeIntent {
-    beginning: CreateSubscriptionUnit,
+    unit: CreateSubscriptionUnit,
     charge: Box<ChargeIntent>,
 }
 
 impl PaymentIntent for SubscribeIntent {
     fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
         async move {
-            let mut row = self.beginning.row.clone();
+            let mut row = self.unit.row.clone();
             row.attempt += 1;
             row.charge_id = Some(self.charge.row.id);
             record_row(tx, &self.charge).await?;
-            self.beginning.insert(tx, &row).await?;
+            self.unit.insert(tx, &row).await?;
             Ok(Some(self.charge.row.clone()))
         }
         .boxed()

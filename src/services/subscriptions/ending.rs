@@ -28,9 +28,11 @@ impl DueWork for SubscriptionEndWork {
         DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &WorkTime, row: subscription::Model) -> Result<WorkResult, Error> {
-        let data = (row, moment.now(ctx), moment.clock_update());
-        ctx.store.write(data, |tx, (seen, now, mark)| end(tx, seen, *now, *mark).boxed()).await
+    async fn work(ctx: &Context, time: &WorkTime, row: subscription::Model) -> Result<WorkResult, Error> {
+        let data = (row, time.now(ctx), time.clock_update());
+        ctx.store
+            .write(data, |tx, (seen, now, clock_update)| end(tx, seen, *now, *clock_update).boxed())
+            .await
     }
 }
 
@@ -38,7 +40,7 @@ async fn end(
     tx: &Tx,
     seen: &subscription::Model,
     now: Timestamp,
-    mark: OptionalClockUpdate,
+    clock_update: OptionalClockUpdate,
 ) -> Result<WorkResult, Error> {
     let Some(row) = lock_subscription(tx, seen).await?.filter(|row| row.ends_at == seen.ends_at) else {
         // Reactivated, or ended by another worker.
@@ -46,6 +48,6 @@ async fn end(
     };
     let step = next(row.state, SubscriptionAction::Finish)?;
     put(tx, &row, end_billing(&row, step, now), step.emits, now).await?;
-    mark.set(tx).await?;
+    clock_update.set(tx).await?;
     Ok(step.emits.map_or(WorkResult::Silent, WorkResult::Event))
 }

@@ -38,20 +38,20 @@ pub async fn reactivate(
     let plan = plan_of(ctx.store.read(), &row).await?;
     let customer = customers::find::with_primary(ctx, account, row.customer_id).await?;
     let (customer, primary) = customer.ok_or(ErrorCode::InvalidState)?;
-    let wanted = ReactivateUnit { row, plan, account: account.clone() };
-    wanted.step(&wanted.row)?;
-    let bill = Bill::reactivated(&wanted.row, &wanted.plan, asked.include_setup_fee.unwrap_or(true));
-    if wanted.is_paid(&wanted.row) || bill.sum() == 0 {
-        return idempotency::write(ctx, caller, wanted, |tx, wanted| wanted.free(tx).boxed()).await;
+    let unit = ReactivateUnit { row, plan, account: account.clone() };
+    unit.step(&unit.row)?;
+    let bill = Bill::reactivated(&unit.row, &unit.plan, asked.include_setup_fee.unwrap_or(true));
+    if unit.is_paid(&unit.row) || bill.sum() == 0 {
+        return idempotency::write(ctx, caller, unit, |tx, unit| unit.free(tx).boxed()).await;
     }
-    let named = match wanted.row.card_id {
+    let named = match unit.row.card_id {
         Some(card) => cards::find(ctx, account, card).await?,
         None => None,
     };
-    let payer = (&wanted.plan, customer, named.unwrap_or(primary));
+    let payer = (&unit.plan, customer, named.unwrap_or(primary));
     let order = order(ctx, account, Origin::Subscription, &bill, payer).await?;
     let ChargeOrder { intent: charge, call } = order.under_key(caller);
-    pay(ctx, caller, ReactivateIntent { wanted, charge }, call, ErrorCode::InvalidState).await
+    pay(ctx, caller, ReactivateIntent { unit, charge }, call, ErrorCode::InvalidState).await
 }
 
 struct ReactivateUnit {
@@ -112,14 +112,14 @@ impl ReactivateUnit {
 /// Reserves the subscription in the intent of its charge: no other charge of it is made meanwhile, and its plan is not
 /// deleted.
 struct ReactivateIntent {
-    wanted: ReactivateUnit,
+    unit: ReactivateUnit,
     charge: Box<ChargeIntent>,
 }
 
 impl PaymentIntent for ReactivateIntent {
     fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
         async move {
-            let (seen, _) = self.wanted.lock(tx).await?;
+            let (seen, _) = self.unit.lock(tx).await?;
             record_row(tx, &self.charge).await?;
             if !plans::count::count_charge_start(tx, seen.account_id, seen.plan_id).await? {
                 return Err(ErrorCode::NotFound.into());

@@ -51,20 +51,20 @@ pub(super) async fn pay(
     call: AuthoriseCall,
     gone: ErrorCode,
 ) -> Result<Subscription, Error> {
-    let (task, moment) = (Ctx::clone(ctx), WorkTime::on_running_clock(caller.account.clone()));
+    let (task, time) = (Ctx::clone(ctx), WorkTime::on_running_clock(caller.account.clone()));
     let (claim, purpose) = (caller.claim.clone(), BillPayment { claim: caller.claim.clone() });
     // A customer's card is never spent.
     let payment = NewPayment { intent, token: TokenUse::Inline, call, purpose, claim };
-    ctx.in_own_task(async move { Box::pin(pay_bill(&task, &moment, payment, gone)).await }).await
+    ctx.in_own_task(async move { Box::pin(pay_bill(&task, &time, payment, gone)).await }).await
 }
 
 async fn pay_bill(
     ctx: &Context,
-    moment: &WorkTime,
+    time: &WorkTime,
     payment: NewPayment<impl PaymentIntent, BillPayment>,
     gone: ErrorCode,
 ) -> Result<Subscription, Error> {
-    match make_payment(ctx, moment, payment).await?.concluded()? {
+    match make_payment(ctx, time, payment).await?.into_record()? {
         BillingOutcome::Paid(subscription, _) => Ok(*subscription),
         BillingOutcome::Unpaid(charge, _) => {
             outcome::approved(&charge)?;
@@ -72,8 +72,8 @@ async fn pay_bill(
         }
         BillingOutcome::CustomerGone(row) => {
             let unknown = || Error::from(ErrorCode::GatewayError).about(&row);
-            let undone = recovery::creation(ctx, moment, &row).await.ok_or_else(unknown)?;
-            record_outcome(ctx, moment, *row, undone).await?;
+            let undone = recovery::creation(ctx, time, &row).await.ok_or_else(unknown)?;
+            record_outcome(ctx, time, *row, undone).await?;
             Err(gone.into())
         }
     }
@@ -82,12 +82,12 @@ async fn pay_bill(
 /// Records the result of a bill's charge that no client waits for.
 pub(super) async fn record_outcome(
     ctx: &Context,
-    moment: &WorkTime,
+    time: &WorkTime,
     row: charge::Model,
     result: AttemptResult,
 ) -> Result<BillingOutcome, Error> {
-    let outcome = PaymentOutcome::new(ctx, moment, row, TokenUse::Inline, result);
-    outcome::commit_outcome(ctx, moment, outcome, BillPayment { claim: None }).await
+    let outcome = PaymentOutcome::new(ctx, time, row, TokenUse::Inline, result);
+    outcome::commit_outcome(ctx, time, outcome, BillPayment { claim: None }).await
 }
 
 /// The payment of a bill: the subscription goes on, or does not, in the commit of the charge's outcome.
@@ -97,10 +97,10 @@ pub(super) struct BillPayment {
 }
 
 impl PaymentPurpose for BillPayment {
-    type Concluded = BillingOutcome;
+    type Record = BillingOutcome;
     const AWAITS_DISPUTE: bool = false;
 
-    fn conclude<'u>(
+    fn record_outcome<'u>(
         &'u self,
         tx: &'u Tx,
         outcome: &'u PaymentOutcome,

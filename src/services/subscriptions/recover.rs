@@ -6,7 +6,7 @@ use entity::charge::{self, Column, Origin};
 use sea_orm::sea_query::SimpleExpr;
 use sea_orm::{ColumnTrait, Condition, Select};
 
-use super::bill::ran;
+use super::bill::work_result;
 use super::record_outcome::record_outcome;
 use crate::error::Error;
 use crate::services::context::Context;
@@ -37,10 +37,10 @@ impl DueWork for SubscriptionRecoveryWork {
         due_row(row)
     }
 
-    async fn work(ctx: &Context, moment: &WorkTime, row: charge::Model) -> Result<WorkResult, Error> {
-        let Some(row) = claim(ctx, moment, row).await? else { return Ok(WorkResult::Skipped) };
-        let Some(result) = creation(ctx, moment, &row).await else { return Ok(WorkResult::Unanswered) };
-        ran(&record_outcome(ctx, moment, row, result).await?)
+    async fn work(ctx: &Context, time: &WorkTime, row: charge::Model) -> Result<WorkResult, Error> {
+        let Some(row) = claim(ctx, time, row).await? else { return Ok(WorkResult::Skipped) };
+        let Some(result) = creation(ctx, time, &row).await else { return Ok(WorkResult::Unanswered) };
+        work_result(&record_outcome(ctx, time, row, result).await?)
     }
 }
 

@@ -92,7 +92,7 @@ async fn is_enrolled(ctx: &Context, order: &ChargeOrder) -> Result<bool, Error> 
 }
 
 /// Records a charge that waits for its cardholder.
-struct Opening {
+struct OpenSessionUnit {
     intent: Box<ChargeIntent>,
     copy: card::Model,
     session: three_d_secure::Model,
@@ -135,7 +135,7 @@ async fn open(
         session_id: session.id,
     };
     let redirect_url = format!("{}/3d-secure/{secret}", asked.base_url);
-    let opening = Opening { intent, copy, session, page, redirect_url };
+    let opening = OpenSessionUnit { intent, copy, session, page, redirect_url };
     let unit = idempotency::write(ctx, caller, opening, |tx, opening| {
         async move {
             record_row(tx, &opening.intent).await?;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::find;
-use super::state::{Decision, next};
+use super::state::{ChallengeDecision, next};
 use crate::acquirer::SimulatedOutcome as Forced;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
@@ -30,14 +30,14 @@ use crate::store::Tx;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChallengeView {
     /// The question to the cardholder.
-    Question(Question),
+    Question(ChallengeQuestion),
     /// Nothing: the server redirects the cardholder to this address.
     Return(String),
 }
 
 /// The payment that the cardholder is asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct ChallengeQuestion {
     /// The merchant's name.
     pub merchant: String,
     /// The amount in the currency's own unit: `AUD 4.00`.
@@ -53,7 +53,7 @@ pub struct Question {
 pub async fn show(ctx: &Ctx, secret: &str) -> Result<ChallengeView, Error> {
     let (account, session) = find::by_secret(ctx, secret).await?;
     if session.state == SessionState::Open && !session.enrolled {
-        return Ok(ChallengeView::Return(decide(ctx, secret, Decision::Unavailable).await?));
+        return Ok(ChallengeView::Return(decide(ctx, secret, ChallengeDecision::Unavailable).await?));
     }
     page(ctx, &account, &session).await
 }
@@ -71,15 +71,15 @@ async fn page(ctx: &Ctx, account: &Account, session: &three_d_secure::Model) -> 
         return Ok(ChallengeView::Return(callback_address(session)?));
     }
     let charge = find::charge(ctx, session).await?;
-    Ok(ChallengeView::Question(Question {
+    Ok(ChallengeView::Question(ChallengeQuestion {
         merchant: account.settings().business_name.clone(),
         amount: charge.currency.in_words(charge.amount),
-        card: serde_json::from_str::<Masked>(charge.card.as_str())?.display_number,
+        card: serde_json::from_str::<MaskedCard>(charge.card.as_str())?.display_number,
     }))
 }
 
 #[derive(Deserialize)]
-struct Masked {
+struct MaskedCard {
     display_number: String,
 }
 
@@ -87,19 +87,19 @@ struct Masked {
 /// the decision. An approval waits for the acquirer.
 ///
 /// Refusals: `not_found`, an expired session included.
-pub async fn decide(ctx: &Ctx, secret: &str, decision: Decision) -> Result<String, Error> {
+pub async fn decide(ctx: &Ctx, secret: &str, decision: ChallengeDecision) -> Result<String, Error> {
     let (account, session) = find::by_secret(ctx, secret).await?;
     // A page that asks nothing cannot be approved.
-    let decision = if session.enrolled { decision } else { Decision::Unavailable };
+    let decision = if session.enrolled { decision } else { ChallengeDecision::Unavailable };
     if session.state == SessionState::Open {
         let task = ctx.clone();
         let session = session.clone();
         ctx.in_own_task(async move {
             match decision {
-                Decision::Approve => approve(&task, account, session).await,
-                Decision::Fail | Decision::Unavailable | Decision::Expire => {
-                    let moment = WorkTime::on_running_clock(account);
-                    end_unpaid(&task, &moment, session, decision).await.map(drop)
+                ChallengeDecision::Approve => approve(&task, account, session).await,
+                ChallengeDecision::Fail | ChallengeDecision::Unavailable | ChallengeDecision::Expire => {
+                    let time = WorkTime::on_running_clock(account);
+                    end_unpaid(&task, &time, session, decision).await.map(drop)
                 }
             }
         })
@@ -124,16 +124,16 @@ fn callback_address(session: &three_d_secure::Model) -> Result<String, Error> {
 /// ended the session.
 pub(super) async fn end_unpaid(
     ctx: &Context,
-    moment: &WorkTime,
+    time: &WorkTime,
     session: three_d_secure::Model,
-    decision: Decision,
+    decision: ChallengeDecision,
 ) -> Result<bool, Error> {
     let Some(to) = next(session.state, decision) else { return Ok(false) };
     let row = find::charge(ctx, &session).await?;
     let token = single_use(ctx, &row).await?;
     let result = AttemptResult::Failed { failure: FailureCode::ThreeDSecureNotCompleted, spent: true };
-    let outcome = PaymentOutcome::new(ctx, moment, row, token, result);
-    outcome::commit_outcome(ctx, moment, outcome, EndSession { session, to, mark: moment.clock_update() })
+    let outcome = PaymentOutcome::new(ctx, time, row, token, result);
+    outcome::commit_outcome(ctx, time, outcome, EndSession { session, to, clock_update: time.clock_update() })
         .await
 }
 
@@ -141,21 +141,25 @@ pub(super) async fn end_unpaid(
 struct EndSession {
     session: three_d_secure::Model,
     to: SessionState,
-    mark: OptionalClockUpdate,
+    clock_update: OptionalClockUpdate,
 }
 
 impl PaymentPurpose for EndSession {
     /// Whether this commit ended the session.
-    type Concluded = bool;
+    type Record = bool;
     const AWAITS_DISPUTE: bool = false;
 
-    fn conclude<'u>(&'u self, tx: &'u Tx, outcome: &'u PaymentOutcome) -> BoxFuture<'u, Result<bool, Error>> {
+    fn record_outcome<'u>(
+        &'u self,
+        tx: &'u Tx,
+        outcome: &'u PaymentOutcome,
+    ) -> BoxFuture<'u, Result<bool, Error>> {
         async move {
             if !close_session(tx, &self.session, self.to).await? {
                 return Ok(false);
             }
             outcome::record(tx, outcome).await?;
-            self.mark.set(tx).await?;
+            self.clock_update.set(tx).await?;
             Ok(true)
         }
         .boxed()
@@ -205,7 +209,7 @@ struct ApproveIntent {
 impl PaymentIntent for ApproveIntent {
     fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
         async move {
-            let Some(to) = next(self.session.state, Decision::Approve) else { return Ok(None) };
+            let Some(to) = next(self.session.state, ChallengeDecision::Approve) else { return Ok(None) };
             if !close_session(tx, &self.session, to).await? {
                 return Ok(None);
             }

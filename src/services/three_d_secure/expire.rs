@@ -6,7 +6,7 @@ use entity::three_d_secure::{self, Column, SessionState};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
 use super::decide::end_unpaid;
-use super::state::Decision;
+use super::state::ChallengeDecision;
 use crate::error::Error;
 use crate::services::context::Context;
 use crate::services::due_work::clocks;
@@ -35,8 +35,8 @@ impl DueWork for SessionExpiryWork {
         DueRow { account: row.account_id, at, token: row.charge_id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &WorkTime, row: three_d_secure::Model) -> Result<WorkResult, Error> {
-        let ended = end_unpaid(ctx, moment, row, Decision::Expire).await?;
+    async fn work(ctx: &Context, time: &WorkTime, row: three_d_secure::Model) -> Result<WorkResult, Error> {
+        let ended = end_unpaid(ctx, time, row, ChallengeDecision::Expire).await?;
         Ok(if ended { WorkResult::Event(EventType::ChargeFailed) } else { WorkResult::Skipped })
     }
 }

@@ -9,5 +9,5 @@ pub mod state;
 pub mod verify;
 
 pub use create::create;
-pub use decide::{ChallengeView, Question, decide, show, view};
+pub use decide::{ChallengeQuestion, ChallengeView, decide, show, view};
 pub use verify::verify;

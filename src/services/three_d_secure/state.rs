@@ -6,7 +6,7 @@ use crate::services::state_table;
 
 /// A decision that ends a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum ChallengeDecision {
     /// The cardholder approves.
     Approve,
     /// The cardholder refuses.
@@ -17,13 +17,13 @@ pub enum Decision {
     Expire,
 }
 
-impl Decision {
+impl ChallengeDecision {
     const ALL: [Self; 4] = [Self::Approve, Self::Fail, Self::Unavailable, Self::Expire];
 }
 
 /// Returns the state after a decision, or `None` if the session had already ended.
-pub fn next(state: SessionState, decision: Decision) -> Option<SessionState> {
-    use Decision::{Approve, Expire, Fail, Unavailable};
+pub fn next(state: SessionState, decision: ChallengeDecision) -> Option<SessionState> {
+    use ChallengeDecision::{Approve, Expire, Fail, Unavailable};
     use SessionState::{Approved, Expired, Failed, Open};
 
     match (state, decision) {
@@ -39,7 +39,7 @@ pub fn next(state: SessionState, decision: Decision) -> Option<SessionState> {
 
 /// Returns the table as text, one line per cell.
 pub fn table() -> String {
-    state_table::draw(SessionState::ALL.iter().copied(), &Decision::ALL, |state, decision| {
+    state_table::draw(SessionState::ALL.iter().copied(), &ChallengeDecision::ALL, |state, decision| {
         let cell = next(state, decision).map_or("unchanged", SessionState::code);
         Some(format!("{} + {} -> {cell}", state.code(), format!("{decision:?}").to_lowercase()))
     })

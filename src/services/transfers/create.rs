@@ -37,7 +37,7 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewTransfer>)
     let recipient = match asked.recipient.trim() {
         "" => None,
         SELF => Some(Payee::Own),
-        token => payee(ctx, account, token, &mut faults).await?,
+        token => find_payee(ctx, account, token, &mut faults).await?,
     };
     if !account.settings().transfers_enabled {
         faults.add("recipient", "Transfers are not enabled for this account");
@@ -64,7 +64,7 @@ enum Payee {
     Recipient(RecipientToken),
 }
 
-async fn payee(
+async fn find_payee(
     ctx: &Context,
     account: &Account,
     token: &str,

@@ -7,7 +7,7 @@ use entity::posting::Book;
 use entity::transfer::{self, Column};
 use futures::FutureExt;
 
-use super::state::{Action, next};
+use super::state::{TransferAction, next};
 use crate::error::Error;
 use crate::runtime::crash_points;
 use crate::services::context::Context;
@@ -32,24 +32,24 @@ impl DueWork for TransferReturnWork {
         DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &WorkTime, row: transfer::Model) -> Result<WorkResult, Error> {
-        let coming_back = Return { seen: row, now: moment.now(ctx), mark: moment.clock_update() };
-        let ran = ctx.store.write(coming_back, |tx, coming_back| coming_back.record(tx).boxed()).await;
+    async fn work(ctx: &Context, time: &WorkTime, row: transfer::Model) -> Result<WorkResult, Error> {
+        let unit = ReturnTransferUnit { seen: row, now: time.now(ctx), clock_update: time.clock_update() };
+        let result = ctx.store.write(unit, |tx, unit| unit.record(tx).boxed()).await;
         crash_points::point("transfer_return", "outcome.after");
-        ran
+        result
     }
 }
 
-struct Return {
+struct ReturnTransferUnit {
     seen: transfer::Model,
     now: Timestamp,
-    mark: OptionalClockUpdate,
+    clock_update: OptionalClockUpdate,
 }
 
-impl Return {
+impl ReturnTransferUnit {
     async fn record(&self, tx: &Tx) -> Result<WorkResult, Error> {
         let seen = &self.seen;
-        let Some(step) = next(seen.status, Action::Return) else { return Ok(WorkResult::Skipped) };
+        let Some(step) = next(seen.status, TransferAction::Return) else { return Ok(WorkResult::Skipped) };
         let row = transfer::Model { status: step.to, returns_at: None, ..seen.clone() };
         if !tx.compare_and_swap(seen, &row, &[Column::Status]).await? {
             return Ok(WorkResult::Skipped);
@@ -59,12 +59,12 @@ impl Return {
             self.give_back(tx, EntryKind::TransferFeeReturn, row.fee, Book::Fees);
         }
         events::record(tx, row.account_id, self.now, step.emits, &Transfer::from(row))?;
-        self.mark.set(tx).await?;
+        self.clock_update.set(tx).await?;
         crash_points::point("transfer_return", "outcome.before");
         Ok(WorkResult::Event(EventType::TransferFailed))
     }
 
-    /// TransferReturnWork the money. It was taken from the available balance, so it is available again today.
+    /// Returns the money. It was taken from the available balance, so it is available again today.
     fn give_back(&self, tx: &Tx, kind: EntryKind, amount: i64, from: Book) {
         let entry = Entry { account: self.seen.account_id, kind, source: self.seen.id.into(), now: self.now };
         ledger::record(tx, &entry, self.now.day(), amount, &[(from, -amount)]);

@@ -7,7 +7,7 @@ use crate::services::state_table;
 
 /// An action on a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum TransferAction {
     /// The bank sends the transfer back.
     Return,
 }
@@ -22,18 +22,18 @@ pub struct TransferTransition {
 }
 
 /// Returns the transition of an action, or `None` if the transfer stays as it is.
-pub fn next(status: TransferStatus, action: Action) -> Option<TransferTransition> {
+pub fn next(status: TransferStatus, action: TransferAction) -> Option<TransferTransition> {
     match (status, action) {
-        (TransferStatus::Succeeded, Action::Return) => {
+        (TransferStatus::Succeeded, TransferAction::Return) => {
             Some(TransferTransition { to: TransferStatus::Failed, emits: EventType::TransferFailed })
         }
-        (TransferStatus::Failed, Action::Return) => None,
+        (TransferStatus::Failed, TransferAction::Return) => None,
     }
 }
 
 /// Returns the table as text, one line per cell.
 pub fn table() -> String {
-    state_table::draw(TransferStatus::ALL.iter().copied(), &[Action::Return], |status, action| {
+    state_table::draw(TransferStatus::ALL.iter().copied(), &[TransferAction::Return], |status, action| {
         let cell = match next(status, action) {
             Some(TransferTransition { to, emits }) => format!("{}, emits {}", to.code(), emits.code()),
             None => "stays".to_owned(),

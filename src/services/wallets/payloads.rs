@@ -2,7 +2,6 @@
 
 use entity::wallet_payload::{self, Column};
 use entity::{AccountToken, Owned, Timestamp};
-use futures::FutureExt;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
 use sha2::{Digest as _, Sha256};
@@ -31,14 +30,5 @@ pub fn due(wall: Timestamp) -> Select<wallet_payload::Entity> {
 
 /// Deletes a use.
 pub async fn forget(ctx: &Context, used: wallet_payload::Model) -> Result<(), Error> {
-    let unit = ctx.store.write(used, |tx, used| {
-        async move {
-            let gone = wallet_payload::Entity::delete_of(used.account_id)
-                .filter(Column::Hash.eq(used.hash.as_slice()));
-            gone.exec(tx).await?;
-            Ok(())
-        }
-        .boxed()
-    });
-    unit.await
+    ctx.delete(wallet_payload::Entity::delete_of(used.account_id).filter(Column::Hash.eq(used.hash))).await
 }

@@ -109,7 +109,7 @@ pub async fn rotate(
     grace: TimeSpan,
 ) -> Result<RotatedKey, Error> {
     let rotated = || {
-        let rotation = Rotation {
+        let rotation = RotateKeyUnit {
             account: caller.account.id(),
             endpoint,
             fresh: generate(&ctx.chance),
@@ -129,7 +129,7 @@ pub async fn rotate(
     }
 }
 
-struct Rotation {
+struct RotateKeyUnit {
     account: AccountToken,
     endpoint: WebhookEndpointToken,
     fresh: Secret,
@@ -138,7 +138,7 @@ struct Rotation {
     data_keys: Arc<DataKeys>,
 }
 
-impl Rotation {
+impl RotateKeyUnit {
     async fn record(&self, tx: &Tx) -> Result<RotatedKey, Error> {
         let row = webhook_endpoint::Entity::at(self.account, self.endpoint);
         let row = row.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or(ErrorCode::RecordNotFound)?;
@@ -194,12 +194,8 @@ impl DueWork for WebhookKeyEndWork {
         DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(
-        ctx: &Context,
-        moment: &WorkTime,
-        row: webhook_endpoint::Model,
-    ) -> Result<WorkResult, Error> {
-        let unit = ctx.store.write((row, moment.clock_update()), |tx, (seen, mark)| {
+    async fn work(ctx: &Context, time: &WorkTime, row: webhook_endpoint::Model) -> Result<WorkResult, Error> {
+        let unit = ctx.store.write((row, time.clock_update()), |tx, (seen, clock_update)| {
             async move {
                 let erased = webhook_endpoint::Model {
                     former_key_sealed: None,
@@ -210,7 +206,7 @@ impl DueWork for WebhookKeyEndWork {
                     // The endpoint was deleted or its key rotated again.
                     return Ok(WorkResult::Skipped);
                 }
-                mark.set(tx).await?;
+                clock_update.set(tx).await?;
                 Ok(WorkResult::Silent)
             }
             .boxed()

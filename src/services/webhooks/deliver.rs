@@ -12,7 +12,7 @@ use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter
 use serde_json::{Map, Value};
 
 use super::sign;
-use super::state::{Action, next};
+use super::state::{WebhookAction, next};
 use crate::error::Error;
 use crate::limits::{WEBHOOK_ANSWER, WEBHOOK_RETRIES};
 use crate::runtime::random::RandomStream;
@@ -126,9 +126,9 @@ fn outcome(delivered: DeliveryAttempt, now: Timestamp) -> Result<DeliveryOutcome
     let DeliveryAttempt { parcel, refused, share, .. } = delivered;
     let retry = usize::try_from(parcel.retries).ok().and_then(|planned| WEBHOOK_RETRIES.get(planned));
     let (action, due_at) = match (&refused, retry) {
-        (None, _) => (Action::Accepted, None),
-        (Some(_), Some(pause)) => (Action::Refused, Some(now + jittered(*pause, share))),
-        (Some(_), None) => (Action::RefusedAtLast, None),
+        (None, _) => (WebhookAction::Accepted, None),
+        (Some(_), Some(pause)) => (WebhookAction::Refused, Some(now + jittered(*pause, share))),
+        (Some(_), None) => (WebhookAction::RefusedAtLast, None),
     };
     let state =
         next(parcel.state, action).map_err(|_| Error::internal("a webhook was not to be delivered"))?;

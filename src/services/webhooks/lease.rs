@@ -122,7 +122,7 @@ const LEASED: &str = "v JOIN webhooks w ON w.account_id = v.account_id AND w.id 
      JOIN webhook_endpoints e ON e.account_id = w.account_id AND e.id = w.endpoint_id";
 
 #[derive(FromQueryResult)]
-struct Row {
+struct LeasedRow {
     account_id: AccountToken,
     id: WebhookToken,
     attempt: i32,
@@ -169,7 +169,7 @@ async fn load(
 
 async fn leased_webhook(ctx: &Context, row: &QueryResult) -> Result<LeasedWebhook, Error> {
     let keys = SealedKeys::from_query_result(row, "")?;
-    let row = Row::from_query_result(row, "")?;
+    let row = LeasedRow::from_query_result(row, "")?;
     let event = event::Model {
         account_id: row.account_id,
         id: row.event_id,

@@ -5,7 +5,7 @@ use entity::{AccountToken, JsonText, Timestamp, WebhookToken};
 use futures::FutureExt;
 
 use super::find::by_token;
-use super::state::{Action, next};
+use super::state::{WebhookAction, next};
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
@@ -30,7 +30,7 @@ async fn record(tx: &Tx, account: AccountToken, id: WebhookToken, now: Timestamp
     loop {
         let (seen, url) = by_token(tx, account, id).await?;
         // Only one of the refusals concerns a replay.
-        let state = next(seen.state, Action::Replay).map_err(|_| ErrorCode::CannotReplayWebhook)?;
+        let state = next(seen.state, WebhookAction::Replay).map_err(|_| ErrorCode::CannotReplayWebhook)?;
         let row = webhook::Model {
             state,
             attempt: seen.attempt + 1,

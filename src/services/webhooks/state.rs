@@ -7,7 +7,7 @@ use crate::services::state_table;
 
 /// What can happen to a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum WebhookAction {
     /// The endpoint accepted it.
     Accepted,
     /// The endpoint did not accept it, and a retry remains.
@@ -20,7 +20,7 @@ pub enum Action {
 
 /// Why an action does nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum WebhookRefusal {
     /// The webhook is pending and will be delivered anyway.
     CannotReplay,
     /// No delivery was due: the outcome came too late.
@@ -28,20 +28,21 @@ pub enum Refusal {
 }
 
 /// All actions, in the table's order.
-const ACTIONS: [Action; 4] = [Action::Accepted, Action::Refused, Action::RefusedAtLast, Action::Replay];
+const ACTIONS: [WebhookAction; 4] =
+    [WebhookAction::Accepted, WebhookAction::Refused, WebhookAction::RefusedAtLast, WebhookAction::Replay];
 
 /// Returns the state after an action.
-pub fn next(state: WebhookState, action: Action) -> Result<WebhookState, Refusal> {
-    use Action::{Accepted, Refused, RefusedAtLast, Replay};
+pub fn next(state: WebhookState, action: WebhookAction) -> Result<WebhookState, WebhookRefusal> {
+    use WebhookAction::{Accepted, Refused, RefusedAtLast, Replay};
     use WebhookState::{Completed, Failed, Pending, Retrying};
 
     match (state, action) {
         (Pending | Retrying, Accepted) => Ok(Completed),
         (Pending | Retrying, Refused) => Ok(Retrying),
         (Pending | Retrying, RefusedAtLast) => Ok(Failed),
-        (Completed | Failed, Accepted | Refused | RefusedAtLast) => Err(Refusal::Late),
+        (Completed | Failed, Accepted | Refused | RefusedAtLast) => Err(WebhookRefusal::Late),
         (Completed | Retrying | Failed, Replay) => Ok(Pending),
-        (Pending, Replay) => Err(Refusal::CannotReplay),
+        (Pending, Replay) => Err(WebhookRefusal::CannotReplay),
     }
 }
 
@@ -49,15 +50,15 @@ pub fn next(state: WebhookState, action: Action) -> Result<WebhookState, Refusal
 pub fn table() -> String {
     state_table::draw(WebhookState::ALL.iter().copied(), &ACTIONS, |state, action| {
         let action_name = match action {
-            Action::Accepted => "accepted",
-            Action::Refused => "refused",
-            Action::RefusedAtLast => "refused, no retry left",
-            Action::Replay => "replay",
+            WebhookAction::Accepted => "accepted",
+            WebhookAction::Refused => "refused",
+            WebhookAction::RefusedAtLast => "refused, no retry left",
+            WebhookAction::Replay => "replay",
         };
         let cell = match next(state, action) {
             Ok(to) => to.code(),
-            Err(Refusal::CannotReplay) => "refused: cannot_replay_webhook",
-            Err(Refusal::Late) => "stays as it is",
+            Err(WebhookRefusal::CannotReplay) => "refused: cannot_replay_webhook",
+            Err(WebhookRefusal::Late) => "stays as it is",
         };
         Some(format!("{} + {action_name} -> {cell}", state.code()))
     })

@@ -1,4 +1,4 @@
-//! Internal errors (decisions 3, "Codes of ours"): a 500 has the request's id and nothing else.
+//! Internal errors (`docs/decisions.md`, 82): a 500 has the request's id and nothing else.
 
 use futures::FutureExt;
 use http::Method;

@@ -1,4 +1,4 @@
-//! The shape of success bodies: order of fields, times, and the same bytes again (decisions 1, "responses").
+//! The shape of success bodies: order of fields, times, and the same bytes again (`docs/decisions.md`, 13).
 
 use std::net::SocketAddr;
 

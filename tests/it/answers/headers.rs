@@ -1,4 +1,4 @@
-//! Headers (decisions 1, "headers" and "responses").
+//! Headers (`docs/decisions.md`, 13).
 
 use http::{HeaderMap, Method};
 use serde_json::json;

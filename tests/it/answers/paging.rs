@@ -1,4 +1,4 @@
-//! Pages of lists (specification, Conventions 4; decisions 1, "page parameters" and "pagination values").
+//! Pages of lists (specification, Conventions 4; `docs/decisions.md`, 16 to 19).
 
 use serde_json::{Value, json};
 

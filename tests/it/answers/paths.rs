@@ -1,4 +1,5 @@
-//! Spellings of paths, unknown routes, wrong methods and HEAD, for every path of the document (decisions 1, "paths").
+//! Spellings of paths, unknown routes, wrong methods and HEAD, for every path of the document (`docs/decisions.md`, 11 and
+//! 12).
 
 use std::collections::{BTreeMap, BTreeSet};
 

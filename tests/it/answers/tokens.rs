@@ -1,4 +1,4 @@
-//! Tokens in paths (decisions 1, "tokens"): a malformed one is an unknown one, whatever else the request holds.
+//! Tokens in paths (`docs/decisions.md`, 15): a malformed one is an unknown one, whatever else the request holds.
 
 use http::Method;
 use serde_json::json;

@@ -2,7 +2,7 @@
 //! it stands; `compile` and `flow` come after it in one shell of bash, which knows `$site`, the Python packages of the
 //! generators, and `$jar`, the archive of openapi-generator.
 
-use super::Names::{Operations, Schemas, Tags};
+use super::NameKind::{Operations, Schemas, Tags};
 use super::{Generator, holds};
 
 /// The rows, and a test of each one's name.

@@ -23,9 +23,9 @@ const PLAN: &str = "name=Coffee&amount=1000&interval=1&interval_unit=month";
 const SETTLED: Duration = Duration::from_mins(2);
 
 fn post(server: &Process, secret: &str, path: &str, form: &str) -> Value {
-    let heard = server.ask("POST", path, Some(secret), form);
-    assert!(matches!(heard.status, 200 | 201), "{path}: {}", heard.body);
-    heard.json()["response"].clone()
+    let response = server.ask("POST", path, Some(secret), form);
+    assert!(matches!(response.status, 200 | 201), "{path}: {}", response.body);
+    response.json()["response"].clone()
 }
 
 fn token(record: &Value) -> String {
@@ -80,16 +80,17 @@ fn dies_and_lives(installed: &Installed, runtime: &Handle, what: &str, moment: &
     loop {
         let answer = try_to_ask(server.address, &request);
         match answer {
-            Ok(heard)
-                if matches!(heard.status, 200 | 201) && heard.json()["response"]["complete"] != false =>
+            Ok(response)
+                if matches!(response.status, 200 | 201)
+                    && response.json()["response"]["complete"] != false =>
             {
                 break;
             }
-            Ok(heard) => assert!(
-                matches!(heard.status, 200 | 409 | 400),
+            Ok(response) => assert!(
+                matches!(response.status, 200 | 409 | 400),
                 "{what}.{moment}: {} {}",
-                heard.status,
-                heard.body
+                response.status,
+                response.body
             ),
             Err(error) => panic!("{what}.{moment}: {error}"),
         }

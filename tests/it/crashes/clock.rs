@@ -57,14 +57,14 @@ operated! {
             assert!(now >= before, "{now} is before {before}");
             before = now;
             match answer {
-                Ok(heard) if heard.status == 200 => {
-                    let moved = heard.ok(200);
+                Ok(response) if response.status == 200 => {
+                    let moved = response.ok(200);
                     if moved["complete"] == true {
                         break moved;
                     }
                 }
                 // A dead server's lease on the clock may last a few seconds more.
-                Ok(heard) => assert_eq!(heard.status, 409, "{}", heard.body),
+                Ok(response) => assert_eq!(response.status, 409, "{}", response.body),
                 Err(_) => {}
             }
             pause(Duration::from_millis(100));

@@ -88,11 +88,11 @@ fn two_days_later(server: &Process, key: &str) -> String {
 /// Repeats the request until it succeeds: a dead server's lease on the clock may last a few seconds more.
 fn asked_again(server: &Process, request: &str) -> RawResponse {
     for _ in 0..300 {
-        let heard = try_to_ask(server.address, request).unwrap();
-        if heard.status < 300 {
-            return heard;
+        let response = try_to_ask(server.address, request).unwrap();
+        if response.status < 300 {
+            return response;
         }
-        assert_eq!(heard.status, 409, "{}", heard.body);
+        assert_eq!(response.status, 409, "{}", response.body);
         pause(Duration::from_millis(200));
     }
     panic!("the clock was never let go");

@@ -24,38 +24,38 @@ const REFUND_MOMENTS: [&str; 8] = [
 ];
 
 /// A payment that dies at a point, and its request.
-struct Dying {
+struct DyingPayment {
     /// The call, as the points name it.
     what: &'static str,
     moment: &'static str,
-    of: Of,
+    of: PaymentKind,
     /// The charge that is captured, voided or refunded, the authorisation that is captured, or the page of a challenge.
     subject: String,
 }
 
 /// The kind of payment that makes the call.
 #[derive(Clone, Copy, PartialEq)]
-enum Of {
+enum PaymentKind {
     Charge,
     Authorisation,
     /// A charge whose cardholder approves.
     Challenge,
 }
 
-impl Dying {
+impl DyingPayment {
     fn request(&self, secret: &str) -> String {
         let key = format!("{}.{}", self.what, self.moment);
         let subject = &self.subject;
         let (method, path, form) = match (self.of, self.what) {
-            (Of::Challenge, _) => return request("POST", subject, None, "decision=approve"),
-            (Of::Authorisation, _) => {
+            (PaymentKind::Challenge, _) => return request("POST", subject, None, "decision=approve"),
+            (PaymentKind::Authorisation, _) => {
                 let key = format!("authorisation.{key}");
                 let path = format!("/1/authorisations/{subject}/charges");
                 return repeatable_request("POST", &path, Some(secret), Some(&key), "amount=300");
             }
-            (Of::Charge, "charge") => ("POST", "/1/charges".to_owned(), PAYMENT),
-            (Of::Charge, "refund") => ("POST", format!("/1/charges/{subject}/refunds"), ""),
-            (Of::Charge, verb) => ("PUT", format!("/1/charges/{subject}/{verb}"), ""),
+            (PaymentKind::Charge, "charge") => ("POST", "/1/charges".to_owned(), PAYMENT),
+            (PaymentKind::Charge, "refund") => ("POST", format!("/1/charges/{subject}/refunds"), ""),
+            (PaymentKind::Charge, verb) => ("PUT", format!("/1/charges/{subject}/{verb}"), ""),
         };
         repeatable_request(method, &path, Some(secret), Some(&key), form)
     }
@@ -64,7 +64,7 @@ impl Dying {
     fn was_done(&self, acquirer: Acquirer) -> bool {
         let is_remembered = match (self.of, self.what, acquirer) {
             // The simulator dies with the server; or the payment is reversed, because the client got no answer.
-            (_, _, Acquirer::InTheProcess) | (Of::Charge, "charge", Acquirer::Elsewhere) => false,
+            (_, _, Acquirer::InTheProcess) | (PaymentKind::Charge, "charge", Acquirer::Elsewhere) => false,
             (_, _, Acquirer::Elsewhere) => matches!(self.moment, "call.after" | "outcome.before"),
         };
         match self.what {
@@ -128,17 +128,22 @@ async fn dies_everywhere(
     let server = installed.serve();
     let (secret, _) = server.keys();
     let payments = [
-        (Of::Charge, "charge"),
-        (Of::Charge, "capture"),
-        (Of::Charge, "void"),
-        (Of::Authorisation, "capture"),
-        (Of::Challenge, "charge"),
+        (PaymentKind::Charge, "charge"),
+        (PaymentKind::Charge, "capture"),
+        (PaymentKind::Charge, "void"),
+        (PaymentKind::Authorisation, "capture"),
+        (PaymentKind::Challenge, "charge"),
     ];
     let points =
         payments.into_iter().flat_map(|(of, what)| moments.iter().map(move |moment| (of, what, *moment)));
-    let points = points.chain(refund_moments.iter().map(|moment| (Of::Charge, "refund", *moment)));
+    let points = points.chain(refund_moments.iter().map(|moment| (PaymentKind::Charge, "refund", *moment)));
     let dying: Vec<_> = points
-        .map(|(of, what, moment)| Dying { what, moment, of, subject: made(&server, of, what, &secret) })
+        .map(|(of, what, moment)| DyingPayment {
+            what,
+            moment,
+            of,
+            subject: made(&server, of, what, &secret),
+        })
         .collect();
     let prepared = listed(&server, &secret);
     server.stopped();
@@ -155,7 +160,8 @@ async fn dies_everywhere(
         stands(&server, dying, acquirer, &secret);
     }
     refunded(installed).await;
-    let approved = dying.iter().filter(|it| it.of == Of::Challenge && it.is_approved(acquirer)).count();
+    let approved =
+        dying.iter().filter(|it| it.of == PaymentKind::Challenge && it.is_approved(acquirer)).count();
     // Of charges, of authorisations, and of challenges.
     let made = moments.len() + moments.len() + approved;
     assert_eq!(listed(&server, &secret), prepared + made, "each payment was made once");
@@ -177,16 +183,16 @@ async fn dies_everywhere(
 }
 
 /// What a payment is about.
-fn made(server: &Process, of: Of, what: &str, secret: &str) -> String {
+fn made(server: &Process, of: PaymentKind, what: &str, secret: &str) -> String {
     let (path, form) = match (of, what) {
-        (Of::Authorisation, _) => ("/1/authorisations", PAYMENT.to_owned()),
-        (Of::Challenge, _) => {
+        (PaymentKind::Authorisation, _) => ("/1/authorisations", PAYMENT.to_owned()),
+        (PaymentKind::Challenge, _) => {
             let asks = "three_d_secure[enabled]=true&three_d_secure[callback_url]=https://shop.example.com/";
             ("/1/charges", format!("{PAYMENT}&{asks}"))
         }
-        (Of::Charge, "charge") => return String::new(),
-        (Of::Charge, "refund") => ("/1/charges", PAYMENT.to_owned()),
-        (Of::Charge, _) => ("/1/charges", format!("{PAYMENT}&capture=false")),
+        (PaymentKind::Charge, "charge") => return String::new(),
+        (PaymentKind::Charge, "refund") => ("/1/charges", PAYMENT.to_owned()),
+        (PaymentKind::Charge, _) => ("/1/charges", format!("{PAYMENT}&capture=false")),
     };
     let made = server.ask("POST", path, Some(secret), &form).ok(201);
     match made["redirect_url"].as_str() {
@@ -196,36 +202,36 @@ fn made(server: &Process, of: Of, what: &str, secret: &str) -> String {
     }
 }
 
-fn dies(installed: &Installed, dying: &Dying, secret: &str) {
+fn dies(installed: &Installed, dying: &DyingPayment, secret: &str) {
     let point = format!("{}.{}", dying.what, dying.moment);
     let answer = dies_at(installed, &point, &dying.request(secret));
     let is_promised = dying.what == "refund" && !dying.moment.starts_with("intent");
     if is_promised {
         // The worker may be faster than the answer.
-        assert!(answer.map_or(true, |heard| heard.status == 201), "{point}");
+        assert!(answer.map_or(true, |response| response.status == 201), "{point}");
     } else {
         assert!(answer.is_err(), "{point}: {answer:?}");
     }
 }
 
 /// The dead process's request, asked for again: its answer where it was done, else done now. Either way once.
-fn stands(server: &Process, dying: &Dying, acquirer: Acquirer, secret: &str) {
+fn stands(server: &Process, dying: &DyingPayment, acquirer: Acquirer, secret: &str) {
     let point = format!("{}.{}", dying.what, dying.moment);
     let subject = &dying.subject;
     match (dying.of, dying.what) {
-        (Of::Challenge, _) => return is_decided(server, dying, acquirer, secret),
-        (Of::Authorisation, _) => {
+        (PaymentKind::Challenge, _) => return is_decided(server, dying, acquirer, secret),
+        (PaymentKind::Authorisation, _) => {
             let path = format!("/1/authorisations/{subject}");
             let authorisation = server.ask("GET", &path, Some(secret), "").ok(200);
             let captured = if dying.was_done(acquirer) { 300 } else { 0 };
             assert_eq!(authorisation["amount_captured"], captured, "{point}: {authorisation}");
         }
-        (Of::Charge, "capture" | "void") => {
+        (PaymentKind::Charge, "capture" | "void") => {
             let charge = server.ask("GET", &format!("/1/charges/{subject}"), Some(secret), "").ok(200);
             let done = charge["captured"] == true || charge["authorisation_voided"] == true;
             assert_eq!(done, dying.was_done(acquirer), "{point}: {charge}");
         }
-        (Of::Charge, _) => {}
+        (PaymentKind::Charge, _) => {}
     }
     let ask = || try_to_ask(server.address, &dying.request(secret)).unwrap();
     let first = ask();
@@ -237,7 +243,7 @@ fn stands(server: &Process, dying: &Dying, acquirer: Acquirer, secret: &str) {
 
 /// The cardholder presses the button again, and comes back. Once the approval is recorded it stands; a call of which the
 /// acquirer knows nothing any more was declined.
-fn is_decided(server: &Process, dying: &Dying, acquirer: Acquirer, secret: &str) {
+fn is_decided(server: &Process, dying: &DyingPayment, acquirer: Acquirer, secret: &str) {
     let point = format!("challenge.{}", dying.moment);
     let back = try_to_ask(server.address, &dying.request(secret)).unwrap();
     assert_eq!(back.status, 303, "{point}: {}", back.body);
@@ -246,8 +252,8 @@ fn is_decided(server: &Process, dying: &Dying, acquirer: Acquirer, secret: &str)
     assert_eq!(verified["success"], dying.is_approved(acquirer), "{point}: {verified}");
 }
 
-fn is_replay(heard: &RawResponse) -> bool {
-    heard.headers.get("idempotent-replayed").is_some_and(|replayed| replayed == "true")
+fn is_replay(response: &RawResponse) -> bool {
+    response.headers.get("idempotent-replayed").is_some_and(|replayed| replayed == "true")
 }
 
 fn listed(server: &Process, secret: &str) -> usize {

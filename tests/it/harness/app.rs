@@ -76,11 +76,11 @@ pub struct App {
     /// None only while one process ends and the next begins.
     inner: Option<card_payments::app::App>,
     keys: ApiKeyPair,
-    outlives: Outlives,
+    installation: Installation,
 }
 
 /// What outlives a process: the database, the files, and the configuration.
-struct Outlives {
+struct Installation {
     location: Location,
     operator: OperatorKeys,
     acquirer: Arc<dyn Acquirer>,
@@ -95,7 +95,7 @@ struct Outlives {
     _postgres: Option<postgres::Database>,
 }
 
-impl Outlives {
+impl Installation {
     fn files(&self) -> PathBuf {
         self.folder.path().join("files")
     }
@@ -181,7 +181,7 @@ impl App {
         };
         let clock = Arc::new(TestClock(AtomicI64::new(START)));
         let operator = OperatorKeys::generate("test");
-        let outlives = Outlives {
+        let installation = Installation {
             location,
             operator,
             acquirer,
@@ -197,36 +197,36 @@ impl App {
             },
             _postgres: copy,
         };
-        let inner = outlives.open(&clock).await;
+        let inner = installation.open(&clock).await;
         let keys = match inner.keys.clone() {
             Some(keys) => keys,
             None => another_account(&inner.ctx).await,
         };
-        Some(Self { clock, database, inner: Some(inner), keys, outlives })
+        Some(Self { clock, database, inner: Some(inner), keys, installation })
     }
 
     /// Ends the process as it is, and starts another one on its database.
     pub async fn restart(&mut self) {
         drop(self.inner.take());
         // A process that another test starts at this moment shares the lock on our file until it runs its program.
-        eventually(async || self.outlives.location.lock().is_ok()).await;
-        self.inner = Some(self.outlives.open(&self.clock).await);
+        eventually(async || self.installation.location.lock().is_ok()).await;
+        self.inner = Some(self.installation.open(&self.clock).await);
     }
 
     /// Limits how long a process moves clocks, from its next start on.
     pub fn moves_clocks_for(&mut self, span: Duration) {
-        self.outlives.clock_move = span;
+        self.installation.clock_move = span;
     }
 
     /// Starts another process with these limits of load.
     pub async fn takes_on(&mut self, rate_limit: Option<u32>, concurrency: u16) {
-        self.outlives.load = LoadOptions { rate_limit, concurrency };
+        self.installation.load = LoadOptions { rate_limit, concurrency };
         self.restart().await;
     }
 
     /// Starts another process with this operator key, which opens the dashboard in live.
     pub async fn operator_has(&mut self, key: Option<&str>) {
-        self.outlives.operator_key = key.map(Secret::from);
+        self.installation.operator_key = key.map(Secret::from);
         self.restart().await;
     }
 
@@ -242,13 +242,13 @@ impl App {
 
     /// Starts another process with this configuration of wallets.
     pub async fn knows_wallets(&mut self, wallets: impl Fn() -> Wallets + Send + Sync + 'static) {
-        self.outlives.wallets = Box::new(wallets);
+        self.installation.wallets = Box::new(wallets);
         self.restart().await;
     }
 
     /// Starts another copy of the server on the same PostgreSQL.
     pub async fn copy(&self) -> card_payments::app::App {
-        self.outlives.open(&self.clock).await
+        self.installation.open(&self.clock).await
     }
 
     fn inner(&self) -> &card_payments::app::App {
@@ -303,7 +303,7 @@ impl App {
     }
 
     /// Returns the first account and its time, as workers see them now.
-    pub async fn moment(&self) -> WorkTime {
+    pub async fn work_time(&self) -> WorkTime {
         let secret = &self.keys.secret;
         WorkTime::on_running_clock(accounts::authenticate(self.ctx(), secret, None).await.unwrap().account)
     }
@@ -336,7 +336,7 @@ impl App {
 
     /// Returns the names of all stored blobs, and of what uploads have left beside them.
     pub fn blobs(&self) -> Vec<String> {
-        let names = std::fs::read_dir(self.outlives.files()).unwrap();
+        let names = std::fs::read_dir(self.installation.files()).unwrap();
         let mut names: Vec<_> =
             names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();

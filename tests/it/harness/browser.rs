@@ -46,8 +46,8 @@ impl Browser {
         let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
         let answer =
             self.client.send_unchecked(request.body(Body::from(form.unwrap_or_default())).unwrap()).await;
-        if let Some(kept) = kept(&answer.headers) {
-            self.cookie = (!kept.ends_with('=')).then_some(kept);
+        if let Some(session_cookie) = session_cookie(&answer.headers) {
+            self.cookie = (!session_cookie.ends_with('=')).then_some(session_cookie);
         }
         answer
     }
@@ -76,7 +76,7 @@ impl Browser {
 }
 
 /// Returns the cookie that an answer sets, as the browser sends it back.
-pub fn kept(headers: &HeaderMap) -> Option<String> {
+pub fn session_cookie(headers: &HeaderMap) -> Option<String> {
     let cookie = headers.get(header::SET_COOKIE)?.to_str().unwrap();
     Some(cookie.split(';').next().unwrap().to_owned())
 }

@@ -11,7 +11,7 @@ pub struct Collector {
 
 /// A span as it was exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct ExportedSpan {
     pub trace: String,
     pub span: String,
     pub parent: Option<String>,
@@ -37,12 +37,12 @@ impl Collector {
     }
 
     /// Returns the spans so far.
-    pub fn spans(&self) -> Vec<Told> {
+    pub fn spans(&self) -> Vec<ExportedSpan> {
         let mut spans = Vec::new();
         for request in self.receiver.received() {
             for group in parts(&request.body, 1) {
                 for scope in parts(&group, 2) {
-                    spans.extend(parts(&scope, 2).iter().map(|span| told(span)));
+                    spans.extend(parts(&scope, 2).iter().map(|span| parse_span(span)));
                 }
             }
         }
@@ -62,10 +62,10 @@ impl Collector {
     }
 }
 
-fn told(span: &[u8]) -> Told {
+fn parse_span(span: &[u8]) -> ExportedSpan {
     let text = |field| parts(span, field).first().map(|text| String::from_utf8(text.clone()).unwrap());
     let id = |field| parts(span, field).first().map(|id| hexadecimal(id));
-    Told {
+    ExportedSpan {
         trace: id(1).unwrap(),
         span: id(2).unwrap(),
         parent: id(4),

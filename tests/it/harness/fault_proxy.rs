@@ -10,9 +10,9 @@ use tokio::sync::watch;
 
 /// What the proxy does with a request and its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Does {
+pub enum ProxyFault {
     /// It arrives, both ways.
-    Carries,
+    CallFault,
     /// The request is lost with its connection.
     LosesRequests,
     /// The answer is lost with its connection.
@@ -42,19 +42,19 @@ pub enum Does {
 }
 
 /// All that can go wrong after a request was sent.
-pub const FAULTS: [Does; 12] = [
-    Does::LosesRequests,
-    Does::LosesAnswers,
-    Does::CutsHeads,
-    Does::CutsBodies,
-    Does::Hangs,
-    Does::TalksNonsense,
-    Does::IsOutOfOrder,
-    Does::Forges,
-    Does::Repeats,
-    Does::NeverEnds,
-    Does::SpeaksAnotherVersion,
-    Does::IsOfTheOtherEnvironment,
+pub const FAULTS: [ProxyFault; 12] = [
+    ProxyFault::LosesRequests,
+    ProxyFault::LosesAnswers,
+    ProxyFault::CutsHeads,
+    ProxyFault::CutsBodies,
+    ProxyFault::Hangs,
+    ProxyFault::TalksNonsense,
+    ProxyFault::IsOutOfOrder,
+    ProxyFault::Forges,
+    ProxyFault::Repeats,
+    ProxyFault::NeverEnds,
+    ProxyFault::SpeaksAnotherVersion,
+    ProxyFault::IsOfTheOtherEnvironment,
 ];
 
 /// A proxy, for as long as the test's runtime lives.
@@ -65,7 +65,7 @@ pub struct FaultProxy {
 
 struct Shared {
     acquirer: SocketAddr,
-    does: Mutex<Does>,
+    does: Mutex<ProxyFault>,
     first: Mutex<Option<Vec<u8>>>,
     holding: watch::Sender<usize>,
     gone: watch::Sender<u64>,
@@ -77,7 +77,7 @@ impl FaultProxy {
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
             acquirer,
-            does: Mutex::new(Does::Carries),
+            does: Mutex::new(ProxyFault::CallFault),
             first: Mutex::default(),
             holding: watch::Sender::default(),
             gone: watch::Sender::default(),
@@ -93,7 +93,7 @@ impl FaultProxy {
     }
 
     /// Sets the behaviour, on open connections, too.
-    pub fn does(&self, what: Does) {
+    pub fn does(&self, what: ProxyFault) {
         *self.shared.does.lock().unwrap() = what;
     }
 
@@ -129,7 +129,7 @@ async fn carry(mut stream: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
     loop {
         let request = message(&mut stream).await?;
         let does = *shared.does.lock().unwrap();
-        if does == Does::LosesRequests {
+        if does == ProxyFault::LosesRequests {
             return Ok(());
         }
         let mut acquirer = TcpStream::connect(shared.acquirer).await?;
@@ -138,45 +138,45 @@ async fn carry(mut stream: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
         let first = shared.first.lock().unwrap().get_or_insert_with(|| answer.clone()).clone();
         let body = answer.windows(4).position(|end| end == b"\r\n\r\n").unwrap() + 4;
         match does {
-            Does::Carries | Does::LosesRequests => stream.write_all(&answer).await?,
-            Does::LosesAnswers => return Ok(()),
-            Does::CutsHeads => return stream.write_all(&answer[..body / 2]).await,
-            Does::CutsBodies => return stream.write_all(&answer[..answer.len() - 1]).await,
-            Does::Hangs | Does::IsSlow => {
+            ProxyFault::CallFault | ProxyFault::LosesRequests => stream.write_all(&answer).await?,
+            ProxyFault::LosesAnswers => return Ok(()),
+            ProxyFault::CutsHeads => return stream.write_all(&answer[..body / 2]).await,
+            ProxyFault::CutsBodies => return stream.write_all(&answer[..answer.len() - 1]).await,
+            ProxyFault::Hangs | ProxyFault::IsSlow => {
                 let mut gone = shared.gone.subscribe();
                 shared.holding.send_modify(|holding| *holding += 1);
                 let _ = gone.changed().await;
-                if does == Does::Hangs {
+                if does == ProxyFault::Hangs {
                     return Ok(());
                 }
                 stream.write_all(&answer).await?;
             }
-            Does::TalksNonsense => {
+            ProxyFault::TalksNonsense => {
                 let page = "HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n<h1>Hello</h1>";
                 return stream.write_all(page.as_bytes()).await;
             }
-            Does::IsOutOfOrder => {
+            ProxyFault::IsOutOfOrder => {
                 let page = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
                 stream.write_all(page.as_bytes()).await?;
             }
-            Does::Forges => {
+            ProxyFault::Forges => {
                 let mut forged = answer;
                 // A letter of a word in quotes, whatever is said.
                 let at = forged.iter().rposition(|&byte| byte == b'"').unwrap();
                 forged[at - 1] ^= 1;
                 stream.write_all(&forged).await?;
             }
-            Does::Repeats => stream.write_all(&first).await?,
-            Does::NeverEnds => {
+            ProxyFault::Repeats => stream.write_all(&first).await?,
+            ProxyFault::NeverEnds => {
                 stream.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").await?;
                 loop {
                     stream.write_all(format!("1000\r\n{}\r\n", "x".repeat(0x1000)).as_bytes()).await?;
                 }
             }
-            Does::SpeaksAnotherVersion => {
+            ProxyFault::SpeaksAnotherVersion => {
                 stream.write_all(&saying(&answer, "acquirer-protocol", "1", "2")).await?;
             }
-            Does::IsOfTheOtherEnvironment => {
+            ProxyFault::IsOfTheOtherEnvironment => {
                 stream.write_all(&saying(&answer, "acquirer-environment", "test", "live")).await?;
             }
         }

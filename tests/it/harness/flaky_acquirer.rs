@@ -22,7 +22,7 @@ use super::fixtures::eventually;
 
 /// How much of a call arrives.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub enum Carries {
+pub enum CallFault {
     /// The call and its answer.
     #[default]
     Both,
@@ -51,7 +51,7 @@ pub struct Proof {
 /// A simulator behind faults that a test orders.
 pub struct FlakyAcquirer {
     simulator: Simulator,
-    carries: Mutex<Carries>,
+    carries: Mutex<CallFault>,
     settles: Mutex<bool>,
     held: Semaphore,
     calls: Mutex<Vec<String>>,
@@ -84,7 +84,7 @@ impl FlakyAcquirer {
     }
 
     /// Sets the fate of all later calls.
-    pub fn carry(&self, carries: Carries) {
+    pub fn carry(&self, carries: CallFault) {
         *self.carries.lock().unwrap() = carries;
     }
 
@@ -129,7 +129,7 @@ impl FlakyAcquirer {
     }
 
     /// Notes a call. Returns its fate.
-    fn call(&self, key: &CallKey) -> Carries {
+    fn call(&self, key: &CallKey) -> CallFault {
         self.calls.lock().unwrap().push(key.to_string());
         *self.carries.lock().unwrap()
     }
@@ -137,26 +137,26 @@ impl FlakyAcquirer {
     async fn carried<T>(
         &self,
         key: CallKey,
-        carries: Carries,
+        carries: CallFault,
         call: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
         let answer = match carries {
             // The simulator was told to lose this answer.
-            Carries::Both | Carries::Call => call.await,
-            Carries::Nothing => Err(Failure::NoAnswer),
-            Carries::Refusal => Err(Failure::GatewayError),
-            Carries::CallLate => {
+            CallFault::Both | CallFault::Call => call.await,
+            CallFault::Nothing => Err(Failure::NoAnswer),
+            CallFault::Refusal => Err(Failure::GatewayError),
+            CallFault::CallLate => {
                 self.held.acquire().await.unwrap().forget();
                 call.await
             }
-            Carries::Decline => Err(Failure::Declined(Decline::CardDeclined)),
-            Carries::AnswerLate => {
+            CallFault::Decline => Err(Failure::Declined(Decline::CardDeclined)),
+            CallFault::AnswerLate => {
                 let answer = call.await;
                 self.held.acquire().await.unwrap().forget();
                 answer
             }
         };
-        let is_lost = carries == Carries::Call && matches!(answer, Err(Failure::NoAnswer));
+        let is_lost = carries == CallFault::Call && matches!(answer, Err(Failure::NoAnswer));
         if answer.is_ok() || is_lost {
             self.done.lock().unwrap().insert(key.to_string());
         }
@@ -168,9 +168,9 @@ impl FlakyAcquirer {
         *self.settles.lock().unwrap()
     }
 
-    fn lossy(&self, mut call: FollowUpCall) -> (Carries, FollowUpCall) {
+    fn lossy(&self, mut call: FollowUpCall) -> (CallFault, FollowUpCall) {
         let carries = self.call(&call.key);
-        if carries == Carries::Call {
+        if carries == CallFault::Call {
             call.fault = Some(Fault::AnswerLost);
         }
         (carries, call)
@@ -204,7 +204,7 @@ impl Acquirer for FlakyAcquirer {
                 .map(|proof| (proof.eci.clone(), proof.cryptogram.expose().to_owned())),
         });
         let carries = self.call(&call.key);
-        if carries == Carries::Call {
+        if carries == CallFault::Call {
             call.forced = Some(SimulatedOutcome::Fault(Fault::AnswerLost));
         }
         self.carried(call.key.clone(), carries, self.simulator.authorise(call)).boxed()

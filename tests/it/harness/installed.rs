@@ -70,7 +70,7 @@ impl Installed {
 
     /// Runs a command with --json. Returns the records that it prints.
     #[track_caller]
-    pub fn told(&self, arguments: &[&str]) -> Vec<Value> {
+    pub fn records(&self, arguments: &[&str]) -> Vec<Value> {
         let (code, stdout, stderr) = output(self.program().args(arguments).arg("--json"));
         assert_eq!((code, stderr.as_str()), (Some(0), ""), "{arguments:?}");
         stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -86,7 +86,7 @@ impl Installed {
     /// Returns the only account.
     #[track_caller]
     pub fn account(&self) -> String {
-        let [account] = &self.told(&["account", "list"])[..] else { panic!("one account") };
+        let [account] = &self.records(&["account", "list"])[..] else { panic!("one account") };
         account["token"].as_str().unwrap().to_owned()
     }
 

@@ -190,23 +190,23 @@ pub fn try_to_ask(address: SocketAddr, request: &str) -> std::io::Result<RawResp
     stream.write_all(request.as_bytes())?;
     let mut text = String::new();
     stream.read_to_string(&mut text)?;
-    let heard = parsed(&text).ok_or(std::io::ErrorKind::UnexpectedEof)?;
-    let length = heard.headers.get("content-length").map(|length| length.parse().unwrap());
-    if length.is_some_and(|length: usize| length != heard.body.len()) {
+    let response = parsed(&text).ok_or(std::io::ErrorKind::UnexpectedEof)?;
+    let length = response.headers.get("content-length").map(|length| length.parse().unwrap());
+    if length.is_some_and(|length: usize| length != response.body.len()) {
         return Err(std::io::ErrorKind::UnexpectedEof.into());
     }
-    Ok(heard)
+    Ok(response)
 }
 
 /// Sends one request on one connection.
 pub fn ask(address: SocketAddr, method: &str, path: &str, key: Option<&str>, form: &str) -> RawResponse {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(request(method, path, key, form).as_bytes()).unwrap();
-    heard(stream)
+    read_response(stream)
 }
 
 /// Reads the answer on a connection.
-pub fn heard(mut stream: TcpStream) -> RawResponse {
+pub fn read_response(mut stream: TcpStream) -> RawResponse {
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
@@ -214,17 +214,17 @@ pub fn heard(mut stream: TcpStream) -> RawResponse {
 }
 
 /// Reads the first answer on a connection that may be kept.
-pub fn heard_first(stream: &mut TcpStream) -> RawResponse {
+pub fn read_first_response(stream: &mut TcpStream) -> RawResponse {
     let (mut text, mut byte) = (Vec::new(), [0]);
     loop {
         if let Err(error) = stream.read_exact(&mut byte) {
             panic!("{error} after {}", String::from_utf8_lossy(&text));
         }
         text.push(byte[0]);
-        if let Some(heard) = parsed(&String::from_utf8_lossy(&text))
-            && heard.headers["content-length"] == heard.body.len().to_string()
+        if let Some(response) = parsed(&String::from_utf8_lossy(&text))
+            && response.headers["content-length"] == response.body.len().to_string()
         {
-            return heard;
+            return response;
         }
     }
 }

@@ -62,7 +62,7 @@ pub fn process() -> Process {
 }
 
 /// Makes a server call the acquirer at an address.
-pub fn asks(command: &mut Command, address: SocketAddr) -> &mut Command {
+pub fn use_acquirer(command: &mut Command, address: SocketAddr) -> &mut Command {
     command
         .env("CARD_PAYMENTS_ACQUIRER", format!("http://{address}"))
         .env("CARD_PAYMENTS_ACQUIRER_SECRET", SECRET)

@@ -39,7 +39,7 @@ impl App {
     }
 
     /// Returns the stored Idempotency-Keys and their answers.
-    pub async fn kept(&self) -> (Vec<idempotency_key::Model>, Vec<idempotency_answer::Model>) {
+    pub async fn idempotency_rows(&self) -> (Vec<idempotency_key::Model>, Vec<idempotency_answer::Model>) {
         let db = self.ctx().store.read();
         let keys = idempotency_key::Entity::find().order_by_asc(idempotency_key::Column::Hash);
         let answers = idempotency_answer::Entity::find().order_by_asc(idempotency_answer::Column::Hash);

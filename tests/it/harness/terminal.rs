@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// A terminal.
 pub struct Terminal {
     name: std::ffi::CString,
-    shown: Arc<Mutex<Vec<u8>>>,
+    output: Arc<Mutex<Vec<u8>>>,
     /// While one end is open, output is kept.
     _kept: File,
 }
@@ -30,8 +30,8 @@ impl Terminal {
         unlockpt(&far).unwrap();
         let name = ptsname(&far, Vec::new()).unwrap();
         let kept = end(&name);
-        let shown = Arc::new(Mutex::new(Vec::new()));
-        let (mut far, seen) = (File::from(far), Arc::clone(&shown));
+        let output = Arc::new(Mutex::new(Vec::new()));
+        let (mut far, seen) = (File::from(far), Arc::clone(&output));
         // It ends when all writers have closed their ends.
         std::thread::spawn(move || {
             let mut piece = [0; 1024];
@@ -39,7 +39,7 @@ impl Terminal {
                 seen.lock().unwrap().extend_from_slice(&piece[..read]);
             }
         });
-        Self { name, shown, _kept: kept }
+        Self { name, output, _kept: kept }
     }
 
     /// Returns an end for a program; `on_a_terminal` names the terminal to it.
@@ -48,16 +48,16 @@ impl Terminal {
     }
 
     /// Returns the output so far.
-    pub fn shown(&self) -> String {
-        String::from_utf8_lossy(&self.shown.lock().unwrap()).into_owned()
+    pub fn output(&self) -> String {
+        String::from_utf8_lossy(&self.output.lock().unwrap()).into_owned()
     }
 
     /// Waits for this text in the output.
     #[track_caller]
     pub fn shows(&self, text: &str) {
         let began = Instant::now();
-        while !self.shown().contains(text) {
-            assert!(began.elapsed() < PATIENCE, "{text:?} is not in {:?}", self.shown());
+        while !self.output().contains(text) {
+            assert!(began.elapsed() < PATIENCE, "{text:?} is not in {:?}", self.output());
             pause(Duration::from_millis(20));
         }
     }

@@ -4,9 +4,9 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::charges::{Charge, State};
-use super::payments::{Asked, Verdict, forced, in_order};
+use super::payments::{PaymentRequest, Verdict, forced, in_order};
 use super::wire::Time;
-use super::world::{World, fault, faulty, one_in, pick, said, shown};
+use super::world::{World, expect_record, fault, faulty, one_in, pick, shown};
 use crate::harness::chance::Chance;
 
 pub struct Authorisation {
@@ -52,15 +52,15 @@ impl World {
     }
 
     pub async fn authorises(&mut self, chance: &mut Chance) {
-        let mut asked = Asked::any(chance);
+        let mut request = PaymentRequest::any(chance);
         let payer = self.some_payer(chance);
-        asked.parameters[payer.parameter] = payer.value.clone();
+        request.parameters[payer.parameter] = payer.value.clone();
         let forced = forced(chance);
         let headers: Vec<_> =
             forced.iter().map(|(word, _)| ("Sandbox-Outcome", (*word).to_owned())).collect();
         let answer =
-            self.wire.change(chance, Method::POST, "/1/authorisations", &headers, &asked.parameters).await;
-        let faults = in_order(&asked, &payer);
+            self.wire.change(chance, Method::POST, "/1/authorisations", &headers, &request.parameters).await;
+        let faults = in_order(&request, &payer);
         if !faults.is_empty() {
             return faulty(&answer, &faults);
         }
@@ -70,15 +70,15 @@ impl World {
         }
         let verdict = Verdict::ordered(payer.number, self.now, forced);
         self.spends(payer.uses, verdict);
-        let mut it = Authorisation { charge: Charge::of(self, &payer, &asked), captured: 0, voided: None };
+        let mut it = Authorisation { charge: Charge::of(self, &payer, &request), captured: 0, voided: None };
         it.charge.token = "?auth_".into();
         let record = if verdict == Verdict::Approved {
             it.charge.state = State::Authorised;
-            said(&answer, 201, self.authorisation(&it))
+            expect_record(&answer, 201, self.authorisation(&it))
         } else {
-            it.charge.error = verdict.said();
+            it.charge.error = verdict.message();
             it.charge.token = verdict.refuses(&answer, "authorisation_token");
-            said(&self.wire.get(&it.path()).await, 200, self.authorisation(&it))
+            expect_record(&self.wire.get(&it.path()).await, 200, self.authorisation(&it))
         };
         it.charge.token = record["token"].clone();
         it.charge.card = record["card"].clone();
@@ -101,7 +101,7 @@ impl World {
             }
             self.authorisations[n].charge.state = State::Voided;
             self.authorisations[n].voided = Some(self.now);
-            let record = said(&answer, 200, self.authorisation(&self.authorisations[n]));
+            let record = expect_record(&answer, 200, self.authorisation(&self.authorisations[n]));
             return self.happens("charge.voided", record);
         }
         let (whole, least) = (it.charge.amount, it.charge.currency.1);
@@ -113,8 +113,8 @@ impl World {
             3 => (json!(whole), Vec::new()),
             _ => (json!(part), Vec::new()),
         };
-        let asked = json!({ "amount": amount });
-        let answer = self.wire.change(chance, Method::POST, &format!("{path}/charges"), &[], &asked).await;
+        let request = json!({ "amount": amount });
+        let answer = self.wire.change(chance, Method::POST, &format!("{path}/charges"), &[], &request).await;
         if !faults.is_empty() {
             return faulty(&answer, &faults);
         }
@@ -141,7 +141,7 @@ impl World {
         self.is_captured(charge);
         self.authorisations[n].charge.state = State::Captured;
         self.authorisations[n].captured = amount;
-        let record = said(&answer, 200, self.charge(charge));
+        let record = expect_record(&answer, 200, self.charge(charge));
         self.charges[charge].token = record["token"].clone();
         self.happens("charge.captured", record);
     }

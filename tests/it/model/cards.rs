@@ -5,13 +5,13 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::wire::Time;
-use super::world::{World, below, faulty, one_in, pick, said};
+use super::world::{World, below, expect_record, faulty, one_in, pick};
 use crate::harness::chance::Chance;
 use crate::harness::with;
 
 /// How attempts on a number end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ends {
+pub enum NumberOutcome {
     Approved,
     RefundsFail,
     /// Error and description.
@@ -23,7 +23,7 @@ pub enum Ends {
 #[derive(Debug, Clone, Copy)]
 pub struct Number {
     pub digits: &'static str,
-    pub ends: Ends,
+    pub ends: NumberOutcome,
     pub country: &'static str,
     /// Whether this card of the number is good for the month only in which lives begin.
     pub expires: bool,
@@ -37,38 +37,39 @@ pub fn expiry() -> Time {
 pub const GATEWAY_ERROR: &str =
     "An upstream error occurred while processing the transaction. Please try again.";
 
-const fn of(digits: &'static str, ends: Ends, country: &'static str) -> Number {
+const fn of(digits: &'static str, ends: NumberOutcome, country: &'static str) -> Number {
     Number { digits, ends, country, expires: false }
 }
 
-const DECLINED: Ends = Ends::Declined("card_declined", "The card was declined");
-const FUNDS: Ends = Ends::Declined(
+const DECLINED: NumberOutcome = NumberOutcome::Declined("card_declined", "The card was declined");
+const FUNDS: NumberOutcome = NumberOutcome::Declined(
     "insufficient_funds",
     "There are not enough funds available to process the requested amount",
 );
-const CVV: Ends =
-    Ends::Declined("invalid_cvv", "The card verification code (cvc) was not in the correct format");
-const INVALID: Ends = Ends::Declined("invalid_card", "The card was invalid");
-const PROCESSING: Ends = Ends::Declined("processing_error", "An error occurred while processing the card");
-const FRAUD: Ends = Ends::Declined(
+const CVV: NumberOutcome =
+    NumberOutcome::Declined("invalid_cvv", "The card verification code (cvc) was not in the correct format");
+const INVALID: NumberOutcome = NumberOutcome::Declined("invalid_card", "The card was invalid");
+const PROCESSING: NumberOutcome =
+    NumberOutcome::Declined("processing_error", "An error occurred while processing the card");
+const FRAUD: NumberOutcome = NumberOutcome::Declined(
     "suspected_fraud",
     "The transaction was flagged as possibly fraudulent and subsequently declined",
 );
-const UNKNOWN: Ends =
-    Ends::Declined("unknown", "Sorry, an unknown error has occurred. This is being investigated");
+const UNKNOWN: NumberOutcome =
+    NumberOutcome::Declined("unknown", "Sorry, an unknown error has occurred. This is being investigated");
 
 /// The first nine succeed.
 pub const NUMBERS: [Number; 25] = [
-    of("4200000000000000", Ends::Approved, "AU"),
-    of("5520000000000000", Ends::Approved, "AU"),
-    of("372000000000000", Ends::Approved, "AU"),
-    of("3528800000000000", Ends::Approved, "AU"),
-    of("6510000000000000", Ends::Approved, "AU"),
-    of("36400190000000", Ends::Approved, "NZ"),
-    of("372001800000000", Ends::Approved, "NZ"),
-    of("4242424242424242", Ends::Approved, "US"),
-    of("6011111111111117", Ends::Approved, "US"),
-    of("4200700000000013", Ends::RefundsFail, "AU"),
+    of("4200000000000000", NumberOutcome::Approved, "AU"),
+    of("5520000000000000", NumberOutcome::Approved, "AU"),
+    of("372000000000000", NumberOutcome::Approved, "AU"),
+    of("3528800000000000", NumberOutcome::Approved, "AU"),
+    of("6510000000000000", NumberOutcome::Approved, "AU"),
+    of("36400190000000", NumberOutcome::Approved, "NZ"),
+    of("372001800000000", NumberOutcome::Approved, "NZ"),
+    of("4242424242424242", NumberOutcome::Approved, "US"),
+    of("6011111111111117", NumberOutcome::Approved, "US"),
+    of("4200700000000013", NumberOutcome::RefundsFail, "AU"),
     of("4100000000000001", DECLINED, "AU"),
     of("3528300000000001", DECLINED, "AU"),
     of("5510000000000002", FUNDS, "AU"),
@@ -78,12 +79,12 @@ pub const NUMBERS: [Number; 25] = [
     of("36200000000004", INVALID, "AU"),
     of("377000000000005", PROCESSING, "AU"),
     of("4600000000000006", FRAUD, "AU"),
-    of("4300000000000009", Ends::GatewayError, "AU"),
-    of("5570000000000009", Ends::GatewayError, "AU"),
+    of("4300000000000009", NumberOutcome::GatewayError, "AU"),
+    of("5570000000000009", NumberOutcome::GatewayError, "AU"),
     of("5530000000000099", UNKNOWN, "AU"),
-    of("4200600000000007", Ends::Declined("expired_card", "The card has expired"), "AU"),
-    of("5500300000000008", Ends::Declined("lost_card", "The card was reported lost"), "AU"),
-    of("4200400000000010", Ends::Declined("stolen_card", "The card was reported stolen"), "AU"),
+    of("4200600000000007", NumberOutcome::Declined("expired_card", "The card has expired"), "AU"),
+    of("5500300000000008", NumberOutcome::Declined("lost_card", "The card was reported lost"), "AU"),
+    of("4200400000000010", NumberOutcome::Declined("stolen_card", "The card was reported stolen"), "AU"),
 ];
 
 impl Number {
@@ -118,7 +119,7 @@ impl Number {
 
 /// What becomes of a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum CardState {
     /// Its token may be used once, until it expires.
     Unused,
     Reserved,
@@ -131,7 +132,7 @@ pub enum Fate {
 pub struct Card {
     pub number: Number,
     pub made: Time,
-    pub fate: Fate,
+    pub state: CardState,
     /// The token of the payment source that it came as, which is used up with its own.
     pub source: Option<Value>,
     /// Without what depends on its owner.
@@ -139,14 +140,14 @@ pub struct Card {
 }
 
 /// A card as it is sent, what would be shown of it, and what is wrong with it.
-pub struct Sent {
+pub struct CardRequest {
     pub number: Number,
     pub parameters: Value,
     pub shown: Value,
     faults: Vec<(&'static str, &'static str)>,
 }
 
-impl Sent {
+impl CardRequest {
     /// Some card, hardly ever a faulty one.
     pub fn any(chance: &mut Chance, now: Time) -> Self {
         let number = Number::any(chance);
@@ -234,16 +235,16 @@ impl Sent {
 
 impl World {
     /// A card of the model's for one that the server shows.
-    pub fn keeps_card(&mut self, number: Number, shown: &Value, fate: Fate) -> usize {
+    pub fn keeps_card(&mut self, number: Number, shown: &Value, state: CardState) -> usize {
         let shown = with(shown.clone(), &json!({ "customer_token": null, "primary": null }));
-        self.cards.push(Card { number, made: self.now, fate, source: None, shown });
+        self.cards.push(Card { number, made: self.now, state, source: None, shown });
         self.cards.len() - 1
     }
 
     /// A card as it shows now.
     pub fn card(&self, card: usize) -> Value {
         let mut shown = self.cards[card].shown.clone();
-        if let Fate::Owned(owner) = self.cards[card].fate {
+        if let CardState::Owned(owner) = self.cards[card].state {
             shown["customer_token"] = self.customers[owner].token.clone();
             shown["primary"] = (self.customers[owner].primary == card).into();
         }
@@ -266,7 +267,7 @@ impl World {
 
     /// A card by itself, or as a payment source.
     pub async fn stores_card(&mut self, chance: &mut Chance) {
-        let sent = Sent::any(chance, self.now);
+        let sent = CardRequest::any(chance, self.now);
         let as_source = one_in(chance, 4);
         let (path, parameters, of) = if as_source {
             ("/1/payment_sources", json!({ "type": "card", "source": sent.parameters }), "source")
@@ -279,22 +280,22 @@ impl World {
             return faulty(&answer, &faults);
         }
         if !as_source {
-            let shown = said(&answer, 201, sent.shown);
-            self.keeps_card(sent.number, &shown, Fate::Unused);
+            let shown = expect_record(&answer, 201, sent.shown);
+            self.keeps_card(sent.number, &shown, CardState::Unused);
             return;
         }
         let expected = json!({ "token": "?ps_", "type": "card", "source": sent.shown });
-        let record = said(&answer, 201, expected);
-        let card = self.keeps_card(sent.number, &record["source"], Fate::Unused);
+        let record = expect_record(&answer, 201, expected);
+        let card = self.keeps_card(sent.number, &record["source"], CardState::Unused);
         self.cards[card].source = Some(record["token"].clone());
     }
 
     pub async fn looks_at_card(&mut self, chance: &mut Chance) {
         let Some(card) = pick(chance, self.cards.len()) else { return };
         let answer = self.wire.get(&format!("/1/cards/{}", self.card_token(card).as_str().unwrap())).await;
-        if self.cards[card].fate == Fate::Gone {
+        if self.cards[card].state == CardState::Gone {
             return answer.not_found();
         }
-        said(&answer, 200, self.card(card));
+        expect_record(&answer, 200, self.card(card));
     }
 }

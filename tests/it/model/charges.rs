@@ -4,10 +4,10 @@ use chrono::Duration;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::cards::{Fate, Number};
-use super::payments::{Asked, Currency, Payer, Verdict, forced, in_order};
+use super::cards::{CardState, Number};
+use super::payments::{Currency, Payer, PaymentRequest, Verdict, forced, in_order};
 use super::wire::Time;
-use super::world::{World, are, below, faulty, newest, one_in, pick, said, shown};
+use super::world::{World, are, below, expect_record, faulty, newest, one_in, pick, shown};
 use crate::harness::chance::Chance;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,25 +45,25 @@ pub struct Charge {
 
 impl Charge {
     /// A charge that is made now.
-    pub fn of(world: &World, payer: &Payer, asked: &Asked) -> Self {
+    pub fn of(world: &World, payer: &Payer, request: &PaymentRequest) -> Self {
         Self {
             token: "?ch_".into(),
             state: State::Failed,
-            amount: asked.amount,
-            currency: asked.currency,
+            amount: request.amount,
+            currency: request.currency,
             number: payer.number,
             customer: payer.customer,
             card: payer.card.clone(),
-            description: asked.parameters["description"].clone(),
-            email: asked.parameters["email"].clone(),
-            ip_address: asked.parameters["ip_address"].clone(),
-            metadata: asked.parameters.get("metadata").cloned().unwrap_or_else(|| json!({})),
+            description: request.parameters["description"].clone(),
+            email: request.parameters["email"].clone(),
+            ip_address: request.parameters["ip_address"].clone(),
+            metadata: request.parameters.get("metadata").cloned().unwrap_or_else(|| json!({})),
             created: world.now,
             since: world.now,
             captured: None,
             error: None,
             authorisation: Value::Null,
-            platform: asked.platform,
+            platform: request.platform,
         }
     }
 
@@ -147,24 +147,25 @@ impl World {
     }
 
     pub async fn charges(&mut self, chance: &mut Chance) {
-        let mut asked = Asked::any(chance);
+        let mut request = PaymentRequest::any(chance);
         let payer = self.some_payer(chance);
-        asked.parameters[payer.parameter] = payer.value.clone();
+        request.parameters[payer.parameter] = payer.value.clone();
         let capture = !one_in(chance, 3);
         if !capture || one_in(chance, 3) {
-            asked.parameters["capture"] =
+            request.parameters["capture"] =
                 [json!(capture), json!(capture.to_string())][below(chance, 2)].clone();
         }
         if one_in(chance, 10) {
             let amount = 1 + i64::try_from(chance.below(20)).unwrap();
-            asked.parameters["platform_adjustment"] = json!({ "amount": amount });
-            asked.platform = Some(amount);
+            request.parameters["platform_adjustment"] = json!({ "amount": amount });
+            request.platform = Some(amount);
         }
         let forced = forced(chance);
         let headers: Vec<_> =
             forced.iter().map(|(word, _)| ("Sandbox-Outcome", (*word).to_owned())).collect();
-        let answer = self.wire.change(chance, Method::POST, "/1/charges", &headers, &asked.parameters).await;
-        let faults = in_order(&asked, &payer);
+        let answer =
+            self.wire.change(chance, Method::POST, "/1/charges", &headers, &request.parameters).await;
+        let faults = in_order(&request, &payer);
         if !faults.is_empty() {
             return faulty(&answer, &faults);
         }
@@ -173,13 +174,13 @@ impl World {
             return;
         }
         let verdict = Verdict::ordered(payer.number, self.now, forced);
-        let made = Charge::of(self, &payer, &asked);
+        let made = Charge::of(self, &payer, &request);
         self.spends(payer.uses, verdict);
         let charge = self.charges.len();
         self.charges.push(made);
         if verdict != Verdict::Approved {
             self.charges[charge].token = verdict.refuses(&answer, "charge_token");
-            self.charges[charge].error = verdict.said();
+            self.charges[charge].error = verdict.message();
             self.fails(charge).await;
             return;
         }
@@ -187,7 +188,7 @@ impl World {
         if capture {
             self.is_captured(charge);
         }
-        let record = said(&answer, 201, self.charge(charge));
+        let record = expect_record(&answer, 201, self.charge(charge));
         self.charges[charge].token = record["token"].clone();
         self.charges[charge].card = record["card"].clone();
         self.happens(if capture { "charge.captured" } else { "charge.authorised" }, record);
@@ -196,13 +197,14 @@ impl World {
     /// A single-use card after an attempt: spent by an answer of the issuer's, free where nothing can have been charged.
     pub fn spends(&mut self, card: Option<usize>, verdict: Verdict) {
         if let Some(card) = card.filter(|_| verdict != Verdict::GatewayError) {
-            self.cards[card].fate = Fate::Spent;
+            self.cards[card].state = CardState::Spent;
         }
     }
 
     /// A failed record is shown by GET and by its event.
     async fn fails(&mut self, charge: usize) {
-        let record = said(&self.wire.get(&self.charges[charge].path()).await, 200, self.charge(charge));
+        let record =
+            expect_record(&self.wire.get(&self.charges[charge].path()).await, 200, self.charge(charge));
         self.charges[charge].card = record["card"].clone();
         self.happens("charge.failed", record);
     }
@@ -241,7 +243,7 @@ impl World {
         } else {
             self.charges[charge].state = State::Voided;
         }
-        let record = said(&answer, 200, self.charge(charge));
+        let record = expect_record(&answer, 200, self.charge(charge));
         self.happens(if capture { "charge.captured" } else { "charge.voided" }, record);
     }
 
@@ -249,7 +251,7 @@ impl World {
     pub async fn searches_charges(&mut self, chance: &mut Chance) {
         let Some(charge) = pick(chance, self.charges.len()) else { return };
         let it = &self.charges[charge];
-        let record = said(&self.wire.get(&it.path()).await, 200, self.charge(charge));
+        let record = expect_record(&self.wire.get(&it.path()).await, 200, self.charge(charge));
         let (amount, token, currency) = (it.amount, it.token.clone(), it.currency.0);
         let customer = it.customer.map(|customer| self.customers[customer].token.clone());
         let folded = |value: &Value| value.as_str().unwrap_or_default().to_lowercase();

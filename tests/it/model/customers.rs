@@ -3,8 +3,8 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::cards::{Fate, Sent};
-use super::world::{World, below, fault, faulty, newest, one_in, pick, said, shown};
+use super::cards::{CardRequest, CardState};
+use super::world::{World, below, expect_record, fault, faulty, newest, one_in, pick, shown};
 use crate::harness::chance::Chance;
 use crate::harness::with;
 
@@ -28,7 +28,7 @@ impl Customer {
 
 /// Which card a request names.
 enum Named {
-    Inline(Box<Sent>),
+    Inline(Box<CardRequest>),
     Token(usize),
     Nothing,
 }
@@ -65,26 +65,26 @@ impl World {
     }
 
     pub fn cards_of(&self, customer: usize) -> Vec<usize> {
-        (0..self.cards.len()).filter(|card| self.cards[*card].fate == Fate::Owned(customer)).collect()
+        (0..self.cards.len()).filter(|card| self.cards[*card].state == CardState::Owned(customer)).collect()
     }
 
     /// Why the token of a card cannot be attached to a customer; of its own cards, that is no question.
     fn unusable(&self, card: usize, param: &str, own: Option<usize>) -> Vec<(String, String)> {
         let name = if param == "card_token" { "Card token" } else { "Primary card token" };
-        match self.cards[card].fate {
-            Fate::Unused => Vec::new(),
-            Fate::Owned(owner) if Some(owner) == own => Vec::new(),
-            Fate::Owned(_) | Fate::Spent | Fate::Reserved => {
+        match self.cards[card].state {
+            CardState::Unused => Vec::new(),
+            CardState::Owned(owner) if Some(owner) == own => Vec::new(),
+            CardState::Owned(_) | CardState::Spent | CardState::Reserved => {
                 fault(param, &format!("{name} has already been used"))
             }
-            Fate::Gone => fault(param, &format!("{name} is not valid")),
+            CardState::Gone => fault(param, &format!("{name} is not valid")),
         }
     }
 
     fn some_card(&self, chance: &mut Chance) -> Named {
         match chance.below(5) {
             0..=1 => pick(chance, self.cards.len()).map_or(Named::Nothing, Named::Token),
-            _ => Named::Inline(Box::new(Sent::any(chance, self.now))),
+            _ => Named::Inline(Box::new(CardRequest::any(chance, self.now))),
         }
     }
 
@@ -123,11 +123,11 @@ impl World {
         }
         let customer = self.customers.len();
         let card = match named {
-            Named::Inline(sent) => self.keeps_card(sent.number, &sent.shown, Fate::Owned(customer)),
+            Named::Inline(sent) => self.keeps_card(sent.number, &sent.shown, CardState::Owned(customer)),
             Named::Token(card) => card,
             Named::Nothing => unreachable!(),
         };
-        self.cards[card].fate = Fate::Owned(customer);
+        self.cards[card].state = CardState::Owned(customer);
         let mut fields = json!({ "email": parameters["email"], "created_at": shown(self.now) });
         for field in FIELDS {
             fields[field] = parameters.get(field).cloned().unwrap_or_default();
@@ -136,7 +136,7 @@ impl World {
         let mut expected = self.customer(&self.customers[customer]);
         // Only the server knows the customer's token, and that of a card that came with it.
         expected["card"]["customer_token"] = "?cus_".into();
-        let record = said(&answer, 201, expected);
+        let record = expect_record(&answer, 201, expected);
         assert_eq!(record["card"]["customer_token"], record["token"]);
         self.customers[customer].token = record["token"].clone();
         self.learns_card(card, &record["card"]);
@@ -190,16 +190,18 @@ impl World {
         }
         let old = self.customers[customer].primary;
         let (new, removes) = match named {
-            Named::Inline(sent) => (self.keeps_card(sent.number, &sent.shown, Fate::Owned(customer)), true),
+            Named::Inline(sent) => {
+                (self.keeps_card(sent.number, &sent.shown, CardState::Owned(customer)), true)
+            }
             Named::Token(card) => (card, replaces),
             Named::Nothing => (old, false),
         };
-        self.cards[new].fate = Fate::Owned(customer);
+        self.cards[new].state = CardState::Owned(customer);
         self.customers[customer].primary = new;
         if removes && new != old {
             self.removes_card(old);
         }
-        let record = said(&answer, 200, self.customer(&self.customers[customer]));
+        let record = expect_record(&answer, 200, self.customer(&self.customers[customer]));
         self.learns_card(new, &record["card"]);
         self.happens("customer.updated", record);
     }
@@ -211,7 +213,7 @@ impl World {
         let (parameters, faults) = match &named {
             Named::Inline(sent) => (sent.parameters.clone(), sent.faults("")),
             Named::Token(card) => {
-                let own = matches!(self.cards[*card].fate, Fate::Owned(_));
+                let own = matches!(self.cards[*card].state, CardState::Owned(_));
                 let faults = self.unusable(*card, "card_token", None);
                 let name = [("card_token".to_owned(), "Card token has already been used".to_owned())];
                 (json!({ "card_token": self.card_token(*card) }), if own { name.to_vec() } else { faults })
@@ -226,12 +228,12 @@ impl World {
             return faulty(&answer, &faults);
         }
         let card = match named {
-            Named::Inline(sent) => self.keeps_card(sent.number, &sent.shown, Fate::Owned(customer)),
+            Named::Inline(sent) => self.keeps_card(sent.number, &sent.shown, CardState::Owned(customer)),
             Named::Token(card) => card,
             Named::Nothing => unreachable!(),
         };
-        self.cards[card].fate = Fate::Owned(customer);
-        let record = said(&answer, 201, self.card(card));
+        self.cards[card].state = CardState::Owned(customer);
+        let record = expect_record(&answer, 201, self.card(card));
         self.learns_card(card, &record);
     }
 
@@ -252,7 +254,7 @@ impl World {
 
     /// A card goes; what named it goes by the primary card from now on.
     fn removes_card(&mut self, card: usize) {
-        self.cards[card].fate = Fate::Gone;
+        self.cards[card].state = CardState::Gone;
         for subscription in &mut self.subscriptions {
             if subscription.card == Some(card) {
                 subscription.card = None;
@@ -285,7 +287,7 @@ impl World {
             self.wire.get(&format!("{path}/charges")).await.not_found();
             return;
         }
-        said(&self.wire.get(&path).await, 200, self.customer(&self.customers[customer]));
+        expect_record(&self.wire.get(&path).await, 200, self.customer(&self.customers[customer]));
         let cards = newest(self.cards_of(customer).into_iter(), |card| self.card(card));
         super::world::are("cards", &self.wire.all(&format!("{path}/cards"), 2, true).await, &cards);
         let charges = self.listed_charges(|charge| charge.customer == Some(customer));

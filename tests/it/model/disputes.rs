@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::charges::State;
 use super::wire::Time;
-use super::world::{World, below, fault, faulty, one_in, pick, said, shown};
+use super::world::{World, below, expect_record, fault, faulty, one_in, pick, shown};
 use crate::harness::chance::Chance;
 use crate::money_sequences::{CHARGEBACK_FEE, FORGIVEN, STATUSES, follows};
 
@@ -76,11 +76,11 @@ impl World {
             1 => Some(left.max(0) + 1),
             _ => Some(1 + i64::try_from(chance.below(left.max(1).unsigned_abs())).unwrap()),
         };
-        let mut asked = json!({ "charge_token": self.charges[charge].token });
+        let mut request = json!({ "charge_token": self.charges[charge].token });
         if let Some(amount) = amount {
-            asked["amount"] = amount.into();
+            request["amount"] = amount.into();
         }
-        let answer = self.wire.change(chance, Method::POST, "/1/sandbox/disputes", &[], &asked).await;
+        let answer = self.wire.change(chance, Method::POST, "/1/sandbox/disputes", &[], &request).await;
         if self.charges[charge].state != State::Captured {
             assert_eq!(answer.faults()[0].0, "charge_token", "{}", answer.text);
             return;
@@ -106,7 +106,7 @@ impl World {
         self.moves(-amount);
         self.moves(-CHARGEBACK_FEE);
         let n = self.disputes.len() - 1;
-        let record = said(&answer, 201, self.dispute(&self.disputes[n]));
+        let record = expect_record(&answer, 201, self.dispute(&self.disputes[n]));
         self.disputes[n].token = record["token"].clone();
         self.happens("dispute.evidence_required", record);
     }
@@ -126,8 +126,9 @@ impl World {
             self.moves(sign * amount);
             self.moves(sign * CHARGEBACK_FEE);
         }
-        let told = EVENTS.iter().find(|event| event.strip_prefix("dispute.") == Some(status)).unwrap();
-        self.happens(told, self.dispute(&self.disputes[n]));
+        let events_checked =
+            EVENTS.iter().find(|event| event.strip_prefix("dispute.") == Some(status)).unwrap();
+        self.happens(events_checked, self.dispute(&self.disputes[n]));
     }
 
     pub fn dispute_expires(&mut self, n: usize) {
@@ -149,8 +150,8 @@ impl World {
         let (path, closed) = (self.disputes[n].path(), self.closed(n));
         match chance.below(9) {
             0 => {
-                said(&self.wire.get(&path).await, 200, self.dispute(&self.disputes[n]));
-                said(
+                expect_record(&self.wire.get(&path).await, 200, self.dispute(&self.disputes[n]));
+                expect_record(
                     &self.wire.get(&format!("{path}/evidence")).await,
                     200,
                     self.disputes[n].evidence.clone(),
@@ -177,7 +178,7 @@ impl World {
                 } else {
                     batch.insert(field, text.into());
                 }
-                said(&answer, 200, self.disputes[n].evidence.clone());
+                expect_record(&answer, 200, self.disputes[n].evidence.clone());
             }
             3 => {
                 let answer = self
@@ -199,7 +200,7 @@ impl World {
                     return;
                 }
                 self.becomes(n, "accepted");
-                said(&answer, 200, self.dispute(&self.disputes[n]));
+                expect_record(&answer, 200, self.dispute(&self.disputes[n]));
             }
             _ => self.decides(chance, n).await,
         }
@@ -227,7 +228,7 @@ impl World {
             self.disputes[n].amount = self.disputes[n].amount.min(left);
         }
         self.becomes(n, to);
-        said(&answer, 200, self.dispute(&self.disputes[n]));
+        expect_record(&answer, 200, self.dispute(&self.disputes[n]));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::cards::{Ends, Fate, GATEWAY_ERROR, Number, Sent, expiry};
+use super::cards::{CardRequest, CardState, GATEWAY_ERROR, Number, NumberOutcome, expiry};
 use super::wire::Time;
 use super::world::{World, below, fault, one_in, pick};
 use crate::harness::{Answer, chance::Chance};
@@ -88,9 +88,9 @@ impl Verdict {
     pub fn of(number: Number, now: Time) -> Self {
         match number.ends {
             _ if number.expires && now >= expiry() => EXPIRED,
-            Ends::Approved | Ends::RefundsFail => Self::Approved,
-            Ends::Declined(error, description) => Self::Declined(error, description),
-            Ends::GatewayError => Self::GatewayError,
+            NumberOutcome::Approved | NumberOutcome::RefundsFail => Self::Approved,
+            NumberOutcome::Declined(error, description) => Self::Declined(error, description),
+            NumberOutcome::GatewayError => Self::GatewayError,
         }
     }
 
@@ -101,7 +101,7 @@ impl Verdict {
     }
 
     /// The message of a failed record.
-    pub fn said(self) -> Option<&'static str> {
+    pub fn message(self) -> Option<&'static str> {
         match self {
             Self::Approved => None,
             Self::Declined(_, description) => Some(description),
@@ -139,7 +139,7 @@ pub fn forced(chance: &mut Chance) -> Option<(&'static str, Verdict)> {
 const AMOUNT_MAX: i64 = 2_500_000;
 
 /// The parameters of a payment, but for who pays.
-pub struct Asked {
+pub struct PaymentRequest {
     pub parameters: Value,
     pub amount: i64,
     pub currency: Currency,
@@ -147,7 +147,7 @@ pub struct Asked {
     pub platform: Option<i64>,
 }
 
-impl Asked {
+impl PaymentRequest {
     pub fn any(chance: &mut Chance) -> Self {
         let currency = Currency::any(chance);
         let amount = currency.1 + i64::try_from(chance.below(currency.1.unsigned_abs() * 60)).unwrap();
@@ -161,11 +161,11 @@ impl Asked {
         if one_in(chance, 4) {
             parameters["metadata"] = json!({ "order": format!("no {}", chance.below(4)), "gift": "True" });
         }
-        let mut asked = Self { parameters, amount, currency, faults: Vec::new(), platform: None };
+        let mut request = Self { parameters, amount, currency, faults: Vec::new(), platform: None };
         if one_in(chance, 12) {
-            asked.spoil(chance);
+            request.spoil(chance);
         }
-        asked
+        request
     }
 
     fn spoil(&mut self, chance: &mut Chance) {
@@ -201,12 +201,12 @@ impl World {
         if kind < 6
             && let Some(card) = pick(chance, self.cards.len())
         {
-            let fate = self.cards[card].fate;
+            let state = self.cards[card].state;
             let invalid = fault("card_token", "Card token is not valid");
-            let (faults, customer) = match fate {
-                Fate::Gone => (invalid, None),
-                Fate::Owned(customer) => (Vec::new(), Some(customer)),
-                Fate::Unused | Fate::Reserved | Fate::Spent => (Vec::new(), None),
+            let (faults, customer) = match state {
+                CardState::Gone => (invalid, None),
+                CardState::Owned(customer) => (Vec::new(), Some(customer)),
+                CardState::Unused | CardState::Reserved | CardState::Spent => (Vec::new(), None),
             };
             let by_card = Payer {
                 parameter: "card_token",
@@ -214,9 +214,9 @@ impl World {
                 number: self.cards[card].number,
                 card: self.card(card),
                 customer,
-                uses: (fate == Fate::Unused).then_some(card),
+                uses: (state == CardState::Unused).then_some(card),
                 faults,
-                used: matches!(fate, Fate::Spent | Fate::Reserved),
+                used: matches!(state, CardState::Spent | CardState::Reserved),
             };
             let Some(source) = self.cards[card].source.clone().filter(|_| one_in(chance, 2)) else {
                 return by_card;
@@ -226,16 +226,16 @@ impl World {
                 parameter: "payment_source_token",
                 value: source,
                 customer: None,
-                faults: if fate == Fate::Gone {
+                faults: if state == CardState::Gone {
                     fault("payment_source_token", "Payment source token is not valid")
                 } else {
                     Vec::new()
                 },
-                used: !matches!(fate, Fate::Unused | Fate::Gone),
+                used: !matches!(state, CardState::Unused | CardState::Gone),
                 ..by_card
             };
         }
-        let sent = Sent::any(chance, self.now);
+        let sent = CardRequest::any(chance, self.now);
         let faults = sent.faults("card");
         Payer {
             parameter: "card",
@@ -251,8 +251,8 @@ impl World {
 }
 
 /// The faults of a payment in the order of its parameters.
-pub fn in_order(asked: &Asked, payer: &Payer) -> Vec<(String, String)> {
-    let late = asked.faults.first().is_some_and(|(param, _)| param == "currency");
-    let (asked, payer) = (asked.faults.clone(), payer.faults.clone());
-    if late { [payer, asked].concat() } else { [asked, payer].concat() }
+pub fn in_order(request: &PaymentRequest, payer: &Payer) -> Vec<(String, String)> {
+    let late = request.faults.first().is_some_and(|(param, _)| param == "currency");
+    let (request, payer) = (request.faults.clone(), payer.faults.clone());
+    if late { [payer, request].concat() } else { [request, payer].concat() }
 }

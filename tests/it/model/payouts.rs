@@ -5,7 +5,9 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::wire::Time;
-use super::world::{World, are, below, fault, faulty, is_refused, newest, one_in, pick, said, shown};
+use super::world::{
+    World, are, below, expect_record, fault, faulty, is_refused, newest, one_in, pick, shown,
+};
 use crate::harness::chance::Chance;
 
 pub struct Recipient {
@@ -83,7 +85,7 @@ impl World {
             at: self.now,
         };
         let found = self.wire.get("/1/deposits").await.ok(200);
-        let record = said(
+        let record = expect_record(
             &self.wire.get(&format!("/1/deposits/{}", found[0]["token"].as_str().unwrap())).await,
             200,
             opening.shown(),
@@ -96,7 +98,7 @@ impl World {
         let (account, shows, returns) = some_account(chance);
         if one_in(chance, 5) {
             let answer = self.wire.change(chance, Method::POST, "/1/bank_accounts", &[], &account).await;
-            let record = said(&answer, 201, shows);
+            let record = expect_record(&answer, 201, shows);
             return self.bank_accounts.push((record, self.now, false));
         }
         let (mut parameters, mut faults, mut by_token) = (json!({}), Vec::new(), None);
@@ -162,13 +164,16 @@ impl World {
             recipient.returns = returns;
         }
         let status = if changed.is_some() { 200 } else { 201 };
-        recipient.shown = said(&answer, status, recipient.shown);
-        let told = recipient.shown.clone();
+        recipient.shown = expect_record(&answer, status, recipient.shown);
+        let events_checked = recipient.shown.clone();
         match changed {
             Some(n) => self.recipients[n] = recipient,
             None => self.recipients.push(recipient),
         }
-        self.happens(if changed.is_some() { "recipient.updated" } else { "recipient.created" }, told);
+        self.happens(
+            if changed.is_some() { "recipient.updated" } else { "recipient.created" },
+            events_checked,
+        );
     }
 
     pub async fn transfers(&mut self, chance: &mut Chance) {
@@ -181,7 +186,7 @@ impl World {
             _ => i64::try_from(chance.below(50_000)).unwrap(),
         };
         let token = to.map_or(json!("self"), |n| self.recipients[n].shown["token"].clone());
-        let mut asked =
+        let mut request =
             json!({ "description": "wages", "amount": amount, "currency": "aud", "recipient": token });
         let mut faults = if amount < 0 {
             fault("amount", "Amount must be greater than or equal to 0")
@@ -189,10 +194,10 @@ impl World {
             Vec::new()
         };
         if one_in(chance, 12) {
-            asked["recipient"] = "rp_AZqYv3rVcBKUQ1mHn7tKRw".into();
+            request["recipient"] = "rp_AZqYv3rVcBKUQ1mHn7tKRw".into();
             faults.extend(fault("recipient", "Recipient is not valid"));
         }
-        let answer = self.wire.change(chance, Method::POST, "/1/transfers", &[], &asked).await;
+        let answer = self.wire.change(chance, Method::POST, "/1/transfers", &[], &request).await;
         if !faults.is_empty() {
             return faulty(&answer, &faults);
         }
@@ -207,7 +212,7 @@ impl World {
             "reference": "Sandbox", "line_items_count": 1, "bank_account": account,
             "recipient": to.map(|n| self.recipients[n].shown["token"].clone()),
         });
-        let shown = said(&answer, 201, expected);
+        let shown = expect_record(&answer, 201, expected);
         let returns = to.filter(|n| self.recipients[*n].returns).map(|_| self.now + Duration::days(1));
         self.moves(-amount);
         if to.is_some() {
@@ -228,10 +233,10 @@ impl World {
     pub async fn deposits(&mut self, chance: &mut Chance) {
         let amount = 1 + i64::try_from(chance.below(10_000)).unwrap();
         let at = self.now + Duration::hours([0, 5, 50][below(chance, 3)]);
-        let asked = json!({ "amount": amount, "available_at": shown(at) });
-        let answer = self.wire.change(chance, Method::POST, "/1/sandbox/deposits", &[], &asked).await;
+        let request = json!({ "amount": amount, "available_at": shown(at) });
+        let answer = self.wire.change(chance, Method::POST, "/1/sandbox/deposits", &[], &request).await;
         let deposit = Deposit { token: "?dpo_".into(), amount, narration: "Deposit", at };
-        let record = said(&answer, 201, deposit.shown());
+        let record = expect_record(&answer, 201, deposit.shown());
         self.deposits.push(Deposit { token: record["token"].clone(), ..deposit });
         self.happens("deposit.created", record);
     }
@@ -265,7 +270,7 @@ impl World {
 
     async fn looks_at_recipient(&mut self, recipient: usize) {
         let path = self.recipients[recipient].path();
-        said(&self.wire.get(&path).await, 200, self.recipients[recipient].shown.clone());
+        expect_record(&self.wire.get(&path).await, 200, self.recipients[recipient].shown.clone());
         let expected = newest(self.transfers.iter().filter(|it| it.to == Some(recipient)), |it| {
             let mut shown = it.shown.clone();
             shown.as_object_mut().unwrap().remove("line_items_count");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::subscriptions::Subscription;
 use super::wire::Time;
-use super::world::{World, are, one_in, pick, said, shown};
+use super::world::{World, are, expect_record, one_in, pick, shown};
 use crate::billing_model::{self, State as Course};
 use crate::harness::chance::Chance;
 
@@ -83,7 +83,7 @@ impl World {
             created: self.now,
         });
         let plan = self.plans.len() - 1;
-        let record = said(&answer, 201, self.plan(&self.plans[plan]));
+        let record = expect_record(&answer, 201, self.plan(&self.plans[plan]));
         self.plans[plan].token = record["token"].clone();
         self.happens("plan.created", record);
     }
@@ -100,7 +100,7 @@ impl World {
                 return answer.not_found();
             }
             (self.plans[plan].name, self.plans[plan].permissions) = (name, permissions);
-            said(&answer, 200, self.plan(&self.plans[plan]));
+            expect_record(&answer, 200, self.plan(&self.plans[plan]));
             return;
         }
         let answer = self.wire.change(chance, Method::DELETE, &path, &[], &Value::Null).await;

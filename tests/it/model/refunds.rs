@@ -3,10 +3,10 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::cards::Ends;
+use super::cards::NumberOutcome;
 use super::charges::State;
 use super::wire::Time;
-use super::world::{World, fault, faulty, is_refused, newest, one_in, pick, said, shown};
+use super::world::{World, expect_record, fault, faulty, is_refused, newest, one_in, pick, shown};
 use crate::harness::chance::Chance;
 
 pub struct Refund {
@@ -92,7 +92,7 @@ impl World {
         self.moves(-costs);
         let refund =
             Refund { token: "?rf_".into(), charge, amount, settled: costs, success: None, made: self.now };
-        let record = said(&answer, 201, self.refund(&refund));
+        let record = expect_record(&answer, 201, self.refund(&refund));
         self.refunds.push(Refund { token: record["token"].clone(), ..refund });
         self.happens("refund.created", record);
     }
@@ -109,7 +109,7 @@ impl World {
 
     /// What the acquirer has announced comes about.
     pub fn refund_is_due(&mut self, refund: usize) {
-        let fails = self.charges[self.refunds[refund].charge].number.ends == Ends::RefundsFail;
+        let fails = self.charges[self.refunds[refund].charge].number.ends == NumberOutcome::RefundsFail;
         self.refund_ends(refund, !fails);
     }
 
@@ -124,7 +124,7 @@ impl World {
             return;
         }
         self.refund_ends(refund, success);
-        said(&answer, 200, self.refund(&self.refunds[refund]));
+        expect_record(&answer, 200, self.refund(&self.refunds[refund]));
     }
 
     /// The refunds of a charge.

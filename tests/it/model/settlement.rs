@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::payouts::{Transfer, own_account};
 use super::wire::Time;
-use super::world::{Teaches, World, below, pick, said, shown};
+use super::world::{TokenSource, World, below, expect_record, pick, shown};
 use crate::harness::chance::Chance;
 
 /// One movement of the merchant's money.
@@ -47,13 +47,13 @@ impl World {
 
     pub async fn schedules(&mut self, chance: &mut Chance) {
         let schedule = ["manual", "weekly", "daily", "daily"][below(chance, 4)];
-        let asked = json!({ "transfers_schedule": schedule });
-        let answer = self.wire.change(chance, Method::PUT, "/1/sandbox/account", &[], &asked).await;
+        let request = json!({ "transfers_schedule": schedule });
+        let answer = self.wire.change(chance, Method::PUT, "/1/sandbox/account", &[], &request).await;
         let expected = json!({
             "disputes": true, "wallet": true, "partner": true, "transfers_enabled": true,
             "transfers_schedule": schedule, "settlement_delay_days": 5,
         });
-        said(&answer, 200, expected);
+        expect_record(&answer, 200, expected);
         // The same schedule set again changes nothing.
         if schedule != self.schedule {
             (self.schedule, self.settles_at) = (schedule, next_run(schedule, self.now));
@@ -82,7 +82,7 @@ impl World {
         });
         self.moved.push(Movement { day: today, amount: -amount, charge: None, paid_by: None, settles: true });
         self.transfers.push(Transfer::settlement(shows.clone()));
-        self.happens_of("transfer.created", shows, Some(Teaches::Transfer(transfer)));
+        self.happens_of("transfer.created", shows, Some(TokenSource::Transfer(transfer)));
     }
 
     /// How a charge shows by which settlement it was paid out.
@@ -97,7 +97,7 @@ impl World {
     pub async fn looks_at_lines(&mut self, chance: &mut Chance) {
         let Some(n) = pick(chance, self.transfers.len()) else { return };
         let path = format!("/1/transfers/{}", self.transfers[n].shown["token"].as_str().unwrap());
-        said(&self.wire.get(&path).await, 200, self.transfers[n].shown.clone());
+        expect_record(&self.wire.get(&path).await, 200, self.transfers[n].shown.clone());
         let found = self.wire.all(&format!("{path}/line_items"), 50, true).await;
         let mut found: Vec<_> = found
             .iter()

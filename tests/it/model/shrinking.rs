@@ -1,7 +1,7 @@
 //! Cutting a life down to what makes it diverge.
 
 use super::lived;
-use super::wire::Lines;
+use super::wire::CurlLog;
 use crate::harness::Client;
 
 /// How often a shorter life is tried.
@@ -12,8 +12,8 @@ const ATTEMPTS: usize = 120;
 pub async fn shrunk(
     client: &Client,
     mut operations: Vec<u64>,
-    mut told: String,
-    mut lines: Lines,
+    mut divergence: String,
+    mut lines: CurlLog,
 ) -> (String, String) {
     let (mut piece, mut attempts) = (operations.len().div_ceil(2), 0);
     while piece > 0 && attempts < ATTEMPTS {
@@ -23,11 +23,11 @@ pub async fn shrunk(
             let mut shorter = operations.clone();
             shorter.drain(at..(at + piece).min(operations.len()));
             match lived(client, &shorter).await {
-                (said, Some(diverges)) => (operations, told, lines) = (shorter, diverges, said),
+                (said, Some(diverges)) => (operations, divergence, lines) = (shorter, diverges, said),
                 (_, None) => at += piece,
             }
         }
         piece /= 2;
     }
-    (told, lines.text())
+    (divergence, lines.text())
 }

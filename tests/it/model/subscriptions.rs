@@ -4,11 +4,11 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::cards::Fate;
+use super::cards::CardState;
 use super::charges::Charge;
-use super::payments::{AUD, Asked, Payer, Verdict};
+use super::payments::{AUD, Payer, PaymentRequest, Verdict};
 use super::wire::Time;
-use super::world::{Teaches, World, are, newest, one_in, pick, said, shown};
+use super::world::{TokenSource, World, are, expect_record, newest, one_in, pick, shown};
 use crate::billing_model::{self, State as Course};
 use crate::harness::chance::Chance;
 use crate::harness::with;
@@ -73,10 +73,11 @@ impl World {
             "description": self.plans[plan].name, "email": self.customers[customer].email(),
             "ip_address": "127.0.0.1",
         });
-        let asked = Asked { parameters, amount, currency: AUD, faults: Vec::new(), platform: None };
+        let request =
+            PaymentRequest { parameters, amount, currency: AUD, faults: Vec::new(), platform: None };
         let payer = Payer::customer(self, customer, card);
-        let mut charge = Charge::of(self, &payer, &asked);
-        charge.error = Verdict::of(payer.number, self.now).said();
+        let mut charge = Charge::of(self, &payer, &request);
+        charge.error = Verdict::of(payer.number, self.now).message();
         let approved = charge.error.is_none();
         self.charges.push(charge);
         let charge = self.charges.len() - 1;
@@ -84,7 +85,7 @@ impl World {
             self.is_captured(charge);
         }
         let kind = if approved { "charge.captured" } else { "charge.failed" };
-        self.happens_of(kind, self.charge(charge), Some(Teaches::Charge(charge)));
+        self.happens_of(kind, self.charge(charge), Some(TokenSource::Charge(charge)));
         charge
     }
 
@@ -103,7 +104,7 @@ impl World {
             && let Some(some) = pick(chance, self.cards.len())
         {
             parameters["card_token"] = self.card_token(some);
-            foreign = self.cards[some].fate != Fate::Owned(customer);
+            foreign = self.cards[some].state != CardState::Owned(customer);
             card = Some(some);
         }
         let path = if below_plan {
@@ -146,7 +147,7 @@ impl World {
             };
             let charge = self.bills_charge(plan, customer, card, amount);
             let token = verdict.refuses(&answer, "charge_token");
-            self.hears().await;
+            self.check_events().await;
             assert_eq!(self.charges[charge].token, token);
             return;
         };
@@ -157,10 +158,10 @@ impl World {
         self.subscriptions.push(it);
         let subscription = self.subscriptions.len() - 1;
         let expected = self.subscription(&self.subscriptions[subscription]);
-        let record = said(&answer, if below_plan { 200 } else { 201 }, expected);
+        let record = expect_record(&answer, if below_plan { 200 } else { 201 }, expected);
         self.subscriptions[subscription].token = record["token"].clone();
         self.happens("subscription.created", record);
-        self.hears().await;
+        self.check_events().await;
     }
 
     pub async fn changes_subscription(&mut self, chance: &mut Chance) {
@@ -177,7 +178,7 @@ impl World {
                     answer.refused(400, "invalid_state");
                     return;
                 }
-                let record = said(&answer, 200, self.subscription(&self.subscriptions[n]));
+                let record = expect_record(&answer, 200, self.subscription(&self.subscriptions[n]));
                 self.happens("subscription.cancelled", record);
             }
             1 => {
@@ -191,7 +192,7 @@ impl World {
                     answer.refused(400, "invalid_state");
                     return;
                 }
-                let record = said(&answer, 200, self.subscription(&self.subscriptions[n]));
+                let record = expect_record(&answer, 200, self.subscription(&self.subscriptions[n]));
                 self.happens("subscription.unsubscribed", record);
             }
             2..=3 => self.reactivates(chance, n, &path).await,
@@ -205,7 +206,7 @@ impl World {
                     return;
                 }
                 self.subscriptions[n].card = card;
-                said(&answer, 200, self.subscription(&self.subscriptions[n]));
+                expect_record(&answer, 200, self.subscription(&self.subscriptions[n]));
             }
             5 => {
                 let answer = self.wire.change(chance, Method::PUT, &path, &[], &json!({})).await;
@@ -238,13 +239,13 @@ impl World {
             if let Some((_, _, amount)) = self.subscriptions[n].course.ledger.get(entries).copied() {
                 self.bills_charge(plan, customer, card, amount);
             }
-            said(&answer, 200, self.subscription(&self.subscriptions[n]));
+            expect_record(&answer, 200, self.subscription(&self.subscriptions[n]));
         } else {
             let amount = course.plan.amount + if include_setup { course.plan.setup } else { 0 };
             verdict.unwrap().refuses(&answer, "charge_token");
             self.bills_charge(plan, customer, card, amount);
         }
-        self.hears().await;
+        self.check_events().await;
     }
 
     /// What is due of a subscription now: a bill, or its end.

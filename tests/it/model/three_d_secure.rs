@@ -4,11 +4,11 @@ use axum::body::Body;
 use http::{Method, header};
 use serde_json::json;
 
-use super::cards::Fate;
+use super::cards::CardState;
 use super::charges::{Charge, State};
-use super::payments::{Asked, Verdict};
+use super::payments::{PaymentRequest, Verdict};
 use super::wire::Time;
-use super::world::{World, one_in, pick, said};
+use super::world::{World, expect_record, one_in, pick};
 use crate::harness::chance::Chance;
 
 /// A session: what the cardholder was asked about, and where.
@@ -42,32 +42,33 @@ impl World {
     }
 
     async fn challenges(&mut self, chance: &mut Chance) {
-        let mut asked = Asked::any(chance);
+        let mut request = PaymentRequest::any(chance);
         let payer = self.some_payer(chance);
-        if !asked.faults.is_empty() || !payer.faults.is_empty() {
+        if !request.faults.is_empty() || !payer.faults.is_empty() {
             return;
         }
-        asked.parameters[payer.parameter] = payer.value.clone();
-        asked.parameters["three_d_secure"] =
+        request.parameters[payer.parameter] = payer.value.clone();
+        request.parameters["three_d_secure"] =
             json!({ "enabled": "true", "callback_url": "https://shop.example.com/" });
-        let answer = self.wire.change(chance, Method::POST, "/1/charges", &[], &asked.parameters).await;
+        let answer = self.wire.change(chance, Method::POST, "/1/charges", &[], &request.parameters).await;
         if payer.used {
             answer.refused(400, "token_already_used");
             return;
         }
         let made = answer.ok(201);
-        let mut charge = Charge::of(self, &payer, &asked);
+        let mut charge = Charge::of(self, &payer, &request);
         (charge.state, charge.token) = (State::Pending, made["token"].clone());
         assert_eq!(made["status_message"], "Pending");
         let url = made["redirect_url"].as_str().unwrap();
         let page = url[url.find("/3d-secure/").unwrap()..].to_owned();
         if let Some(card) = payer.uses {
-            self.cards[card].fate = Fate::Reserved;
+            self.cards[card].state = CardState::Reserved;
         }
         let enrolled = payer.number.scheme() != "master";
         self.charges.push(charge);
         let charge = self.charges.len() - 1;
-        let record = said(&self.wire.get(&self.charges[charge].path()).await, 200, self.charge(charge));
+        let record =
+            expect_record(&self.wire.get(&self.charges[charge].path()).await, 200, self.charge(charge));
         self.charges[charge].card = record["card"].clone();
         let card = payer.uses;
         self.sessions.push(Session { charge, made: self.now, page, card, enrolled, came_back: None });
@@ -106,10 +107,10 @@ impl World {
             self.happens("charge.captured", self.charge(charge));
         } else if back == Back::Approved {
             if let Some(card) = card {
-                self.cards[card].fate = Fate::Unused;
+                self.cards[card].state = CardState::Unused;
             }
             self.spends(card, verdict);
-            self.ends_badly(charge, verdict.said().unwrap());
+            self.ends_badly(charge, verdict.message().unwrap());
         } else {
             self.spends(card, Verdict::Approved);
             self.ends_badly(charge, NOT_COMPLETED);
@@ -137,7 +138,7 @@ impl World {
             Back::Approved => {
                 let mut expected = self.charge(charge);
                 expected.as_object_mut().unwrap().remove("transfer");
-                said(&answer, 200, expected);
+                expect_record(&answer, 200, expected);
             }
         }
     }

@@ -1,10 +1,10 @@
-//! Time: what is due comes about at its instant, in the order of decisions 13.
+//! Time: what is due comes about at its instant, in the order of its list (`docs/decisions.md`, 295).
 
 use chrono::Duration;
 use http::Method;
 use serde_json::json;
 
-use super::cards::Fate;
+use super::cards::CardState;
 use super::charges::State;
 use super::wire::Time;
 use super::world::{World, below, shown};
@@ -12,7 +12,7 @@ use crate::harness::chance::Chance;
 
 /// What may be due, in the order of what is due at the same instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
+enum DueItem {
     Card(usize),
     Session(usize),
     Bill(usize),
@@ -42,9 +42,9 @@ impl World {
         if to - self.began > Duration::days(DAYS_MAX) {
             return;
         }
-        let asked = json!({ "to": shown(to) });
+        let request = json!({ "to": shown(to) });
         let moved = loop {
-            let moved = self.wire.ask(Method::PUT, "/1/sandbox/clock", &[], &asked).await.ok(200);
+            let moved = self.wire.ask(Method::PUT, "/1/sandbox/clock", &[], &request).await.ok(200);
             if moved["complete"] == true {
                 break moved;
             }
@@ -55,12 +55,12 @@ impl World {
             self.comes_about(due);
         }
         self.now = to;
-        self.hears().await;
+        self.check_events().await;
     }
 
     /// What is due first. What was due before now is due now.
-    fn first_due(&self) -> Option<(Time, Due)> {
-        let cards = self.cards.iter().enumerate().filter(|(_, card)| card.fate == Fate::Unused);
+    fn first_due(&self) -> Option<(Time, DueItem)> {
+        let cards = self.cards.iter().enumerate().filter(|(_, card)| card.state == CardState::Unused);
         let sessions = self
             .sessions
             .iter()
@@ -71,27 +71,27 @@ impl World {
         let disputes = self.disputes.iter().enumerate().filter(|(_, dispute)| dispute.waits());
         let returns = self.transfers.iter().enumerate();
         let all = cards
-            .map(|(n, card)| (Self::expires(card), Due::Card(n)))
-            .chain(sessions.map(|(n, session)| (session.made + Duration::minutes(30), Due::Session(n))))
+            .map(|(n, card)| (Self::expires(card), DueItem::Card(n)))
+            .chain(sessions.map(|(n, session)| (session.made + Duration::minutes(30), DueItem::Session(n))))
             .chain(subscriptions.filter(|(_, it)| self.plans[it.plan].is_there).filter_map(|(n, it)| {
-                it.due().map(|(at, bills)| (at, if bills { Due::Bill(n) } else { Due::End(n) }))
+                it.due().map(|(at, bills)| (at, if bills { DueItem::Bill(n) } else { DueItem::End(n) }))
             }))
-            .chain(refunds.map(|(n, refund)| (refund.made + Duration::seconds(10), Due::Refund(n))))
-            .chain(disputes.map(|(n, dispute)| (dispute.required_by, Due::Dispute(n))))
-            .chain(returns.filter_map(|(n, transfer)| transfer.returns.map(|at| (at, Due::Return(n)))))
-            .chain(self.settles_at.map(|at| (at, Due::Settlement)));
+            .chain(refunds.map(|(n, refund)| (refund.made + Duration::seconds(10), DueItem::Refund(n))))
+            .chain(disputes.map(|(n, dispute)| (dispute.required_by, DueItem::Dispute(n))))
+            .chain(returns.filter_map(|(n, transfer)| transfer.returns.map(|at| (at, DueItem::Return(n)))))
+            .chain(self.settles_at.map(|at| (at, DueItem::Settlement)));
         all.map(|(at, due)| (at.max(self.now), due)).min()
     }
 
-    fn comes_about(&mut self, due: Due) {
+    fn comes_about(&mut self, due: DueItem) {
         match due {
-            Due::Card(n) => self.cards[n].fate = Fate::Gone,
-            Due::Session(n) => self.session_expires(n),
-            Due::Bill(n) | Due::End(n) => self.subscription_is_due(n),
-            Due::Refund(n) => self.refund_is_due(n),
-            Due::Dispute(n) => self.dispute_expires(n),
-            Due::Return(n) => self.transfer_returns(n),
-            Due::Settlement => self.settles(),
+            DueItem::Card(n) => self.cards[n].state = CardState::Gone,
+            DueItem::Session(n) => self.session_expires(n),
+            DueItem::Bill(n) | DueItem::End(n) => self.subscription_is_due(n),
+            DueItem::Refund(n) => self.refund_is_due(n),
+            DueItem::Dispute(n) => self.dispute_expires(n),
+            DueItem::Return(n) => self.transfer_returns(n),
+            DueItem::Settlement => self.settles(),
         }
     }
 }

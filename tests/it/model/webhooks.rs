@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::wire::learn;
-use super::world::{Teaches, World, below, fault, faulty, one_in, pick, said, shown};
+use super::world::{TokenSource, World, below, expect_record, fault, faulty, one_in, pick, shown};
 use crate::harness::chance::Chance;
 
 pub struct Endpoint {
@@ -43,7 +43,7 @@ impl World {
         let now = shown(self.now);
         let expected =
             json!({ "token": "?whe_", "key": key, "url": url, "created_at": now, "updated_at": now });
-        let shown = said(&answer, 201, expected);
+        let shown = expect_record(&answer, 201, expected);
         self.endpoints.push(Endpoint { shown, is_there: true });
     }
 
@@ -54,7 +54,7 @@ impl World {
         assert_eq!(found.len(), self.webhooks.len().min(5));
         let Some(n) = pick(chance, found.len()) else { return };
         let path = format!("/1/webhooks/{}", found[n]["token"].as_str().unwrap());
-        said(&self.wire.get(&path).await, 200, found[n].clone());
+        expect_record(&self.wire.get(&path).await, 200, found[n].clone());
         let answer = self.wire.change(chance, Method::PUT, &format!("{path}/replay"), &[], &json!({})).await;
         answer.refused(400, "cannot_replay_webhook");
     }
@@ -91,8 +91,8 @@ impl World {
     }
 
     /// The events since the last time are those that should have happened, in their order.
-    pub async fn hears(&mut self) {
-        let fresh = self.events.len() - self.told;
+    pub async fn check_events(&mut self) {
+        let fresh = self.events.len() - self.events_checked;
         let per_page = fresh.clamp(1, 500);
         let mut found = Vec::new();
         for page in 1..=fresh.div_ceil(per_page).max(1) {
@@ -102,32 +102,33 @@ impl World {
             let short = json!({ "count": self.events.len(), "per_page": per_page, "current": page });
             if body["pagination"] != short {
                 let kinds: Vec<_> = found.iter().map(|event| event["type"].clone()).collect();
-                let expected: Vec<_> = self.events[self.told..].iter().map(|event| event.kind).collect();
+                let expected: Vec<_> =
+                    self.events[self.events_checked..].iter().map(|event| event.kind).collect();
                 panic!("{} where {short} was expected: {kinds:?}, expected {expected:?}", body["pagination"]);
             }
         }
         found.truncate(fresh);
         found.reverse();
         for found in found {
-            let event = &mut self.events[self.told];
+            let event = &mut self.events[self.events_checked];
             let mut expected = json!({
                 "token": "?evt_", "type": event.kind, "data": event.data, "created_at": shown(event.at),
             });
             if let Some(fault) = learn(&mut expected, &found) {
-                panic!("event no. {}: {fault}\nexpected {expected}\nfound {found}", self.told);
+                panic!("event no. {}: {fault}\nexpected {expected}\nfound {found}", self.events_checked);
             }
             event.token = expected["token"].as_str().unwrap().to_owned();
             event.data = Value::Null;
-            match event.teaches {
-                Some(Teaches::Charge(charge)) => {
+            match event.token_source {
+                Some(TokenSource::Charge(charge)) => {
                     self.charges[charge].token = expected["data"]["token"].clone();
                 }
-                Some(Teaches::Transfer(transfer)) => {
+                Some(TokenSource::Transfer(transfer)) => {
                     self.transfers[transfer].shown = expected["data"].clone();
                 }
                 None => {}
             }
-            self.told += 1;
+            self.events_checked += 1;
         }
     }
 }

@@ -14,9 +14,9 @@ pub type Time = DateTime<Utc>;
 
 /// Requests so far, as lines for curl.
 #[derive(Debug, Default, Clone)]
-pub struct Lines(Arc<Mutex<Vec<String>>>);
+pub struct CurlLog(Arc<Mutex<Vec<String>>>);
 
-impl Lines {
+impl CurlLog {
     fn add(&self, method: &Method, path: &str, headers: &[(&str, String)], body: &Value, answer: &Answer) {
         let headers = headers.iter().map(|(name, value)| format!(" -H '{name}: {value}'"));
         let headers = headers.collect::<Vec<_>>().concat();
@@ -33,13 +33,14 @@ impl Lines {
 /// A client some of whose changes have an Idempotency-Key, and are then repeated.
 pub struct Wire {
     pub client: Client,
-    pub lines: Lines,
+    pub lines: CurlLog,
     /// How many Idempotency-Keys there were, and one that a refusal has left free.
     keys: usize,
     free: Option<String>,
 }
 
-/// Returns whether an answer is kept under its key: what changed something, or was declined by the acquirer (decisions 2).
+/// Returns whether an answer is kept under its key: what changed something, or was declined by the acquirer
+/// (`docs/decisions.md`, 65).
 fn is_kept(answer: &Answer) -> bool {
     const DECLINES: [&str; 10] = [
         "card_declined",
@@ -63,7 +64,7 @@ pub fn error(answer: &Answer) -> String {
 }
 
 impl Wire {
-    pub fn new(client: Client, lines: Lines) -> Self {
+    pub fn new(client: Client, lines: CurlLog) -> Self {
         Self { client, lines, keys: 0, free: None }
     }
 

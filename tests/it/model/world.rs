@@ -16,7 +16,7 @@ use super::settlement::Movement;
 use super::subscriptions::Subscription;
 use super::three_d_secure::Session;
 use super::webhooks::Endpoint;
-use super::wire::{Lines, Time, Wire, error, learn};
+use super::wire::{CurlLog, Time, Wire, error, learn};
 use crate::harness::chance::Chance;
 use crate::harness::{Answer, Client};
 
@@ -26,12 +26,12 @@ pub struct Event {
     pub at: Time,
     pub data: Value,
     /// The record whose token is in this event only.
-    pub teaches: Option<Teaches>,
+    pub token_source: Option<TokenSource>,
     pub token: String,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub enum Teaches {
+pub enum TokenSource {
     Charge(usize),
     Transfer(usize),
 }
@@ -60,7 +60,7 @@ pub struct World {
     pub webhooks: Vec<(usize, usize)>,
     pub events: Vec<Event>,
     /// How many of the events were compared.
-    pub told: usize,
+    pub events_checked: usize,
     pub moved: Vec<Movement>,
     pub schedule: &'static str,
     pub settles_at: Option<Time>,
@@ -73,7 +73,7 @@ pub fn shown(time: Time) -> String {
 
 /// The record of an answer, which is as expected; what only the server can know is filled in.
 #[track_caller]
-pub fn said(answer: &Answer, status: u16, mut expected: Value) -> Value {
+pub fn expect_record(answer: &Answer, status: u16, mut expected: Value) -> Value {
     assert_eq!(answer.status, status, "{}\nwhere {expected} was expected", answer.text);
     let found = answer.json()["response"].clone();
     if let Some(fault) = learn(&mut expected, &found) {
@@ -117,7 +117,7 @@ pub fn pick(chance: &mut Chance, count: usize) -> Option<usize> {
 }
 
 impl World {
-    pub async fn new(maker: &Client, lines: Lines) -> Self {
+    pub async fn new(maker: &Client, lines: CurlLog) -> Self {
         let made = maker.post("/1/sandbox/accounts", &json!({})).await.ok(201);
         let client = maker.keyed(made["secret_key"].as_str().unwrap());
         let wire = Wire::new(client, lines);
@@ -143,7 +143,7 @@ impl World {
             endpoints: Vec::new(),
             webhooks: Vec::new(),
             events: Vec::new(),
-            told: 0,
+            events_checked: 0,
             moved: Vec::new(),
             schedule: "manual",
             settles_at: None,
@@ -194,11 +194,11 @@ impl World {
         self.happens_of(kind, data, None);
     }
 
-    pub fn happens_of(&mut self, kind: &'static str, data: Value, teaches: Option<Teaches>) {
+    pub fn happens_of(&mut self, kind: &'static str, data: Value, token_source: Option<TokenSource>) {
         let event = self.events.len();
         let endpoints = (0..self.endpoints.len()).filter(|endpoint| self.endpoints[*endpoint].is_there);
         self.webhooks.extend(endpoints.map(|endpoint| (event, endpoint)));
-        self.events.push(Event { kind, at: self.now, data, teaches, token: "?evt_".into() });
+        self.events.push(Event { kind, at: self.now, data, token_source, token: "?evt_".into() });
     }
 
     pub fn today(&self) -> NaiveDate {
@@ -252,7 +252,7 @@ impl World {
 
     /// Every list, every count, every event and the balance are as they should be.
     pub async fn agrees(&mut self) {
-        self.hears().await;
+        self.check_events().await;
         let per_page = [1, 3, 25, 500][self.events.len() % 4].max(self.charges.len() / 12 + 1);
         let charges = self.listed_charges(|_| true);
         let customers = newest(self.customers.iter().filter(|it| it.is_there), |it| self.customer(it));

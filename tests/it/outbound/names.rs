@@ -12,12 +12,12 @@ use super::call;
 use crate::harness::{Behaviour, Receiver};
 
 /// Answers look-ups one after another from a list, and all later ones like the last; None: there is no such name.
-struct Names {
+struct ScriptedResolver {
     answers: Mutex<VecDeque<Option<Vec<SocketAddr>>>>,
     asked: AtomicUsize,
 }
 
-impl Names {
+impl ScriptedResolver {
     fn new(answers: impl IntoIterator<Item = Option<Vec<SocketAddr>>>) -> Arc<Self> {
         Arc::new(Self { answers: Mutex::new(answers.into_iter().collect()), asked: AtomicUsize::new(0) })
     }
@@ -33,7 +33,7 @@ impl Names {
 }
 
 #[async_trait::async_trait]
-impl Resolver for Names {
+impl Resolver for ScriptedResolver {
     async fn addresses(&self, host: &str) -> io::Result<Vec<SocketAddr>> {
         assert_eq!(host, "receiver.example");
         self.asked.fetch_add(1, Ordering::SeqCst);
@@ -58,7 +58,7 @@ fn live() -> AddressPolicy {
 
 #[tokio::test]
 async fn a_name_leads_to_its_address() {
-    let (receiver, names) = (Receiver::start().await, Names::of(&["127.0.0.1"]));
+    let (receiver, names) = (Receiver::start().await, ScriptedResolver::of(&["127.0.0.1"]));
     let outbound = Outbound::asking(AddressPolicy::test(), names.clone());
     assert_eq!(call(&outbound, &url(&receiver)).await, Ok(200));
     assert_eq!(names.asked(), 1);
@@ -72,13 +72,13 @@ async fn a_name_with_a_forbidden_address_is_not_called() {
     for address in
         ["127.0.0.1", "10.0.0.1", "::1", "::ffff:127.0.0.1", "0.0.0.0", "169.254.169.254", "fd00::1"]
     {
-        let outbound = Outbound::asking(live(), Names::of(&[address]));
+        let outbound = Outbound::asking(live(), ScriptedResolver::of(&[address]));
         assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress), "{address}");
     }
     for address in
         ["169.254.169.254", "fe80::1", "fd00:ec2::254", "::ffff:169.254.169.254", "100.100.100.200"]
     {
-        let outbound = Outbound::asking(AddressPolicy::test(), Names::of(&[address]));
+        let outbound = Outbound::asking(AddressPolicy::test(), ScriptedResolver::of(&[address]));
         assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress), "{address}");
     }
     assert_eq!(receiver.connections(), 0);
@@ -88,7 +88,7 @@ async fn a_name_with_a_forbidden_address_is_not_called() {
 async fn an_address_on_a_link_of_the_machine_is_not_called() {
     let receiver = Receiver::start().await;
     let scoped = SocketAddrV6::new(Ipv6Addr::LOCALHOST, 0, 0, 1).into();
-    let outbound = Outbound::asking(AddressPolicy::test(), Names::new([Some(vec![scoped])]));
+    let outbound = Outbound::asking(AddressPolicy::test(), ScriptedResolver::new([Some(vec![scoped])]));
     assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress));
 }
 
@@ -96,9 +96,9 @@ async fn an_address_on_a_link_of_the_machine_is_not_called() {
 async fn of_several_addresses_only_the_permitted_ones_are_tried() {
     let receiver = Receiver::start().await;
     let mixed = vec![at("169.254.169.254"), at("fe80::1"), at("127.0.0.1"), at("fd00:ec2::254")];
-    let outbound = Outbound::asking(AddressPolicy::test(), Names::new([Some(mixed.clone())]));
+    let outbound = Outbound::asking(AddressPolicy::test(), ScriptedResolver::new([Some(mixed.clone())]));
     assert_eq!(call(&outbound, &url(&receiver)).await, Ok(200));
-    let outbound = Outbound::asking(live(), Names::new([Some(mixed)]));
+    let outbound = Outbound::asking(live(), ScriptedResolver::new([Some(mixed)]));
     assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress));
     assert_eq!(receiver.connections(), 1);
 }
@@ -107,7 +107,7 @@ async fn of_several_addresses_only_the_permitted_ones_are_tried() {
 async fn a_second_look_up_that_answers_differently_gains_nothing() {
     let receiver = Receiver::start().await;
     // One look-up a connection, so a better answer given first is the one that is used...
-    let names = Names::of(&["127.0.0.1", "169.254.169.254", "127.0.0.1"]);
+    let names = ScriptedResolver::of(&["127.0.0.1", "169.254.169.254", "127.0.0.1"]);
     let outbound = Outbound::asking(AddressPolicy::test(), names.clone());
     assert_eq!(call(&outbound, &url(&receiver)).await, Ok(200));
     assert_eq!(names.asked(), 1);
@@ -126,7 +126,7 @@ async fn a_host_that_the_operator_allows_is_called_wherever_it_is() {
     let receiver = Receiver::start().await;
     let outbound = |allowed: &str| {
         let reach = AddressPolicy::live(vec![allowed.parse().unwrap()]);
-        Outbound::asking(reach, Names::of(&["127.0.0.1", "169.254.169.254"]))
+        Outbound::asking(reach, ScriptedResolver::of(&["127.0.0.1", "169.254.169.254"]))
     };
     let allowed = outbound("receiver.example");
     assert_eq!(call(&allowed, &url(&receiver)).await, Ok(200));
@@ -139,7 +139,7 @@ async fn a_host_that_the_operator_allows_is_called_wherever_it_is() {
 #[tokio::test]
 async fn an_unknown_name_is_a_failed_look_up() {
     for answer in [None, Some(Vec::new())] {
-        let outbound = Outbound::asking(AddressPolicy::test(), Names::new([answer]));
+        let outbound = Outbound::asking(AddressPolicy::test(), ScriptedResolver::new([answer]));
         assert_eq!(call(&outbound, "http://receiver.example/").await, Err(OutboundError::DnsFailed));
     }
     // Labels have at most 63 letters, so no look-up is needed.

@@ -15,7 +15,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 /// One request from the moment at which it was due.
 #[derive(Debug)]
 pub struct Shot {
-    pub heard: RawResponse,
+    pub response: RawResponse,
     pub took: Duration,
 }
 
@@ -32,18 +32,18 @@ pub enum RawResponse {
 
 impl Shot {
     pub fn is_accepted(&self) -> bool {
-        matches!(self.heard, RawResponse::Answer(201, _))
+        matches!(self.response, RawResponse::Answer(201, _))
     }
 
     pub fn is_refused(&self) -> bool {
-        self.heard == RawResponse::Answer(503, true)
+        self.response == RawResponse::Answer(503, true)
     }
 }
 
 /// Some of what should not be among them.
 pub fn odd(shots: &[Shot]) -> Vec<&RawResponse> {
-    let odd = shots.iter().filter(|shot| !shot.is_refused() && shot.heard != RawResponse::Unsent);
-    odd.map(|shot| &shot.heard).take(5).collect()
+    let odd = shots.iter().filter(|shot| !shot.is_refused() && shot.response != RawResponse::Unsent);
+    odd.map(|shot| &shot.response).take(5).collect()
 }
 
 /// Fewer than the server takes.
@@ -106,7 +106,7 @@ impl OpenLoop {
     }
 
     async fn shot(&self, due: Instant) -> Shot {
-        let heard = match self.connections.try_acquire() {
+        let response = match self.connections.try_acquire() {
             Err(_) => RawResponse::Unsent,
             Ok(_place) => match timeout(PATIENCE, self.ask()).await {
                 Ok(Ok((status, waits))) => RawResponse::Answer(status, waits),
@@ -114,7 +114,7 @@ impl OpenLoop {
                 Err(_) => RawResponse::Broken("no answer".into()),
             },
         };
-        Shot { heard, took: due.elapsed() }
+        Shot { response, took: due.elapsed() }
     }
 
     async fn ask(&self) -> std::io::Result<(u16, bool)> {

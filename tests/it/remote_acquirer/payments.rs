@@ -7,8 +7,8 @@ use http::header;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::{Apart, apart};
-use crate::harness::fault_proxy::{Does, FAULTS};
+use super::{RemoteSetup, remote_rules};
+use crate::harness::fault_proxy::{FAULTS, ProxyFault};
 use crate::harness::sending::post_with;
 use crate::harness::wallets::network_token;
 use crate::harness::{Answer, App, Database, card, charge, charge_with, token_of};
@@ -29,8 +29,8 @@ async fn settled(app: &App) {
 }
 
 /// One of each call while the cable fails, and what the acquirer has done of them is then what the books say.
-async fn fails(apart: &Apart, does: Does) {
-    let Apart { app, acquirer, proxy } = apart;
+async fn fails(setup: &RemoteSetup, does: ProxyFault) {
+    let RemoteSetup { app, acquirer, proxy } = setup;
     let client = &app.client();
     let token = client.card_token(CARD).await;
     let [captured, voided] = [client.authorised(400).await, client.authorised(400).await];
@@ -44,12 +44,12 @@ async fn fails(apart: &Apart, does: Does) {
     }
     let refund = token_of(&client.post(&refunds, &json!({ "amount": 100 })).await.ok(201));
     proxy.while_it_lets_go(app.do_due_work()).await;
-    proxy.does(Does::Carries);
+    proxy.does(ProxyFault::CallFault);
     settled(app).await;
     let failed = client.charge(failed["charge_token"].as_str().unwrap()).await;
     assert_eq!((&failed["success"], &failed["captured"]), (&json!(false), &json!(false)), "{does:?}");
     assert_eq!(client.get(&format!("/1/refunds/{refund}")).await.ok(200)["success"], true, "{does:?}");
-    let arrived = does != Does::LosesRequests;
+    let arrived = does != ProxyFault::LosesRequests;
     assert_eq!(client.charge(&captured).await["captured"], arrived, "{does:?}");
     assert_eq!(client.charge(&voided).await["authorisation_voided"], arrived, "{does:?}");
     client.charge_by(&token).await.ok(201);
@@ -63,9 +63,9 @@ async fn is_refused(app: &App, request: impl Future<Output = Answer>) {
     assert_eq!(answer.headers[header::RETRY_AFTER], "1");
 }
 
-apart! {
-    async fn an_acquirer_elsewhere_is_asked_for_every_payment(apart) {
-        let (app, client) = (&apart.app, &apart.app.client());
+remote_rules! {
+    async fn an_acquirer_elsewhere_is_asked_for_every_payment(setup) {
+        let (app, client) = (&setup.app, &setup.app.client());
         let paid = client.post("/1/charges", &charge(400)).await.ok(201);
         assert_eq!((&paid["captured"], &paid["total_fees"]), (&json!(true), &json!(37)));
         let dear = client.post("/1/charges", &charge_with(400, json!({ "currency": "USD" }))).await.ok(201);
@@ -92,11 +92,11 @@ apart! {
         app.do_due_work().await;
         let dispute = client.get("/1/disputes").await.ok(200)[0].clone();
         assert_eq!(dispute["charge"]["token"], disputed.as_str());
-        assert_eq!(compared(app, &apart.acquirer).await, (0, 0));
+        assert_eq!(compared(app, &setup.acquirer).await, (0, 0));
     }
 
-    async fn cardholders_and_wallets_pay_through_an_acquirer_elsewhere(apart) {
-        let (app, client) = (&apart.app, &apart.app.client());
+    async fn cardholders_and_wallets_pay_through_an_acquirer_elsewhere(setup) {
+        let (app, client) = (&setup.app, &setup.app.client());
         let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
         let (charge, page) = pending(client, &charge_with(400, json!({ "three_d_secure": asks }))).await;
         assert_eq!(press(&app.anonymous(), &page, "decision=approve").await.status, 303);
@@ -109,27 +109,27 @@ apart! {
         let source = client.post("/1/payment_sources", &network_token(CARD)).await.ok(201);
         let by_source = json!({ "card": null, "payment_source_token": source["token"] });
         client.post("/1/charges", &charge_with(400, by_source)).await.ok(201);
-        let proofs = apart.acquirer.proofs();
+        let proofs = setup.acquirer.proofs();
         let proved = proofs.last().unwrap();
         let network = (Some("05".to_owned()), "AgAAAAAABk4DWZ4C28yUQAAAAAA=".to_owned());
         assert_eq!((proved.cvc.as_ref(), proved.network.as_ref()), (None, Some(&network)));
         assert_eq!(proofs[0].cvc.as_deref(), Some("123"));
         client.post("/1/charges", &charge_with(400, json!({ "reference": "Shop" }))).await.ok(201);
-        assert_eq!(apart.acquirer.references().last().unwrap().as_deref(), Some("Shop"));
+        assert_eq!(setup.acquirer.references().last().unwrap().as_deref(), Some("Shop"));
     }
 
-    async fn a_moved_clock_bills_through_an_acquirer_elsewhere(apart) {
-        let client = apart.app.client();
+    async fn a_moved_clock_bills_through_an_acquirer_elsewhere(setup) {
+        let client = setup.app.client();
         let (plan, customer) = (client.plan(&json!({})).await, token_of(&client.customer(CARD).await));
         client.subscribed(&plan, &customer).await;
         let moved = client.put("/1/sandbox/clock", &json!({ "advance": "70d" })).await.ok(200);
         assert_eq!(moved["complete"], true, "{moved}");
         assert_eq!(client.charged(&customer).await.len(), 3);
-        assert_eq!(compared(&apart.app, &apart.acquirer).await, (0, 0));
+        assert_eq!(compared(&setup.app, &setup.acquirer).await, (0, 0));
     }
 
-    async fn what_testers_order_reaches_an_acquirer_elsewhere(apart) {
-        let client = &apart.app.client();
+    async fn what_testers_order_reaches_an_acquirer_elsewhere(setup) {
+        let client = &setup.app.client();
         let forced = async |word: &str| post_with(client, "/1/charges", &[("Sandbox-Outcome", word)], &charge(400)).await;
         forced("lost_card").await.refused(400, "lost_card");
         for word in ["gateway_error", "approved_but_lost"] {
@@ -140,59 +140,59 @@ apart! {
         client.post("/1/charges", &charge(400)).await.refused(502, "gateway_error");
         client.put("/1/sandbox/acquirer", &json!({ "drop_rate": 0, "decline": "expired_card" })).await.ok(200);
         client.post("/1/charges", &charge(400)).await.refused(400, "expired_card");
-        assert_eq!(compared(&apart.app, &apart.acquirer).await, (0, 0));
+        assert_eq!(compared(&setup.app, &setup.acquirer).await, (0, 0));
     }
 
-    async fn an_answer_that_is_lost_elsewhere_loses_nothing_and_repeats_nothing(apart) {
+    async fn an_answer_that_is_lost_elsewhere_loses_nothing_and_repeats_nothing(setup) {
         for site in sites() {
-            loses(&apart.app, &apart.acquirer, site, 0).await;
+            loses(&setup.app, &setup.acquirer, site, 0).await;
         }
-        assert_eq!(compared(&apart.app, &apart.acquirer).await, (0, 0));
+        assert_eq!(compared(&setup.app, &setup.acquirer).await, (0, 0));
     }
 
-    async fn whatever_becomes_of_an_answer_nothing_is_lost_and_nothing_happens_twice(apart) {
+    async fn whatever_becomes_of_an_answer_nothing_is_lost_and_nothing_happens_twice(setup) {
         for does in FAULTS {
-            fails(apart, does).await;
+            fails(setup, does).await;
         }
     }
 
-    async fn an_answer_that_is_slow_and_comes_in_time_counts(apart) {
-        let Apart { app, acquirer, proxy } = apart;
+    async fn an_answer_that_is_slow_and_comes_in_time_counts(setup) {
+        let RemoteSetup { app, acquirer, proxy } = setup;
         let client = &app.client();
         let [captured, voided] = [client.authorised(400).await, client.authorised(400).await];
-        proxy.does(Does::IsSlow);
+        proxy.does(ProxyFault::IsSlow);
         proxy.while_it_lets_go(client.post("/1/charges", &charge(400))).await.ok(201);
         for (charge, verb, flag) in [(&captured, "capture", "captured"), (&voided, "void", "authorisation_voided")] {
             assert_eq!(proxy.while_it_lets_go(client.put_charge(charge, verb)).await.ok(200)[flag], true);
         }
-        proxy.does(Does::Carries);
+        proxy.does(ProxyFault::CallFault);
         assert_eq!(compared(app, acquirer).await, (0, 0));
     }
 
-    async fn a_clock_that_is_moved_waits_for_what_became_of_a_call_no_longer_than_for_a_call(apart) {
-        let Apart { app, proxy, .. } = apart;
+    async fn a_clock_that_is_moved_waits_for_what_became_of_a_call_no_longer_than_for_a_call(setup) {
+        let RemoteSetup { app, proxy, .. } = setup;
         let client = app.client();
         let charge = client.authorised(400).await;
-        proxy.does(Does::LosesAnswers);
+        proxy.does(ProxyFault::LosesAnswers);
         client.put_charge(&charge, "capture").await.refused(502, "gateway_error");
         app.clock.advance(TimeSpan::seconds(30));
-        proxy.does(Does::Hangs);
+        proxy.does(ProxyFault::Hangs);
         let caller = client.clone();
         let moving = tokio::spawn(async move { caller.put("/1/sandbox/clock", &json!({ "advance": "1d" })).await });
         // This server waits a minute for anything else.
         timeout(Duration::from_secs(30), proxy.holds(2)).await.expect("it gives up, and asks again");
-        proxy.does(Does::Carries);
+        proxy.does(ProxyFault::CallFault);
         proxy.lets_go();
         assert_eq!(moving.await.unwrap().ok(200)["complete"], true);
         assert_eq!(client.charge(&charge).await["captured"], true);
     }
 
-    async fn of_many_at_once_over_a_failing_cable_one_uses_a_card_token(apart) {
-        let client = apart.app.client();
+    async fn of_many_at_once_over_a_failing_cable_one_uses_a_card_token(setup) {
+        let client = setup.app.client();
         let token = client.card_token(CARD).await;
         // The first use finds out the rates, too.
         client.post("/1/charges", &charge(400)).await.ok(201);
-        apart.proxy.does(Does::CutsBodies);
+        setup.proxy.does(ProxyFault::CutsBodies);
         let by_token = charge_with(400, json!({ "card": null, "card_token": token }));
         let answers = crate::harness::at_once((0..16).map(|_| {
             let (client, by_token) = (client.clone(), by_token.clone());
@@ -202,15 +202,15 @@ apart! {
         for answer in &answers {
             assert!(matches!(answer.status, 400 | 502), "{}", answer.text);
         }
-        apart.proxy.does(Does::Carries);
-        settled(&apart.app).await;
+        setup.proxy.does(ProxyFault::CallFault);
+        settled(&setup.app).await;
         assert_eq!(client.listed().await, 1);
         client.charge_by(&token).await.ok(201);
-        assert_eq!(compared(&apart.app, &apart.acquirer).await, (0, 0));
+        assert_eq!(compared(&setup.app, &setup.acquirer).await, (0, 0));
     }
 
-    async fn an_acquirer_that_does_not_say_what_it_knows_refuses_and_changes_nothing(apart) {
-        let Apart { app, proxy, .. } = apart;
+    async fn an_acquirer_that_does_not_say_what_it_knows_refuses_and_changes_nothing(setup) {
+        let RemoteSetup { app, proxy, .. } = setup;
         let client = &app.client();
         let token = client.card_token(CARD).await;
         let customer = token_of(&client.customer(CARD).await);
@@ -226,7 +226,7 @@ apart! {
             ("/1/sandbox/wallet_payloads", json!({ "type": "walletGpay", "number": "5520000000000000" })),
         ];
         // Of cards, and of rates that are not cached yet.
-        for does in [Does::LosesRequests, Does::TalksNonsense, Does::IsOutOfOrder] {
+        for does in [ProxyFault::LosesRequests, ProxyFault::TalksNonsense, ProxyFault::IsOutOfOrder] {
             proxy.does(does);
             for (path, body) in &requests {
                 is_refused(app, client.post(path, body)).await;
@@ -236,30 +236,30 @@ apart! {
             let plan = json!({ "name": "Coffee plan", "amount": 1000, "interval": 1, "interval_unit": "month" });
             is_refused(app, client.post("/1/plans", &plan)).await;
         }
-        proxy.does(Does::Carries);
+        proxy.does(ProxyFault::CallFault);
         for (path, body) in &requests {
             client.post(path, body).await.ok(201);
         }
         // What is known is not asked for again.
-        proxy.does(Does::LosesRequests);
+        proxy.does(ProxyFault::LosesRequests);
         client.post("/1/cards", &fresh).await.ok(201);
         client.plan(&json!({})).await;
         is_refused(app, client.post("/1/cards", &card("372000000000000"))).await;
-        proxy.does(Does::Carries);
+        proxy.does(ProxyFault::CallFault);
     }
 }
 
 /// The acquirer has done the call, and its answer comes too late.
 async fn a_signed_answer_that_comes_too_late_is_nobodys(database: Database) {
-    let Some(apart) = Apart::waiting(database, Duration::from_secs(2)).await else { return };
-    let Apart { app, acquirer, proxy } = &apart;
+    let Some(setup) = RemoteSetup::waiting(database, Duration::from_secs(2)).await else { return };
+    let RemoteSetup { app, acquirer, proxy } = &setup;
     let client = &app.client();
     let token = client.card_token(CARD).await;
     let charge = client.authorised(400).await;
-    proxy.does(Does::IsSlow);
+    proxy.does(ProxyFault::IsSlow);
     client.charge_by(&token).await.refused(502, "gateway_error");
     client.put_charge(&charge, "capture").await.refused(502, "gateway_error");
-    proxy.does(Does::Carries);
+    proxy.does(ProxyFault::CallFault);
     proxy.lets_go();
     // Whatever is asked now gets its own answer.
     client.post("/1/charges", &charge_with(500, json!({}))).await.ok(201);

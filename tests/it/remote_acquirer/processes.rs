@@ -10,7 +10,7 @@ use entity::TimeSpan;
 
 use super::protocol::authorise;
 use crate::crashes::points;
-use crate::harness::process::{Process, heard, pause};
+use crate::harness::process::{Process, pause, read_response};
 use crate::harness::{App, Database, Installed, on_both, remote_acquirer, token_of};
 
 const CARD: &str = "4200000000000000";
@@ -123,7 +123,7 @@ fn an_acquirer_that_is_told_to_stop_answers_what_is_under_way_and_ends() {
         pause(Duration::from_millis(10));
     }
     stream.write_all(body.as_bytes()).unwrap();
-    let done = said.is_answered(&heard(stream), 200);
+    let done = said.is_answered(&read_response(stream), 200);
     assert_eq!(done["result"], "done");
     let (code, log) = acquirer.ended();
     assert!(code == Some(0) && log.contains("stopping"), "{code:?} {log}");

@@ -10,7 +10,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use crate::harness::process::{Process, RawResponse, heard_first, try_to_ask};
+use crate::harness::process::{Process, RawResponse, read_first_response, try_to_ask};
 use crate::harness::remote_acquirer::{self, SECRET};
 use crate::site::committed;
 
@@ -27,7 +27,7 @@ fn now() -> i64 {
 
 /// A request as it goes over the wire.
 #[derive(Clone)]
-pub struct Said {
+pub struct SignedRequest {
     method: &'static str,
     path: &'static str,
     timestamp: String,
@@ -38,7 +38,7 @@ pub struct Said {
     signature: String,
 }
 
-impl Said {
+impl SignedRequest {
     fn signed(method: &'static str, path: &'static str, key: &'static str, body: &Value) -> Self {
         Self::at(now(), method, path, key, body)
     }
@@ -47,8 +47,8 @@ impl Said {
         let timestamp = at.to_string();
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let (version, environment, signature) = ("1", "test", String::new());
-        let said = Self { method, path, timestamp, key, body, version, environment, signature };
-        said.of("test")
+        let request = Self { method, path, timestamp, key, body, version, environment, signature };
+        request.of("test")
     }
 
     /// Of an environment, and signed so.
@@ -84,29 +84,29 @@ impl Said {
 
     /// See that it is.
     #[track_caller]
-    pub fn is_answered(&self, heard: &RawResponse, status: u16) -> Value {
-        assert_eq!(heard.status, status, "{}", heard.body);
-        let text = format!("answer\ntest\n{status}\n{}\n{}", self.signature, heard.body);
-        assert_eq!(heard.headers["acquirer-signature"], signature(SECRET, &text));
-        is_of_the_protocol(heard);
-        heard.json()
+    pub fn is_answered(&self, response: &RawResponse, status: u16) -> Value {
+        assert_eq!(response.status, status, "{}", response.body);
+        let text = format!("answer\ntest\n{status}\n{}\n{}", self.signature, response.body);
+        assert_eq!(response.headers["acquirer-signature"], signature(SECRET, &text));
+        is_of_the_protocol(response);
+        response.json()
     }
 
     /// The acquirer refuses it unread, and does not sign the refusal.
     #[track_caller]
     fn refused(&self, acquirer: SocketAddr, status: u16, error: &str) {
-        let heard = self.to(acquirer);
-        assert_eq!((heard.status, heard.json()), (status, json!({ "error": error })));
-        assert!(!heard.headers.contains_key("acquirer-signature"));
-        is_of_the_protocol(&heard);
+        let response = self.to(acquirer);
+        assert_eq!((response.status, response.json()), (status, json!({ "error": error })));
+        assert!(!response.headers.contains_key("acquirer-signature"));
+        is_of_the_protocol(&response);
     }
 }
 
 /// Every answer says of which version and environment it is.
 #[track_caller]
-fn is_of_the_protocol(heard: &RawResponse) {
-    let said = ["acquirer-protocol", "acquirer-environment"].map(|name| heard.headers[name].as_str());
-    assert_eq!(said, ["1", "test"]);
+fn is_of_the_protocol(response: &RawResponse) {
+    let request = ["acquirer-protocol", "acquirer-environment"].map(|name| response.headers[name].as_str());
+    assert_eq!(request, ["1", "test"]);
 }
 
 fn authorisation() -> Value {
@@ -114,24 +114,24 @@ fn authorisation() -> Value {
     json!({ "card": card, "amount": 400, "currency": "AUD", "capture": true })
 }
 
-pub fn authorise(key: &'static str) -> Said {
-    Said::signed("POST", "/authorise", key, &authorisation())
+pub fn authorise(key: &'static str) -> SignedRequest {
+    SignedRequest::signed("POST", "/authorise", key, &authorisation())
 }
 
-fn reverse(key: &str) -> Said {
-    Said::signed("POST", "/reverse", "", &json!({ "key": key }))
+fn reverse(key: &str) -> SignedRequest {
+    SignedRequest::signed("POST", "/reverse", "", &json!({ "key": key }))
 }
 
 #[test]
 fn an_acquirer_tells_whoever_knows_its_secret() {
     let process = remote_acquirer::process();
     let acquirer = process.address;
-    let greeting = Said::signed("GET", "/", "", &Value::Null).answered(acquirer, 200);
+    let greeting = SignedRequest::signed("GET", "/", "", &Value::Null).answered(acquirer, 200);
     assert_eq!(greeting, json!({ "name": "simulator" }));
-    let rates = Said::signed("GET", "/rates", "", &Value::Null).answered(acquirer, 200);
+    let rates = SignedRequest::signed("GET", "/rates", "", &Value::Null).answered(acquirer, 200);
     assert_eq!((&rates["rates"]["AUD"], &rates["rates"]["USD"]), (&json!(1_000_000), &json!(1_500_000)));
     let card = |number: &str| {
-        Said::signed("POST", "/card", "", &json!({ "number": number })).answered(acquirer, 200)
+        SignedRequest::signed("POST", "/card", "", &json!({ "number": number })).answered(acquirer, 200)
     };
     let known = json!({ "card": { "scheme": "visa", "issuing_country": "AU", "three_d_secure": true } });
     assert_eq!(card("4200000000000000"), known);
@@ -141,10 +141,10 @@ fn an_acquirer_tells_whoever_knows_its_secret() {
     let done = authorise("ch_1:charge").answered(acquirer, 200);
     assert_eq!(done, json!({ "result": "done", "reference": "simulator:ordinary:ch_1:charge" }));
     let follow = json!({ "reference": done["reference"], "amount": 100, "currency": "AUD" });
-    let refund = Said::signed("POST", "/refund", "rf_1:refund", &follow).answered(acquirer, 200);
+    let refund = SignedRequest::signed("POST", "/refund", "rf_1:refund", &follow).answered(acquirer, 200);
     assert_eq!(refund, json!({ "result": "done", "succeeds": true }));
-    let settle =
-        Said::signed("POST", "/settle", "", &json!({ "key": "rf_1:refund" })).answered(acquirer, 200);
+    let settle = SignedRequest::signed("POST", "/settle", "", &json!({ "key": "rf_1:refund" }))
+        .answered(acquirer, 200);
     assert_eq!((&settle["result"], &settle["reference"]), (&json!("done"), &done["reference"]));
     process.stopped();
 }
@@ -153,35 +153,39 @@ fn an_acquirer_tells_whoever_knows_its_secret() {
 fn nobody_else_is_answered_and_nothing_happens() {
     let process = remote_acquirer::process();
     let acquirer = process.address;
-    let said = authorise("ch_1:charge");
+    let request = authorise("ch_1:charge");
     let changed = [
-        Said { signature: String::new(), ..said.clone() },
-        Said { signature: "v1,AAAA".to_owned(), ..said.clone() },
-        Said { signature: said.signature.replace("v1,", "v2,"), ..said.clone() },
-        Said { key: "ch_2:charge", ..said.clone() },
-        Said { key: "", ..said.clone() },
-        Said { path: "/refund", ..said.clone() },
-        Said { timestamp: (now() + 1).to_string(), ..said.clone() },
-        Said { body: said.body.replace("400", "40000"), ..said.clone() },
-        Said { signature: signature("another-secret-that-nobody-else-knows", "x"), ..said.clone() },
+        SignedRequest { signature: String::new(), ..request.clone() },
+        SignedRequest { signature: "v1,AAAA".to_owned(), ..request.clone() },
+        SignedRequest { signature: request.signature.replace("v1,", "v2,"), ..request.clone() },
+        SignedRequest { key: "ch_2:charge", ..request.clone() },
+        SignedRequest { key: "", ..request.clone() },
+        SignedRequest { path: "/refund", ..request.clone() },
+        SignedRequest { timestamp: (now() + 1).to_string(), ..request.clone() },
+        SignedRequest { body: request.body.replace("400", "40000"), ..request.clone() },
+        SignedRequest {
+            signature: signature("another-secret-that-nobody-else-knows", "x"),
+            ..request.clone()
+        },
     ];
-    for said in changed {
-        said.refused(acquirer, 401, "signature");
+    for request in changed {
+        request.refused(acquirer, 401, "signature");
     }
     // Replayed after more than a minute, or signed by a clock that is ahead.
     for at in [now() - 70, now() + 70, 0, i64::MAX, i64::MIN] {
-        Said::at(at, "POST", "/authorise", "ch_1:charge", &authorisation()).refused(acquirer, 401, "clock");
+        SignedRequest::at(at, "POST", "/authorise", "ch_1:charge", &authorisation())
+            .refused(acquirer, 401, "clock");
     }
     for version in ["2", "0", "one", ""] {
-        Said { version, ..said.clone() }.refused(acquirer, 400, "protocol");
+        SignedRequest { version, ..request.clone() }.refused(acquirer, 400, "protocol");
     }
     for environment in ["live", "Test", ""] {
-        said.clone().of(environment).refused(acquirer, 400, "environment");
+        request.clone().of(environment).refused(acquirer, 400, "environment");
     }
     // A proxy has renamed it.
-    Said { environment: "test", ..said.clone().of("live") }.refused(acquirer, 401, "signature");
+    SignedRequest { environment: "test", ..request.clone().of("live") }.refused(acquirer, 401, "signature");
     let long = json!({ "number": "4".repeat(70_000) });
-    Said::signed("POST", "/card", "", &long).refused(acquirer, 400, "malformed");
+    SignedRequest::signed("POST", "/card", "", &long).refused(acquirer, 400, "malformed");
     for key in ["ch_1:charge", "ch_2:charge"] {
         assert_eq!(reverse(key).answered(acquirer, 200), json!({ "result": "not_done" }));
     }
@@ -192,10 +196,10 @@ fn nobody_else_is_answered_and_nothing_happens() {
 fn whoever_does_not_send_what_he_has_announced_is_not_waited_for() {
     let process = remote_acquirer::process();
     let mut stream = TcpStream::connect(process.address).unwrap();
-    let said = authorise("ch_1:charge");
-    let (head, body) = said.spelled();
+    let request = authorise("ch_1:charge");
+    let (head, body) = request.spelled();
     stream.write_all(format!("{head}\r\n{}", &body[1..]).as_bytes()).unwrap();
-    let answer = heard_first(&mut stream);
+    let answer = read_first_response(&mut stream);
     assert_eq!((answer.status, answer.json()), (400, json!({ "error": "malformed" })));
     drop(stream);
     process.stopped();
@@ -223,7 +227,8 @@ fn what_is_signed_and_wrong_is_refused_and_nothing_happens() {
         with(json!({ "sandbox": "sometimes" })),
     ];
     for body in malformed {
-        let answer = Said::signed("POST", "/authorise", "ch_1:charge", &body).answered(acquirer, 400);
+        let answer =
+            SignedRequest::signed("POST", "/authorise", "ch_1:charge", &body).answered(acquirer, 400);
         assert_eq!(answer, json!({ "error": "malformed" }), "{body}");
     }
     for (path, body) in [
@@ -232,11 +237,12 @@ fn what_is_signed_and_wrong_is_refused_and_nothing_happens() {
         ("/settle", json!({ "key": "" })),
         ("/reverse", json!({ "key": "with a space" })),
     ] {
-        let answer = Said::signed("POST", path, "", &body).answered(acquirer, 400);
+        let answer = SignedRequest::signed("POST", path, "", &body).answered(acquirer, 400);
         assert_eq!(answer, json!({ "error": "malformed" }), "{path} without a key");
     }
     for (method, path) in [("GET", "/authorise"), ("POST", "/"), ("GET", "/charges"), ("PUT", "/authorise")] {
-        let answer = Said::signed(method, path, "ch_1:charge", &authorisation()).answered(acquirer, 404);
+        let answer =
+            SignedRequest::signed(method, path, "ch_1:charge", &authorisation()).answered(acquirer, 404);
         assert_eq!(answer, json!({ "error": "unknown" }), "{method} {path}");
     }
     assert_eq!(reverse("ch_1:charge").answered(acquirer, 200), json!({ "result": "not_done" }));
@@ -247,13 +253,13 @@ fn what_is_signed_and_wrong_is_refused_and_nothing_happens() {
 fn a_request_that_somebody_kept_and_sends_again_does_nothing_more() {
     let process = remote_acquirer::process();
     let acquirer = process.address;
-    let said = authorise("ch_1:charge");
-    let done = said.answered(acquirer, 200);
-    assert_eq!(said.answered(acquirer, 200), done);
+    let request = authorise("ch_1:charge");
+    let done = request.answered(acquirer, 200);
+    assert_eq!(request.answered(acquirer, 200), done);
     let reversal = reverse("ch_1:charge");
     for _ in 0..2 {
         assert_eq!(reversal.answered(acquirer, 200), done);
-        assert_eq!(said.answered(acquirer, 200), json!({ "result": "closed" }));
+        assert_eq!(request.answered(acquirer, 200), json!({ "result": "closed" }));
     }
     process.stopped();
 }
@@ -278,10 +284,10 @@ fn an_order_that_is_not_answered_was_done() {
     let acquirer = process.address;
     let mut body = authorisation();
     body["sandbox"] = json!("approved_but_lost");
-    let lost = Said::signed("POST", "/authorise", "ch_1:charge", &body).answered(acquirer, 200);
+    let lost = SignedRequest::signed("POST", "/authorise", "ch_1:charge", &body).answered(acquirer, 200);
     assert_eq!(lost, json!({ "result": "no_answer" }));
-    let settled =
-        Said::signed("POST", "/settle", "", &json!({ "key": "ch_1:charge" })).answered(acquirer, 200);
+    let settled = SignedRequest::signed("POST", "/settle", "", &json!({ "key": "ch_1:charge" }))
+        .answered(acquirer, 200);
     assert_eq!(settled, json!({ "result": "done", "reference": "simulator:ordinary:ch_1:charge" }));
     process.stopped();
 }

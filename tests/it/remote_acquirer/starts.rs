@@ -46,7 +46,7 @@ fn a_payment_goes_to_the_acquirer_and_its_card_into_no_log() {
     let data = tempfile::tempdir().unwrap();
     let mut command = program(data.path());
     let server = Process::start(
-        remote_acquirer::asks(&mut command, acquirer.address).env("CARD_PAYMENTS_LOG", "trace"),
+        remote_acquirer::use_acquirer(&mut command, acquirer.address).env("CARD_PAYMENTS_LOG", "trace"),
     );
     let (secret, _) = server.keys();
     let payment = PAYMENT
@@ -72,7 +72,7 @@ fn a_server_that_does_not_reach_its_acquirer_starts_and_is_ready_once_it_has() {
     let address = acquirer.address;
     acquirer.stopped();
     let data = tempfile::tempdir().unwrap();
-    let server = Process::start(remote_acquirer::asks(&mut program(data.path()), address));
+    let server = Process::start(remote_acquirer::use_acquirer(&mut program(data.path()), address));
     let (secret, _) = server.keys();
     assert_eq!(server.ask("GET", "/readyz", None, "").status, 503);
     assert_eq!(server.pay(&secret).status, 503, "nobody says what card it is");
@@ -92,7 +92,7 @@ fn an_acquirer_that_comes_back_in_the_other_environment_is_given_no_payment() {
     let acquirer = remote_acquirer::process();
     let address = acquirer.address;
     let data = tempfile::tempdir().unwrap();
-    let server = Process::start(remote_acquirer::asks(&mut program(data.path()), address));
+    let server = Process::start(remote_acquirer::use_acquirer(&mut program(data.path()), address));
     let (secret, _) = server.keys();
     server.pay(&secret).ok(201);
     acquirer.stopped();
@@ -114,7 +114,8 @@ fn a_server_whose_time_stands_still_signs_at_the_time_of_its_machine() {
     let data = tempfile::tempdir().unwrap();
     let mut command = program(data.path());
     let server = Process::start(
-        remote_acquirer::asks(&mut command, acquirer.address).env("CARD_PAYMENTS_SEED", "a-standing-clock"),
+        remote_acquirer::use_acquirer(&mut command, acquirer.address)
+            .env("CARD_PAYMENTS_SEED", "a-standing-clock"),
     );
     server.pay(&server.keys().0).ok(201);
     server.stopped();
@@ -140,7 +141,7 @@ fn a_server_refuses_an_acquirer_that_is_not_its_own() {
     let data = tempfile::tempdir().unwrap();
     let serve = |address: SocketAddr| {
         let mut command = program(data.path());
-        remote_acquirer::asks(&mut command, address).env("CARD_PAYMENTS_LOG", "error");
+        remote_acquirer::use_acquirer(&mut command, address).env("CARD_PAYMENTS_LOG", "error");
         command
     };
     let says = |address: SocketAddr, what: &str| format!("the acquirer at http://{address} {what}");
@@ -234,7 +235,8 @@ fn a_secret_is_changed_without_a_failed_payment() {
     let data = tempfile::tempdir().unwrap();
     for secret in [SECRET, OTHER, &format!("{SECRET},{OTHER}")] {
         let mut command = program(data.path());
-        remote_acquirer::asks(&mut command, acquirer.address).env("CARD_PAYMENTS_ACQUIRER_SECRET", secret);
+        remote_acquirer::use_acquirer(&mut command, acquirer.address)
+            .env("CARD_PAYMENTS_ACQUIRER_SECRET", secret);
         let server = Process::start(&mut command);
         server.pay(&server.keys().0).ok(201);
         server.stopped();
@@ -253,7 +255,7 @@ fn a_live_server_pays_through_a_live_acquirer_of_its_own_machine() {
     let (data, key) = (tempfile::tempdir().unwrap(), OperatorKeys::generate("live").to_text());
     let of_live = || {
         let mut command = program(data.path());
-        live(remote_acquirer::asks(&mut command, acquirer.address));
+        live(remote_acquirer::use_acquirer(&mut command, acquirer.address));
         command.env("CARD_PAYMENTS_VAULT_KEY", key.expose());
         command
     };

@@ -10,7 +10,7 @@ use crate::harness::sending::form;
 use crate::harness::{App, application, card, charge, rules};
 
 #[derive(Debug, Clone)]
-struct Sent {
+struct RandomRequest {
     query: String,
     content_type: Option<Vec<u8>>,
     body: Vec<u8>,
@@ -178,19 +178,17 @@ fn pairs() -> impl Strategy<Value = String> {
 }
 
 /// What can be read, so that the rules behind the door are reached too.
-fn readable() -> impl Strategy<Value = Sent> {
+fn readable() -> impl Strategy<Value = RandomRequest> {
     let query = prop_oneof![2 => Just(String::new()), 1 => encoded_pairs()];
     let json = nearly_good().prop_map(|value| ("application/json", value.to_string()));
     let form = nearly_good().prop_map(|value| ("application/x-www-form-urlencoded", form(&value, true)));
     let pairs = encoded_pairs().prop_map(|pairs| ("application/x-www-form-urlencoded", pairs));
-    (query, prop_oneof![3 => json, 1 => form, 1 => pairs]).prop_map(|(query, (content_type, body))| Sent {
-        query,
-        content_type: Some(content_type.into()),
-        body: body.into_bytes(),
+    (query, prop_oneof![3 => json, 1 => form, 1 => pairs]).prop_map(|(query, (content_type, body))| {
+        RandomRequest { query, content_type: Some(content_type.into()), body: body.into_bytes() }
     })
 }
 
-fn sent() -> impl Strategy<Value = Sent> {
+fn sent() -> impl Strategy<Value = RandomRequest> {
     prop_oneof![2 => readable(), 1 => unreadable()]
 }
 
@@ -201,7 +199,7 @@ fn part(text: &str) -> Vec<u8> {
 }
 
 /// What mostly cannot be read.
-fn unreadable() -> impl Strategy<Value = Sent> {
+fn unreadable() -> impl Strategy<Value = RandomRequest> {
     const TYPES: &[&str] = &[
         "application/json",
         "application/x-www-form-urlencoded",
@@ -223,10 +221,14 @@ fn unreadable() -> impl Strategy<Value = Sent> {
         1 => pairs().prop_map(|text| part(&text)),
     ];
     let query = prop_oneof![2 => Just(String::new()), 2 => pairs(), 1 => any::<String>(), 1 => "[!-~]{0,40}"];
-    (query, content_type, body).prop_map(|(query, content_type, body)| Sent { query, content_type, body })
+    (query, content_type, body).prop_map(|(query, content_type, body)| RandomRequest {
+        query,
+        content_type,
+        body,
+    })
 }
 
-async fn answered(app: &App, method: &Method, path: &str, sent: &Sent) {
+async fn answered(app: &App, method: &Method, path: &str, sent: &RandomRequest) {
     // What HTTP itself cannot carry never reaches us.
     let query = sent.query.replace('#', "%23");
     let uri = Uri::try_from(format!("{path}?{query}")).unwrap_or_else(|_| path.parse().unwrap());

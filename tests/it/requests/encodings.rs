@@ -1,4 +1,4 @@
-//! Bodies of any type (decisions 1, "request bodies" and "What existing clients send").
+//! Bodies of any type (`docs/decisions.md`, 1 to 3).
 
 use http::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! How parameters are refused (decisions 3): all faults at once, in the order of the specification's parameter list.
+//! How parameters are refused (`docs/decisions.md`, 78 and 79): all faults at once, in the order of the specification's
+//! parameter list.
 
 use serde_json::{Value, json};
 

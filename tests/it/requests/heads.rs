@@ -1,10 +1,11 @@
-//! Heads that are refused: with the documented body and a request id, whatever is wrong with them (decisions 1).
+//! Heads that are refused: with the documented body and a request id, whatever is wrong with them (`docs/decisions.md`, 28
+//! and 39).
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::harness::process::{Process, RawResponse, heard, heard_first, program, request};
+use crate::harness::process::{Process, RawResponse, program, read_first_response, read_response, request};
 
 fn connect(server: &Process) -> TcpStream {
     let stream = TcpStream::connect(server.address).unwrap();
@@ -17,7 +18,7 @@ fn answer(server: &Process, bytes: &str) -> RawResponse {
     let mut stream = connect(server);
     // All of it can be sent, however early it is refused.
     stream.write_all(bytes.as_bytes()).unwrap();
-    heard(stream)
+    read_response(stream)
 }
 
 #[track_caller]
@@ -97,7 +98,7 @@ fn requests_on_one_connection_are_told_apart_whatever_their_bodies_are() {
     let sent = bodies.map(|body| [head, body, "\r\n"].concat()).concat();
     stream.write_all(sent.as_bytes()).unwrap();
     for body in bodies {
-        let answer = heard_first(&mut stream);
+        let answer = read_first_response(&mut stream);
         assert_eq!((answer.status, &answer.json()["error"]), (422, &"invalid_resource".into()), "{body:?}");
     }
     // Byte by byte.
@@ -105,12 +106,12 @@ fn requests_on_one_connection_are_told_apart_whatever_their_bodies_are() {
         for byte in format!("{head}{body}").bytes() {
             stream.write_all(&[byte]).unwrap();
         }
-        assert_eq!(heard_first(&mut stream).status, 422, "{body:?}");
+        assert_eq!(read_first_response(&mut stream).status, 422, "{body:?}");
     }
     // What is wrong is answered in its turn, and is the last.
     stream.write_all(format!("{head}\r\nGET / HTTP/1.1\nHost: a\r\n\r\n{head}\r\n").as_bytes()).unwrap();
-    assert_eq!(heard_first(&mut stream).status, 422);
-    is_refused(&heard_first(&mut stream), 400, "the second");
+    assert_eq!(read_first_response(&mut stream).status, 422);
+    is_refused(&read_first_response(&mut stream), 400, "the second");
     assert_eq!(stream.read(&mut [0]).unwrap(), 0);
     server.stopped();
 }

@@ -1,4 +1,4 @@
-//! Sizes of bodies and how deep and wide they may be (decisions 1, "request bodies" and "HTTP safety").
+//! Sizes of bodies and how deep and wide they may be (`docs/decisions.md`, 5).
 
 use axum::body::Body;
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! Where parameters may stand: in the query, in the body, in both (decisions 1, "What existing clients send").
+//! Where parameters may stand: in the query, in the body, in both (`docs/decisions.md`, 4).
 
 use http::Method;
 use serde_json::{Value, json};

@@ -132,7 +132,7 @@ const FRAMES: &[&str] = &[
 ];
 
 /// One request as bytes.
-struct Sent {
+struct RawRequest {
     bytes: Vec<u8>,
     /// What it asks for, if its head and length are those of HTTP, so that it must be answered by name.
     framed: Option<Framed>,
@@ -200,7 +200,7 @@ fn chunked(chance: &mut Chance, body: &[u8]) -> Vec<u8> {
 }
 
 /// A request whose frame holds, whatever is inside; the last of its connection if it says so.
-fn framed(chance: &mut Chance, paths: &[String], last: bool) -> Sent {
+fn framed(chance: &mut Chance, paths: &[String], last: bool) -> RawRequest {
     let method = pick(chance, &["POST", "POST", "PUT", "GET", "DELETE", "HEAD", "OPTIONS", "BREW"]);
     let target = target(chance, paths);
     let mut head = format!("{method} {target} HTTP/1.1\r\nHost: test\r\n");
@@ -234,11 +234,11 @@ fn framed(chance: &mut Chance, paths: &[String], last: bool) -> Sent {
         bytes.extend(format!("Content-Length: {}\r\n\r\n", body.len()).bytes());
         bytes.extend(body);
     }
-    Sent { bytes, framed: Some(Framed { target, head_only: method == "HEAD" }) }
+    RawRequest { bytes, framed: Some(Framed { target, head_only: method == "HEAD" }) }
 }
 
 /// A request that is none, or is cut off.
-fn broken(chance: &mut Chance, paths: &[String]) -> Sent {
+fn broken(chance: &mut Chance, paths: &[String]) -> RawRequest {
     let mut bytes = framed(chance, paths, true).bytes;
     match chance.below(5) {
         0 => bytes.truncate(usize::try_from(chance.below(bytes.len() as u64)).unwrap()),
@@ -257,17 +257,17 @@ fn broken(chance: &mut Chance, paths: &[String]) -> Sent {
         }
         _ => bytes = jumble(chance, 30),
     }
-    Sent { bytes, framed: None }
+    RawRequest { bytes, framed: None }
 }
 
-struct Answer {
+struct ParsedAnswer {
     status: u16,
     content_type: String,
     body: Vec<u8>,
 }
 
 /// The first answer, and what comes after it.
-fn answer(bytes: &[u8], head_only: bool) -> Option<(Answer, &[u8])> {
+fn answer(bytes: &[u8], head_only: bool) -> Option<(ParsedAnswer, &[u8])> {
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = std::str::from_utf8(&bytes[..end]).expect("a head is text");
     let status = head.strip_prefix("HTTP/1.1 ").or(head.strip_prefix("HTTP/1.0 ")).expect("an answer");
@@ -279,12 +279,12 @@ fn answer(bytes: &[u8], head_only: bool) -> Option<(Answer, &[u8])> {
     let header = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
     let length = if head_only { 0 } else { header("content-length: ").parse().unwrap_or(0) };
     let body = rest.get(..length)?.to_vec();
-    Some((Answer { status, content_type: header("content-type: ").to_owned(), body }, &rest[length..]))
+    Some((ParsedAnswer { status, content_type: header("content-type: ").to_owned(), body }, &rest[length..]))
 }
 
 /// Below /1 everything is answered in JSON, and every error says what it is.
-fn is_documented(answer: &Answer, asked: &Sent, told: &str) {
-    let Answer { status, content_type, body } = answer;
+fn is_documented(answer: &ParsedAnswer, asked: &RawRequest, told: &str) {
+    let ParsedAnswer { status, content_type, body } = answer;
     let text = String::from_utf8_lossy(body);
     // Another transfer coding than chunked.
     let is_unknown = *status == 501 && asked.framed.is_none();
@@ -306,7 +306,7 @@ fn is_documented(answer: &Answer, asked: &Sent, told: &str) {
 
 /// One connection with one to three requests; how many.
 fn connection(address: SocketAddr, chance: &mut Chance, paths: &[String]) -> u64 {
-    let mut sent: Vec<Sent> = Vec::new();
+    let mut sent: Vec<RawRequest> = Vec::new();
     let pipelined = if one_of(chance, 4) { 1 + chance.below(2) } else { 0 };
     for _ in 0..pipelined {
         sent.push(framed(chance, paths, false));
@@ -328,12 +328,12 @@ fn connection(address: SocketAddr, chance: &mut Chance, paths: &[String]) -> u64
         }
         let _ = stream.shutdown(Shutdown::Write);
     }
-    let mut heard = Vec::new();
-    let end = stream.read_to_end(&mut heard);
+    let mut response = Vec::new();
+    let end = stream.read_to_end(&mut response);
     let timed_out = end.err().is_some_and(|error| error.kind() == std::io::ErrorKind::WouldBlock);
     assert!(!timed_out, "no end of the answer to {told}");
 
-    let (mut rest, mut answered) = (heard.as_slice(), 0);
+    let (mut rest, mut answered) = (response.as_slice(), 0);
     for request in &sent {
         let head_only = request.framed.as_ref().is_some_and(|framed| framed.head_only);
         let Some((answer, next)) = answer(rest, head_only) else { break };

@@ -1,4 +1,4 @@
-//! What texts may hold, and how long they may be (decisions 1, "sizes of values"; specification, Limits).
+//! What texts may hold, and how long they may be (specification, Limits; `docs/decisions.md`, 10).
 
 use http::Method;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! What a value may look like (decisions 1, "values" and "blank values").
+//! What a value may look like (`docs/decisions.md`, 6 to 8).
 
 use http::Method;
 use serde_json::{Value, json};

@@ -27,13 +27,13 @@ const SECRETS: [&str; 7] = [
 ];
 
 /// The answers of a run.
-pub struct Told {
+pub struct WholeRun {
     answers: Vec<(String, Answer)>,
     secrets: BTreeSet<String>,
 }
 
 /// Runs everything.
-pub async fn told(app: &App) -> Told {
+pub async fn run_everything(app: &App) -> WholeRun {
     let client = app.client();
     let mut answers = app.whole_run().await;
     let source =
@@ -56,7 +56,7 @@ pub async fn told(app: &App) -> Told {
     }
     // What the examples send: passwords.
     secrets_of(&DOCUMENT["paths"], &mut secrets);
-    Told { answers, secrets }
+    WholeRun { answers, secrets }
 }
 
 /// The keys of webhook endpoints among them, and the addresses of pages.
@@ -77,7 +77,7 @@ fn secrets_of(value: &Value, secrets: &mut BTreeSet<String>) {
     }
 }
 
-impl Told {
+impl WholeRun {
     /// The secrets and the card numbers that stand there.
     pub fn found_in(&self, bytes: &[u8]) -> Vec<String> {
         let text = String::from_utf8_lossy(bytes);
@@ -124,23 +124,23 @@ fn without_bytes(text: &[u8]) -> Vec<u8> {
 
 rules! {
     async fn nothing_that_a_whole_run_leaves_tells_a_secret(app) {
-        let told = told(app).await;
-        assert!(told.secrets.len() >= 8, "keys, endpoints' keys and pages were told");
+        let run_everything = run_everything(app).await;
+        assert!(run_everything.secrets.len() >= 8, "keys, endpoints' keys and pages were told");
         let stored = app.everything().await;
         let found = match app.database {
-            crate::harness::Database::Sqlite => told.found_in(&stored),
+            crate::harness::Database::Sqlite => run_everything.found_in(&stored),
             crate::harness::Database::Postgres => {
-                [told.found_in(&without_bytes(&stored)), told.found_in(&bytes_written_out(&stored))].concat()
+                [run_everything.found_in(&without_bytes(&stored)), run_everything.found_in(&bytes_written_out(&stored))].concat()
             }
         };
         assert_eq!(found, [""; 0], "in the database");
         let (status, _, metrics) = app.anonymous().bytes("/metrics").await;
         assert_eq!(status, 200);
-        assert_eq!(told.found_in(&metrics), [""; 0], "in the metrics");
-        for (asked, answer) in &told.answers {
+        assert_eq!(run_everything.found_in(&metrics), [""; 0], "in the metrics");
+        for (asked, answer) in &run_everything.answers {
             let whole = format!("{:?} {}", answer.headers, answer.text);
             let tells_its_own = asked.starts_with('/') || answer.status >= 400;
-            let found = if tells_its_own { told.found_in(whole.as_bytes()) } else { card_numbers(whole.as_bytes()) };
+            let found = if tells_its_own { run_everything.found_in(whole.as_bytes()) } else { card_numbers(whole.as_bytes()) };
             assert_eq!(found, [""; 0], "in the answer to {asked}: {}", answer.text);
         }
         for name in app.blobs() {

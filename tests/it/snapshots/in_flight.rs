@@ -12,7 +12,7 @@ use futures::FutureExt;
 use serde_json::{Value, json};
 
 use super::{restore, restoring, snapshot};
-use crate::harness::flaky_acquirer::Carries;
+use crate::harness::flaky_acquirer::CallFault;
 use crate::harness::{Behaviour, Receiver, rules, token_of};
 use crate::sandbox_accounts::made;
 
@@ -92,12 +92,12 @@ rules! {
         let paid = token_of(&client.captured(400).await);
         let refund = token_of(&client.refund(&paid, 400).await.ok(201));
         let snapshot = snapshot(&client).await;
-        acquirer.carry(Carries::Nothing);
+        acquirer.carry(CallFault::Nothing);
         let (caller, calls) = (client.clone(), acquirer.calls().len());
         let moving = tokio::spawn(async move { caller.move_clock("1d").await });
         acquirer.called(calls + 1).await;
         client.put(&restoring(&snapshot), &json!({})).await.refused(409, "clock_moving");
-        acquirer.carry(Carries::Both);
+        acquirer.carry(CallFault::Both);
         assert_eq!(moving.await.unwrap()["complete"], true);
         let state = async || client.get(&format!("/1/refunds/{refund}")).await.ok(200)["success"].clone();
         assert_eq!(state().await, true);

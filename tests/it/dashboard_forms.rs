@@ -1,4 +1,4 @@
-//! What the dashboard's forms do, which of them are there, and what they refuse (docs/dashboard.md, decisions 14).
+//! What the dashboard's forms do, which of them are there, and what they refuse (`docs/decisions.md`, 329 and 330).
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::harness::{card, charge_with, rules, token_of};
 const CARD: &str = "4200000000000000";
 
 /// A form, by its path and what is sent, and the status and the words of its refusal.
-type Fault<'a> = (String, &'a [(&'a str, &'a str)], u16, &'a str);
+type RefusedForm<'a> = (String, &'a [(&'a str, &'a str)], u16, &'a str);
 
 rules! {
     async fn buttons_do_what_the_calls_of_the_api_do(app) {
@@ -135,7 +135,7 @@ rules! {
         let webhook = app.record_of(&client, "webhook_token").await;
         client.put(&format!("/1/webhooks/{webhook}/replay"), &json!({})).await.ok(200);
         let on = |action: &str| format!("/charges/{captured}/{action}");
-        let faults: [Fault<'_>; 10] = [
+        let faults: [RefusedForm<'_>; 10] = [
             (on("capture"), &[], 400, "The authorisation has already been captured"),
             (on("refund"), &[("amount", "401")], 422, "You have tried to refund more than the original charge"),
             (on("refund"), &[("amount", "x")], 422, "Amount is not a number"),
