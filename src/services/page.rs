@@ -171,22 +171,22 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         let known = ctx.positions.of(self.account, what).await;
         // The first try supposes that the list is as another request saw it. Once this request has read the size, it reads the
         // page as of that moment.
-        let (mut last, mut is_current) = (known.last(), false);
+        let (mut seen, mut is_current) = (known.last(), false);
         for _ in 0..3 {
-            let list = match last.filter(Anchored::is_near) {
+            let list = match seen.filter(Anchored::is_near) {
                 Some(list) => list,
                 None => match self.anchor(ctx, what, &known).await? {
                     Some(list) => list,
                     None => return Ok(None),
                 },
             };
-            is_current |= Some(list) != last;
+            is_current |= Some(list) != seen;
             let Some(start) = known.start(list, paging.offset(), paging.per_page) else { return Ok(None) };
             let statement = ctx.store.backend().build(&self.deep_statement(what, list.anchor, start));
             let rows: Vec<PositionedRow<R>> = ctx.store.read().records(statement).await?;
             let Some(first) = rows.first().filter(|first| list.holds(first.found)) else {
                 known.forget();
-                last = None;
+                seen = None;
                 continue;
             };
             let now = Anchored { size: first.found.size, ..list };
@@ -196,7 +196,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
                 let records = rows.into_iter().map(|row| row.record).collect();
                 return Ok(Some(ListPage { records, count: list.size, paging }));
             }
-            (last, is_current) = (Some(now), true);
+            (seen, is_current) = (Some(now), true);
         }
         Ok(None)
     }

@@ -67,13 +67,12 @@ impl Sizes {
                 found.clock_moves == kept.clock_moves && found.all == kept.charges + found.old + found.recent;
             size = holds.then_some((kept, found));
         }
-        let (kept, found) = match size {
-            Some(size) => size,
-            None => {
-                let before = Timestamp::from_millis(i64::MIN);
-                let found = read(before).await?;
-                (Size { before, charges: 0, matching: 0, clock_moves: found.clock_moves }, found)
-            }
+        let (kept, found) = if let Some(size) = size {
+            size
+        } else {
+            let before = Timestamp::from_millis(i64::MIN);
+            let found = read(before).await?;
+            (Size { before, charges: 0, matching: 0, clock_moves: found.clock_moves }, found)
         };
         let size = Size {
             before: Ord::max(recent, kept.before),
@@ -112,14 +111,14 @@ impl Found {
         };
         let count = |counted: SimpleExpr| counted.count().cast_as("BIGINT");
         // Each charge is compared once.
-        let matching = || when(condition.clone(), one().into());
+        let matching = || when(condition.clone(), one());
         let counts = charge::Entity::owned_by(account)
             .filter(charge::listed())
             .filter(Column::CreatedAt.gte(since))
             .select_only()
-            .column_as(count(when(is_old(), one().into())), "old")
+            .column_as(count(when(is_old(), one())), "old")
             .column_as(count(when(is_old(), matching())), "old_matching")
-            .column_as(count(when(is_old().not(), one().into())), "recent")
+            .column_as(count(when(is_old().not(), one())), "recent")
             .column_as(count(when(is_old().not(), matching())), "recent_matching");
         let mut counts = counts.into_query();
         counts.expr_as(page::counter(account, Counted::Charges), "every");
