@@ -165,28 +165,28 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         matches!(self.order[..], [(_, Order::Desc)])
     }
 
-    /// Reads a page far back from the nearest known position, and learns the position of its first row. Returns `None` if the list
-    /// changes too fast, or the page is not deep in it.
+    /// Reads a page far back from the nearest known position, and learns the position of its first row. Returns `None` if the
+    /// list changes too fast, or the page is not deep in it.
     async fn deep(&self, ctx: &Context, what: Counted, paging: Paging) -> Result<Option<ListPage<R>>, Error> {
         let known = ctx.positions.of(self.account, what).await;
-        // The first try supposes that the list is as another request saw it. Once this request has read the size, it reads the page as
-        // of that moment.
-        let (mut last, mut is_current) = (known.last(), false);
+        // The first try supposes that the list is as another request saw it. Once this request has read the size, it reads the
+        // page as of that moment.
+        let (mut seen, mut is_current) = (known.last(), false);
         for _ in 0..3 {
-            let list = match last.filter(Anchored::is_near) {
+            let list = match seen.filter(Anchored::is_near) {
                 Some(list) => list,
                 None => match self.anchor(ctx, what, &known).await? {
                     Some(list) => list,
                     None => return Ok(None),
                 },
             };
-            is_current |= Some(list) != last;
+            is_current |= Some(list) != seen;
             let Some(start) = known.start(list, paging.offset(), paging.per_page) else { return Ok(None) };
             let statement = ctx.store.backend().build(&self.deep_statement(what, list.anchor, start));
             let rows: Vec<PositionedRow<R>> = ctx.store.read().records(statement).await?;
             let Some(first) = rows.first().filter(|first| list.holds(first.found)) else {
                 known.forget();
-                last = None;
+                seen = None;
                 continue;
             };
             let now = Anchored { size: first.found.size, ..list };
@@ -196,7 +196,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
                 let records = rows.into_iter().map(|row| row.record).collect();
                 return Ok(Some(ListPage { records, count: list.size, paging }));
             }
-            (last, is_current) = (Some(now), true);
+            (seen, is_current) = (Some(now), true);
         }
         Ok(None)
     }
@@ -235,12 +235,10 @@ impl<E: Listed, R: FromColumns> List<E, R> {
     fn add_found(&self, statement: &mut SelectStatement, what: Counted, anchor: Uuid) {
         let count = Expr::col(Asterisk).count().cast_as("BIGINT");
         let newer = self.rows.clone().filter(E::ID.gt(anchor)).select_only();
-        let account = account::Entity::owned_by(self.account).select_only();
-        let moves = Expr::col(account::Column::ClockMoves).cast_as("BIGINT");
         statement
             .expr_as(counter(self.account, what), TOTAL)
             .expr_as(newer.column_as(count, NEWER).into_query(), NEWER)
-            .expr_as(account.column_as(moves, MOVES).into_query(), MOVES);
+            .expr_as(clock_moves(self.account), MOVES);
     }
 
     /// Builds the statement of a deep page: what tells whether the positions hold, and the rows with their ids.
@@ -307,6 +305,12 @@ pub(super) fn counter(account: AccountToken, what: Counted) -> SelectStatement {
         .select_only()
         .column_as(total, TOTAL)
         .into_query()
+}
+
+/// Returns the query of the number of an account's clock moves, which is another one after a snapshot has been restored.
+pub(super) fn clock_moves(account: AccountToken) -> SelectStatement {
+    let moves = Expr::col(account::Column::ClockMoves).cast_as("BIGINT");
+    account::Entity::owned_by(account).select_only().column_as(moves, MOVES).into_query()
 }
 
 /// A row that also holds the number of records on all pages.

@@ -122,7 +122,7 @@ async fn matching_rows(
     let words = search_text::folded(query);
     let matches = Condition::any().add(search_text::contains(backend, Column::SearchText.into_expr(), query));
     let matches = exactly.conditions().into_iter().fold(matches, Condition::add);
-    let kept = if is_dated { None } else { ctx.search_memory.sizes.kept(account, &words).await };
+    let kept = if is_dated { None } else { ctx.search_memory.sizes.kept(account.id(), &words).await };
     let is_broad = kept.is_some_and(|kept| u64::try_from(kept.matching).unwrap_or_default() > FEW);
     if has_trigrams(query) && exactly.by_index() && !is_broad {
         let sample = ctx.search_memory.sample(db, account.id()).await?;

@@ -1,9 +1,9 @@
 //! Remembers where some rows of a list stand, so that a deep page steps over few rows.
 //!
 //! A position is a row and the number of older rows. New rows leave it as it is, because lists grow at their newest end.
-//! Everything else, a deletion or a payment that is approved after later ones, changes how many rows are not newer than the anchor,
-//! a row near the newest end. The statement that reads a page counts the rows that are newer than the anchor, so it also says
-//! whether the positions still hold. A restored snapshot changes the account's number of clock moves.
+//! Everything else, a deletion or a payment that is approved after later ones, changes how many rows are not newer than the
+//! anchor, a row near the newest end. The statement that reads a page counts the rows that are newer than the anchor, so it also
+//! says whether the positions still hold. A restored snapshot changes the account's number of clock moves.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -144,18 +144,18 @@ impl ListPositions {
     /// Returns the nearest start of a page of `list`, or `None` if it lies before the anchor or past the end.
     pub fn start(&self, list: Anchored, offset: u64, per_page: u64) -> Option<Start> {
         let first = list.size.checked_sub(offset + 1)?;
-        let last = (first + 1).saturating_sub(per_page);
+        let oldest = (first + 1).saturating_sub(per_page);
         if first > list.older {
             return None;
         }
         let known = self.known();
         let rows = known.as_ref().filter(|known| known.list.has_anchor_of(list)).map(|known| &known.rows);
         let newer = rows.and_then(|rows| rows.range(first..).next()).map_or((list.older, list.anchor), of);
-        let older = rows.and_then(|rows| rows.range(..=last).next_back()).map(of);
+        let older = rows.and_then(|rows| rows.range(..=oldest).next_back()).map(of);
         let start =
-            Start { row: None, backwards: false, skipped: last, rows: first + 1 - last, older: first };
+            Start { row: None, backwards: false, skipped: oldest, rows: first + 1 - oldest, older: first };
         let forwards =
-            older.map_or(start, |(older, row)| Start { row: Some(row), skipped: last - older, ..start });
+            older.map_or(start, |(older, row)| Start { row: Some(row), skipped: oldest - older, ..start });
         let backwards = Start { row: Some(newer.1), backwards: true, skipped: newer.0 - first, ..start };
         Some(if forwards.skipped < backwards.skipped { forwards } else { backwards })
     }

@@ -1,6 +1,6 @@
-//! Which part of a query is rare in an account. To find a query, both databases read the postings of all its trigrams, and those of
-//! a domain that every e-mail address has are as long as the account. A rare part has short ones; its few rows are then compared
-//! with the whole query.
+//! Which part of a query is rare in an account. To find a query, both databases read the postings of all its trigrams, and those
+//! of a domain that every e-mail address has are as long as the account. A rare part has short ones; its few rows are then
+//! compared with the whole query.
 
 use std::collections::HashMap;
 
@@ -71,8 +71,8 @@ impl Sample {
         }
     }
 
-    /// Returns the rarest part of folded words, if one is rare. It consists of letters and digits without accents, from which both
-    /// databases make the same trigrams.
+    /// Returns the rarest part of folded words, if one is rare. It consists of letters and digits without accents, from which
+    /// both databases make the same trigrams.
     pub fn rarest_part<'w>(&self, words: &'w str) -> Option<&'w str> {
         let runs = words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|run| run.len() >= 3);
         let parts = runs.flat_map(|run| {

@@ -24,9 +24,9 @@ const LIFETIME: Duration = Duration::from_hours(1);
 /// Charges of the last minute are counted each time: others of that time are still under way.
 const RECENT: TimeSpan = TimeSpan::seconds(60);
 
-/// Sizes by account, its clock moves, and folded query.
+/// Sizes by account and folded query.
 #[derive(Debug)]
-pub(super) struct Sizes(Cache<(AccountToken, i32, String), Size>);
+pub(super) struct Sizes(Cache<(AccountToken, String), Size>);
 
 impl Default for Sizes {
     fn default() -> Self {
@@ -40,15 +40,14 @@ pub(super) struct Size {
     before: Timestamp,
     charges: i64,
     pub matching: i64,
+    /// The number of the account's clock moves.
+    clock_moves: i64,
 }
-
-/// Nothing is counted yet.
-const NOTHING: Size = Size { before: Timestamp::from_millis(i64::MIN), charges: 0, matching: 0 };
 
 impl Sizes {
     /// Returns what is kept of a query's size.
-    pub async fn kept(&self, account: &Account, words: &str) -> Option<Size> {
-        self.0.get(&key(account, words)).await
+    pub async fn kept(&self, account: AccountToken, words: &str) -> Option<Size> {
+        self.0.get(&(account, words.to_owned())).await
     }
 
     /// Returns the number of the account's charges that meet the condition of a query.
@@ -59,27 +58,31 @@ impl Sizes {
         (words, condition): (&str, SimpleExpr),
         kept: Option<Size>,
     ) -> Result<u64, Error> {
-        let before = account.now - RECENT;
-        let mut matching = 0;
-        for kept in kept.into_iter().chain([NOTHING]) {
-            let found = Found::read(db, account.id(), kept.before, before, condition.clone()).await?;
-            matching = kept.matching + found.old_matching + found.recent_matching;
-            if found.all == kept.charges + found.old + found.recent {
-                let size = Size {
-                    before: Ord::max(before, kept.before),
-                    charges: kept.charges + found.old,
-                    matching: kept.matching + found.old_matching,
-                };
-                self.0.insert(key(account, words), size).await;
-                break;
-            }
+        let recent = account.now - RECENT;
+        let read = |since| Found::read(db, account.id(), since, recent, condition.clone());
+        let mut size = None;
+        if let Some(kept) = kept {
+            let found = read(kept.before).await?;
+            let holds =
+                found.clock_moves == kept.clock_moves && found.all == kept.charges + found.old + found.recent;
+            size = holds.then_some((kept, found));
         }
-        Ok(u64::try_from(matching).unwrap_or_default())
+        let (kept, found) = if let Some(size) = size {
+            size
+        } else {
+            let before = Timestamp::from_millis(i64::MIN);
+            let found = read(before).await?;
+            (Size { before, charges: 0, matching: 0, clock_moves: found.clock_moves }, found)
+        };
+        let size = Size {
+            before: Ord::max(recent, kept.before),
+            charges: kept.charges + found.old,
+            matching: kept.matching + found.old_matching,
+            ..kept
+        };
+        self.0.insert((account.id(), words.to_owned()), size).await;
+        Ok(u64::try_from(size.matching + found.recent_matching).unwrap_or_default())
     }
-}
-
-fn key(account: &Account, words: &str) -> (AccountToken, i32, String) {
-    (account.id(), account.settings().clock_moves, words.to_owned())
 }
 
 /// The numbers of charges since a time, and of all charges, of one moment.
@@ -89,6 +92,7 @@ struct Found {
     old_matching: i64,
     recent: i64,
     recent_matching: i64,
+    clock_moves: i64,
 }
 
 impl Found {
@@ -107,26 +111,27 @@ impl Found {
         };
         let count = |counted: SimpleExpr| counted.count().cast_as("BIGINT");
         // Each charge is compared once.
-        let matching = || when(condition.clone(), one().into());
+        let matching = || when(condition.clone(), one());
         let counts = charge::Entity::owned_by(account)
             .filter(charge::listed())
             .filter(Column::CreatedAt.gte(since))
             .select_only()
-            .column_as(count(when(is_old(), one().into())), "old")
+            .column_as(count(when(is_old(), one())), "old")
             .column_as(count(when(is_old(), matching())), "old_matching")
-            .column_as(count(when(is_old().not(), one().into())), "recent")
+            .column_as(count(when(is_old().not(), one())), "recent")
             .column_as(count(when(is_old().not(), matching())), "recent_matching");
         let mut counts = counts.into_query();
         counts.expr_as(page::counter(account, Counted::Charges), "every");
+        counts.expr_as(page::clock_moves(account), "moves");
         let row = db.one_planned(&counts).await?.ok_or_else(|| Error::internal("a count has no row"))?;
-        let [all, old, old_matching, recent, recent_matching] =
-            ["every", "old", "old_matching", "recent", "recent_matching"].map(|name| row.try_get("", name));
+        let count = |name| row.try_get("", name);
         Ok(Self {
-            all: all?,
-            old: old?,
-            old_matching: old_matching?,
-            recent: recent?,
-            recent_matching: recent_matching?,
+            all: count("every")?,
+            old: count("old")?,
+            old_matching: count("old_matching")?,
+            recent: count("recent")?,
+            recent_matching: count("recent_matching")?,
+            clock_moves: count("moves")?,
         })
     }
 }
