@@ -87,13 +87,12 @@ impl PostgresPool {
             Some(aside) => aside.tested().await,
             None => None,
         };
-        let known = match known {
-            Some(known) => known,
-            None => {
-                // Boxed, because it is rare and large: every statement's future would have room for it.
-                let opened = PooledConnection::of(self.0.pool.get_postgres_connection_pool());
-                Box::pin(opened).await.map_err(unacquired)?
-            }
+        let known = if let Some(known) = known {
+            known
+        } else {
+            // Boxed, because it is rare and large: every statement's future would have room for it.
+            let opened = PooledConnection::of(self.0.pool.get_postgres_connection_pool());
+            Box::pin(opened).await.map_err(unacquired)?
         };
         Ok(ConnectionGuard {
             known: Some(known),
