@@ -41,3 +41,24 @@ string_enum! {
         Webhooks "webhooks",
     }
 }
+
+impl Counted {
+    /// Returns whether the list only gains records: nothing that it shows is deleted or hidden, but with the account.
+    pub fn only_grows(self) -> bool {
+        match self {
+            Self::Authorisations
+            | Self::Charges
+            | Self::Deposits
+            | Self::Disputes
+            | Self::Recipients
+            | Self::Refunds
+            | Self::Transfers => true,
+            Self::Customers
+            | Self::Events
+            | Self::Merchants
+            | Self::Plans
+            | Self::Subscriptions
+            | Self::Webhooks => false,
+        }
+    }
+}

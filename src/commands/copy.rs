@@ -63,7 +63,7 @@ pub async fn run(command: Copy) -> Result<(), Box<dyn Error>> {
     // A copy that follows prints what has moved in the end.
     copy.run(&bar, |table| {
         if !follow {
-            print(table)
+            print(table);
         }
     })
     .await?;

@@ -57,7 +57,7 @@ pub async fn run(command: Serve) -> Result<(), Box<dyn Error>> {
     log(&command.options.log, io::stderr, io::stderr().is_terminal())?;
     let (stop, json) = (on_signals(STOP)?, command.json);
     // The server runs on if nobody reads the banner.
-    serve(command, stop, |banner| drop(tell(banner, banner, json))).await
+    Box::pin(serve(command, stop, |banner| drop(tell(banner, banner, json)))).await
 }
 
 /// Serves until `stop` yields; a second time skips the wait for balancers. Calls `ready` once the fixtures are created.

@@ -95,6 +95,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
     /// Reads a page of the whole list, whose size a counter holds.
     pub async fn counted(self, ctx: &Context, what: Counted, paging: Paging) -> Result<ListPage<R>, Error> {
         if paging.offset() >= DEEP
+            && what.only_grows()
             && self.is_newest_first()
             && let Some(page) = self.deep(ctx, what, paging).await?
         {

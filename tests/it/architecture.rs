@@ -269,6 +269,9 @@ fn is_leaf(path: &str) -> bool {
 /// The tables that the store may name, where, and why.
 const TABLES_OF_THE_STORE: &[(&str, &[&str], &str)] = &[
     ("src/store/backup.rs", &["installation"], "a backup says which environment it is of"),
+    ("src/store/connect.rs", &["installation"], "says where an installation has moved"),
+    ("src/store/copy/change_log.rs", &["installation"], "marks a source that has moved"),
+    ("src/store/copy/mod.rs", &["installation"], "says whether the target holds one"),
     ("src/store/copy/table.rs", &["installation"], "the mark of an unfinished copy is no row"),
     ("src/store/copy/target.rs", &["installation"], "marks an unfinished copy"),
     (

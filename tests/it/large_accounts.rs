@@ -125,9 +125,8 @@ async fn pages_are_true(app: &App, client: &Client, account: AccountToken) {
     for per_page in [25, 7, 500] {
         let last = all.len().div_ceil(per_page);
         let deep = 1_000_usize.div_ceil(per_page) + 1;
-        for page in
-            [(deep + last) / 2, last, deep, last - 1, deep + 1, (deep + last) / 2 + 1, 1, last + 1, deep + 2]
-        {
+        let middle = usize::midpoint(deep, last);
+        for page in [middle, last, deep, last - 1, deep + 1, middle + 1, 1, last + 1, deep + 2] {
             let answer = client.get(&format!("/1/charges?page={page}&per_page={per_page}")).await;
             let shown: Vec<_> = answer.ok(200).as_array().unwrap().iter().map(token_of).collect();
             let expected: Vec<_> = all.iter().skip((page - 1) * per_page).take(per_page).cloned().collect();

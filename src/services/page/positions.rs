@@ -1,7 +1,7 @@
 //! Remembers where some rows of a list stand, so that a deep page steps over few rows.
 //!
-//! A position is a row and the number of older rows. New rows leave it as it is, because lists grow at their newest end.
-//! Everything else, a deletion or a payment that is approved after later ones, changes how many rows are not newer than the
+//! A position is a row and the number of older rows. New rows leave it as it is, because lists grow at their newest end. Lists
+//! from which rows vanish have none. A payment that is approved after later ones changes how many rows are not newer than the
 //! anchor, a row near the newest end. The statement that reads a page counts the rows that are newer than the anchor, so it also
 //! says whether the positions still hold. A restored snapshot changes the account's number of clock moves.
 

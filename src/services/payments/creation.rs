@@ -84,7 +84,7 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
     });
     let Some((row, faults)) = unit.await? else { return Ok(PaymentProgress::Skipped) };
     crash_points::point(call_name(row.state), "intent.after");
-    moment.account().confirm();
+    time.account().confirm();
     if let Some(claim) = claim {
         claim.hold();
     }

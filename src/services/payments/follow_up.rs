@@ -58,7 +58,7 @@ async fn in_three_steps(
     let intent = RecordIntentUnit { follow_up, caller, wall: ctx.clock.now() };
     let (row, step, faults) = ctx.store.write(intent, |tx, intent| intent.record(tx).boxed()).await?;
     crash_points::point(call_name(row.state), "intent.after");
-    moment.account().confirm();
+    time.account().confirm();
     if let Some(claim) = claim {
         claim.hold();
     }

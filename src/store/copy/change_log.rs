@@ -183,7 +183,7 @@ impl Table {
             }
         };
         let has_moved = format!("SELECT 1 FROM installation WHERE name = '{MOVED_TO}'");
-        let events: [(&str, &[&str]); 3] =
+        let triggers: [(&str, &[&str]); 3] =
             [("INSERT", &["NEW"]), ("UPDATE", &["OLD", "NEW"]), ("DELETE", &["OLD"])];
         if backend == DbBackend::Sqlite {
             let table =
@@ -196,12 +196,12 @@ impl Table {
                     when(of)
                 )
             };
-            return std::iter::once(table).chain(events.map(trigger)).collect();
+            return std::iter::once(table).chain(triggers.map(trigger)).collect();
         }
         let table =
             format!("CREATE TABLE IF NOT EXISTS \"{record}\" (change BIGSERIAL PRIMARY KEY, {columns})");
         let mut statements = vec![table];
-        for (event, of) in events {
+        for (event, of) in triggers {
             let puts: String = of.iter().map(|of| put(of) + "; ").collect();
             statements.push(format!(
                 "CREATE OR REPLACE FUNCTION \"{record}_{event}\"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
@@ -230,8 +230,8 @@ impl Table {
                 )
             }
         };
-        let triggers = ["INSERT", "UPDATE", "DELETE"].map(drop_trigger);
-        triggers.into_iter().chain([format!("DROP TABLE IF EXISTS \"{record}\"")]).collect()
+        let dropped = ["INSERT", "UPDATE", "DELETE"].map(drop_trigger);
+        dropped.into_iter().chain([format!("DROP TABLE IF EXISTS \"{record}\"")]).collect()
     }
 
     fn select_records(&self) -> String {
