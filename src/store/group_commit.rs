@@ -16,6 +16,8 @@ use super::open_transaction::{CommitError, uncommitted};
 use super::postgres_pool::PostgresPool;
 use super::statements::Statements;
 use crate::limits::{GROUP_KINDS_MAX, GROUP_UNITS_MAX, GROUPS_MAX};
+use crate::runtime::request_context::detach;
+use crate::trace;
 
 /// When units are written in groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +69,7 @@ struct Member {
 /// What a waiting unit learns.
 enum Turn {
     /// It leads its group: it writes it, and its own writes with it.
-    Leads(Lead, Writes, Vec<Member>),
+    Leads(Lead, Writes),
     /// It was written; whether the group has derived rows.
     Written(bool),
     /// Its group was refused.
@@ -76,15 +78,24 @@ enum Turn {
     InDoubt(String),
 }
 
-/// The right to write a group. Dropped, it goes to the units that have gathered.
-pub(super) struct Lead(Arc<GroupCommit>);
+/// The right to write a group, with the units that follow. Dropped, it goes to the units that have gathered, these first: the task
+/// of the unit that was to write them is gone before it has begun.
+pub(super) struct Lead {
+    of: Arc<GroupCommit>,
+    followers: VecDeque<Member>,
+}
 
 impl Drop for Lead {
     fn drop(&mut self) {
-        let Some(mut group) = self.0.queue().next_group() else { return };
-        let Some(Member { writes, turn, .. }) = group.pop_front() else { return };
-        // If its task is gone, the right that comes back goes on to others.
-        drop(turn.send(Turn::Leads(Lead(Arc::clone(&self.0)), writes, group.into())));
+        let group = {
+            let mut queue = self.of.queue();
+            self.followers.drain(..).rev().for_each(|member| queue.waiting.push_front(member));
+            queue.next_group()
+        };
+        let Some(mut followers) = group else { return };
+        let Some(Member { writes, turn, .. }) = followers.pop_front() else { return };
+        // If its task is gone, what comes back is dropped in turn, and so goes on to others.
+        drop(turn.send(Turn::Leads(Lead { of: Arc::clone(&self.of), followers }, writes)));
     }
 }
 
@@ -136,19 +147,28 @@ impl GroupCommit {
         if self.grouping == Grouping::Never {
             return Ok(Committed::Alone(writes, None));
         }
-        let (lead, own, others) = match self.enter(writes) {
-            Entered::Leads(lead, own) => (lead, own, Vec::new()),
+        let (lead, own) = match self.enter(writes) {
+            Entered::Leads(lead, own) => (lead, own),
             Entered::Waits(turn) => match turn.await {
-                Ok(Turn::Leads(lead, own, others)) => (lead, own, others),
+                Ok(Turn::Leads(lead, own)) => (lead, own),
                 Ok(Turn::Written(derived)) => return Ok(Committed::Written(derived)),
                 Ok(Turn::Alone(own)) => return Ok(Committed::Alone(own, None)),
                 Ok(Turn::InDoubt(error)) => return Err(in_doubt(error)),
                 Err(_) => return Err(in_doubt("the task that wrote its group is gone".into())),
             },
         };
-        if others.is_empty() && self.grouping == Grouping::WhenBusy {
+        if lead.followers.is_empty() && self.grouping == Grouping::WhenBusy {
             return Ok(Committed::Alone(own, Some(lead)));
         }
+        // Others depend on it: a caller who goes away does not stop it half-way.
+        let group = Arc::clone(self).write_group(lead, own);
+        let written = tokio::spawn(detach(trace::within(trace::current(), group))).await;
+        written.unwrap_or_else(|_| Err(in_doubt("the task that wrote a group is gone".into())))
+    }
+
+    /// Writes a group, and tells its other units.
+    async fn write_group(self: Arc<Self>, mut lead: Lead, own: Writes) -> Result<Committed, CommitError> {
+        let others = std::mem::take(&mut lead.followers);
         let is_group = !others.is_empty();
         let units: Vec<_> = std::iter::once(&own).chain(others.iter().map(|member| &member.writes)).collect();
         let written = self.write(&units).await;
@@ -176,7 +196,7 @@ impl GroupCommit {
         let mut queue = self.queue();
         if queue.in_flight < GROUPS_MAX {
             queue.in_flight += 1;
-            return Entered::Leads(Lead(Arc::clone(self)), writes);
+            return Entered::Leads(Lead { of: Arc::clone(self), followers: VecDeque::new() }, writes);
         }
         let (turn, told) = oneshot::channel();
         queue.waiting.push_back(Member { kind: kind(&writes), writes, turn });
