@@ -1,4 +1,4 @@
-//! TransferReturnWork the money of transfers that the bank sends back.
+//! Returns the money of transfers that the bank sends back.
 
 use entity::Timestamp;
 use entity::event::EventType;
@@ -18,7 +18,7 @@ use crate::services::ledger::{self, Entry};
 use crate::store::Tx;
 use crate::views::transfer::Transfer;
 
-/// TransferReturnWork amount and fee a day after the transfer.
+/// Returns amount and fee a day after the transfer.
 pub struct TransferReturnWork;
 
 impl DueWork for TransferReturnWork {
