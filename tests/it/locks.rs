@@ -1,11 +1,18 @@
 //! Locks of other clients on PostgreSQL: no request waits for them without a limit.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use sea_orm::{ConnectionTrait, TransactionTrait};
+use card_payments::error::{Error, ErrorCode};
+use card_payments::runtime::request_context::detach;
+use entity::card;
+use futures::FutureExt;
+use futures::future::join_all;
+use sea_orm::{ConnectionTrait, EntityTrait, TransactionTrait};
+use tokio::sync::Notify;
 
 use crate::harness::process::{PAYMENT, output};
-use crate::harness::{Database, Installed, RawDatabase, eventually};
+use crate::harness::{App, Database, Installed, RawDatabase, eventually};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_table_that_somebody_else_has_locked_costs_each_caller_a_503_and_the_server_nothing() {
@@ -51,4 +58,53 @@ async fn a_check_tells_of_a_table_that_somebody_else_has_locked_and_of_all_else(
     let told = |area: &str, words: &str| said.lines().any(|line| line.contains(area) && line.contains(words));
     assert!(told("database", "lock timeout") && told("acquirer", "a simulator"), "{said}");
     lock.rollback().await.unwrap();
+}
+
+/// Stores one more card like this one.
+async fn store_card(app: &App, one: &card::Model) -> Result<(), Error> {
+    let row = card::Model { id: app.ctx().ids.token(), ..one.clone() };
+    let unit = app.ctx().store.write(row, |tx, row| {
+        tx.append(row);
+        async { Ok(()) }.boxed()
+    });
+    unit.await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_unit_that_is_given_up_while_it_waits_for_its_group_harms_no_other() {
+    let Some(app) = App::start(Database::Postgres).await else { return };
+    app.client().card_token("4200000000000000").await;
+    let one = &card::Entity::find().one(app.ctx().store.read()).await.unwrap().unwrap();
+    let unlock = Arc::new(Notify::new());
+    let locked = app.ctx().store.write(Arc::clone(&unlock), |tx, unlock| {
+        async move {
+            tx.execute_unprepared("LOCK TABLE cards IN SHARE MODE").await?;
+            unlock.notified().await;
+            Err::<(), _>(ErrorCode::NotFound.into())
+        }
+        .boxed()
+    });
+    let held =
+        "SELECT COUNT(*) FROM pg_locks WHERE granted AND mode = 'ShareLock' AND relation = 'cards'::regclass";
+    let blocked = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND relation = 'cards'::regclass";
+    let first_two = async {
+        eventually(async || app.number(held).await == 1).await;
+        join_all([store_card(&app, one), store_card(&app, one)]).await
+    };
+    let others = async {
+        eventually(async || app.number(blocked).await == 2).await;
+        // The first unit of the group that waits for these two.
+        let given_up = detach(store_card(&app, one));
+        assert!(tokio::time::timeout(Duration::from_millis(50), given_up).await.is_err());
+        let unlocked = async {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            unlock.notify_one();
+        };
+        tokio::join!(join_all([store_card(&app, one), store_card(&app, one)]), unlocked).0
+    };
+    let (_, first_two, others) = tokio::join!(locked, first_two, others);
+    for stored in first_two.into_iter().chain(others) {
+        stored.unwrap();
+    }
+    assert_eq!(app.number("SELECT COUNT(*) FROM cards").await, 5);
 }
