@@ -235,7 +235,7 @@ impl ClaimedWrite {
     }
 }
 
-/// The result of a request that repeated requests are answered with, whoever learnt it.
+/// The result of a request that repeated requests are answered with, learnt by a request or by a worker.
 pub enum KeptResult<'r, R> {
     /// A new record.
     Created(&'r R),
