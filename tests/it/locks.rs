@@ -96,11 +96,10 @@ async fn a_unit_that_is_given_up_while_it_waits_for_its_group_harms_no_other() {
         // The first unit of the group that waits for these two.
         let given_up = detach(store_card(&app, one));
         assert!(tokio::time::timeout(Duration::from_millis(50), given_up).await.is_err());
-        let unlocked = async {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            unlock.notify_one();
-        };
-        tokio::join!(join_all([store_card(&app, one), store_card(&app, one)]), unlocked).0
+        let mut others = join_all([store_card(&app, one), store_card(&app, one)]);
+        assert!(tokio::time::timeout(Duration::from_millis(50), &mut others).await.is_err());
+        unlock.notify_one();
+        others.await
     };
     let (_, first_two, others) = tokio::join!(locked, first_two, others);
     for stored in first_two.into_iter().chain(others) {
