@@ -273,7 +273,7 @@ const TABLES_OF_THE_STORE: &[(&str, &[&str], &str)] = &[
     ("src/store/copy/change_log.rs", &["installation"], "marks a source that has moved"),
     ("src/store/copy/mod.rs", &["installation"], "says whether the target holds one"),
     ("src/store/copy/table.rs", &["installation"], "the mark of an unfinished copy is no row"),
-    ("src/store/copy/target.rs", &["installation"], "marks an unfinished copy"),
+    ("src/store/copy/writer.rs", &["installation"], "writes the marks of either database"),
     (
         "src/store/distributed.rs",
         &["accounts", "audit_entries", "installation", "vault_keys"],
