@@ -89,7 +89,7 @@ pub enum StartError {
     AcquirerSecrets(#[from] WrongSecrets),
     /// The server at the acquirer's address answers, but not as this server's acquirer.
     #[error("the acquirer at {0} {1}")]
-    AcquirerSays(String, AcquirerClientError),
+    AcquirerFailed(String, AcquirerClientError),
     /// The first account cannot be created.
     #[error("the first account: {0}")]
     First(Error),
@@ -385,7 +385,7 @@ impl NamedAcquirer {
                     Err(silence) if silence.is_transient() => {
                         tracing::warn!(%address, %silence, "this server is not ready until its acquirer answers");
                     }
-                    Err(silence) => return Err(StartError::AcquirerSays(address.to_string(), silence)),
+                    Err(silence) => return Err(StartError::AcquirerFailed(address.to_string(), silence)),
                 }
                 Ok(remote)
             }

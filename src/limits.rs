@@ -279,7 +279,7 @@ pub const CLOCK_DOUBLINGS_MAX: u32 = 11;
 /// passes it (`docs/decisions.md`, 297).
 pub const CLOCK_REFUND_TRIES: u32 = 5;
 /// How many items of `ran` a move returns.
-pub const CLOCK_RAN_TOLD_MAX: usize = 1000;
+pub const CLOCK_RAN_REPORTED_MAX: usize = 1000;
 
 /// How much of the response to an outbound call is read (`docs/decisions.md`, 246).
 pub const OUTBOUND_ANSWER_BYTES_MAX: usize = 64 * 1024;

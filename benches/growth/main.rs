@@ -113,12 +113,16 @@ async fn main() -> Fallible<()> {
 
         let server = Server::start(&options.binary, &place)?;
         for (name, cost) in requests(&server, size, options.rounds)? {
-            tell(&mut first, name, cost);
+            print_cost(&mut first, name, cost);
         }
         let (lines, cost) = settled(&server)?;
         let each = |of: Duration| of * 1_000 / u32::try_from(lines).unwrap_or(1).max(1);
-        tell(&mut first, "settlement, a thousand", Cost { median: each(cost.median), cpu: each(cost.cpu) });
-        tell(&mut first, "ledger verify, a thousand", Cost { median: proof, cpu: Duration::ZERO });
+        print_cost(
+            &mut first,
+            "settlement, a thousand",
+            Cost { median: each(cost.median), cpu: each(cost.cpu) },
+        );
+        print_cost(&mut first, "ledger verify, a thousand", Cost { median: proof, cpu: Duration::ZERO });
     }
     Ok(())
 }
@@ -145,12 +149,12 @@ fn settled(server: &Server) -> Fallible<(u64, Cost)> {
     Ok((transfers["response"][0]["line_items_count"].as_u64().ok_or("nothing was settled")?, cost))
 }
 
-fn measured(server: &Server, rounds: u32, mut ask: impl FnMut() -> Fallible<()>) -> Fallible<Cost> {
+fn measured(server: &Server, rounds: u32, mut call: impl FnMut() -> Fallible<()>) -> Fallible<Cost> {
     let mut times = Vec::new();
     let before = server.cpu()?;
     for _ in 0..rounds {
         let began = Instant::now();
-        ask()?;
+        call()?;
         times.push(began.elapsed());
     }
     let cpu = server.cpu()?.saturating_sub(before) / rounds;
@@ -159,7 +163,7 @@ fn measured(server: &Server, rounds: u32, mut ask: impl FnMut() -> Fallible<()>)
 }
 
 /// A line of the table, with how many times more it is than at the first size.
-fn tell(first: &mut BTreeMap<&'static str, Cost>, name: &'static str, cost: Cost) {
+fn print_cost(first: &mut BTreeMap<&'static str, Cost>, name: &'static str, cost: Cost) {
     let before = first.entry(name).or_insert(cost);
     let times = |now: Duration, then: Duration| {
         let hundredths = (now.as_nanos() * 100).checked_div(then.as_nanos());

@@ -74,13 +74,13 @@ impl Server {
 
     /// Sends a GET. Returns the answer.
     pub fn get(&self, path: &str) -> Fallible<Value> {
-        self.ask("GET", path, "")
+        self.send("GET", path, "")
     }
 
     /// Makes a charge.
     pub fn charge(&self, description: &str) -> Fallible<()> {
         let description: String = url::form_urlencoded::byte_serialize(description.as_bytes()).collect();
-        self.ask("POST", "/1/charges", &format!("description={description}&{FORM}")).map(drop)
+        self.send("POST", "/1/charges", &format!("description={description}&{FORM}")).map(drop)
     }
 
     /// The token of the newest charge.
@@ -91,14 +91,14 @@ impl Server {
 
     /// Moves the account's clock, until it stands there.
     pub fn a_day_passes(&self) -> Fallible<()> {
-        let mut moved = self.ask("PUT", "/1/sandbox/clock", "advance=1d")?;
+        let mut moved = self.send("PUT", "/1/sandbox/clock", "advance=1d")?;
         while moved["response"]["complete"] == false {
-            moved = self.ask("PUT", "/1/sandbox/clock", "advance=0d")?;
+            moved = self.send("PUT", "/1/sandbox/clock", "advance=0d")?;
         }
         Ok(())
     }
 
-    fn ask(&self, method: &str, path: &str, form: &str) -> Fallible<Value> {
+    fn send(&self, method: &str, path: &str, form: &str) -> Fallible<Value> {
         let mut connection = self.connection.borrow_mut();
         let credentials = STANDARD.encode(format!("{KEY}:"));
         let request = format!(

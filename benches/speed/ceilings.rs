@@ -92,7 +92,7 @@ impl Payment {
     ) -> Result<u64> {
         let script = folder.join("payment.sql");
         std::fs::write(&script, self.script())?;
-        let said = Command::new(pgbench)
+        let output = Command::new(pgbench)
             .args(["--no-vacuum", "--protocol=prepared", "--jobs=2"])
             .arg(format!("--client={connections}"))
             .arg(format!("--time={}", span.as_secs().max(1)))
@@ -100,10 +100,10 @@ impl Payment {
             .arg("--file")
             .args([script.as_os_str(), url.as_ref()])
             .output()?;
-        let (out, err) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let rate =
             out.lines().find_map(|line| line.strip_prefix("tps = ")?.split(['.', ' ']).next()?.parse().ok());
-        rate.filter(|_| said.status.success()).ok_or_else(|| format!("pgbench: {out}{err}").into())
+        rate.filter(|_| output.status.success()).ok_or_else(|| format!("pgbench: {out}{err}").into())
     }
 
     fn script(&self) -> String {

@@ -114,7 +114,7 @@ async fn fill(site: &Site, account: &Account, options: &Options, report: &mut Re
 /// Returns the tokens of an account's newest charges.
 pub async fn newest(account: &Account) -> Result<Vec<String>> {
     const TOKENS: usize = 500;
-    let list = account.ask("GET", &format!("/1/charges?per_page={TOKENS}"), "").await?;
+    let list = account.send("GET", &format!("/1/charges?per_page={TOKENS}"), "").await?;
     list.as_array().into_iter().flatten().map(|charge| text(&charge["token"])).collect()
 }
 
@@ -254,7 +254,7 @@ pub fn flush(folder: &Path, on: &'static str, report: &mut Report) -> Result<()>
 /// From a charge's answer to the first byte of its webhook.
 async fn hand_off(account: &Account, on: &'static str, options: &Options, report: &mut Report) -> Result<()> {
     let receiver = Receiver::start().await?;
-    account.ask("POST", "/1/webhook_endpoints", &format!("url=http://{}/hook", receiver.address)).await?;
+    account.send("POST", "/1/webhook_endpoints", &format!("url=http://{}/hook", receiver.address)).await?;
     let charge = account.request("POST", "/1/charges", PAYMENT);
     let latencies = receiver.hand_offs(account.address, &charge, options.span()).await?;
     let run = Run { latencies, ..Run::default() };
@@ -273,7 +273,7 @@ async fn renewals(
     // Nothing is charged before the clock is moved.
     let plan =
         "name=Coffee&amount=1000&interval=1&interval_unit=month&trial_interval=1&trial_interval_unit=day";
-    let plan = text(&account.ask("POST", "/1/plans", plan).await?["token"])?;
+    let plan = text(&account.send("POST", "/1/plans", plan).await?["token"])?;
     let subscribe =
         account.request("POST", "/1/subscriptions", &format!("plan_token={plan}&customer_token={customer}"));
     let subscriptions = Stop::Count((options.charges.get() / 10).clamp(1, 1000));
@@ -282,7 +282,7 @@ async fn renewals(
     let charged = account.charges().await?;
     let began = Instant::now();
     let moved = async {
-        while account.ask("PUT", "/1/sandbox/clock", "advance=28d").await?["complete"] != true {}
+        while account.send("PUT", "/1/sandbox/clock", "advance=28d").await?["complete"] != true {}
         Ok(began.elapsed())
     };
     let (took, cpu) = site.costs(&[measured], moved).await?;

@@ -14,30 +14,31 @@ use tokio::net::TcpStream;
 /// A kept connection.
 pub struct Caller {
     stream: TcpStream,
-    heard: Vec<u8>,
+    received: Vec<u8>,
 }
 
 impl Caller {
     pub async fn connect(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, heard: Vec::with_capacity(64 * 1024) })
+        Ok(Self { stream, received: Vec::with_capacity(64 * 1024) })
     }
 
     /// Sends a request and waits for the whole answer. Returns its status and body.
-    pub async fn ask(&mut self, request: &[u8]) -> Result<(u16, &[u8])> {
-        self.heard.clear();
+    pub async fn send(&mut self, request: &[u8]) -> Result<(u16, &[u8])> {
+        self.received.clear();
         self.stream.write_all(request).await?;
         let body = loop {
-            if self.stream.read_buf(&mut self.heard).await? == 0 {
+            if self.stream.read_buf(&mut self.received).await? == 0 {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
-            if let Some(body) = whole(&self.heard)? {
+            if let Some(body) = whole(&self.received)? {
                 break body;
             }
         };
-        let status = self.heard.get(9..12).and_then(|status| std::str::from_utf8(status).ok()?.parse().ok());
-        Ok((status.ok_or(ErrorKind::InvalidData)?, &self.heard[body..]))
+        let status =
+            self.received.get(9..12).and_then(|status| std::str::from_utf8(status).ok()?.parse().ok());
+        Ok((status.ok_or(ErrorKind::InvalidData)?, &self.received[body..]))
     }
 }
 
@@ -102,10 +103,10 @@ pub async fn run(
     for address in addresses.iter().cycle().take(connections) {
         callers.push(Caller::connect(*address).await?);
     }
-    let (began, asked) = (Instant::now(), Cell::new(0));
+    let (began, sent) = (Instant::now(), Cell::new(0));
     // The next request's number, if there is to be one.
     let next = || {
-        let number = asked.replace(asked.get() + 1);
+        let number = sent.replace(sent.get() + 1);
         let goes_on = match stop {
             Stop::After(span) => began.elapsed() < span,
             Stop::Count(count) => number < count,
@@ -134,9 +135,9 @@ async fn one_after_another(
 ) -> Result<Run> {
     let mut run = Run::default();
     while let Some(number) = next() {
-        let asked = Instant::now();
-        let (status, body) = caller.ask(&requests[number % requests.len()]).await?;
-        run.latencies.push(asked.elapsed());
+        let start = Instant::now();
+        let (status, body) = caller.send(&requests[number % requests.len()]).await?;
+        run.latencies.push(start.elapsed());
         if !(200..300).contains(&status) {
             run.failed += 1;
             run.failure.get_or_insert_with(|| format!("{status} {}", String::from_utf8_lossy(body)));

@@ -128,9 +128,9 @@ impl Site {
 
     /// What a payment writes, seen while the acquirer is slow.
     pub async fn watch(&self, account: &Account, form: &str) -> Result<Payment> {
-        account.ask("PUT", "/1/sandbox/acquirer", "latency_ms=3000").await?;
+        account.send("PUT", "/1/sandbox/acquirer", "latency_ms=3000").await?;
         let before = TableSnapshot::take(&self.database).await?;
-        let mut paying = std::pin::pin!(account.ask("POST", "/1/charges", form));
+        let mut paying = std::pin::pin!(account.send("POST", "/1/charges", form));
         let intent = async {
             loop {
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -147,7 +147,7 @@ impl Site {
         };
         paying.await?;
         let outcome = Commit::between(&between, &TableSnapshot::take(&self.database).await?)?;
-        account.ask("PUT", "/1/sandbox/acquirer", "latency_ms=0").await?;
+        account.send("PUT", "/1/sandbox/acquirer", "latency_ms=0").await?;
         Payment::new(intent, outcome.ok_or("an outcome was seen before its payment was answered")?)
     }
 }
@@ -165,7 +165,7 @@ impl Account {
 
     /// Another account of the same server.
     pub async fn another(&self) -> Result<Self> {
-        let account = self.ask("POST", "/1/sandbox/accounts", "").await?;
+        let account = self.send("POST", "/1/sandbox/accounts", "").await?;
         Ok(Self { address: self.address, secret: text(&account["secret_key"])? })
     }
 
@@ -184,7 +184,7 @@ impl Account {
     /// The whole answer to a single request, which must succeed.
     pub async fn whole(&self, method: &str, path: &str, form: &str) -> Result<Value> {
         let mut caller = Caller::connect(self.address).await?;
-        let (status, body) = caller.ask(&self.request(method, path, form)).await?;
+        let (status, body) = caller.send(&self.request(method, path, form)).await?;
         if !(200..300).contains(&status) {
             return Err(format!("{method} {path}: {status} {}", String::from_utf8_lossy(body)).into());
         }
@@ -192,7 +192,7 @@ impl Account {
     }
 
     /// Returns the body of its answer.
-    pub async fn ask(&self, method: &str, path: &str, form: &str) -> Result<Value> {
+    pub async fn send(&self, method: &str, path: &str, form: &str) -> Result<Value> {
         Ok(self.whole(method, path, form).await?["response"].take())
     }
 
@@ -200,7 +200,7 @@ impl Account {
     pub async fn customer(&self) -> Result<String> {
         let (_, card) = PAYMENT.split_once("&card").ok_or("a payment without a card")?;
         text(
-            &self.ask("POST", "/1/customers", &format!("email=roland@example.com&card{card}")).await?["token"],
+            &self.send("POST", "/1/customers", &format!("email=roland@example.com&card{card}")).await?["token"],
         )
     }
 

@@ -44,7 +44,7 @@ impl Receiver {
         let mut caller = Caller::connect(address).await?;
         let (began, mut hand_offs) = (Instant::now(), Vec::new());
         while began.elapsed() < span {
-            let (_, body) = caller.ask(charge).await?;
+            let (_, body) = caller.send(charge).await?;
             let (answered, token) = (Instant::now(), token(body).to_vec());
             let received = loop {
                 let received = self.received.lock().unwrap_or_else(PoisonError::into_inner).remove(&token);

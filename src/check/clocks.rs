@@ -34,11 +34,11 @@ pub fn look(
         DatabaseKind::Postgres(server) => {
             let ahead = server.ahead.millis();
             let apart = ahead.saturating_abs() - server.give_or_take.millis();
-            let said = format!("the database's clock is {} seconds ahead of this machine's", ahead / 1000);
+            let text = format!("the database's clock is {} seconds ahead of this machine's", ahead / 1000);
             if apart > SETTLE_AFTER.millis() {
-                findings.wrong(said, MEND);
+                findings.wrong(text, MEND);
             } else if apart > APART_MILLIS {
-                findings.warning(said, MEND);
+                findings.warning(text, MEND);
             }
         }
         DatabaseKind::Sqlite(_) => {}

@@ -51,7 +51,7 @@ pub async fn look(
 
 async fn report_integrity(location: &Location, findings: &mut Findings) {
     match store::check_integrity(location).await {
-        Ok(Integrity::Intact(said)) => findings.ok(said),
+        Ok(Integrity::Intact(text)) => findings.ok(text),
         Ok(Integrity::NotChecked(why)) => {
             findings.ok(format!("damage was not checked: {why}"));
         }
@@ -114,21 +114,21 @@ fn look_at_file(file: &SqliteFile, findings: &mut Findings) {
 }
 
 fn look_at_server(server: &PostgresServer, live: bool, findings: &mut Findings) {
-    let said = &server.said;
-    findings.ok(format!("PostgreSQL {}", said.version));
-    if said.release < POSTGRES_RELEASE {
+    let report = &server.report;
+    findings.ok(format!("PostgreSQL {}", report.version));
+    if report.release < POSTGRES_RELEASE {
         findings.warning("it is older than the tested versions", "upgrade to PostgreSQL 15 or later");
     }
-    if said.encoding != "UTF8" {
+    if report.encoding != "UTF8" {
         findings.wrong(
-            format!("its encoding is {}, which cannot hold every name", said.encoding),
+            format!("its encoding is {}, which cannot hold every name", report.encoding),
             "create the database again: CREATE DATABASE ... ENCODING 'UTF8'",
         );
     }
     for (setting, value, means) in [
-        ("fsync", &said.fsync, "a loss of power may destroy the database"),
-        ("synchronous_commit", &said.synchronous_commit, "a payment that was answered may be lost"),
-        ("full_page_writes", &said.full_page_writes, "a loss of power may destroy the database"),
+        ("fsync", &report.fsync, "a loss of power may destroy the database"),
+        ("synchronous_commit", &report.synchronous_commit, "a payment that was answered may be lost"),
+        ("full_page_writes", &report.full_page_writes, "a loss of power may destroy the database"),
     ] {
         if value == "off" {
             findings.wrong_in_live(
@@ -138,7 +138,7 @@ fn look_at_server(server: &PostgresServer, live: bool, findings: &mut Findings) 
             );
         }
     }
-    if said.standby || said.read_only == "on" {
+    if report.standby || report.read_only == "on" {
         findings.wrong("it cannot be written: it is a standby, or read-only", "name the primary server");
     }
     connections(server, findings);
@@ -146,10 +146,10 @@ fn look_at_server(server: &PostgresServer, live: bool, findings: &mut Findings) 
 }
 
 fn connections(server: &PostgresServer, findings: &mut Findings) {
-    let PostgresServer { said, wanted, .. } = server;
-    let limits = [said.connections, said.of_role, said.of_database];
+    let PostgresServer { report, wanted, .. } = server;
+    let limits = [report.connections, report.of_role, report.of_database];
     let most = limits.into_iter().filter(|limit| *limit >= 0).min().unwrap_or_default();
-    let free = said.connections - said.taken;
+    let free = report.connections - report.taken;
     if most < *wanted {
         findings.wrong(
             format!("it allows this user {most} connections, and a server opens {wanted}"),
@@ -157,37 +157,39 @@ fn connections(server: &PostgresServer, findings: &mut Findings) {
         );
     } else if free < *wanted {
         findings.warning(
-            format!("{free} of its {} connections are free, and a server opens {wanted}", said.connections),
+            format!("{free} of its {} connections are free, and a server opens {wanted}", report.connections),
             "raise max_connections, unless the servers being checked hold them",
         );
     } else {
-        findings
-            .ok(format!("{free} of its {} connections are free; a server opens {wanted}", said.connections));
+        findings.ok(format!(
+            "{free} of its {} connections are free; a server opens {wanted}",
+            report.connections
+        ));
     }
 }
 
 fn rights(server: &PostgresServer, findings: &mut Findings) {
-    let said = &server.said;
-    if !said.may_create {
+    let report = &server.report;
+    if !report.may_create {
         findings.wrong("its user may not create tables", "make that user the owner of the database");
     }
-    if said.extensions_missing > 0 && said.extensions_unavailable > 0 {
+    if report.extensions_missing > 0 && report.extensions_unavailable > 0 {
         findings.wrong(
             "its machine lacks the extensions pg_trgm and btree_gin",
             "install them: they come with PostgreSQL (Debian: in the server's own package)",
         );
-    } else if said.extensions_missing > 0 && !said.may_extend {
+    } else if report.extensions_missing > 0 && !report.may_extend {
         findings.wrong(
             "its user may not add the extensions pg_trgm and btree_gin",
             "make that user the owner of the database, or add them as its administrator: CREATE EXTENSION pg_trgm; \
              CREATE EXTENSION btree_gin",
         );
     }
-    if said.tables_of_others > 0 {
+    if report.tables_of_others > 0 {
         findings.wrong(
             format!(
                 "another role owns {} of its tables, so no later release could change them",
-                said.tables_of_others
+                report.tables_of_others
             ),
             "REASSIGN OWNED BY that role TO this one",
         );

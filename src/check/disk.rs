@@ -67,7 +67,7 @@ fn look_at_folder(folder: &Path, findings: &mut Findings) {
             return findings.wrong(format!("{} cannot be written: {error}", there.display()), mend);
         }
     };
-    let said = if there == or_here(folder) {
+    let text = if there == or_here(folder) {
         format!("{name} can be written")
     } else {
         format!("{name} does not exist yet and can be created")
@@ -75,11 +75,11 @@ fn look_at_folder(folder: &Path, findings: &mut Findings) {
     let millis = flush.as_millis();
     if flush > SLOW_FLUSH {
         findings.warning(
-            format!("{said}, but a flush takes {millis} ms, and a payment waits for two"),
+            format!("{text}, but a flush takes {millis} ms, and a payment waits for two"),
             "use a disk that flushes faster; docs/performance.md says what to expect",
         );
     } else {
-        findings.ok(format!("{said}; a flush takes {millis} ms"));
+        findings.ok(format!("{text}; a flush takes {millis} ms"));
     }
     room(there, findings);
 }
@@ -92,11 +92,11 @@ fn room(folder: &Path, findings: &mut Findings) {
             return findings.warning(format!("the free room at {name} is unknown: {error}"), "use df");
         }
     };
-    let said = format!("{} MiB are free at {name}", free / MIB);
+    let text = format!("{} MiB are free at {name}", free / MIB);
     match free {
-        0..NO_ROOM => findings.wrong(said, "make room, or move the data directory to a larger disk"),
-        NO_ROOM..ROOM => findings.warning(said, "make room, or move the data directory to a larger disk"),
-        ROOM.. => findings.ok(said),
+        0..NO_ROOM => findings.wrong(text, "make room, or move the data directory to a larger disk"),
+        NO_ROOM..ROOM => findings.warning(text, "make room, or move the data directory to a larger disk"),
+        ROOM.. => findings.ok(text),
     }
 }
 
@@ -116,11 +116,11 @@ fn flush(folder: &Path) -> io::Result<Duration> {
 
 /// Checks the bucket by reading a blob that never existed.
 async fn look_at_bucket(address: &str, findings: &mut Findings) {
-    let said = |error: BucketError| format!("CARD_PAYMENTS_BLOBS: {error}");
+    let describe = |error: BucketError| format!("CARD_PAYMENTS_BLOBS: {error}");
     let mend = "check AWS_REGION, AWS_ENDPOINT and the credentials, and that they permit to read, write and list objects";
     let bucket = match Bucket::at(address) {
         Ok(bucket) => bucket,
-        Err(error) => return findings.wrong(said(error), mend),
+        Err(error) => return findings.wrong(describe(error), mend),
     };
     let ids = IdGenerator::default();
     let nothing = BlobName::new(ids.token(), ids.token());

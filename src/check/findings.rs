@@ -43,7 +43,8 @@ pub struct Finding {
     /// The subject.
     pub area: Area,
     /// The text. Holds nothing secret.
-    pub said: String,
+    #[serde(rename = "said")]
+    pub text: String,
     /// How to fix it.
     pub mend: Option<String>,
 }
@@ -101,27 +102,27 @@ impl Findings {
     }
 
     /// Records that there is no problem.
-    pub fn ok(&mut self, said: impl Into<String>) {
-        self.add(Level::Ok, said.into(), None);
+    pub fn ok(&mut self, text: impl Into<String>) {
+        self.add(Level::Ok, text.into(), None);
     }
 
     /// Records a warning.
-    pub fn warning(&mut self, said: impl Into<String>, mend: impl Into<String>) {
-        self.add(Level::Warning, said.into(), Some(mend.into()));
+    pub fn warning(&mut self, text: impl Into<String>, mend: impl Into<String>) {
+        self.add(Level::Warning, text.into(), Some(mend.into()));
     }
 
     /// Records an error.
-    pub fn wrong(&mut self, said: impl Into<String>, mend: impl Into<String>) {
-        self.add(Level::Wrong, said.into(), Some(mend.into()));
+    pub fn wrong(&mut self, text: impl Into<String>, mend: impl Into<String>) {
+        self.add(Level::Wrong, text.into(), Some(mend.into()));
     }
 
     /// Records a warning, which in live is an error.
-    pub fn wrong_in_live(&mut self, live: bool, said: impl Into<String>, mend: impl Into<String>) {
-        self.add(if live { Level::Wrong } else { Level::Warning }, said.into(), Some(mend.into()));
+    pub fn wrong_in_live(&mut self, live: bool, text: impl Into<String>, mend: impl Into<String>) {
+        self.add(if live { Level::Wrong } else { Level::Warning }, text.into(), Some(mend.into()));
     }
 
-    fn add(&mut self, level: Level, said: String, mend: Option<String>) {
-        self.found.push(Finding { level, area: self.area, said, mend });
+    fn add(&mut self, level: Level, text: String, mend: Option<String>) {
+        self.found.push(Finding { level, area: self.area, text, mend });
     }
 
     /// Whether the current area has no finding.

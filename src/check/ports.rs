@@ -46,8 +46,8 @@ fn look_at(name: &str, address: SocketAddr, inspection: Option<&Inspection>, fin
         return findings.wrong(format!("{name}: cannot listen on {address}: {error}"), mend);
     }
     let mend = format!("use another port, or stop the program on it: ss -ltnp 'sport = {}'", address.port());
-    match whose(address, ANSWER) {
-        Whose::Servers(named) => match inspection.map(|met| installation::found_fingerprint(&met.found.keys)) {
+    match find_owner(address, ANSWER) {
+        PortOwner::Server(named) => match inspection.map(|met| installation::found_fingerprint(&met.found.keys)) {
             Some(own) if own.as_ref() == Some(&named) => {
                 findings.ok(format!("{name}: a server of this installation answers at {address}"));
             }
@@ -58,12 +58,12 @@ fn look_at(name: &str, address: SocketAddr, inspection: Option<&Inspection>, fin
                 mend,
             ),
         },
-        Whose::Strangers => findings.wrong(format!("{name}: another program listens on {address}"), mend),
-        Whose::Unknown if inspection.is_some_and(is_served) => findings.warning(
+        PortOwner::OtherProgram => findings.wrong(format!("{name}: another program listens on {address}"), mend),
+        PortOwner::Unknown if inspection.is_some_and(is_served) => findings.warning(
             format!("{name}: the program on {address} does not answer /healthz, and a server runs on the database's file"),
             "if it is that server, it is overloaded or hangs: see its log and metrics",
         ),
-        Whose::Unknown => findings.wrong(
+        PortOwner::Unknown => findings.wrong(
             format!("{name}: the program on {address} does not answer /healthz: an overloaded server, or another program"),
             mend,
         ),
@@ -80,28 +80,28 @@ fn is_served(inspection: &Inspection) -> bool {
 
 /// The owner of a listening port.
 #[derive(Debug, PartialEq, Eq)]
-enum Whose {
+enum PortOwner {
     /// A healthy server of this program, and the name of its installation.
-    Servers(String),
+    Server(String),
     /// A program with another answer.
-    Strangers,
+    OtherProgram,
     /// A program without an answer.
     Unknown,
 }
 
 /// Asks the owner of a port, for at most `patience` in all.
-fn whose(address: SocketAddr, patience: Duration) -> Whose {
-    let mut heard = Vec::new();
+fn find_owner(address: SocketAddr, patience: Duration) -> PortOwner {
+    let mut answer = Vec::new();
     // The bytes that were read count, however it ended.
-    let _ = ask(address, Instant::now() + patience, &mut heard);
-    if heard.is_empty() {
-        return Whose::Unknown;
+    let _ = fetch(address, Instant::now() + patience, &mut answer);
+    if answer.is_empty() {
+        return PortOwner::Unknown;
     }
-    String::from_utf8_lossy(&heard)
+    String::from_utf8_lossy(&answer)
         .strip_suffix(WELL)
         .filter(|head| head.starts_with("HTTP/1.1 200 "))
         .and_then(named_installation)
-        .map_or(Whose::Strangers, Whose::Servers)
+        .map_or(PortOwner::OtherProgram, PortOwner::Server)
 }
 
 /// Returns the installation that the headers name.
@@ -112,7 +112,7 @@ fn named_installation(head: &str) -> Option<String> {
         .map(|(_, named)| named.trim().to_owned())
 }
 
-fn ask(address: SocketAddr, deadline: Instant, heard: &mut Vec<u8>) -> io::Result<()> {
+fn fetch(address: SocketAddr, deadline: Instant, answer: &mut Vec<u8>) -> io::Result<()> {
     let left = || match deadline.saturating_duration_since(Instant::now()) {
         Duration::ZERO => Err(io::Error::from(ErrorKind::TimedOut)),
         left => Ok(left),
@@ -122,11 +122,11 @@ fn ask(address: SocketAddr, deadline: Instant, heard: &mut Vec<u8>) -> io::Resul
     stream.write_all(REQUEST)?;
     // Reads no more of another program's answer than ours would have.
     let mut piece = [0; 1024];
-    while heard.len() < ANSWER_BYTES {
+    while answer.len() < ANSWER_BYTES {
         stream.set_read_timeout(Some(left()?))?;
         match stream.read(&mut piece)? {
             0 => break,
-            read => heard.extend_from_slice(&piece[..read]),
+            read => answer.extend_from_slice(&piece[..read]),
         }
     }
     Ok(())
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     /// Asks a server whose treatment of a client is `how`.
-    fn treated(how: fn(&mut TcpStream) -> io::Result<()>) -> Whose {
+    fn treated(how: fn(&mut TcpStream) -> io::Result<()>) -> PortOwner {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let treating = thread::spawn(move || {
@@ -147,21 +147,27 @@ mod tests {
             caller.read_exact(&mut [0; REQUEST.len()])?;
             how(&mut caller)
         });
-        let whose = whose(address, Duration::from_millis(500));
+        let find_owner = find_owner(address, Duration::from_millis(500));
         // It ends when the client has gone, possibly with an error.
         let _ = treating.join().unwrap();
-        whose
+        find_owner
     }
 
     #[test]
     fn whoever_listens_is_known_by_what_he_says() {
         let servers =
             treated(|caller| caller.write_all(b"HTTP/1.1 200 OK\r\nX-Installation: ab\r\n\r\nok\n"));
-        assert_eq!(servers, Whose::Servers("ab".into()));
-        assert_eq!(treated(|caller| caller.write_all(b"HTTP/1.1 200 OK\r\n\r\nok\n")), Whose::Strangers);
-        assert_eq!(treated(|caller| caller.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello\n")), Whose::Strangers);
-        assert_eq!(treated(|caller| caller.write_all(b"220 mail.example.com\r\n")), Whose::Strangers);
-        assert_eq!(treated(|_| Ok(())), Whose::Unknown);
+        assert_eq!(servers, PortOwner::Server("ab".into()));
+        assert_eq!(
+            treated(|caller| caller.write_all(b"HTTP/1.1 200 OK\r\n\r\nok\n")),
+            PortOwner::OtherProgram
+        );
+        assert_eq!(
+            treated(|caller| caller.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello\n")),
+            PortOwner::OtherProgram
+        );
+        assert_eq!(treated(|caller| caller.write_all(b"220 mail.example.com\r\n")), PortOwner::OtherProgram);
+        assert_eq!(treated(|_| Ok(())), PortOwner::Unknown);
     }
 
     #[test]
@@ -178,7 +184,7 @@ mod tests {
         };
         let silent = |caller: &mut TcpStream| io::copy(caller, &mut io::sink()).map(drop);
         let began = Instant::now();
-        assert_eq!((treated(dripping), treated(silent)), (Whose::Strangers, Whose::Unknown));
+        assert_eq!((treated(dripping), treated(silent)), (PortOwner::OtherProgram, PortOwner::Unknown));
         assert!(began.elapsed() < Duration::from_secs(30), "a byte now and then holds nobody for minutes");
     }
 }

@@ -129,18 +129,18 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
             let bank_account = bsb
                 .zip(number)
                 .map(|(bsb, number)| json!({ "name": business_name, "bsb": bsb, "number": number }));
-            let asked = params::read::<NewAccount>(&json!({
+            let new_account = params::read::<NewAccount>(&json!({
                 "business_name": business_name, "email": email, "partner": partner, "bank_account": bank_account,
             }));
             // Checked before the database is opened: opening an unclaimed one with keys claims it.
-            let asked = create::checked(asked).map_err(|faults| refused(&faults.into()))?;
+            let new_account = create::checked(new_account).map_err(|faults| refused(&faults.into()))?;
             let ctx = super::open_with_keys(database, &secrets).await?;
             let minted = ApiKeyPair::mint(&ctx.chance);
             let keys = ApiKeyPair {
                 secret: secrets.secret_key.unwrap_or(minted.secret),
                 publishable: secrets.publishable_key.unwrap_or(minted.publishable),
             };
-            let made = create::create(&ctx, database.environment, &keys, asked).await;
+            let made = create::create(&ctx, database.environment, &keys, new_account).await;
             let made = made.map_err(|error| refused(&error))?;
             write_counts(&ctx).await;
             tell(&made, &made, json)

@@ -45,6 +45,6 @@ pub struct Audit {
 pub async fn run(command: Audit) -> Result<(), Box<dyn Error>> {
     let Audit { account, since, until, page, per_page, json, database } = command;
     let store = super::open(&database).await?;
-    let asked = AuditFilter { account, since, until, paging: Paging { page, per_page } };
-    list(&store, asked).await?.iter().try_for_each(|record| super::tell(record, record, json))
+    let filter = AuditFilter { account, since, until, paging: Paging { page, per_page } };
+    list(&store, filter).await?.iter().try_for_each(|record| super::tell(record, record, json))
 }

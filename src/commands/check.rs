@@ -39,10 +39,10 @@ pub async fn run(command: Check) -> Result<(), Box<dyn Error>> {
     let given = [("database_url", database_url), ("data_dir", data_dir), ("environment", environment)];
     let given: Vec<_> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     let findings = check::check(&given).await;
-    let told = findings.iter().try_for_each(|finding| tell(finding, &Line(finding), json));
+    let printed = findings.iter().try_for_each(|finding| tell(finding, &Line(finding), json));
     // The findings decide the exit code, even if the reader closes the pipe.
     match findings.iter().filter(|finding| finding.level == Level::Wrong).count() {
-        0 => told,
+        0 => printed,
         1 => Err("1 thing is wrong".into()),
         many => Err(format!("{many} things are wrong").into()),
     }
@@ -53,13 +53,13 @@ struct Line<'a>(&'a Finding);
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Finding { level, area, said, mend } = self.0;
+        let Finding { level, area, text, mend } = self.0;
         let style = match level {
             Level::Ok => terminal::GOOD,
             Level::Warning => terminal::DOUBTFUL,
             Level::Wrong => terminal::BAD,
         };
-        write!(f, "{style}{:<8}{style:#} {:<14} {said}", level.name(), area.name())?;
+        write!(f, "{style}{:<8}{style:#} {:<14} {text}", level.name(), area.name())?;
         match mend {
             Some(mend) => write!(f, "\n{:<23} -> {mend}", ""),
             None => Ok(()),

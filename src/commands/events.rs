@@ -60,7 +60,7 @@ struct Pagination {
 /// Requests a page, counted from 1.
 pub async fn page(server: &ApiClient, page: usize, per_page: usize) -> Result<Page, ApiClientError> {
     let path = format!("/1/events?page={page}&per_page={per_page}");
-    let text = server.ask(Method::GET, &path, None).await?;
+    let text = server.request_text(Method::GET, &path, None).await?;
     read(&text).map_err(|_| ApiClientError::Unintelligible(format!("GET {path}")))
 }
 

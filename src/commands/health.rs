@@ -40,7 +40,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub fn run(command: &Health) -> Result<(), Box<dyn Error>> {
     let address = reachable(command.admin_listen.unwrap_or(command.listen));
     let path = if command.ready { "/readyz" } else { "/healthz" };
-    let answer = ask(address, path).map_err(|error| format!("http://{address}{path}: {error}"))?;
+    let answer = fetch(address, path).map_err(|error| format!("http://{address}{path}: {error}"))?;
     let status = answer.split_whitespace().nth(1).unwrap_or("nothing");
     if status != "200" {
         return Err(format!("http://{address}{path} answered {status}").into());
@@ -49,7 +49,7 @@ pub fn run(command: &Health) -> Result<(), Box<dyn Error>> {
 }
 
 /// Returns the first line of the response.
-fn ask(address: SocketAddr, path: &str) -> io::Result<String> {
+fn fetch(address: SocketAddr, path: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;

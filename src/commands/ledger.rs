@@ -71,10 +71,10 @@ pub async fn run(command: Ledger, database: &DatabaseOptions) -> Result<(), Box<
         Ledger::Verify { json } => {
             let bar = Bar::new("Proving the books", Unit::Things);
             let store = super::open(database).await?;
-            let mut told = Ok(());
+            let mut printed = Ok(());
             let differences = verify(&store, &bar, |difference| {
-                if told.is_ok() {
-                    told = bar.suspend(|| tell(difference, &as_text(difference), json));
+                if printed.is_ok() {
+                    printed = bar.suspend(|| tell(difference, &as_text(difference), json));
                 }
             })
             .await?;

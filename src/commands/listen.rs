@@ -121,8 +121,8 @@ async fn listen(
                         Some(receiver) => Some(receiver.forward(event).await?),
                         None => None,
                     };
-                    let told = ForwardResult { event: &event.body, forwarded };
-                    tell(&told, &Line(event, &told), json)?;
+                    let result = ForwardResult { event: &event.body, forwarded };
+                    tell(&result, &Line(event, &result), json)?;
                 }
             }
             Err(error) if error.is_transient() => {

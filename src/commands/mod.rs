@@ -94,13 +94,17 @@ pub async fn open_with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Re
 fn operator() -> Operator {
     let login = std::fs::read_to_string("/proc/self/loginuid").unwrap_or_default();
     let number = number(&login, rustix::process::getuid().as_raw());
-    let says = |name: &str| std::env::var(name).ok().filter(|said| !said.is_empty());
-    let name = ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(says).unwrap_or_else(|| "nobody".into());
-    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| says("HOSTNAME"));
+    let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
+    let name =
+        ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(variable).unwrap_or_else(|| "nobody".into());
+    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| variable("HOSTNAME"));
     let machine = machine.unwrap_or_else(|| "a machine without a name".into());
-    let told = format!("{name} (user {number}) on {}", machine.trim());
+    let description = format!("{name} (user {number}) on {}", machine.trim());
     // The name is printed on terminals.
-    Operator { name: told.chars().filter(|letter| !letter.is_control()).collect(), at: SystemClock.now() }
+    Operator {
+        name: description.chars().filter(|letter| !letter.is_control()).collect(),
+        at: SystemClock.now(),
+    }
 }
 
 /// Returns the login's user number, which `sudo` does not change, and the effective one if it differs; only the latter if there
@@ -147,10 +151,10 @@ fn grace(text: &str) -> Result<TimeSpan, &'static str> {
 
 /// Returns a service's refusal in the words of the API.
 pub fn refused(error: &error::Error) -> String {
-    let (Body::Object(said) | Body::Array([said])) = error.body("");
-    let messages = said.messages.into_iter().flatten().map(|message| message.message);
+    let (Body::Object(body) | Body::Array([body])) = error.body("");
+    let messages = body.messages.into_iter().flatten().map(|message| message.message);
     let messages: Vec<_> = messages.collect();
-    if messages.is_empty() { said.error_description.into_owned() } else { messages.join(", ") }
+    if messages.is_empty() { body.error_description.into_owned() } else { messages.join(", ") }
 }
 
 #[cfg(test)]
@@ -159,14 +163,14 @@ mod tests {
 
     #[test]
     fn an_operator_is_who_has_logged_in_whomever_he_acts_as() {
-        for (login, own, told) in [
+        for (login, own, expected) in [
             ("1000", 1000, "1000"),
             ("1000\n", 0, "1000 as 0"),
             // All ones: there was no login.
             ("4294967295", 10001, "10001"),
             ("", 7, "7"),
         ] {
-            assert_eq!(number(login, own), told);
+            assert_eq!(number(login, own), expected);
         }
     }
 }

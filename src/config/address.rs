@@ -31,13 +31,13 @@ mod tests {
 
     #[test]
     fn who_listens_everywhere_is_asked_here() {
-        for (listens, asked) in [
+        for (listens, expected) in [
             ("0.0.0.0:8080", "127.0.0.1:8080"),
             ("[::]:8080", "[::1]:8080"),
             ("10.0.0.7:80", "10.0.0.7:80"),
             ("127.0.0.1:1", "127.0.0.1:1"),
         ] {
-            assert_eq!(reachable(listens.parse().unwrap()), asked.parse().unwrap());
+            assert_eq!(reachable(listens.parse().unwrap()), expected.parse().unwrap());
         }
     }
 

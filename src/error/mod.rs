@@ -66,26 +66,26 @@ impl Error {
     /// Returns faults of a plan's parameters, with their own code and sentence (specification, Errors).
     #[expect(clippy::needless_pass_by_value, reason = "what `map_err` has")]
     pub fn plan(faults: FieldErrors) -> Self {
-        Self::telling(ErrorCode::UnprocessableEntity, faults.messages().collect())
+        Self::with_messages(ErrorCode::UnprocessableEntity, faults.messages().collect())
     }
 
     /// Returns faults of a subscription's parameters, whose `messages` have no codes (specification, Errors).
     #[expect(clippy::needless_pass_by_value, reason = "what `map_err` has")]
     pub fn subscription(faults: FieldErrors) -> Self {
-        let told = faults.iter().map(|(param, predicate)| {
+        let messages = faults.iter().map(|(param, predicate)| {
             let missing = predicate == "can't be blank";
             FieldMessage::bare(param, if missing { "must be present" } else { predicate })
         });
-        Self::telling(ErrorCode::InvalidSubscription, told.collect())
+        Self::with_messages(ErrorCode::InvalidSubscription, messages.collect())
     }
 
     /// Refuses a card that does not belong to the subscription's customer.
     pub fn not_the_customers_card() -> Self {
         let code = ErrorCode::InvalidRequest;
-        Self::telling(code, vec![FieldMessage::bare("card_token", code.description())])
+        Self::with_messages(code, vec![FieldMessage::bare("card_token", code.description())])
     }
 
-    fn telling(code: ErrorCode, messages: Vec<FieldMessage>) -> Self {
+    fn with_messages(code: ErrorCode, messages: Vec<FieldMessage>) -> Self {
         let mut refusal = Refusal::from(code);
         refusal.messages = Some(messages);
         refusal.into()

@@ -45,7 +45,7 @@ pub enum ApiClientError {
         why: OutboundError,
     },
     /// The response is a refusal.
-    #[error("{call}: {status} {}", said(.body))]
+    #[error("{call}: {status} {}", error_text(.body))]
     Refused {
         /// Method and path.
         call: String,
@@ -133,7 +133,7 @@ impl ApiClient {
     }
 
     /// Returns the text of a successful response. A body is sent as JSON.
-    pub async fn ask(
+    pub async fn request_text(
         &self,
         method: Method,
         path: &str,
@@ -252,7 +252,7 @@ impl ClientResponse {
         if (200..300).contains(&self.status) {
             return Ok(&self.body["response"]);
         }
-        Err(format!("{} ({} {})", said(&self.body), self.status, self.code()))
+        Err(format!("{} ({} {})", error_text(&self.body), self.status, self.code()))
     }
 
     /// Returns the code of a refusal.
@@ -262,7 +262,7 @@ impl ClientResponse {
 }
 
 /// Returns the sentences of an error's body.
-fn said(body: &Value) -> String {
+fn error_text(body: &Value) -> String {
     // The body of `insufficient_service_balance` is an array.
     let error = body.get(0).unwrap_or(body);
     let messages = error["messages"].as_array().into_iter().flatten();
@@ -289,8 +289,8 @@ mod tests {
     async fn answering(head: &'static str) -> (ApiClient, Arc<AtomicUsize>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
-        let asked = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&asked);
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&calls);
         tokio::spawn(async move {
             loop {
                 let (mut stream, _) = listener.accept().await.unwrap();
@@ -301,7 +301,7 @@ mod tests {
                 stream.write_all(answer.as_bytes()).await.unwrap();
             }
         });
-        (ApiClient::at(&address, Some("sk".into())).await.unwrap(), asked)
+        (ApiClient::at(&address, Some("sk".into())).await.unwrap(), calls)
     }
 
     #[tokio::test]
@@ -314,31 +314,31 @@ mod tests {
             ("504 Timeout", 1),
             ("500 Error", 1),
         ] {
-            let (server, asked) = answering(head).await;
+            let (server, calls) = answering(head).await;
             let request = server.request(Method::PUT, "/", Some(&json!({})));
             let answer = server.patiently("PUT /", request, Duration::from_millis(1500)).await;
             assert!(matches!(answer, Err(ApiClientError::Refused { .. })), "{head}");
-            assert_eq!(asked.load(Ordering::SeqCst), times, "{head}");
+            assert_eq!(calls.load(Ordering::SeqCst), times, "{head}");
         }
     }
 
     #[tokio::test]
     async fn every_other_answer_is_one() {
         for head in ["200 Fine\r\nRetry-After: 1", "409 Conflict", "502 Upstream", "422 Wrong"] {
-            let (server, asked) = answering(head).await;
+            let (server, calls) = answering(head).await;
             let answer = server.answer_to(Method::GET, "/", None, &[]).await.unwrap();
-            assert_eq!((answer.status.to_string().as_str(), asked.load(Ordering::SeqCst)), (&head[..3], 1));
+            assert_eq!((answer.status.to_string().as_str(), calls.load(Ordering::SeqCst)), (&head[..3], 1));
         }
     }
 
     #[test]
     fn a_refusal_is_told_in_the_words_of_the_api() {
         let one = json!({ "error": "unauthorized", "error_description": "Not authorised. (Check API Key)" });
-        assert_eq!(said(&one), "Not authorised. (Check API Key)");
-        assert_eq!(said(&json!([one])), "Not authorised. (Check API Key)");
+        assert_eq!(error_text(&one), "Not authorised. (Check API Key)");
+        assert_eq!(error_text(&json!([one])), "Not authorised. (Check API Key)");
         let faults =
             json!({ "error_description": "wrong", "messages": [{ "message": "A" }, { "message": "B" }] });
-        assert_eq!(said(&faults), "A, B");
-        assert_eq!(said(&Value::Null), "(no error of this API)");
+        assert_eq!(error_text(&faults), "A, B");
+        assert_eq!(error_text(&Value::Null), "(no error of this API)");
     }
 }

@@ -80,7 +80,7 @@ impl Outbound {
     }
 
     /// Returns a client with another resolver.
-    pub fn asking(reach: AddressPolicy, lookup: Arc<dyn Resolver>) -> Self {
+    pub fn with_resolver(reach: AddressPolicy, lookup: Arc<dyn Resolver>) -> Self {
         Self::with(reach, lookup, tls::platform_config)
     }
 
@@ -157,7 +157,12 @@ impl Outbound {
     }
 
     /// Sends a POST of JSON, and returns status and body, which must be whole and have at most 64 KiB.
-    pub async fn ask(&self, url: &str, body: Bytes, within: Duration) -> Result<(u16, Bytes), OutboundError> {
+    pub async fn post_json(
+        &self,
+        url: &str,
+        body: Bytes,
+        within: Duration,
+    ) -> Result<(u16, Bytes), OutboundError> {
         let end = Instant::now() + within;
         let call = self.client.post(self.callable(url)?).header(CONTENT_TYPE, "application/json").body(body);
         let mut answer = answered(call, end).await?;

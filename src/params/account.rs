@@ -113,7 +113,7 @@ impl ChangedSettings {
 }
 
 impl From<ChangedAccount> for ChangedSettings {
-    fn from(asked: ChangedAccount) -> Self {
+    fn from(changed: ChangedAccount) -> Self {
         let ChangedAccount {
             disputes,
             wallet,
@@ -121,7 +121,7 @@ impl From<ChangedAccount> for ChangedSettings {
             transfers_enabled,
             transfers_schedule,
             settlement_delay_days,
-        } = asked;
+        } = changed;
         Self {
             disputes,
             wallet,

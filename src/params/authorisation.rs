@@ -51,20 +51,20 @@ pub struct NewAuthorisation {
 
 /// An authorisation is asked of the acquirer as a charge is that waits for its capture.
 impl From<NewAuthorisation> for NewCharge {
-    fn from(asked: NewAuthorisation) -> Self {
+    fn from(new: NewAuthorisation) -> Self {
         Self {
-            email: asked.email,
-            description: asked.description,
-            amount: asked.amount,
-            ip_address: asked.ip_address,
-            card: asked.card,
-            card_token: asked.card_token,
-            payment_source_token: asked.payment_source_token,
-            customer_token: asked.customer_token,
-            currency: asked.currency,
+            email: new.email,
+            description: new.description,
+            amount: new.amount,
+            ip_address: new.ip_address,
+            card: new.card,
+            card_token: new.card_token,
+            payment_source_token: new.payment_source_token,
+            customer_token: new.customer_token,
+            currency: new.currency,
             capture: Some(false),
-            reference: asked.reference,
-            metadata: asked.metadata,
+            reference: new.reference,
+            metadata: new.metadata,
             three_d_secure: None,
             platform_adjustment: None,
         }

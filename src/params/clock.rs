@@ -34,7 +34,7 @@ impl Params<MoveClock> {
     pub fn parse(self) -> Result<RequestedMove, FieldErrors> {
         let Self { value, mut faults } = self;
         let given = (non_blank(value.advance.as_deref()), non_blank(value.to.as_deref()));
-        let (param, asked) = match given {
+        let (param, parsed) = match given {
             (Some(span), None) => ("advance", RequestedMove::by(span)),
             (None, Some(time)) => ("to", parse_time(time).map(|time| RequestedMove::To(time.into()))),
             (None, None) | (Some(_), Some(_)) => {
@@ -44,10 +44,10 @@ impl Params<MoveClock> {
                 return Err(faults);
             }
         };
-        if asked.is_none() {
+        if parsed.is_none() {
             faults.add(param, "is not formatted properly");
         }
-        asked.filter(|_| faults.is_empty()).ok_or(faults)
+        parsed.filter(|_| faults.is_empty()).ok_or(faults)
     }
 }
 
@@ -105,9 +105,9 @@ mod tests {
 
     fn target(sent: &serde_json::Value) -> Result<String, Vec<(String, String)>> {
         let parsed = read::<MoveClock>(sent).parse();
-        let target = parsed.and_then(|asked| asked.target(NOW, NOW));
+        let target = parsed.and_then(|requested| requested.target(NOW, NOW));
         target.map(|target| target.to_string()).map_err(|faults| {
-            faults.iter().map(|(param, said)| (param.to_owned(), said.to_owned())).collect()
+            faults.iter().map(|(param, predicate)| (param.to_owned(), predicate.to_owned())).collect()
         })
     }
 
@@ -147,7 +147,7 @@ mod tests {
         let far = "must be at most 100 years ahead of the wall clock";
         let past = "must not be before the clock of the account";
         let huge = format!("{}d", "9".repeat(900));
-        for (sent, param, said) in [
+        for (sent, param, predicate) in [
             (json!({}), "advance", one),
             (json!({ "advance": " ", "to": "" }), "advance", one),
             (json!({ "advance": "1d", "to": "2027-01-01" }), "advance", one),
@@ -174,7 +174,7 @@ mod tests {
             (json!({ "to": "tomorrow" }), "to", form),
             (json!({ "to": { "a": 1 } }), "to", "is not valid"),
         ] {
-            assert_eq!(target(&sent).unwrap_err(), [(param.to_owned(), said.to_owned())], "{sent}");
+            assert_eq!(target(&sent).unwrap_err(), [(param.to_owned(), predicate.to_owned())], "{sent}");
         }
     }
 }

@@ -79,7 +79,7 @@ struct ValueDeserializer<'n> {
 }
 
 impl<'n> ValueDeserializer<'n> {
-    fn say(&mut self, predicate: &'static str) {
+    fn add_fault(&mut self, predicate: &'static str) {
         if !self.quiet {
             self.findings.faults.add(&self.path.to_string(), predicate);
         }
@@ -87,7 +87,7 @@ impl<'n> ValueDeserializer<'n> {
 
     /// Records the fault, and that a placeholder replaces the value.
     fn refuse(&mut self, predicate: &'static str) {
-        self.say(predicate);
+        self.add_fault(predicate);
         self.findings.placeholders.push(self.path.to_string());
     }
 
@@ -134,7 +134,7 @@ impl<'n> ValueDeserializer<'n> {
             Ok(text) => {
                 // No placeholder: rules check missing text, too, so that an email is both blank and badly formatted.
                 if text.is_empty() && !self.optional {
-                    self.say(values::BLANK);
+                    self.add_fault(values::BLANK);
                 }
                 if let Some(value) = self.value {
                     self.reads(value);

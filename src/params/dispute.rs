@@ -51,11 +51,11 @@ impl DisputeSearch {
     /// Reads the parameters of GET /disputes/search.
     pub fn read(tree: &impl ParameterTree, sorts: &'static [&'static str]) -> Params<Self> {
         // Read for its place in the order of faults.
-        let Params { value: asked, mut faults } = tree.params::<DisputeSearchParams>();
+        let Params { value: params, mut faults } = tree.params::<DisputeSearchParams>();
         let Params { value: mut search, faults: others } = Search::read(tree, sorts, "received_at");
         faults.append(others);
-        search.query = non_blank(asked.query.as_deref()).map(str::to_owned);
-        Params { value: Self { search, status: asked.status }, faults }
+        search.query = non_blank(params.query.as_deref()).map(str::to_owned);
+        Params { value: Self { search, status: params.status }, faults }
     }
 }
 

@@ -16,7 +16,7 @@ impl FieldErrors {
     /// Adds a fault, once: `faults.add("card.number", "can't be blank")`.
     pub fn add(&mut self, param: &str, predicate: impl Into<Cow<'static, str>>) {
         let predicate = predicate.into();
-        if !self.found.iter().any(|(known, said)| known == param && *said == predicate) {
+        if !self.found.iter().any(|(known, text)| known == param && *text == predicate) {
             self.found.push((param.to_owned(), predicate));
         }
     }
@@ -159,9 +159,9 @@ mod tests {
             ("items[0]", "items[0]_invalid", "Items[0] is bad"),
             ("Sandbox-Outcome", "sandbox_outcome_invalid", "Sandbox-Outcome is bad"),
         ] {
-            let told = FieldMessage::new(param, "is bad");
+            let rendered = FieldMessage::new(param, "is bad");
             assert_eq!(
-                (told.param.as_str(), told.code.as_deref(), told.message.as_str()),
+                (rendered.param.as_str(), rendered.code.as_deref(), rendered.message.as_str()),
                 (param, Some(code), message)
             );
         }
@@ -187,9 +187,9 @@ mod tests {
             faults.add(param, "is bad");
         }
         faults.add("amount", "is worse");
-        let told: Vec<_> = faults.iter().map(|(param, _)| param).collect();
+        let order: Vec<_> = faults.iter().map(|(param, _)| param).collect();
         assert_eq!(
-            told,
+            order,
             ["email", "card", "card.number", "card.name", "card.ghost", "amount", "amount", "zebra", "apple"]
         );
         assert!(faults.has("card") && !faults.has("number"));

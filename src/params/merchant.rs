@@ -262,11 +262,11 @@ impl Params<NewMerchant> {
         let Self { value, mut faults } = self;
         let number = value.entity.registration_number_fault();
         let number = number.filter(|_| !faults.has("entity") && !faults.has("entity.address_country_code"));
-        if let Some(said) = number {
-            faults.add("entity.business_registration_number", said);
+        if let Some(predicate) = number {
+            faults.add("entity.business_registration_number", predicate);
         }
-        if let Some(said) = value.director.age_fault(now) {
-            faults.add("director.date_of_birth", said);
+        if let Some(predicate) = value.director.age_fault(now) {
+            faults.add("director.date_of_birth", predicate);
         }
         (value, faults)
     }

@@ -29,8 +29,8 @@ impl Paging {
     /// Reads `page` and `per_page`.
     pub fn read(tree: &impl ParameterTree) -> Params<Self> {
         let Params { value, faults } = tree.params::<PagingParams>();
-        let number = |asked: Option<i64>| {
-            asked.and_then(|number| u64::try_from(number).ok()).filter(|number| *number > 0)
+        let number = |value: Option<i64>| {
+            value.and_then(|number| u64::try_from(number).ok()).filter(|number| *number > 0)
         };
         let paging = Self {
             page: number(value.page).unwrap_or(1),
@@ -75,28 +75,28 @@ mod tests {
 
     #[test]
     fn a_page_is_a_positive_integer() {
-        for (page, said) in [
+        for (page, message) in [
             ("x", "Page is not a number"),
             ("1.5", "Page must be an integer"),
             ("-1", "Page must be greater than or equal to 1"),
         ] {
             let faults = Paging::read(&json!({ "page": page })).faults;
             assert_eq!(
-                faults.messages().map(|told| (told.code, told.message)).collect::<Vec<_>>(),
-                [(Some("page_invalid".to_owned()), said.to_owned())]
+                faults.messages().map(|message| (message.code, message.message)).collect::<Vec<_>>(),
+                [(Some("page_invalid".to_owned()), message.to_owned())]
             );
         }
     }
 
     #[test]
     fn a_page_holds_one_to_five_hundred_records() {
-        for (per_page, said) in [
+        for (per_page, message) in [
             (0, "must be greater than or equal to 1"),
             (-5, "must be greater than or equal to 1"),
             (501, "must be at most 500"),
         ] {
             let faults = Paging::read(&json!({ "per_page": per_page })).faults;
-            assert_eq!(faults.iter().collect::<Vec<_>>(), [("per_page", said)]);
+            assert_eq!(faults.iter().collect::<Vec<_>>(), [("per_page", message)]);
         }
     }
 

@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn metadata_is_few_short_and_flat() {
         let many: Map<_, _> = (0..26).map(|key| (key.to_string(), json!(1))).collect();
-        for (sent, said) in [
+        for (sent, message) in [
             (json!({ "a": 1, "b": true, "c": "é".repeat(500), "é".repeat(50): "" }), None),
             (json!({ "a": {} }), Some("is not valid")),
             (json!({ "a\0": "" }), Some("is not valid")),
@@ -319,7 +319,7 @@ mod tests {
             (json!({ "a": "é".repeat(501) }), Some("is too long (maximum is 500 characters)")),
         ] {
             let error = metadata(sent.as_object().unwrap()).err();
-            assert_eq!(error.and_then(|error| error.message).as_deref(), said);
+            assert_eq!(error.and_then(|error| error.message).as_deref(), message);
         }
     }
 

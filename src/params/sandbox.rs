@@ -121,10 +121,10 @@ impl Params<NewWebhookKey> {
     /// How long the former key signs as well.
     pub fn grace(self) -> Result<TimeSpan, FieldErrors> {
         let Self { value, mut faults } = self;
-        let asked = parse_grace_period(non_blank(value.grace.as_deref()).unwrap_or(GRACE));
-        if asked.is_none() {
+        let grace = parse_grace_period(non_blank(value.grace.as_deref()).unwrap_or(GRACE));
+        if grace.is_none() {
             faults.add("grace", "is not formatted properly");
         }
-        asked.filter(|_| faults.is_empty()).ok_or(faults)
+        grace.filter(|_| faults.is_empty()).ok_or(faults)
     }
 }

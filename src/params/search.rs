@@ -56,17 +56,17 @@ impl Sorting {
         sorts: &'static [&'static str],
         default_sort: impl Into<Option<&'static str>>,
     ) -> Params<Self> {
-        let Params { value: asked, mut faults } = tree.params::<SortingParams>();
+        let Params { value: params, mut faults } = tree.params::<SortingParams>();
         let paging = Paging::read(tree);
         faults.append(paging.faults);
-        let sort = match non_blank(asked.sort.as_deref()) {
+        let sort = match non_blank(params.sort.as_deref()) {
             None => default_sort.into(),
             Some(name) => sorts.iter().copied().find(|sort| *sort == name).or_else(|| {
                 faults.add("sort", UNLISTED);
                 None
             }),
         };
-        let direction = non_blank(asked.direction.as_deref()).unwrap_or("1");
+        let direction = non_blank(params.direction.as_deref()).unwrap_or("1");
         if !matches!(direction, "1" | "-1") {
             faults.add("direction", UNLISTED);
         }
@@ -86,7 +86,7 @@ impl Search {
         sorts: &'static [&'static str],
         default_sort: impl Into<Option<&'static str>>,
     ) -> Params<Self> {
-        let Params { value: asked, mut faults } = tree.params::<SearchParams>();
+        let Params { value: params, mut faults } = tree.params::<SearchParams>();
         let sorting = Sorting::read(tree, sorts, default_sort);
         faults.append(sorting.faults);
 
@@ -98,10 +98,10 @@ impl Search {
             }
             date
         };
-        let from = date("start_date", &asked.start_date);
-        let to = date("end_date", &asked.end_date);
+        let from = date("start_date", &params.start_date);
+        let to = date("end_date", &params.end_date);
 
-        let query = non_blank(asked.query.as_deref()).map(str::to_owned);
+        let query = non_blank(params.query.as_deref()).map(str::to_owned);
         let Sorting { sort, ascending, paging } = sorting.value;
         Params { value: Self { query, from, to, sort, ascending, paging }, faults }
     }
@@ -248,7 +248,7 @@ mod tests {
     fn all_faults_of_a_search_are_told_in_order() {
         let sent = json!({ "per_page": 0, "page": "x", "direction": "up", "sort": "id", "end_date": "x", "start_date": "x", "query": { "a": 1 } });
         let codes: Vec<_> =
-            Search::read(&sent, SORTS, None).faults.messages().filter_map(|told| told.code).collect();
+            Search::read(&sent, SORTS, None).faults.messages().filter_map(|message| message.code).collect();
         let wanted = ["query", "start_date", "end_date", "sort", "direction", "page", "per_page"]
             .map(|param| format!("{param}_invalid"));
         assert_eq!(codes, wanted);

@@ -81,7 +81,7 @@ fn with(changes: &Value) -> Params<Sample> {
     read(&tree)
 }
 
-fn told(params: &Params<Sample>) -> Vec<String> {
+fn rendered(params: &Params<Sample>) -> Vec<String> {
     params.faults.iter().map(|(param, predicate)| format!("{param} {predicate}")).collect()
 }
 
@@ -109,7 +109,7 @@ fn an_empty_request_names_everything_required_in_declared_order() {
         "card can't be blank",
         "permissions can't be blank",
     ];
-    assert_eq!(told(&read(&json!({}))), wanted);
+    assert_eq!(rendered(&read(&json!({}))), wanted);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn an_all_wrong_request_names_everything_in_declared_order() {
         "limit is not a number",
         "type is not a valid URL",
     ];
-    assert_eq!(told(&params), wanted);
+    assert_eq!(rendered(&params), wanted);
     assert!(params.valid().is_err());
 }
 
@@ -150,7 +150,7 @@ fn a_fault_that_only_the_service_sees_finds_its_place() {
     params.faults.add("card.number", "is expired");
     params.faults.add("spare.number", "is expired");
     assert_eq!(
-        told(&params),
+        rendered(&params),
         [
             "amount must be greater than or equal to 100",
             "count must be at most 9",
@@ -185,7 +185,7 @@ fn null_is_absent_everywhere_but_in_a_patch() {
     );
     assert_eq!((sample.metadata, sample.card_token), (Some(Map::new()), Patch::Blank));
     assert_eq!(
-        told(&with(&json!({ "amount": null, "permissions": null }))),
+        rendered(&with(&json!({ "amount": null, "permissions": null }))),
         ["amount can't be blank", "permissions can't be blank"]
     );
 }
@@ -206,7 +206,7 @@ fn a_patch_tells_absent_from_blank() {
 fn a_blank_inside_an_optional_object_does_not_lose_the_object() {
     let spare = json!({ "number": "", "expiry_month": "", "name": "A", "address_line2": "" });
     assert_eq!(
-        told(&with(&json!({ "spare": spare }))),
+        rendered(&with(&json!({ "spare": spare }))),
         ["spare.number can't be blank", "spare.expiry_month can't be blank"]
     );
 }
@@ -217,7 +217,7 @@ fn nul_characters_are_refused_wherever_they_are_kept() {
         &json!({ "reference": "\0", "metadata": { "a\0": "" }, "labels": { "a": "\0" }, "tags": ["\0"], "ignored": "\0" }),
     );
     assert_eq!(
-        told(&params),
+        rendered(&params),
         ["reference is not valid", "tags is not valid", "metadata is not valid", "labels is not valid"]
     );
 }

@@ -21,9 +21,13 @@ use crate::wallet::{DecryptedPayload, Unreadable, WalletAToken, WalletGToken};
 ///
 /// Refusals: `service_unavailable` if the acquirer does not return the number's details; `invalid_resource`, which
 /// gives no reason for an unusable payload.
-pub async fn store(ctx: &Context, caller: &Caller, asked: NewPaymentSource) -> Result<PaymentSource, Error> {
+pub async fn store(
+    ctx: &Context,
+    caller: &Caller,
+    new_source: NewPaymentSource,
+) -> Result<PaymentSource, Error> {
     let account = &caller.account;
-    let (presented, used) = match asked {
+    let (presented, used) = match new_source {
         NewPaymentSource::Card(Params { value, mut faults }) => {
             let card = cards::validate(ctx, account, &value, AT, &mut faults).await?;
             let mut card = card.filter(|_| faults.is_empty()).ok_or(faults)?;

@@ -45,7 +45,7 @@ impl CachedStatement {
         // In tests, a text with other values than its own panics.
         if cfg!(debug_assertions) {
             let statement = backend.build(&word());
-            assert_eq!(statement.values.as_ref().map(|said| &said.0), Some(&values), "{}", statement.sql);
+            assert_eq!(statement.values.as_ref().map(|values| &values.0), Some(&values), "{}", statement.sql);
             assert_eq!(text.get_or_init(|| statement.sql.clone()), &statement.sql);
             return statement;
         }

@@ -439,9 +439,10 @@ pub(super) fn answered(error: &DbErr) -> Option<String> {
 pub(super) fn taken(error: &DbErr, table: &str) -> bool {
     answer(error).is_some_and(|answer| {
         // SQLite names the columns only in its message, Citus the constraint of its shard.
-        let said = |name: String| answer.message().contains(&name);
-        let of_table =
-            answer.table() == Some(table) || said(format!(" {table}.")) || said(format!("\"{table}_"));
+        let mentions = |name: String| answer.message().contains(&name);
+        let of_table = answer.table() == Some(table)
+            || mentions(format!(" {table}."))
+            || mentions(format!("\"{table}_"));
         answer.is_unique_violation() && of_table
     })
 }

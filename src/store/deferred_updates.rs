@@ -13,7 +13,7 @@ use sea_orm::{DbBackend, DbErr, Statement, Value};
 use super::connect::answered;
 
 /// The meaning of an update for its unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Change {
     /// A query: the unit continues only if it finds a row.
     Requires,

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sea_orm::{DbErr, RuntimeErr};
 use tokio::sync::oneshot;
 
-use super::group_statement::{Writes, group_statement};
+use super::group_statement::{GroupTexts, Writes};
 use super::open_transaction::{CommitError, uncommitted};
 use super::postgres_pool::PostgresPool;
 use super::statements::Statements;
@@ -49,6 +49,7 @@ pub(super) struct GroupCommit {
     connections: PostgresPool,
     statements: Arc<Statements>,
     grouping: Grouping,
+    texts: GroupTexts,
     queue: Mutex<Queue>,
 }
 
@@ -135,7 +136,13 @@ pub(super) enum Committed {
 
 impl GroupCommit {
     pub fn new(connections: PostgresPool, statements: Arc<Statements>) -> Self {
-        Self { connections, statements, grouping: Grouping::of_environment(), queue: Mutex::default() }
+        Self {
+            connections,
+            statements,
+            grouping: Grouping::of_environment(),
+            texts: GroupTexts::default(),
+            queue: Mutex::default(),
+        }
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -206,7 +213,7 @@ impl GroupCommit {
     /// Writes a group by one statement, which is its own transaction. Returns whether rows were derived.
     async fn write(&self, units: &[&Writes]) -> Result<bool, CommitError> {
         let transaction = self.connections.transaction().await.map_err(uncommitted)?;
-        let (sql, arguments) = group_statement(units, transaction.slot).map_err(|error| {
+        let (sql, arguments) = self.texts.statement(units, transaction.slot).map_err(|error| {
             CommitError::Failed(DbErr::Query(RuntimeErr::Internal(error.to_string())).into())
         })?;
         self.statements.wrote();

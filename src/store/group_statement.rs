@@ -1,11 +1,13 @@
 //! PostgreSQL: one statement for the writes of several units.
 //!
 //! Each table's rows, and the values of each kind of update, are arrays, a value of each row in each: so the text depends on what
-//! is written and not on how many units write it, and stays prepared. The statement fails as a whole if any unit's
-//! compare-and-set has changed no row, or another unit's row instead of its own.
+//! is written and not on how many units write it. It stays prepared, and is made once. The statement fails as a whole if any
+//! unit's compare-and-set has changed no row, or another unit's row instead of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sea_orm::Value;
 use sea_orm::sqlx::Arguments;
@@ -13,6 +15,8 @@ use sea_orm::sqlx::error::BoxDynError;
 use sea_orm::sqlx::postgres::PgArguments;
 
 use super::deferred_updates::{Change, DeferredUpdate, DeferredUpdates};
+use super::derived::Derivation;
+use super::sums::Sums;
 use super::write_buffer::{Table, WriteBuffer};
 
 /// All that a unit writes with its commit.
@@ -21,126 +25,190 @@ pub(super) struct Writes {
     pub rows: WriteBuffer,
 }
 
-/// A statement that is being written.
+/// The texts of the statements sent so far, by a number for what they write.
 #[derive(Default)]
-struct Grouped {
+pub(super) struct GroupTexts(Mutex<HashMap<u64, Arc<str>>>);
+
+impl GroupTexts {
+    /// Returns the statement that writes everything of `units`, with sums in `slot`. Its row says in `derived` how many rows
+    /// were derived.
+    pub fn statement(&self, units: &[&Writes], slot: i32) -> Result<(Arc<str>, PgArguments), BoxDynError> {
+        let mut sums = Sums::default();
+        units.iter().for_each(|unit| sums.absorb(&unit.rows.sums));
+        let sums: Vec<_> = sums.tables(slot).collect();
+        let group = Group::new(units, &sums, slot);
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&group.kind()).cloned();
+        let text = match known {
+            Some(text) => text,
+            None => {
+                let text: Arc<str> = group.text()?.into();
+                let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                Arc::clone(texts.entry(group.kind()).or_insert(text))
+            }
+        };
+        Ok((text, group.arguments()?))
+    }
+}
+
+type Rows<'u> = Vec<&'u [Value]>;
+
+/// What several units write, by table and kind of update.
+struct Group<'u> {
+    updates: BTreeMap<(&'u [String], Change), (&'u DeferredUpdate, Rows<'u>)>,
+    tables: BTreeMap<&'u str, (&'u Table, Rows<'u>)>,
+    derived: Option<(&'static Derivation, Rows<'u>)>,
+    slot: i32,
+}
+
+impl<'u> Group<'u> {
+    fn new(units: &'u [&Writes], sums: &'u [Table], slot: i32) -> Self {
+        let mut updates = BTreeMap::new();
+        for update in units.iter().flat_map(|unit| &unit.held.0) {
+            let kind = (&*update.texts, update.change);
+            let (_, rows): &mut (_, Rows<'u>) = updates.entry(kind).or_insert((update, Vec::new()));
+            // Units of one account require the same.
+            if update.change != Change::Requires || !rows.contains(&&*update.values) {
+                rows.push(&update.values);
+            }
+        }
+        let mut tables = BTreeMap::new();
+        for table in units.iter().flat_map(|unit| unit.rows.tables()).chain(sums) {
+            let (_, rows): &mut (_, Rows<'u>) = tables.entry(table.name).or_insert((table, Vec::new()));
+            rows.extend(table.rows.iter().map(|row| &**row));
+        }
+        let derived = units.iter().find_map(|unit| unit.rows.derived.derivation).map(|derivation| {
+            let rows = units.iter().flat_map(|unit| &unit.rows.derived.values).map(|row| &**row);
+            (derivation, rows.collect())
+        });
+        Self { updates, tables, derived, slot }
+    }
+
+    /// Returns a number for the text.
+    fn kind(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.updates.keys().for_each(|kind| kind.hash(&mut hasher));
+        self.tables.keys().for_each(|name| name.hash(&mut hasher));
+        self.derived.is_some().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Returns the text, whose placeholders follow the order of [`Self::arguments`].
+    fn text(&self) -> Result<String, BoxDynError> {
+        let mut text = Text::default();
+        for (n, (update, _)) in self.updates.values().enumerate() {
+            text.update(n, update)?;
+        }
+        for (n, (table, rows)) in self.tables.values().enumerate() {
+            let Table { name, columns, conflict, .. } = table;
+            let (columns, values) = (columns.join(", "), text.arrays(width(rows)));
+            text.begin(&format!("w{n}"));
+            let _ = write!(text.sql, "INSERT INTO {name} ({columns}) SELECT * FROM {values}{conflict})");
+        }
+        if let Some((derivation, rows)) = &self.derived {
+            let (columns, insert, locked) =
+                (derivation.columns.join(", "), derivation.insert, derivation.locked);
+            let values = text.arrays(width(rows));
+            text.begin("derived");
+            let _ = write!(text.sql, "WITH v ({columns}) AS (SELECT * FROM {values}) {insert}{locked})");
+            let slot = text.argument();
+            text.begin("counted");
+            let _ = write!(text.sql, "{})", derivation.count_derived(slot));
+            text.end.push("(SELECT COUNT(*) FROM derived) AS derived".to_owned());
+        }
+        let _ = write!(text.sql, " SELECT {}", text.end.join(", "));
+        Ok(text.sql)
+    }
+
+    fn arguments(&self) -> Result<PgArguments, BoxDynError> {
+        let mut arguments = Columns(PgArguments::default());
+        for (update, rows) in self.updates.values() {
+            arguments.arrays(rows)?;
+            if update.change != Change::Follows {
+                arguments.0.add(i64::try_from(rows.len())?)?;
+            }
+        }
+        for (_, rows) in self.tables.values() {
+            arguments.arrays(rows)?;
+        }
+        if let Some((_, rows)) = &self.derived {
+            arguments.arrays(rows)?;
+            arguments.0.add(self.slot)?;
+        }
+        Ok(arguments.0)
+    }
+}
+
+fn width(rows: &[&[Value]]) -> usize {
+    rows.first().map_or(0, |row| row.len())
+}
+
+/// A text that is being written.
+#[derive(Default)]
+struct Text {
     sql: String,
-    arguments: PgArguments,
+    arguments: usize,
     /// What the statement selects in the end.
     end: Vec<String>,
 }
 
-/// Returns the statement that writes everything of `units`, with sums in `slot`. Its row says in `derived` how many rows were
-/// derived.
-pub(super) fn group_statement(units: &[&Writes], slot: i32) -> Result<(String, PgArguments), BoxDynError> {
-    let mut grouped = Grouped::default();
-    grouped.updates(units)?;
-    let mut rows = WriteBuffer::default();
-    for unit in units {
-        rows.sums.absorb(&unit.rows.sums);
-    }
-    let sums: Vec<_> = rows.sums.tables(slot).collect();
-    grouped.tables(units.iter().flat_map(|unit| unit.rows.tables()).chain(&sums))?;
-    grouped.derived(units, slot)?;
-    let Grouped { mut sql, arguments, end } = grouped;
-    let _ = write!(sql, " SELECT {}", end.join(", "));
-    Ok((sql, arguments))
-}
-
-impl Grouped {
+impl Text {
     /// Begins a CTE.
-    fn named(&mut self, name: &str) {
+    fn begin(&mut self, name: &str) {
         // Writing to a String cannot fail.
         let _ = write!(self.sql, "{} {name} AS (", if self.sql.is_empty() { "WITH" } else { "," });
     }
 
-    fn updates(&mut self, units: &[&Writes]) -> Result<(), BoxDynError> {
-        let mut kinds: BTreeMap<(&[String], Change), Vec<&DeferredUpdate>> = BTreeMap::new();
-        for update in units.iter().flat_map(|unit| &unit.held.0) {
-            kinds.entry((&update.texts, update.change)).or_default().push(update);
-        }
-        for (n, updates) in kinds.values().enumerate() {
-            let [update, ..] = &**updates else { continue };
-            let mut rows: Vec<&[Value]> = updates.iter().map(|update| &*update.values).collect();
-            if update.change == Change::Requires {
-                // Units of one account require the same.
-                let is_first = |(n, row): &(usize, &&[Value])| !rows[..*n].contains(row);
-                rows = rows.iter().enumerate().filter(is_first).map(|(_, row)| *row).collect();
-            }
-            let columns: Vec<_> = (0..update.values.len()).map(|at| format!("c{at}")).collect();
-            let values = self.arrays(&rows)?;
-            let values = format!("{values} WITH ORDINALITY AS u ({}, member)", columns.join(", "));
-            let text = update.text(|at| format!("u.c{at}"));
-            let condition = outermost_where(&text).ok_or("an update of every row")?;
-            let (change, condition) = text.split_at(condition);
-            let (from, returning) = match update.change {
-                Change::Requires => (",", ""),
-                _ if change.starts_with("DELETE") => (" USING", " RETURNING u.member"),
-                Change::Decides | Change::Follows => (" FROM", " RETURNING u.member"),
-            };
-            self.named(&format!("g{n}"));
-            let _ = write!(self.sql, "{change}{from} {values}{condition}{returning})");
-            let won = match update.change {
-                Change::Requires => "COUNT(*)",
-                Change::Decides => "COUNT(DISTINCT member)",
-                Change::Follows => continue,
-            };
-            self.arguments.add(i64::try_from(rows.len())?)?;
-            let won = format!("(SELECT {won} FROM g{n}) = ${}", self.arguments.len());
-            self.end.push(format!("1 / ({won})::int"));
-        }
-        Ok(())
+    /// Returns the number of one more argument.
+    fn argument(&mut self) -> usize {
+        self.arguments += 1;
+        self.arguments
     }
 
-    fn tables<'t>(&mut self, tables: impl Iterator<Item = &'t Table>) -> Result<(), BoxDynError> {
-        let mut all: BTreeMap<&str, (&Table, Vec<&[Value]>)> = BTreeMap::new();
-        for table in tables {
-            all.entry(table.name)
-                .or_insert((table, Vec::new()))
-                .1
-                .extend(table.rows.iter().map(|row| &**row));
-        }
-        for (n, (table, rows)) in all.values().enumerate() {
-            let (columns, values) = (table.columns.join(", "), self.arrays(rows)?);
-            self.named(&format!("w{n}"));
-            let Table { name, conflict, .. } = table;
-            let _ = write!(self.sql, "INSERT INTO {name} ({columns}) SELECT * FROM {values}{conflict})");
-        }
-        Ok(())
+    /// Returns a table of an array a column.
+    fn arrays(&mut self, columns: usize) -> String {
+        let placeholders: Vec<_> = (0..columns).map(|_| format!("${}", self.argument())).collect();
+        format!("unnest({})", placeholders.join(", "))
     }
 
-    fn derived(&mut self, units: &[&Writes], slot: i32) -> Result<(), BoxDynError> {
-        let Some(derivation) = units.iter().find_map(|unit| unit.rows.derived.derivation) else {
-            return Ok(());
+    fn update(&mut self, n: usize, update: &DeferredUpdate) -> Result<(), BoxDynError> {
+        let columns: Vec<_> = (0..update.values.len()).map(|at| format!("c{at}")).collect();
+        let values = self.arrays(columns.len());
+        let values = format!("{values} WITH ORDINALITY AS u ({}, member)", columns.join(", "));
+        let text = update.text(|at| format!("u.c{at}"));
+        let condition = outermost_where(&text).ok_or("an update of every row")?;
+        let (change, condition) = text.split_at(condition);
+        let (from, returning) = match update.change {
+            Change::Requires => (",", ""),
+            _ if change.starts_with("DELETE") => (" USING", " RETURNING u.member"),
+            Change::Decides | Change::Follows => (" FROM", " RETURNING u.member"),
         };
-        let rows = units.iter().flat_map(|unit| &unit.rows.derived.values).map(|row| &**row);
-        let values = self.arrays(&rows.collect::<Vec<_>>())?;
-        self.named("derived");
-        let (columns, insert, locked) = (derivation.columns.join(", "), derivation.insert, derivation.locked);
-        let _ = write!(self.sql, "WITH v ({columns}) AS (SELECT * FROM {values}) {insert}{locked})");
-        self.arguments.add(slot)?;
-        self.named("counted");
-        let _ = write!(self.sql, "{})", derivation.count_derived(self.arguments.len()));
-        self.end.push("(SELECT COUNT(*) FROM derived) AS derived".to_owned());
+        self.begin(&format!("g{n}"));
+        let _ = write!(self.sql, "{change}{from} {values}{condition}{returning})");
+        let won = match update.change {
+            Change::Requires => "COUNT(*)",
+            Change::Decides => "COUNT(DISTINCT member)",
+            Change::Follows => return Ok(()),
+        };
+        let won = format!("(SELECT {won} FROM g{n}) = ${}", self.argument());
+        self.end.push(format!("1 / ({won})::int"));
         Ok(())
     }
+}
 
-    /// Adds an array a column, and returns the table of them.
-    fn arrays(&mut self, rows: &[&[Value]]) -> Result<String, BoxDynError> {
-        let first = self.arguments.len() + 1;
-        let columns = rows.first().map_or(0, |row| row.len());
-        for column in 0..columns {
-            self.array(rows.iter().map(|row| &row[column]))?;
-        }
-        let placeholders: Vec<_> = (first..first + columns).map(|n| format!("${n}")).collect();
-        Ok(format!("unnest({})", placeholders.join(", ")))
+/// Arguments, an array a column.
+struct Columns(PgArguments);
+
+impl Columns {
+    /// Adds an array a column of `rows`.
+    fn arrays(&mut self, rows: &[&[Value]]) -> Result<(), BoxDynError> {
+        (0..width(rows)).try_for_each(|column| self.array(rows.iter().map(|row| &row[column])))
     }
 
     fn array<'v>(&mut self, values: impl Iterator<Item = &'v Value> + Clone) -> Result<(), BoxDynError> {
         /// Adds the values of one kind.
         macro_rules! add {
             ($kind:ident, $value:ident => $borrowed:expr) => {
-                self.arguments.add(
+                self.0.add(
                     values
                         .map(|value| match value {
                             Value::$kind($value) => Ok($borrowed),

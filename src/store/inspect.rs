@@ -61,7 +61,7 @@ pub struct SqliteFile {
 #[derive(Debug)]
 pub struct PostgresServer {
     /// Its settings and state.
-    pub said: PostgresSaid,
+    pub report: PostgresReport,
     /// The lead of its clock over ours.
     pub ahead: TimeSpan,
     /// The uncertainty of the lead: half of the query's time.
@@ -72,7 +72,7 @@ pub struct PostgresServer {
 
 /// The settings and state that PostgreSQL reports.
 #[derive(Debug, FromQueryResult)]
-pub struct PostgresSaid {
+pub struct PostgresReport {
     /// The version.
     pub version: String,
     /// The version as a number, such as 150004.
@@ -110,7 +110,7 @@ pub struct PostgresSaid {
     pub tables_of_others: i64,
 }
 
-const SAID: &str = "\
+const REPORT: &str = "\
     SELECT current_setting('server_version') AS version, \
     CAST(current_setting('server_version_num') AS BIGINT) AS release, \
     CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now, \
@@ -141,15 +141,16 @@ pub async fn inspect(location: &Location, clock: &dyn Clock) -> Result<Inspectio
             let server = connect::impatient(url).await?;
             let level = Some(IsolationLevel::RepeatableRead);
             let looker = server.begin_with_config(level, Some(AccessMode::ReadOnly)).await?;
-            let asked = clock.elapsed();
-            let said = looker.query_one_raw(Statement::from_string(DbBackend::Postgres, SAID)).await?;
-            let said = said.ok_or_else(|| DbErr::RecordNotFound("pg_database".into()))?;
-            let (said, took) =
-                (PostgresSaid::from_query_result(&said, "")?, clock.elapsed().saturating_sub(asked));
+            let started = clock.elapsed();
+            let row = looker.query_one_raw(Statement::from_string(DbBackend::Postgres, REPORT)).await?;
+            let row = row.ok_or_else(|| DbErr::RecordNotFound("pg_database".into()))?;
+            let (report, took) =
+                (PostgresReport::from_query_result(&row, "")?, clock.elapsed().saturating_sub(started));
             let give_or_take = TimeSpan::from_millis(i64::try_from(took.as_millis() / 2).unwrap_or(i64::MAX));
-            let ahead = Timestamp::from_millis(said.now) - (clock.now() - give_or_take);
+            let ahead = Timestamp::from_millis(report.now) - (clock.now() - give_or_take);
             let wanted = POSTGRES_CONNECTIONS.into();
-            let kind = DatabaseKind::Postgres(Box::new(PostgresServer { said, ahead, give_or_take, wanted }));
+            let kind =
+                DatabaseKind::Postgres(Box::new(PostgresServer { report, ahead, give_or_take, wanted }));
             let inspection = with_contents(&looker, kind).await;
             looker.rollback().await?;
             server.close().await?;

@@ -96,12 +96,12 @@ pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<InstallationI
     }
     // Columns of the first migration, which every release has.
     let rows = looker.query_all_raw(statement(looker, "SELECT name, value FROM installation")).await?;
-    let mut said = BTreeMap::new();
+    let mut entries = BTreeMap::new();
     for row in rows {
-        said.insert(row.try_get::<String>("", "name")?, row.try_get::<String>("", "value")?);
+        entries.insert(row.try_get::<String>("", "name")?, row.try_get::<String>("", "value")?);
     }
-    let (environment, seed) = (said.remove("environment"), said.remove("seed"));
-    let (copying, moved_to) = (said.remove(COPYING), said.remove(MOVED_TO));
+    let (environment, seed) = (entries.remove("environment"), entries.remove("seed"));
+    let (copying, moved_to) = (entries.remove(COPYING), entries.remove(MOVED_TO));
     let keys =
         looker.query_all_raw(statement(looker, "SELECT id, purpose, wrapped_by, wrapped FROM vault_keys"));
     let keys = keys.await?.into_iter().map(|row| {

@@ -51,9 +51,10 @@ fn check_file(path: &Path) -> Result<Integrity, ConnectError> {
         rows.iter().map(|row| row.try_get::<String>("", "quick_check")).collect::<Result<Vec<_>, _>>()
     };
     match check() {
-        Ok(said) if said == ["ok"] => Ok(Integrity::Intact("every page of it is whole".into())),
-        Ok(said) => {
-            let lines = said.iter().flat_map(|said| said.lines()).filter(|line| !line.starts_with("***"));
+        Ok(reports) if reports == ["ok"] => Ok(Integrity::Intact("every page of it is whole".into())),
+        Ok(reports) => {
+            let lines =
+                reports.iter().flat_map(|report| report.lines()).filter(|line| !line.starts_with("***"));
             Ok(Integrity::Corrupted(lines.take(REPORTED_MAX).map(str::to_owned).collect()))
         }
         // SQLite's own message may contain bytes of the file.

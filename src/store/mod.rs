@@ -46,7 +46,7 @@ pub use copy::{CopiedTable, Copy, CopyError, FollowingCopy};
 pub use derived::Derivation;
 pub use distributed::{NotDistributed, Place, distribute};
 pub use either::Snapshot;
-pub use inspect::{DatabaseKind, Inspection, PostgresSaid, PostgresServer, SqliteFile, inspect};
+pub use inspect::{DatabaseKind, Inspection, PostgresReport, PostgresServer, SqliteFile, inspect};
 pub use installation_info::{FoundKey, InstallationInfo, read_installation, read_installation_to_copy};
 pub use integrity::{Integrity, check_integrity};
 pub use migration::{STEPS, Step};
@@ -145,8 +145,8 @@ impl Store {
         };
         let reader = Counting::new(reading, Arc::clone(&statements));
         let (listener, operator) = (Listener::default(), Arc::default());
-        let (counted, told) = (Arc::clone(&statements), Arc::clone(&listener));
-        let begin = TransactionFactory::new((origin, groups), ids, counted, told, Arc::clone(&operator));
+        let (counted, notified) = (Arc::clone(&statements), Arc::clone(&listener));
+        let begin = TransactionFactory::new((origin, groups), ids, counted, notified, Arc::clone(&operator));
         let writer = match reader.inner() {
             Either::Sqlite(readers) => {
                 let file = Arc::clone(readers.0.file());

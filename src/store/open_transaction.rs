@@ -27,7 +27,7 @@ impl OpenTransaction {
         match origin {
             Either::Sqlite(writing) => {
                 // A deferred transaction that reads first fails under load, whatever the busy time-out.
-                writing.0.say("BEGIN IMMEDIATE")?;
+                writing.0.execute("BEGIN IMMEDIATE")?;
                 Ok(Self::Sqlite(writing.clone()))
             }
             Either::Postgres(connections) => {
@@ -60,7 +60,7 @@ impl OpenTransaction {
         match self {
             Self::Sqlite(writing) => {
                 let written = write(&writing, appended).await;
-                let committed = written.and_then(|derived| writing.0.say("COMMIT").map(|()| derived));
+                let committed = written.and_then(|derived| writing.0.execute("COMMIT").map(|()| derived));
                 committed.map_err(|error| {
                     roll_back(&writing.0);
                     uncommitted(error)
@@ -121,7 +121,7 @@ async fn write(connection: &impl ConnectionTrait, appended: Vec<WriteStatement>)
 /// Ends the transaction after any failure.
 fn roll_back(writing: &WriteConnection) {
     // Fails harmlessly if the transaction has ended already.
-    let _ = writing.say("ROLLBACK");
+    let _ = writing.execute("ROLLBACK");
 }
 
 /// Classifies the error of a commit: a database that answers did not commit; after a failure of connection or disk the outcome

@@ -296,7 +296,11 @@ impl Transaction {
     }
 
     /// Returns the first row of a statement that is kept prepared.
-    pub async fn query_one(&self, sql: String, arguments: PgArguments) -> Result<Option<QueryResult>, DbErr> {
+    pub async fn query_one(
+        &self,
+        sql: Arc<str>,
+        arguments: PgArguments,
+    ) -> Result<Option<QueryResult>, DbErr> {
         self.lent.lock().await.query_one(sqlx::query_with(AssertSqlSafe(sql), arguments)).await
     }
 

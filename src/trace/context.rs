@@ -121,7 +121,7 @@ mod tests {
         TraceContext::of_headers(&headers)
     }
 
-    fn told(context: TraceContext) -> String {
+    fn header(context: TraceContext) -> String {
         let headers = context.headers();
         assert_eq!(headers.len(), 1, "{headers:?}");
         headers["traceparent"].to_str().unwrap().to_owned()
@@ -131,7 +131,7 @@ mod tests {
     fn what_came_goes_on_as_it_came() {
         let context = given(&[("traceparent", PARENT)]).unwrap();
         assert!(context.is_sampled());
-        assert_eq!((told(context), context.to_string()), (PARENT.into(), PARENT.into()));
+        assert_eq!((header(context), context.to_string()), (PARENT.into(), PARENT.into()));
         assert_eq!(PARENT.parse(), Ok(context));
     }
 
@@ -153,7 +153,7 @@ mod tests {
             ("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what-comes", "01"),
         ] {
             let expected = format!("{}{flags}", &PARENT[..53]);
-            assert_eq!(told(given(&[("traceparent", text)]).unwrap()), expected, "{text}");
+            assert_eq!(header(given(&[("traceparent", text)]).unwrap()), expected, "{text}");
         }
     }
 

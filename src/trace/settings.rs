@@ -58,23 +58,23 @@ impl Settings {
 
     fn read(
         environment: &str,
-        variable: impl Fn(&str) -> Option<String>,
+        read_variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, SettingsError> {
         // An empty variable counts as absent.
-        let said = |name: &'static str| {
-            let text = variable(name).map(|text| text.trim().to_owned());
+        let variable = |name: &'static str| {
+            let text = read_variable(name).map(|text| text.trim().to_owned());
             text.filter(|text| !text.is_empty()).map(|text| (name, text))
         };
-        let either = |names: [&'static str; 2]| names.into_iter().find_map(said);
-        if said(DISABLED).is_some_and(|(_, text)| text.eq_ignore_ascii_case("true")) {
+        let either = |names: [&'static str; 2]| names.into_iter().find_map(variable);
+        if variable(DISABLED).is_some_and(|(_, text)| text.eq_ignore_ascii_case("true")) {
             return Ok(None);
         }
-        match said(EXPORTER) {
+        match variable(EXPORTER) {
             Some((_, text)) if text == "none" => return Ok(None),
             Some((name, text)) if text != "otlp" => return Err(wrong(name, "must be otlp or none")),
             Some(_) | None => {}
         }
-        let url = match (said(TRACES_ENDPOINT), said(ENDPOINT)) {
+        let url = match (variable(TRACES_ENDPOINT), variable(ENDPOINT)) {
             (Some((name, text)), _) => url(name, &text)?,
             (None, Some((name, text))) => below(url(name, &text)?),
             (None, None) => return Ok(None),
@@ -85,16 +85,17 @@ impl Settings {
             return Err(wrong(name, format!("traces are exported by http/protobuf, not by {text}")));
         }
         let headers = either(HEADERS).map(|(name, text)| headers(name, &text)).transpose()?;
-        let share = said(SHARE).map(|(name, text)| parsed(name, &text)).transpose()?;
-        let sampler =
-            said(SAMPLER).map(|(name, text)| Sampler::named(&text, share).map_err(|why| wrong(name, why)));
+        let share = variable(SHARE).map(|(name, text)| parsed(name, &text)).transpose()?;
+        let sampler = variable(SAMPLER)
+            .map(|(name, text)| Sampler::named(&text, share).map_err(|why| wrong(name, why)));
         let mut resource = vec![
             ("service.name".to_owned(), env!("CARGO_PKG_NAME").to_owned()),
             ("service.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
             ("deployment.environment.name".to_owned(), environment.to_owned()),
         ];
-        let given = said(RESOURCE).map(|(name, text)| pairs(name, &text)).transpose()?.unwrap_or_default();
-        let service = said(SERVICE).map(|(_, text)| ("service.name".to_owned(), text));
+        let given =
+            variable(RESOURCE).map(|(name, text)| pairs(name, &text)).transpose()?.unwrap_or_default();
+        let service = variable(SERVICE).map(|(_, text)| ("service.name".to_owned(), text));
         for (key, value) in given.into_iter().chain(service) {
             resource.retain(|(known, _)| *known != key);
             resource.push((key, value));
@@ -103,7 +104,7 @@ impl Settings {
             url,
             headers: headers.unwrap_or_default(),
             timeout: either(TIMEOUT).map_or(Ok(TIMEOUT_DEFAULT), |(name, text)| millis(name, &text))?,
-            delay: said(DELAY).map_or(Ok(DELAY_DEFAULT), |(name, text)| millis(name, &text))?,
+            delay: variable(DELAY).map_or(Ok(DELAY_DEFAULT), |(name, text)| millis(name, &text))?,
             sampler: sampler.transpose()?.unwrap_or_default(),
             resource,
         }))
@@ -174,10 +175,10 @@ mod tests {
     use super::*;
 
     fn read(variables: &[(&str, &str)]) -> Result<Option<Settings>, String> {
-        let variable = |name: &str| {
+        let read_variable = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned())
         };
-        Settings::read("test", variable).map_err(|error| error.to_string())
+        Settings::read("test", read_variable).map_err(|error| error.to_string())
     }
 
     fn with(variables: &[(&str, &str)]) -> Settings {

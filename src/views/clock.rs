@@ -3,7 +3,7 @@
 use entity::{TimeSpan, Timestamp};
 use macros::view;
 
-use crate::limits::CLOCK_RAN_TOLD_MAX;
+use crate::limits::CLOCK_RAN_REPORTED_MAX;
 
 /// The clock of an account.
 #[view]
@@ -36,7 +36,7 @@ pub struct MovedClock {
     ran: Vec<RanItem>,
 }
 
-const _: () = assert!(CLOCK_RAN_TOLD_MAX == 1000, "the document says so");
+const _: () = assert!(CLOCK_RAN_REPORTED_MAX == 1000, "the document says so");
 
 /// Due work that a clock move did.
 #[view]

@@ -79,9 +79,9 @@ impl LoggedError {
     /// Parses the body of an error: an object, or a list that holds one.
     pub fn of(body: &[u8]) -> Option<Self> {
         let mut body: Value = serde_json::from_slice(body).ok()?;
-        let mut said = if body.is_array() { body.get_mut(0)?.take() } else { body };
-        let mut taken = |name: &str| said.get_mut(name).map(Value::take).unwrap_or_default();
-        let (error, error_description) = (taken("error"), taken("error_description"));
-        Some(Self { error, error_description, messages: taken("messages") })
+        let mut error_body = if body.is_array() { body.get_mut(0)?.take() } else { body };
+        let mut take = |name: &str| error_body.get_mut(name).map(Value::take).unwrap_or_default();
+        let (error, error_description) = (take("error"), take("error_description"));
+        Some(Self { error, error_description, messages: take("messages") })
     }
 }

@@ -93,12 +93,12 @@ impl Certified {
     pub fn read(pem: &str) -> Result<Self, Unreadable> {
         let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).map_err(|_| Unreadable)?;
         let certificate = Certificate::from_der(&certificate)?;
-        let said = certificate.tbs_certificate();
+        let contents = certificate.tbs_certificate();
         Ok(Self {
-            public_key_hash: encoded(Sha256::digest(said.subject_public_key_info().to_der()?)),
-            merchant_id: uid(said.subject())?,
-            valid_from: timestamp(said.validity().not_before.to_unix_duration())?,
-            valid_until: timestamp(said.validity().not_after.to_unix_duration())?,
+            public_key_hash: encoded(Sha256::digest(contents.subject_public_key_info().to_der()?)),
+            merchant_id: uid(contents.subject())?,
+            valid_from: timestamp(contents.validity().not_before.to_unix_duration())?,
+            valid_until: timestamp(contents.validity().not_after.to_unix_duration())?,
         })
     }
 

@@ -171,7 +171,7 @@ impl WalletGToken {
         if self.signed_message.len() > TEXT_BYTES_MAX {
             return Err(Unreadable);
         }
-        let signed = told(&[SENDER, recipient, protocol.name(), &self.signed_message]);
+        let signed = join_parts(&[SENDER, recipient, protocol.name(), &self.signed_message]);
         let signature = DerSignature::try_from(decoded(&self.signature)?.as_slice())?;
         let mut signers = self.signers(protocol, roots, now)?.into_iter();
         if !signers.any(|signer| signer.verify(&signed, &signature).is_ok()) {
@@ -203,7 +203,7 @@ impl WalletGToken {
         if signed_key.len() > TEXT_BYTES_MAX || signatures.len() > SIGNATURES_MAX {
             return Err(Unreadable);
         }
-        let signed = told(&[SENDER, protocol.name(), signed_key]);
+        let signed = join_parts(&[SENDER, protocol.name(), signed_key]);
         let signatures: Vec<_> = signatures
             .iter()
             .filter_map(|signature| DerSignature::try_from(decoded(signature).ok()?.as_slice()).ok())
@@ -238,7 +238,7 @@ impl WalletGToken {
         };
         let signed_message = serde_json::to_string(&sealed).ok()?;
         let signature: DerSignature =
-            signer.sign(&told(&[SENDER, gateway.recipient(), protocol.name(), &signed_message]));
+            signer.sign(&join_parts(&[SENDER, gateway.recipient(), protocol.name(), &signed_message]));
         Some(Self {
             protocol_version: protocol.name().into(),
             signature: encoded(signature.as_bytes()),
@@ -255,7 +255,7 @@ impl WalletGSigningKey {
         let key =
             SignedKey { key_value: encoded(public.as_bytes()), key_expiration: until.millis().to_string() };
         let signed_key = serde_json::to_string(&key).ok()?;
-        let signature: DerSignature = root.sign(&told(&[SENDER, Protocol::V2.name(), &signed_key]));
+        let signature: DerSignature = root.sign(&join_parts(&[SENDER, Protocol::V2.name(), &signed_key]));
         Some(Self { signed_key, signatures: vec![encoded(signature.as_bytes())] })
     }
 }
@@ -269,7 +269,7 @@ pub(super) fn verifying_key(text: &str) -> Result<VerifyingKey, Unreadable> {
 }
 
 /// Joins the parts, each after its length in four bytes, the lowest first.
-fn told(parts: &[&str]) -> Vec<u8> {
+fn join_parts(parts: &[&str]) -> Vec<u8> {
     parts
         .iter()
         .flat_map(|part| {

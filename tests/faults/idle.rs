@@ -33,9 +33,9 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
         for beginning in BEGINNINGS {
             let idle: Vec<_> = (0..CONNECTIONS).map(|_| connection(server.address, beginning)).collect();
             for _ in 0..10 {
-                let asked = Instant::now();
+                let start = Instant::now();
                 assert_eq!(server.ask("GET", "/healthz", None, "").status, 200);
-                longest = longest.max(asked.elapsed());
+                longest = longest.max(start.elapsed());
             }
             drop(idle);
         }

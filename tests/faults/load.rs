@@ -29,7 +29,7 @@ pub struct Server {
 
 impl Server {
     /// Sends a request; a partial answer is an error.
-    pub fn ask(&self, request: &str) -> std::io::Result<RawResponse> {
+    pub fn send(&self, request: &str) -> std::io::Result<RawResponse> {
         let address = *self.address.read().unwrap();
         try_to_ask(address, request)
     }
@@ -39,7 +39,7 @@ impl Server {
         let request = repeatable_request("GET", path, Some(&self.secret), None, "");
         let deadline = Instant::now() + PATIENCE;
         loop {
-            match self.ask(&request) {
+            match self.send(&request) {
                 Ok(response) if response.status != 503 => return response,
                 answer => assert!(Instant::now() < deadline, "{path}: {answer:?}"),
             }
@@ -280,7 +280,7 @@ impl Client {
 
     /// Sends the request. Returns whether its outcome is known by now.
     fn settles(&mut self, request: &KeyedRequest) -> bool {
-        let Some(response) = self.ask(request) else { return false };
+        let Some(response) = self.send(request) else { return false };
         match response.status {
             200 | 201 => {
                 let record = response.json()["response"].clone();
@@ -307,14 +307,14 @@ impl Client {
         }
         let index = usize::try_from(self.chance.below(known)).unwrap();
         let Acknowledged { request, body, .. } = self.memory.acknowledged.lock().unwrap()[index].clone();
-        if let Some(response) = self.ask(&request).filter(|response| response.status < 500) {
+        if let Some(response) = self.send(&request).filter(|response| response.status < 500) {
             assert_eq!(response.body, body, "{request:?}");
             assert_eq!(response.headers.get("idempotent-replayed").map(String::as_str), Some("true"));
         }
     }
 
-    fn ask(&self, request: &KeyedRequest) -> Option<RawResponse> {
-        let response = self.server.ask(&request.text(&self.server.secret)).ok()?;
+    fn send(&self, request: &KeyedRequest) -> Option<RawResponse> {
+        let response = self.server.send(&request.text(&self.server.secret)).ok()?;
         if response.status >= 500 {
             self.memory.server_errors.fetch_add(1, Ordering::Relaxed);
             is_documented(&response);

@@ -66,7 +66,7 @@ fn main() -> ExitCode {
     let runs = runs.filter(|(_, on)| options.is_on(*on));
     let went_well = scope(|scope| {
         let run = |(fault, on): (&'static Fault, Database)| {
-            scope.spawn(move || (fault.run)(options, on).is_none_or(|report| report.told(fault.name, on)))
+            scope.spawn(move || (fault.run)(options, on).is_none_or(|report| report.print(fault.name, on)))
         };
         let running: Vec<_> = runs.map(run).collect();
         // Each is waited for, whatever became of the others.

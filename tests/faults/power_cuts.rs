@@ -65,14 +65,14 @@ fn what_was_seen_is_kept(chance: &mut Chance) -> Option<()> {
     assert!(request.join().unwrap().is_err(), "nothing was acknowledged");
     installation.disk().order(Order::Work);
     let server = installation.start();
-    let told = try_to_ask(server.address, &customer).unwrap();
-    assert_eq!(told.status, 201, "{}", told.body);
+    let response = try_to_ask(server.address, &customer).unwrap();
+    assert_eq!(response.status, 201, "{}", response.body);
     let replayed = |response: &RawResponse| response.headers.contains_key("idempotent-replayed");
-    assert!(replayed(&told), "it was seen");
+    assert!(replayed(&response), "it was seen");
     drop(server);
     installation.disk().cut(PowerCutMode::Nothing, chance);
     let server = installation.start();
     let again = try_to_ask(server.address, &customer).unwrap();
-    assert!(replayed(&again) && again.body == told.body, "{} {}", told.body, again.body);
+    assert!(replayed(&again) && again.body == response.body, "{} {}", response.body, again.body);
     Some(())
 }

@@ -39,7 +39,7 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     let (mut alone, mut beside, mut refused) = (Vec::new(), Vec::new(), 0);
     charges(server.address, modest, &mut alone);
     for _ in 0..rounds {
-        let attack: Vec<_> = (0..connections).map(|_| ask_and_never_read(server.address, &greedy)).collect();
+        let attack: Vec<_> = (0..connections).map(|_| send_and_never_read(server.address, &greedy)).collect();
         refused += charges(server.address, modest, &mut beside);
         drop(attack);
     }
@@ -74,11 +74,11 @@ fn fill(server: &Process, key: &str) {
     });
 }
 
-fn ask_and_never_read(address: SocketAddr, key: &str) -> Option<TcpStream> {
-    let asked = request("GET", LIST, Some(key), "").replace("Connection: close\r\n", "").repeat(PIPELINED);
+fn send_and_never_read(address: SocketAddr, key: &str) -> Option<TcpStream> {
+    let requests = request("GET", LIST, Some(key), "").replace("Connection: close\r\n", "").repeat(PIPELINED);
     let mut stream = TcpStream::connect(address).ok()?;
     // A server that has had enough closes.
-    let _ = stream.write_all(asked.as_bytes());
+    let _ = stream.write_all(requests.as_bytes());
     Some(stream)
 }
 
@@ -86,10 +86,10 @@ fn ask_and_never_read(address: SocketAddr, key: &str) -> Option<TcpStream> {
 fn charges(address: SocketAddr, key: &str, took: &mut Vec<Duration>) -> usize {
     let (began, mut refused) = (Instant::now(), 0);
     while began.elapsed() < ROUND {
-        let asked = Instant::now();
+        let start = Instant::now();
         let answer = try_to_ask(address, &request("POST", "/1/charges", Some(key), PAYMENT));
         refused += usize::from(answer.is_err() || answer.is_ok_and(|answer| answer.status != 201));
-        took.push(asked.elapsed());
+        took.push(start.elapsed());
         pause(PACE);
     }
     refused

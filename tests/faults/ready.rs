@@ -17,9 +17,9 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     let rounds = options.number("rounds", 1);
     let (disk, mut trial) = on_a_small_disk(options, on, rounds)?;
     // What it pays is nobody's who keeps count.
-    let made = asks(&trial, &trial.server.secret, "/1/sandbox/accounts", "").ok(201);
+    let made = send(&trial, &trial.server.secret, "/1/sandbox/accounts", "").ok(201);
     let own = made["secret_key"].as_str().unwrap().to_owned();
-    let pays = |trial: &Trial| asks(trial, &own, "/1/charges", PAYMENT).status;
+    let pays = |trial: &Trial| send(trial, &own, "/1/charges", PAYMENT).status;
     let (mut refused, mut accepted) = (0, 0);
     for round in 1..=rounds {
         trial.go_on();
@@ -56,6 +56,6 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     Some(Report { besides, ..report })
 }
 
-fn asks(trial: &Trial, key: &str, path: &str, form: &str) -> RawResponse {
-    trial.server.ask(&repeatable_request("POST", path, Some(key), None, form)).unwrap()
+fn send(trial: &Trial, key: &str, path: &str, form: &str) -> RawResponse {
+    trial.server.send(&repeatable_request("POST", path, Some(key), None, form)).unwrap()
 }

@@ -21,7 +21,7 @@ pub struct Report {
 
 impl Report {
     /// Prints the line. Returns whether nothing was lost or doubled.
-    pub fn told(&self, fault: &str, database: Database) -> bool {
+    pub fn print(&self, fault: &str, database: Database) -> bool {
         let Self { rounds, faults, lost, doubled, server_errors, besides, seed } = self;
         let database = database.name();
         println!(

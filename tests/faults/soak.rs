@@ -67,7 +67,7 @@ struct Client<'a> {
 }
 
 impl Client<'_> {
-    fn ask(&self, method: &str, path: &str, form: &str) -> RawResponse {
+    fn send(&self, method: &str, path: &str, form: &str) -> RawResponse {
         let response = try_to_ask(self.address, &request(method, path, Some(self.secret), form)).unwrap();
         self.answers[usize::from(response.status / 100).min(5)].fetch_add(1, Ordering::Relaxed);
         response
@@ -86,17 +86,17 @@ impl Client<'_> {
             pause(due - now);
             match n % 8 {
                 0 | 4 => {
-                    let paid = self.ask("POST", "/1/charges", PAYMENT);
+                    let paid = self.send("POST", "/1/charges", PAYMENT);
                     charge = paid.ok(201)["token"].as_str().unwrap().to_owned();
                 }
-                1 => drop(self.ask("GET", &format!("/1/charges/{charge}"), "")),
-                2 => drop(self.ask("POST", &format!("/1/charges/{charge}/refunds"), "amount=100")),
-                3 => drop(self.ask("GET", "/1/charges?per_page=25", "")),
-                5 => drop(self.ask("GET", &format!("/1/charges/search?query={charge}"), "")),
-                6 => drop(self.ask("POST", "/1/charges", "amount=1")),
+                1 => drop(self.send("GET", &format!("/1/charges/{charge}"), "")),
+                2 => drop(self.send("POST", &format!("/1/charges/{charge}/refunds"), "amount=100")),
+                3 => drop(self.send("GET", "/1/charges?per_page=25", "")),
+                5 => drop(self.send("GET", &format!("/1/charges/search?query={charge}"), "")),
+                6 => drop(self.send("POST", "/1/charges", "amount=1")),
                 _ => {
                     let card = PAYMENT.replace("&amount=400", "");
-                    drop(self.ask("POST", "/1/customers", &card));
+                    drop(self.send("POST", "/1/customers", &card));
                 }
             }
         }

@@ -121,7 +121,7 @@ impl Trial {
     /// Returns the status of a path at this moment.
     pub fn status(&self, path: &str) -> u16 {
         let request = repeatable_request("GET", path, Some(&self.server.secret), None, "");
-        self.server.ask(&request).unwrap().status
+        self.server.send(&request).unwrap().status
     }
 
     /// Returns how many answers with 5xx there were so far.

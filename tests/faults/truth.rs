@@ -177,11 +177,11 @@ fn happened_once(server: &Server, charges: &[Value], refunds: &[Value], wrong: &
         ("refund.succeeded", refunds),
     ];
     for (kind, records) in due {
-        let told = happened.remove(kind).unwrap_or_default();
-        for record in records.difference(&told) {
+        let recorded = happened.remove(kind).unwrap_or_default();
+        for record in records.difference(&recorded) {
             wrong.lost(kind, &record.as_str().into());
         }
-        for record in told.difference(&records) {
+        for record in recorded.difference(&records) {
             wrong.doubled(kind, &record.as_str().into());
         }
     }

@@ -57,7 +57,7 @@ impl Server {
         self.kills.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn ask(&self, method: &str, path: &str, key: Option<&str>, form: &str) -> Option<RawResponse> {
+    fn send(&self, method: &str, path: &str, key: Option<&str>, form: &str) -> Option<RawResponse> {
         let address = *self.address.read().unwrap();
         let request = repeatable_request(method, path, Some(&self.secret), key, form);
         let response = try_to_ask(address, &request).ok()?;
@@ -68,7 +68,7 @@ impl Server {
     /// Asks until there is an answer with this status.
     fn insists(&self, method: &str, path: &str, key: Option<&str>, form: &str, status: u16) -> Value {
         loop {
-            match self.ask(method, path, key, form) {
+            match self.send(method, path, key, form) {
                 Some(response) if response.status == status => return response.json()["response"].clone(),
                 // No server, a request in flight, or an outcome that is not known yet.
                 None => {}
@@ -95,7 +95,12 @@ impl Server {
     }
 
     /// Registers an endpoint that behaves like this. Returns its token and path.
-    fn tells(&self, receiving: &Receiving, path: &str, manners: ReceiverBehaviour) -> (String, String) {
+    fn add_endpoint(
+        &self,
+        receiving: &Receiving,
+        path: &str,
+        manners: ReceiverBehaviour,
+    ) -> (String, String) {
         let url = format!("url={}", receiving.url(path));
         let endpoint = self.insists("POST", "/1/webhook_endpoints", Some(path), &url, 201);
         receiving.behave(path, manners, endpoint["key"].as_str().unwrap());
@@ -154,9 +159,9 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     let receiving = Receiving::start(options.seed());
     let server = Server::start(Installation::on(on)?);
     let mut endpoints = vec![
-        server.tells(&receiving, "/well", ReceiverBehaviour::Well),
-        server.tells(&receiving, "/moody", ReceiverBehaviour::Moody),
-        server.tells(&receiving, "/moodier", ReceiverBehaviour::Moody),
+        server.add_endpoint(&receiving, "/well", ReceiverBehaviour::Well),
+        server.add_endpoint(&receiving, "/moody", ReceiverBehaviour::Moody),
+        server.add_endpoint(&receiving, "/moodier", ReceiverBehaviour::Moody),
     ];
     // The dead one hears of the last few only: each is tried nine times.
     let most = events - events.div_ceil(20);
@@ -169,7 +174,7 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
         }
         paid = paying.join().unwrap();
     });
-    endpoints.push(server.tells(&receiving, "/dead", ReceiverBehaviour::Dead));
+    endpoints.push(server.add_endpoint(&receiving, "/dead", ReceiverBehaviour::Dead));
     let before_the_dead = server.all("events").len();
     paid.extend(server.is_paid(most..events));
     let webhooks = server.delivers(kills, &mut chance);
@@ -232,7 +237,7 @@ impl Truth {
                 let (attempts, accepted) =
                     tried.get(&(event.as_str(), path.as_str())).copied().unwrap_or_default();
                 repeated += accepted.saturating_sub(1);
-                let is_told =
+                let is_delivered =
                     match rows.get(&(event, token.clone())).map(|row| (&row["status"], &row["retries"])) {
                         Some((status, _)) if status == "completed" => accepted > 0,
                         Some((status, retries)) if status == "failed" => {
@@ -241,7 +246,7 @@ impl Truth {
                         }
                         _ => false,
                     };
-                lost += usize::from(!is_told);
+                lost += usize::from(!is_delivered);
             }
         }
         let besides = format!(

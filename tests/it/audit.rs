@@ -45,8 +45,8 @@ async fn named_account(app: &App, token: AccountToken) -> Account {
 
 /// The trail, newest first.
 async fn trail(app: &App, account: Option<AccountToken>) -> Vec<Value> {
-    let asked = AuditFilter { account, since: None, until: None, paging: Paging { page: 1, per_page: 500 } };
-    let records = audit::list(&app.ctx().store, asked).await.unwrap();
+    let filter = AuditFilter { account, since: None, until: None, paging: Paging { page: 1, per_page: 500 } };
+    let records = audit::list(&app.ctx().store, filter).await.unwrap();
     records.iter().map(|record| serde_json::to_value(record).unwrap()).collect()
 }
 
@@ -136,14 +136,14 @@ rules! {
 
     async fn an_account_that_is_refused_leaves_no_act(app) {
         acts(app);
-        let asked = |email: &str| {
-            let asked = json!({ "business_name": "Shop", "email": email, "partner": false, "bank_account": null });
-            create::checked(params::read(&asked)).unwrap()
+        let new_account = |email: &str| {
+            let new_account = json!({ "business_name": "Shop", "email": email, "partner": false, "bank_account": null });
+            create::checked(params::read(&new_account)).unwrap()
         };
         let keys = ApiKeyPair::mint(&RandomSource::default());
         let environment = Environment::Test;
-        create::create(app.ctx(), environment, &keys, asked("a@example.com")).await.unwrap();
-        create::create(app.ctx(), environment, &keys, asked("b@example.com")).await.err().unwrap();
+        create::create(app.ctx(), environment, &keys, new_account("a@example.com")).await.unwrap();
+        create::create(app.ctx(), environment, &keys, new_account("b@example.com")).await.err().unwrap();
         let trail = trail(app, None).await;
         assert_eq!(trail.len(), 1, "{trail:#?}");
         assert_eq!(trail[0]["detail"], json!({ "business_name": "Shop", "partner": false }));
@@ -351,25 +351,25 @@ operated! {
         installed.records(&["deposit", "create", &account, "--amount", "500"]);
         assert_eq!(installed.run(&["account", "set", &account, "maximum_charge_cents", "1"]).0, Some(1));
         installed.records(&["vault", "rotate"]);
-        let told = installed.records(&["audit"]);
-        let actions: Vec<_> = told.iter().map(|record| record["action"].as_str().unwrap()).collect();
+        let records = installed.records(&["audit"]);
+        let actions: Vec<_> = records.iter().map(|record| record["action"].as_str().unwrap()).collect();
         assert_eq!(actions, [
             "vault.rotated", "deposit.created", "account.keys_rotated", "account.changed", "account.created",
         ]);
-        for record in &told {
+        for record in &records {
             assert!(record["by"].as_str().unwrap().contains(" (user "), "{record}");
         }
-        assert_eq!(installed.records(&["audit", "--account", &account]), told[1..]);
-        assert_eq!(installed.records(&["audit", "--page", "2", "--per-page", "2"]), told[2..4]);
+        assert_eq!(installed.records(&["audit", "--account", &account]), records[1..]);
+        assert_eq!(installed.records(&["audit", "--page", "2", "--per-page", "2"]), records[2..4]);
         assert_eq!(installed.records(&["audit", "--page", "4", "--per-page", "2"]), [] as [Value; 0]);
-        assert_eq!(installed.records(&["audit", "--since", "2020-01-01"]), told);
+        assert_eq!(installed.records(&["audit", "--since", "2020-01-01"]), records);
         assert_eq!(installed.records(&["audit", "--until", "2020-01-01"]), [] as [Value; 0]);
-        let (code, said, stderr) = installed.run(&["audit"]);
-        assert_eq!((code, stderr.as_str(), said.lines().count()), (Some(0), "", 5));
-        assert!(said.contains(&format!(" account.changed {account} by ")) && said.contains(": wallet false\n"), "{said}");
+        let (code, stdout, stderr) = installed.run(&["audit"]);
+        assert_eq!((code, stderr.as_str(), stdout.lines().count()), (Some(0), "", 5));
+        assert!(stdout.contains(&format!(" account.changed {account} by ")) && stdout.contains(": wallet false\n"), "{stdout}");
         for key in [&made, &fresh] {
             for name in ["secret_key", "publishable_key"] {
-                assert!(!said.contains(key[name].as_str().unwrap()), "{said}");
+                assert!(!stdout.contains(key[name].as_str().unwrap()), "{stdout}");
             }
         }
         for wrong in [["audit", "--account", "acct_x"], ["audit", "--since", "soon"], ["audit", "--per-page", "501"]] {
@@ -387,10 +387,10 @@ operated! {
             try_to_ask(server.address, &text).unwrap().ok(200);
         }
         server.stopped();
-        let mut told: Vec<_> = installed.records(&["audit"]);
-        told.retain(|record| record["action"] == KEY_USED);
-        told.sort_by_key(|record| record["by"].to_string());
-        let found: Vec<_> = told.iter().map(|record| (&record["by"], &record["detail"]["times"])).collect();
+        let mut records: Vec<_> = installed.records(&["audit"]);
+        records.retain(|record| record["action"] == KEY_USED);
+        records.sort_by_key(|record| record["by"].to_string());
+        let found: Vec<_> = records.iter().map(|record| (&record["by"], &record["detail"]["times"])).collect();
         assert_eq!(found, [(&json!("2001:db8::7"), &json!(1)), (&json!("203.0.113.7"), &json!(2))]);
     }
 }

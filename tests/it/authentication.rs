@@ -5,7 +5,7 @@ use http::{Method, header};
 use serde_json::{Value, json};
 
 use crate::answers::{operations, unknown};
-use crate::harness::sending::{FORM, JSON, ask, basic, form, post_with, send};
+use crate::harness::sending::{FORM, JSON, basic, form, post_with, request, send};
 use crate::harness::{Answer, App, Client, card, charge, rules, token_of};
 
 /// Paths that publishable keys open, with POST.
@@ -14,8 +14,9 @@ const OF_BROWSERS: [&str; 4] =
 
 fn unauthorised(answer: &Answer, of: &str) {
     assert_eq!(answer.status, 401, "{of}: {}", answer.text);
-    let said = json!({ "error": "unauthorized", "error_description": "Not authorised. (Check API Key)" });
-    assert_eq!(answer.json(), said, "{of}");
+    let unauthorized =
+        json!({ "error": "unauthorized", "error_description": "Not authorised. (Check API Key)" });
+    assert_eq!(answer.json(), unauthorized, "{of}");
     assert_eq!(answer.headers["www-authenticate"], "Basic", "{of}");
 }
 
@@ -215,8 +216,8 @@ rules! {
 
     async fn the_route_is_looked_for_before_the_credentials(app) {
         let wrong = app.with_key("nobody-has-this");
-        ask(&wrong, Method::GET, "/1/nothing", &[]).await.refused(404, "resource_not_found");
-        ask(&wrong, Method::PATCH, "/1/charges", &[]).await.refused(405, "method_not_allowed");
+        request(&wrong, Method::GET, "/1/nothing", &[]).await.refused(404, "resource_not_found");
+        request(&wrong, Method::PATCH, "/1/charges", &[]).await.refused(405, "method_not_allowed");
     }
 
     async fn the_credentials_are_looked_at_before_the_record(app) {
@@ -332,10 +333,10 @@ rules! {
             send(&stranger, method, &path, JSON, body).await.refused(404, "not_found");
         }
         for (name, token) in [("card_token", single), ("card_token", second), ("customer_token", &customer)] {
-            let mut asked = charge(400);
-            asked["card"] = Value::Null;
-            asked[name] = json!(token);
-            let faults = stranger.post("/1/charges", &asked).await.faults();
+            let mut params = charge(400);
+            params["card"] = Value::Null;
+            params[name] = json!(token);
+            let faults = stranger.post("/1/charges", &params).await.faults();
             assert_eq!(faults.len(), 1, "{faults:?}");
             assert_eq!(faults[0].0, name);
         }
@@ -350,10 +351,10 @@ rules! {
     async fn nothing_of_another_account_is_listed_found_or_counted(app) {
         let (client, stranger) = (app.client(), app.stranger().await);
         let (customer, _) = a_customer(&client).await;
-        let mut asked = charge(400);
-        asked["customer_token"] = json!(customer);
-        asked["card"] = Value::Null;
-        let made = client.post("/1/charges", &asked).await.ok(201);
+        let mut params = charge(400);
+        params["customer_token"] = json!(customer);
+        params["card"] = Value::Null;
+        let made = client.post("/1/charges", &params).await.ok(201);
         let token = made["token"].as_str().unwrap();
         let empty_balance = stranger.get("/1/balance").await.ok(200);
         for path in [

@@ -66,9 +66,9 @@ async fn refused(app: &App, authorisation: &str, code: &str, description: &str) 
         app.unchanged(client.void_of(authorisation)).await,
         app.unchanged(client.capture_of(authorisation, 100)).await,
     ] {
-        let told =
+        let messages =
             json!({ "error": code, "error_description": description, "authorisation_token": authorisation });
-        assert_eq!(answer.refused(400, code), told);
+        assert_eq!(answer.refused(400, code), messages);
     }
 }
 
@@ -133,9 +133,9 @@ rules! {
             charge_with(2_500_001, json!({ "metadata": { "a": {} }, "reference": "x".repeat(41) })),
             charge_with(400, json!({ "card": card("4200000000000001") })),
         ] {
-            let told = client.post("/1/charges", &wrong).await.faults();
+            let messages = client.post("/1/charges", &wrong).await.faults();
             let answer = app.unchanged(client.post("/1/authorisations", &wrong)).await;
-            assert_eq!(answer.faults(), told);
+            assert_eq!(answer.faults(), messages);
         }
         // Not parameters of an authorisation: ignored.
         let more = charge_with(400, json!({ "capture": true, "platform_adjustment": { "amount": 0 }, "three_d_secure": { "enabled": true } }));
@@ -200,17 +200,17 @@ rules! {
     async fn what_is_captured_is_at_least_the_minimum_and_at_most_what_was_authorised(app) {
         let client = app.client();
         let token = client.authorisation(400).await;
-        for (amount, said) in [
+        for (amount, message) in [
             (json!(99), "Amount must be at least 100"), (json!(0), "Amount must be at least 100"),
             (json!(-100), "Amount must be at least 100"), (json!(401), "Amount must be at most 400"),
             (json!("abc"), "Amount is not a number"), (json!(100.5), "Amount must be an integer"),
             (json!("1e2"), "Amount must be an integer"), (json!([1, 2]), "Amount is not a number"), (json!({ "a": 1 }), "Amount is not a number"),
         ] {
-            app.unchanged(client.capture_of(&token, amount)).await.faulty(&[("amount", said)]);
+            app.unchanged(client.capture_of(&token, amount)).await.faulty(&[("amount", message)]);
         }
         for blank in [Value::Null, json!(""), json!(" ")] {
-            let told = app.unchanged(client.capture_of(&token, blank)).await.faults();
-            assert_eq!(told[0], ("amount".into(), "Amount can't be blank".into()));
+            let messages = app.unchanged(client.capture_of(&token, blank)).await.faults();
+            assert_eq!(messages[0], ("amount".into(), "Amount can't be blank".into()));
         }
         // Wrong parameters are reported before a state that forbids the request.
         client.capture_of(&token, 100).await.ok(200);
@@ -289,8 +289,8 @@ rules! {
         let body = forced("lost_card").await.refused(400, "lost_card");
         assert!(body["authorisation_token"].is_string() && body["charge_token"].is_null());
         forced("approved_but_lost").await.refused(502, "gateway_error");
-        let told = app.unchanged(forced("nonsense")).await.refused(422, "invalid_resource");
-        assert_eq!(told["messages"][0]["code"], "sandbox_outcome_invalid");
+        let error = app.unchanged(forced("nonsense")).await.refused(422, "invalid_resource");
+        assert_eq!(error["messages"][0]["code"], "sandbox_outcome_invalid");
     }
 
     async fn authorisations_are_listed_newest_first(app) {

@@ -27,11 +27,11 @@ operated! {
                     scope.spawn(|| {
                         let mut paid = Vec::new();
                         while !stop.load(Ordering::SeqCst) {
-                            let asked_before = !before.load(Ordering::SeqCst);
+                            let sent_before = !before.load(Ordering::SeqCst);
                             let text = request("POST", "/1/charges", Some(&key), PAYMENT);
                             let charge = token_of(&try_to_ask(server.address, &text).unwrap().ok(201));
                             // Only what was answered before the backup began is promised to be in it.
-                            if asked_before && !before.load(Ordering::SeqCst) {
+                            if sent_before && !before.load(Ordering::SeqCst) {
                                 paid.push(charge);
                             }
                         }
@@ -103,7 +103,10 @@ async fn a_backup_that_cannot_be_made_says_why_and_leaves_no_file() {
     assert_eq!(left, ["link.db", "taken.db"]);
 
     installed.without("ENVIRONMENT");
-    let (code, said, _) = installed.run(&["backup", &path("copy.db")]);
+    let (code, stdout, _) = installed.run(&["backup", &path("copy.db")]);
     assert_eq!(code, Some(0));
-    assert!(said.starts_with(&format!("{}: ", path("copy.db"))) && said.ends_with(" bytes\n"), "{said}");
+    assert!(
+        stdout.starts_with(&format!("{}: ", path("copy.db"))) && stdout.ends_with(" bytes\n"),
+        "{stdout}"
+    );
 }

@@ -4,17 +4,18 @@ use entity::TimeSpan;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::harness::sending::{ask, form};
+use crate::harness::sending::{form, request};
 use crate::harness::{App, bank_account, fields, rules, token, with};
 
 const PATH: &str = "/1/bank_accounts";
 const RECIPIENTS: &str = "/1/recipients";
 
 /// What is refused when the parameters of an acceptable bank account are changed like this, by itself and in a recipient.
-async fn refuses(app: &App, changes: Value, param: &str, said: &str) {
+async fn refuses(app: &App, changes: Value, param: &str, message: &str) {
     let body = with(bank_account("987654321"), &changes);
-    let sentence =
-        |subject: &str| if said.starts_with("Bank") { said.to_owned() } else { format!("{subject} {said}") };
+    let sentence = |subject: &str| {
+        if message.starts_with("Bank") { message.to_owned() } else { format!("{subject} {message}") }
+    };
     let humanised = if param == "bsb" { "BSB".to_owned() } else { param[..1].to_uppercase() + &param[1..] };
     app.invalid(PATH, &body, &[(param, &sentence(&humanised))]).await;
     let (inside, humanised) = match param {
@@ -92,17 +93,17 @@ rules! {
 
     async fn a_browser_stores_one_by_its_publishable_key_alone(app) {
         let query = format!("publishable_api_key={}&{}", app.publishable_key(), form(&bank_account("987654321"), false));
-        let stored = ask(&app.anonymous(), Method::POST, &format!("{PATH}?{query}"), &[("origin", "https://shop.example")]).await;
+        let stored = request(&app.anonymous(), Method::POST, &format!("{PATH}?{query}"), &[("origin", "https://shop.example")]).await;
         assert!(token(&stored.ok(201)).starts_with("ba_"));
         assert_eq!(stored.headers["access-control-allow-origin"], "*");
         let script = format!("{PATH}.json?callback=f&_method=POST&{query}");
-        let called = ask(&app.anonymous(), Method::GET, &script, &[]).await;
+        let called = request(&app.anonymous(), Method::GET, &script, &[]).await;
         assert!(called.status == 200 && called.text.starts_with("/**/f({\"response\":{\"token\":\"ba_"), "{}", called.text);
         app.unchanged(app.anonymous().post(PATH, &bank_account("1"))).await.refused(401, "unauthorized");
         // It opens nothing else of what is paid out.
         for path in [RECIPIENTS, "/1/transfers"] {
-            let asked = ask(&app.anonymous(), Method::POST, &format!("{path}?{query}"), &[]).await;
-            asked.refused(401, "unauthorized");
+            let answer = request(&app.anonymous(), Method::POST, &format!("{path}?{query}"), &[]).await;
+            answer.refused(401, "unauthorized");
         }
     }
 

@@ -101,8 +101,8 @@ rules! {
             let plan = client.plan(&json!({
                 "setup_amount": 150, "trial_amount": 200, "trial_interval": 10, "trial_interval_unit": "day",
             })).await;
-            let asked = json!({ "include_setup_fee": include });
-            let subscription = token_of(&client.subscribing(&plan, &customer, &asked).await.ok(201));
+            let params = json!({ "include_setup_fee": include });
+            let subscription = token_of(&client.subscribing(&plan, &customer, &params).await.ok(201));
             let (from, before) = (app.events().await.len(), client.charged(&customer).await.len());
             client.move_clock("10d").await;
             assert_eq!(client.subscription(&subscription).await["state"], "active");

@@ -273,8 +273,8 @@ impl World {
                         (model.unsubscribes(), self.client.unsubscribes(subscription).await)
                     }
                     Action::Reactivate(_, include_setup) => {
-                        let asked = json!({ "include_setup_fee": include_setup });
-                        let answer = self.client.put(&format!("{path}/reactivate"), &asked).await;
+                        let params = json!({ "include_setup_fee": include_setup });
+                        let answer = self.client.put(&format!("{path}/reactivate"), &params).await;
                         (model.reactivates(*include_setup, now), answer)
                     }
                     Action::DeleteCustomer(_) => {
@@ -301,12 +301,12 @@ impl World {
         let number = if accepted { ACCEPTED } else { DECLINED };
         let customer = json!({ "email": "roland@example.com", "card": lasting(number) });
         let customer = token_of(&self.client.post("/1/customers", &customer).await.ok(201));
-        let asked = json!({
+        let params = json!({
             "amount": plan.amount, "setup_amount": plan.setup, "trial_amount": plan.trial_amount, "interval": plan.every.0,
             "interval_unit": plan.every.1, "intervals": plan.intervals, "trial_interval": plan.trial.0,
             "trial_interval_unit": plan.trial.1,
         });
-        let token = self.client.plan(&asked).await;
+        let token = self.client.plan(&params).await;
         let answer =
             self.client.subscribing(&token, &customer, &json!({ "include_setup_fee": include_setup })).await;
         match Subscription::new(plan, accepted, include_setup, self.now) {
@@ -464,7 +464,7 @@ async fn lives(database: Database, otherwise: u64, share: u64) {
         let acts = life(&mut chance);
         // Daily steps take their time.
         let step = if seed % 32 == 13 { 1 } else { 20 + chance.below(60) };
-        let told = format!("CARD_PAYMENTS_BILLING_SEED={seed}: {acts:?}, every {step} days");
+        let context = format!("CARD_PAYMENTS_BILLING_SEED={seed}: {acts:?}, every {step} days");
         let (mut at_once, mut by_steps) = (World::new(&app).await, World::new(&app).await);
         for action in &acts {
             at_once.does(action).await;
@@ -475,8 +475,8 @@ async fn lives(database: Database, otherwise: u64, share: u64) {
         while by_steps.now < to {
             by_steps.moves_to(to.min(by_steps.now + Days::new(step))).await;
         }
-        at_once.agrees(&told).await;
-        by_steps.agrees(&told).await;
+        at_once.agrees(&context).await;
+        by_steps.agrees(&context).await;
     }
     app.check_books().await;
 }

@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::answers::operations;
-use crate::harness::sending::{ask, form};
+use crate::harness::sending::{form, request};
 use crate::harness::{Answer, App, card, rules};
 
 const ORIGIN: (&str, &str) = ("origin", "https://shop.example");
@@ -47,7 +47,7 @@ rules! {
                 app.publishable_key(),
                 form(&card("4200000000000000"), false)
             );
-            let stored = ask(&app.anonymous(), Method::POST, &format!("{path}?{query}"), &[ORIGIN]).await;
+            let stored = request(&app.anonymous(), Method::POST, &format!("{path}?{query}"), &[ORIGIN]).await;
             stored.ok(201);
             assert_eq!(allows(&stored), Some("*"));
             // What is wrong, a page must be able to read as well.
@@ -57,12 +57,12 @@ rules! {
                 ("a=%".into(), 400),
             ] {
                 let refused =
-                    ask(&app.anonymous(), Method::POST, &format!("{path}?{query}"), &[ORIGIN]).await;
+                    request(&app.anonymous(), Method::POST, &format!("{path}?{query}"), &[ORIGIN]).await;
                 assert_eq!((refused.status, allows(&refused)), (status, Some("*")), "{path}?{query}");
             }
             for spelled in [format!("{path}/"), format!("{path}.json")] {
                 assert_eq!(
-                    allows(&ask(&app.anonymous(), Method::POST, &spelled, &[ORIGIN]).await),
+                    allows(&request(&app.anonymous(), Method::POST, &spelled, &[ORIGIN]).await),
                     Some("*"),
                     "{spelled}"
                 );
@@ -80,12 +80,12 @@ rules! {
             "/1/payment_sources".to_owned(),
             format!("/1/customers/{customer}/cards"),
         ] {
-            let asked = [
+            let preflight = [
                 ORIGIN,
                 ("access-control-request-method", "POST"),
                 ("access-control-request-headers", "content-type"),
             ];
-            let answer = ask(&app.anonymous(), Method::OPTIONS, &path, &asked).await;
+            let answer = request(&app.anonymous(), Method::OPTIONS, &path, &preflight).await;
             assert_eq!((answer.status, answer.text.as_str()), (204, ""), "{path}");
             assert_eq!(allows(&answer), Some("*"));
             let list = |name: &str| answer.headers[name].to_str().unwrap().to_lowercase();
@@ -102,7 +102,7 @@ rules! {
     }
 
     async fn options_without_a_preflights_headers_is_a_wrong_method(app) {
-        ask(&app.anonymous(), Method::OPTIONS, "/1/cards", &[ORIGIN])
+        request(&app.anonymous(), Method::OPTIONS, "/1/cards", &[ORIGIN])
             .await
             .refused(405, "method_not_allowed");
     }
@@ -113,34 +113,34 @@ rules! {
         for operation in operations() {
             let path = operation.at("x");
             if !of_browsers.contains(&operation.path.as_str()) {
-                let asked = [ORIGIN, ("access-control-request-method", operation.method.as_str())];
-                let answer = ask(&app.anonymous(), Method::OPTIONS, &path, &asked).await;
+                let preflight = [ORIGIN, ("access-control-request-method", operation.method.as_str())];
+                let answer = request(&app.anonymous(), Method::OPTIONS, &path, &preflight).await;
                 assert_eq!((answer.status, allows(&answer)), (405, None), "{path}");
             } else if operation.method == Method::POST {
                 continue;
             }
-            let answer = ask(&app.client(), operation.method.clone(), &path, &[ORIGIN]).await;
+            let answer = request(&app.client(), operation.method.clone(), &path, &[ORIGIN]).await;
             assert_eq!(allows(&answer), None, "{} {path}", operation.method);
         }
-        assert_eq!(allows(&ask(&app.client(), Method::POST, "/1/nothing", &[ORIGIN]).await), None);
-        assert_eq!(allows(&ask(&app.client(), Method::GET, "/1/cards/card_x", &[ORIGIN]).await), None);
+        assert_eq!(allows(&request(&app.client(), Method::POST, "/1/nothing", &[ORIGIN]).await), None);
+        assert_eq!(allows(&request(&app.client(), Method::GET, "/1/cards/card_x", &[ORIGIN]).await), None);
     }
 
     async fn a_script_tag_stores_a_card(app) {
-        let mut asked = card("4200000000000000");
-        asked["name"] = json!("Zoë </script>\u{2028}\u{2029}");
+        let mut params = card("4200000000000000");
+        params["name"] = json!("Zoë </script>\u{2028}\u{2029}");
         for path in ["/1/cards.json", "/1/cards", "/1/cards/"] {
             for callback in ["F", "_", "$", "jsonp1700000000", "app.cards.stored", "$jQuery_1"] {
-                let answer = ask(
+                let answer = request(
                     &app.anonymous(),
                     Method::GET,
-                    &format!("{path}?{}", script(app, callback, &asked)),
+                    &format!("{path}?{}", script(app, callback, &params)),
                     &[],
                 )
                 .await;
                 let body = called(&answer, callback);
                 assert_eq!(body["ip_address"], "127.0.0.1");
-                assert_eq!(body["response"]["name"], asked["name"]);
+                assert_eq!(body["response"]["name"], params["name"]);
                 let shown = app
                     .client()
                     .get(&format!("/1/cards/{}", body["response"]["token"].as_str().unwrap()))
@@ -154,7 +154,7 @@ rules! {
         let customer = a_customer(app).await;
         let path =
             format!("/1/customers/{customer}/cards.json?{}", script(app, "F", &card("5520000000000000")));
-        let body = called(&ask(&app.anonymous(), Method::GET, &path, &[]).await, "F");
+        let body = called(&request(&app.anonymous(), Method::GET, &path, &[]).await, "F");
         assert_eq!(body["response"]["customer_token"], json!(customer));
         assert_eq!(
             app.client().get(&format!("/1/customers/{customer}/cards")).await.json()["pagination"]["count"],
@@ -177,7 +177,7 @@ rules! {
             ),
             (format!("/1/customers/{customer}/cards?callback=F&_method=POST"), "unauthorized"),
         ] {
-            let body = called(&ask(&app.anonymous(), Method::GET, &path, &[]).await, "F");
+            let body = called(&request(&app.anonymous(), Method::GET, &path, &[]).await, "F");
             assert_eq!(body["error"], error, "{path}");
             assert!(body["error_description"].is_string());
         }
@@ -189,7 +189,7 @@ rules! {
         for method in ["", "&_method=", "&_method=GET", "&_method=DELETE", "&method=POST"] {
             let query = script(app, "F", &card("4200000000000000")).replace("&_method=POST", method);
             let body = called(
-                &ask(&app.anonymous(), Method::GET, &format!("/1/cards.json?{query}"), &[]).await,
+                &request(&app.anonymous(), Method::GET, &format!("/1/cards.json?{query}"), &[]).await,
                 "F",
             );
             assert_eq!(body["error"], "method_not_allowed", "{method}");
@@ -217,20 +217,20 @@ rules! {
             long.as_str(),
         ] {
             let query = script(app, callback, &card("4200000000000000"));
-            let answer = ask(&app.anonymous(), Method::GET, &format!("/1/cards.json?{query}"), &[]).await;
+            let answer = request(&app.anonymous(), Method::GET, &format!("/1/cards.json?{query}"), &[]).await;
             let faults = answer.faults();
             assert_eq!((faults.len(), faults[0].0.as_str()), (1, "callback"), "{callback}");
             assert_eq!(answer.json()["messages"][0]["code"], "callback_invalid");
             assert_eq!(answer.headers["content-type"], "application/json; charset=utf-8");
             let query = query.replace("&_method=POST", "");
-            let answer = ask(&app.anonymous(), Method::GET, &format!("/1/cards.json?{query}"), &[]).await;
+            let answer = request(&app.anonymous(), Method::GET, &format!("/1/cards.json?{query}"), &[]).await;
             answer.refused(405, "method_not_allowed");
             assert_eq!(answer.headers["allow"], "POST", "{callback}");
         }
         assert_eq!(app.rows().await, before);
         let longest = "a".repeat(64);
         called(
-            &ask(
+            &request(
                 &app.anonymous(),
                 Method::GET,
                 &format!("/1/cards?{}", script(app, &longest, &card("4200000000000000"))),
@@ -244,13 +244,13 @@ rules! {
     async fn a_secret_key_is_of_no_use_in_a_script_tag(app) {
         let before = app.rows().await;
         let query = format!("callback=F&_method=POST&{}", form(&card("4200000000000000"), true));
-        let body = called(&ask(&app.client(), Method::GET, &format!("/1/cards?{query}"), &[]).await, "F");
+        let body = called(&request(&app.client(), Method::GET, &format!("/1/cards?{query}"), &[]).await, "F");
         assert_eq!(body["error"], "unauthorized");
         assert_eq!(app.rows().await, before);
         // And a publishable key is enough, whatever the browser sends with it.
         let wrong = app.with_key("nobody-has-this");
         called(
-            &ask(
+            &request(
                 &wrong,
                 Method::GET,
                 &format!("/1/cards?{}", script(app, "F", &card("4200000000000000"))),
@@ -267,19 +267,19 @@ rules! {
         let before = app.rows().await;
         let query = format!("callback=F&_method=POST&publishable_api_key={}", app.publishable_key());
         for path in ["/1/charges", "/1/customers", "/1/charges/search", "/1/events", "/1/cards/card_x"] {
-            let answer = ask(&app.anonymous(), Method::GET, &format!("{path}?{query}"), &[]).await;
+            let answer = request(&app.anonymous(), Method::GET, &format!("{path}?{query}"), &[]).await;
             answer.refused(401, "unauthorized");
             assert_eq!(answer.headers["content-type"], "application/json; charset=utf-8");
         }
-        let listed = ask(&app.client(), Method::GET, &format!("/1/charges?{query}"), &[]).await;
+        let listed = request(&app.client(), Method::GET, &format!("/1/charges?{query}"), &[]).await;
         assert_eq!(listed.ok(200), json!([]));
         assert_eq!(app.rows().await, before);
     }
 
     async fn a_callback_means_nothing_to_a_post(app) {
-        let mut asked = card("4200000000000000");
-        asked["callback"] = json!("F(");
-        let answer = app.client().post("/1/cards?callback=F&_method=POST", &asked).await;
+        let mut params = card("4200000000000000");
+        params["callback"] = json!("F(");
+        let answer = app.client().post("/1/cards?callback=F&_method=POST", &params).await;
         answer.ok(201);
         assert_eq!(answer.headers["content-type"], "application/json; charset=utf-8");
     }
@@ -288,7 +288,7 @@ rules! {
         let customer = a_customer(app).await;
         let path = format!("/1/customers/{customer}/cards");
         let plain = app.client().get(&path).await;
-        let answer = ask(&app.client(), Method::GET, &format!("{path}?callback=F"), &[]).await;
+        let answer = request(&app.client(), Method::GET, &format!("{path}?callback=F"), &[]).await;
         assert_eq!((answer.status, &answer.text), (200, &plain.text));
     }
 
@@ -297,9 +297,9 @@ rules! {
         let path = format!("/1/customers/{customer}/cards");
         let key = app.publishable_key();
         let before = app.rows().await;
-        let answer = ask(&app.anonymous(), Method::GET, &format!("{path}?callback=F&publishable_api_key={key}"), &[]).await;
+        let answer = request(&app.anonymous(), Method::GET, &format!("{path}?callback=F&publishable_api_key={key}"), &[]).await;
         assert_eq!(called(&answer, "F")["error"], "method_not_allowed");
-        let answer = ask(&app.anonymous(), Method::GET, &format!("{path}?callback=F(&publishable_api_key={key}"), &[]).await;
+        let answer = request(&app.anonymous(), Method::GET, &format!("{path}?callback=F(&publishable_api_key={key}"), &[]).await;
         answer.refused(401, "unauthorized");
         assert_eq!(app.rows().await, before);
     }
@@ -308,7 +308,7 @@ rules! {
         let before = app.rows().await;
         for broken in ["name=100%", "name=%FF", "number=1&number[a]=2"] {
             let query = format!("callback=F&_method=POST&publishable_api_key={}&{broken}", app.publishable_key());
-            let answer = ask(&app.anonymous(), Method::GET, &format!("/1/cards?{query}"), &[]).await;
+            let answer = request(&app.anonymous(), Method::GET, &format!("/1/cards?{query}"), &[]).await;
             assert_eq!(called(&answer, "F")["error"], "bad_request", "{broken}");
         }
         assert_eq!(app.rows().await, before);

@@ -129,8 +129,11 @@ fn without_its_bucket_the_server_goes_on_and_says_that_files_cannot_be_kept() {
 fn an_address_that_is_no_buckets_is_refused_at_start() {
     let data = tempfile::tempdir().unwrap();
     for address in ["evidence", "https://bucket/a", "s3://", "s3:///a"] {
-        let (code, _, said) = output(program(data.path()).env("CARD_PAYMENTS_BLOBS", address));
+        let (code, _, stderr) = output(program(data.path()).env("CARD_PAYMENTS_BLOBS", address));
         assert_eq!(code, Some(1), "{address}");
-        assert!(said.contains("CARD_PAYMENTS_BLOBS: ") && said.contains("is not s3://BUCKET"), "{said}");
+        assert!(
+            stderr.contains("CARD_PAYMENTS_BLOBS: ") && stderr.contains("is not s3://BUCKET"),
+            "{stderr}"
+        );
     }
 }

@@ -242,7 +242,7 @@ rules! {
     }
 
     async fn month_and_year_are_integers_in_their_ranges(app) {
-        for (param, value, said) in [
+        for (param, value, message) in [
             ("expiry_month", json!(0), "Expiry month must be greater than or equal to 1"),
             ("expiry_month", json!(13), "Expiry month must be at most 12"),
             ("expiry_month", json!("May"), "Expiry month is not a number"),
@@ -252,7 +252,7 @@ rules! {
             ("expiry_year", json!(10_000), "Expiry year must be at most 9999"),
             ("expiry_year", json!(-1), "Expiry year must be greater than or equal to 0"),
         ] {
-            refuses(app, json!({ param: value }), &[(param, said)]).await;
+            refuses(app, json!({ param: value }), &[(param, message)]).await;
         }
     }
 

@@ -33,8 +33,8 @@ pub fn driven(script: &str, arguments: &[&str]) -> Option<Value> {
 
 /// A pending charge's token and its page.
 fn pending(server: &Process, key: &str, callback: &str) -> (String, String) {
-    let asked = format!("{PAYMENT}&three_d_secure[enabled]=true&three_d_secure[callback_url]={callback}");
-    let made = server.ask("POST", "/1/charges", Some(key), &asked).ok(201);
+    let form = format!("{PAYMENT}&three_d_secure[enabled]=true&three_d_secure[callback_url]={callback}");
+    let made = server.ask("POST", "/1/charges", Some(key), &form).ok(201);
     let text = |name: &str| made[name].as_str().unwrap().to_owned();
     (text("token"), text("redirect_url"))
 }

@@ -216,10 +216,10 @@ rules! {
         let found = client.get("/1/charges/search?query=12345678901234567890123").await.ok(200);
         assert_eq!(found, json!([charged]));
         // A number is a number nowhere else either, only because it is spelled like one.
-        for (amount, said) in [("4e2", "must be an integer"), ("400.0", "must be an integer"), ("1e300", "must be at most 9007199254740991")] {
+        for (amount, message) in [("4e2", "must be an integer"), ("400.0", "must be an integer"), ("1e300", "must be at most 9007199254740991")] {
             let body = charge(400).to_string().replace("\"amount\":400", &format!("\"amount\":{amount}"));
             let answer = app.unchanged(send(&client, http::Method::POST, "/1/charges", JSON, body)).await;
-            answer.faulty(&[("amount", &format!("Amount {said}"))]);
+            answer.faulty(&[("amount", &format!("Amount {message}"))]);
         }
     }
 

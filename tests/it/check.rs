@@ -21,12 +21,12 @@ fn checked(installed: &Installed, arguments: &[&str]) -> (usize, Vec<Value>) {
     let (code, stdout, stderr) = output(command.arg("check").args(arguments).arg("--json"));
     let findings: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let wrong = findings.iter().filter(|finding| finding["level"] == "wrong").count();
-    let said = match wrong {
+    let expected = match wrong {
         0 => String::new(),
         1 => "error: 1 thing is wrong\n".into(),
         many => format!("error: {many} things are wrong\n"),
     };
-    assert_eq!((code, stderr), (Some(i32::from(wrong > 0)), said), "{findings:#?}");
+    assert_eq!((code, stderr), (Some(i32::from(wrong > 0)), expected), "{findings:#?}");
     for finding in &findings {
         assert_eq!(fields(finding), ["level", "area", "said", "mend"]);
         assert_eq!(finding["mend"].is_null(), finding["level"] == "ok", "{finding}");
@@ -36,13 +36,13 @@ fn checked(installed: &Installed, arguments: &[&str]) -> (usize, Vec<Value>) {
 
 /// Returns whether this was found.
 #[track_caller]
-fn assert_finding(findings: &[Value], level: &str, area: &str, said: &str) {
+fn assert_finding(findings: &[Value], level: &str, area: &str, text: &str) {
     let is = |finding: &&Value| {
         finding["level"] == level
             && finding["area"] == area
-            && finding["said"].as_str().unwrap().contains(said)
+            && finding["said"].as_str().unwrap().contains(text)
     };
-    assert!(findings.iter().any(|finding| is(&finding)), "{level} {area} {said}: {findings:#?}");
+    assert!(findings.iter().any(|finding| is(&finding)), "{level} {area} {text}: {findings:#?}");
 }
 
 /// The files of the data directory with their bytes. SQLite makes the index of its log again each time it opens the file.
@@ -86,9 +86,9 @@ operated! {
             let tables = "SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema()";
             assert_eq!(installed.number(tables).await, 0);
         }
-        let (code, said, _) = installed.run(&["check"]);
+        let (code, stdout, _) = installed.run(&["check"]);
         assert_eq!(code, Some(0));
-        assert!(said.lines().any(|line| line.starts_with("ok       database       ")), "{said}");
+        assert!(stdout.lines().any(|line| line.starts_with("ok       database       ")), "{stdout}");
         let nowhere = installed.data.path().join("below/it");
         let (wrong, findings) = checked(installed, &["--data-dir", nowhere.to_str().unwrap()]);
         assert_eq!(wrong, 0, "{findings:#?}");
@@ -140,7 +140,7 @@ operated! {
             installed.with(name, value);
         }
         let (wrong, findings) = checked(installed, &["--environment", "production"]);
-        for (area, said) in [
+        for (area, text) in [
             ("configuration", "CARD_PAYMENTS_LISTEN: "),
             ("configuration", "CARD_PAYMENTS_CONCURRENCY: 0 is not in 1..=8192"),
             ("configuration", "CARD_PAYMENTS_RETENTION_DAYS: 5 is not in 30..=36500"),
@@ -156,7 +156,7 @@ operated! {
             ("disk", "CARD_PAYMENTS_BLOBS: \"ftp://files\" is not s3://BUCKET"),
             ("acquirer", "nobody"),
         ] {
-            assert_finding(&findings, "wrong", area, said);
+            assert_finding(&findings, "wrong", area, text);
         }
         assert_eq!(wrong, 14, "{findings:#?}");
         let unknown = |name: &str| findings.iter().find(|finding| finding["said"].as_str().unwrap().contains(name)).unwrap();
@@ -280,7 +280,7 @@ operated! {
         installed.with("SEED", "first");
         installed.serve().stopped();
         assert_eq!(checked(installed, &[]).0, 0);
-        for (seed, said) in [
+        for (seed, text) in [
             (Some("second"), "CARD_PAYMENTS_SEED is not the seed of this database"),
             (None, "this database needs the CARD_PAYMENTS_SEED"),
         ] {
@@ -290,7 +290,7 @@ operated! {
             }
             let (wrong, findings) = checked(installed, &[]);
             assert_eq!(wrong, 1, "{findings:#?}");
-            assert_finding(&findings, "wrong", "database", said);
+            assert_finding(&findings, "wrong", "database", text);
         }
     }
 
@@ -330,14 +330,14 @@ fn a_port_that_somebody_else_has_is_told() {
     });
     let mut command = program(data.path());
     command.env("CARD_PAYMENTS_LISTEN", &address).env("CARD_PAYMENTS_ADMIN_LISTEN", &address);
-    let (code, said, _) = output(command.arg("check"));
+    let (code, stdout, _) = output(command.arg("check"));
     assert_eq!(code, Some(1));
-    assert!(said.contains(&format!("another program listens on {address}")), "{said}");
-    assert!(said.contains("CARD_PAYMENTS_ADMIN_LISTEN is the address of CARD_PAYMENTS_LISTEN"), "{said}");
+    assert!(stdout.contains(&format!("another program listens on {address}")), "{stdout}");
+    assert!(stdout.contains("CARD_PAYMENTS_ADMIN_LISTEN is the address of CARD_PAYMENTS_LISTEN"), "{stdout}");
     talking.join().unwrap();
-    let (code, said, _) =
+    let (code, stdout, _) =
         output(program(data.path()).env("CARD_PAYMENTS_LISTEN", "203.0.113.1:80").arg("check"));
-    assert!(code == Some(1) && said.contains("cannot listen on 203.0.113.1:80"), "{said}");
+    assert!(code == Some(1) && stdout.contains("cannot listen on 203.0.113.1:80"), "{stdout}");
 }
 
 #[test]
@@ -352,8 +352,8 @@ fn a_secret_that_systemd_hands_over_is_read_by_nobody_else_whatever_its_mode_say
         output(command.arg("check")).1
     };
     assert!(check("/run/credentials/another").contains("(mode 440)"));
-    let said = check(handed.path().to_str().unwrap());
-    assert!(!said.contains("mode") && said.contains("the vault key is valid"), "{said}");
+    let stdout = check(handed.path().to_str().unwrap());
+    assert!(!stdout.contains("mode") && stdout.contains("the vault key is valid"), "{stdout}");
 }
 
 #[test]
@@ -363,12 +363,12 @@ fn a_server_that_does_not_answer_is_no_stranger() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = silent.local_addr().unwrap().to_string();
     let check = || output(program(data.path()).env("CARD_PAYMENTS_LISTEN", &listen).arg("check"));
-    let (code, said, _) = check();
-    assert!(code == Some(1) && said.contains("an overloaded server, or another program"), "{said}");
+    let (code, stdout, _) = check();
+    assert!(code == Some(1) && stdout.contains("an overloaded server, or another program"), "{stdout}");
     let server = Process::start(&mut program(data.path()));
-    let (code, said, _) = check();
-    assert!(code == Some(0) && said.contains("warning  ports "), "{said}");
-    assert!(said.contains("and a server runs on the database's file"), "{said}");
+    let (code, stdout, _) = check();
+    assert!(code == Some(0) && stdout.contains("warning  ports "), "{stdout}");
+    assert!(stdout.contains("and a server runs on the database's file"), "{stdout}");
     server.stopped();
 }
 
@@ -376,13 +376,13 @@ fn a_server_that_does_not_answer_is_no_stranger() {
 fn traces_that_would_keep_a_server_from_its_start_are_told() {
     let data = tempfile::tempdir().unwrap();
     let collector = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
-    let (code, said, _) = output(program(data.path()).envs([collector]).arg("check"));
-    assert_eq!(code, Some(0), "{said}");
+    let (code, stdout, _) = output(program(data.path()).envs([collector]).arg("check"));
+    assert_eq!(code, Some(0), "{stdout}");
     let grpc = ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
-    let (code, said, _) = output(program(data.path()).envs([collector, grpc]).arg("check"));
+    let (code, stdout, _) = output(program(data.path()).envs([collector, grpc]).arg("check"));
     assert!(
-        code == Some(1) && said.contains("OTEL_EXPORTER_OTLP_PROTOCOL: traces are exported by"),
-        "{said}"
+        code == Some(1) && stdout.contains("OTEL_EXPORTER_OTLP_PROTOCOL: traces are exported by"),
+        "{stdout}"
     );
 }
 
@@ -392,14 +392,17 @@ fn somebody_elses_database_and_an_address_of_none_are_told_with_all_else() {
     let file = data.path().join("theirs.db");
     rusqlite::Connection::open(&file).unwrap().execute_batch("CREATE TABLE theirs (n INTEGER)").unwrap();
     let before = fs::read(&file).unwrap();
-    for (url, said) in [
+    for (url, text) in [
         (format!("sqlite:{}", file.display()), "the database has tables of another program"),
         ("mysql://root:hunter2@localhost/payments".to_owned(), "must begin with sqlite: or postgres://"),
         (format!("sqlite:{}", data.path().display()), "the database cannot be opened"),
     ] {
-        let (code, told, stderr) = output(program(data.path()).args(["check", "--database-url", &url]));
-        assert_eq!((code, stderr.as_str()), (Some(1), "error: 1 thing is wrong\n"), "{told}");
-        assert!(told.contains(said) && told.contains("acquirer") && !told.contains("hunter2"), "{told}");
+        let (code, stdout, stderr) = output(program(data.path()).args(["check", "--database-url", &url]));
+        assert_eq!((code, stderr.as_str()), (Some(1), "error: 1 thing is wrong\n"), "{stdout}");
+        assert!(
+            stdout.contains(text) && stdout.contains("acquirer") && !stdout.contains("hunter2"),
+            "{stdout}"
+        );
     }
     assert!(fs::read(&file).unwrap() == before);
     let names: Vec<_> = fs::read_dir(data.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();

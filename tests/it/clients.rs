@@ -140,8 +140,8 @@ fn prepared(name: &str) -> PathBuf {
 
 fn run(name: &str, command: &mut Command) {
     let output = command.output().unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&said));
+    let printed = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&printed));
 }
 
 /// Bash in the client's folder, with the generators on its path.

@@ -103,7 +103,7 @@ struct Merchant {
     subscriptions: Vec<String>,
     disputes: Vec<String>,
     /// What was answered so far.
-    told: Vec<Value>,
+    answers: Vec<Value>,
 }
 
 impl Merchant {
@@ -113,7 +113,7 @@ impl Merchant {
         let endpoint = token_of(&client.endpoint("http://127.0.0.1:9/").await);
         let returns = token_of(&client.recipient("999").await);
         let [cards, charges, subscriptions, disputes] = Default::default();
-        Self { client, endpoint, returns, cards, charges, subscriptions, disputes, told: Vec::new() }
+        Self { client, endpoint, returns, cards, charges, subscriptions, disputes, answers: Vec::new() }
     }
 
     async fn does(&mut self, action: &MerchantAction) {
@@ -148,8 +148,8 @@ impl Merchant {
             },
             MerchantAction::Dispute(n, amount) => match one_of(&self.charges, *n) {
                 Some(charge) => {
-                    let asked = json!({ "charge_token": charge, "amount": amount });
-                    self.client.post("/1/sandbox/disputes", &asked).await
+                    let params = json!({ "charge_token": charge, "amount": amount });
+                    self.client.post("/1/sandbox/disputes", &params).await
                 }
                 None => return,
             },
@@ -184,7 +184,7 @@ impl Merchant {
             MerchantAction::Rotate(hours) => {
                 // Its answer holds a key.
                 let rotated = self.client.rotate_key(&self.endpoint, &format!("{hours}h")).await;
-                self.told.push(json!(rotated.status));
+                self.answers.push(json!(rotated.status));
                 return;
             }
             MerchantAction::Schedule(schedule) => {
@@ -210,7 +210,7 @@ impl Merchant {
             }
             _ => {}
         }
-        self.told.push(json!([answer.status, alike(answer.json())]));
+        self.answers.push(json!([answer.status, alike(answer.json())]));
     }
 
     async fn reserves(&self, amount: i64, captured: bool) -> Answer {
@@ -223,8 +223,9 @@ impl Merchant {
     }
 
     async fn challenges(&self, amount: i64, approved: bool) {
-        let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
-        let (_, page) = pending(&self.client, &charge_with(amount, json!({ "three_d_secure": asks }))).await;
+        let three_d_secure = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
+        let (_, page) =
+            pending(&self.client, &charge_with(amount, json!({ "three_d_secure": three_d_secure }))).await;
         if approved {
             press(&self.client, &page, "decision=approve").await;
         }
@@ -251,7 +252,7 @@ impl Merchant {
 
     /// Everything that the API shows.
     async fn state(&self) -> Value {
-        let mut state = vec![json!(self.told)];
+        let mut state = vec![json!(self.answers)];
         for path in ["/1/sandbox/clock", "/1/balance"] {
             state.push(self.client.get(path).await.ok(200));
         }

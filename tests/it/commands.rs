@@ -51,11 +51,11 @@ operated! {
     async fn an_account_is_made_beside_a_running_server(installed) {
         let server = installed.serve();
         let (first, _) = server.keys();
-        let (code, said, stderr) = installed.run(&create(&["--partner", "--bsb", "342-088", "--number", "123456789999"]));
+        let (code, stdout, stderr) = installed.run(&create(&["--partner", "--bsb", "342-088", "--number", "123456789999"]));
         assert_eq!((code, stderr.as_str()), (Some(0), ""));
-        let lines: Vec<Vec<_>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
+        let lines: Vec<Vec<_>> = stdout.lines().map(|line| line.split_whitespace().collect()).collect();
         let [[token, name @ ..], [_, _, secret], [_, _, publishable]] = [&lines[0][..], &lines[1], &lines[2]] else {
-            panic!("{said}")
+            panic!("{stdout}")
         };
         assert_eq!((name.join(" ").as_str(), lines.len()), ("(Roland Robotics)", 3));
         server.pay(secret).ok(201);
@@ -101,21 +101,21 @@ operated! {
         assert_eq!(installed.run(&["migrate"]), (Some(0), String::new(), String::new()));
         let before = rows(installed).await;
         let long = "x".repeat(256);
-        for (name, email, further, said) in [
+        for (name, email, further, message) in [
             ("Shop", "nonsense", &[][..], "Email is not formatted properly"),
             (" ", "a@example.com", &[], "Business name can't be blank"),
             (&long, "a@example.com", &[], "Business name is too long (maximum is 255 characters)"),
             ("Shop", "a@example.com", &["--bsb", "12345", "--number", "1"], "Bank account BSB must be 6 numbers"),
         ] {
             let named = ["account", "create", "--business-name", name, "--email", email];
-            installed.refuses(&[&named, further].concat(), said);
+            installed.refuses(&[&named, further].concat(), message);
         }
-        for (bsb, number, said) in [
+        for (bsb, number, message) in [
             ("806015", "12a", "Bank account number is not valid"),
             ("806015", "1234567890123", "Bank account number is not valid"),
             ("123456", "1", "Bank account is invalid"),
         ] {
-            installed.refuses(&create(&["--bsb", bsb, "--number", number]), said);
+            installed.refuses(&create(&["--bsb", bsb, "--number", number]), message);
         }
         for wrong in [
             &["account"][..], &["account", "create"], &create(&["--bsb", "806015"]), &create(&["--number", "1"]),
@@ -147,11 +147,11 @@ operated! {
         ]);
         assert_eq!(shown["token"], made["token"]);
         assert_eq!(shown["pricing"]["foreign_currency_core"], json!({ "fixed_fee": 30, "percentage_fee": "2.9" }));
-        let (_, said, _) = installed.run(&["account", "list"]);
+        let (_, stdout, _) = installed.run(&["account", "list"]);
         for secret in ["secret_key", "publishable_key"] {
-            assert!(!said.contains(text(&made, secret)) && !shown.to_string().contains(text(&made, secret)));
+            assert!(!stdout.contains(text(&made, secret)) && !shown.to_string().contains(text(&made, secret)));
         }
-        assert!(said.starts_with(text(&made, "token")) && said.contains("accounts@example.com"), "{said}");
+        assert!(stdout.starts_with(text(&made, "token")) && stdout.contains("accounts@example.com"), "{stdout}");
     }
 
     async fn switches_and_settings_govern_from_the_next_request_on(installed) {
@@ -212,7 +212,7 @@ operated! {
         installed.records(&create(&[]));
         let account = installed.account();
         let before = installed.records(&["account", "list"]);
-        for (setting, value, said) in [
+        for (setting, value, message) in [
             ("maximum_charge_cents", "99", "Maximum charge cents must be greater than or equal to 100"),
             ("maximum_charge_cents", "ten", "Maximum charge cents is not a number"),
             ("transaction_fixed_fee", "-1", "Transaction fixed fee must be greater than or equal to 0"),
@@ -228,7 +228,7 @@ operated! {
                 "Domestic transaction percentage fee must be a decimal from 0 to 100 with at most four decimals"),
             ("pricing", "{}", "Pricing is not a pricing table"),
         ] {
-            installed.refuses(&["account", "set", &account, setting, value], said);
+            installed.refuses(&["account", "set", &account, setting, value], message);
         }
         assert_eq!(installed.records(&["account", "list"]), before);
     }

@@ -123,7 +123,7 @@ fn answer(stream: &mut TcpStream, request: &str) -> Option<(String, String)> {
 
 const CALLERS: usize = 4;
 const COPIES: usize = 3;
-const UNTIL_ASKED_AGAIN: Duration = Duration::from_mins(10);
+const REFRESH: Duration = Duration::from_mins(10);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn copies_are_replaced_one_by_one_under_load_without_a_request_that_fails() {
@@ -132,7 +132,7 @@ async fn copies_are_replaced_one_by_one_under_load_without_a_request_that_fails(
 }
 
 fn replaced_under_load(service: &Service) {
-    let mut copies: Vec<_> = (0..COPIES).map(|name| service.start(name, UNTIL_ASKED_AGAIN)).collect();
+    let mut copies: Vec<_> = (0..COPIES).map(|name| service.start(name, REFRESH)).collect();
     let (secret, _) = copies[0].keys();
     let balancer = Arc::new(Balancer::default());
     let join = |copies: &[Process]| {
@@ -174,9 +174,9 @@ fn replaced_under_load(service: &Service) {
         join(&copies);
         // Earlier clients have their answers, and their connections are closed.
         more_was_paid();
-        let said = old.stopped();
-        assert!(!said.contains("cut off"), "{said}");
-        copies.push(service.start(name, UNTIL_ASKED_AGAIN));
+        let log = old.stopped();
+        assert!(!log.contains("cut off"), "{log}");
+        copies.push(service.start(name, REFRESH));
         join(&copies);
     }
     more_was_paid();

@@ -106,11 +106,11 @@ rules! {
             ("cvc", "Cvc can't be blank"),
             ("name", "Name can't be blank"),
         ]);
-        for (token, said) in unusable(app, &client).await {
-            let said = format!("Card token {said}");
+        for (token, message) in unusable(app, &client).await {
+            let message = format!("Card token {message}");
             app.unchanged(client.post(&cards, &json!({ "card_token": token })))
                 .await
-                .faulty(&[("card_token", &said)]);
+                .faulty(&[("card_token", &message)]);
         }
         for attached in [&customer, &other] {
             let named = json!({ "card_token": attached["card"]["token"] });
@@ -264,12 +264,12 @@ rules! {
         let mut tokens = unusable(app, &client).await;
         tokens.push((token(&other["card"]).to_owned(), "has already been used"));
         tokens.push((second_of_other, "has already been used"));
-        for (token, said) in tokens {
+        for (token, message) in tokens {
             for (param, name) in [("card_token", "Card token"), ("primary_card_token", "Primary card token")]
             {
-                let said = format!("{name} {said}");
+                let message = format!("{name} {message}");
                 let change = json!({ param: token, "first_name": "x" });
-                app.unchanged(client.put(&path, &change)).await.faulty(&[(param, &said)]);
+                app.unchanged(client.put(&path, &change)).await.faulty(&[(param, &message)]);
             }
         }
     }

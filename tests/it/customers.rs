@@ -162,8 +162,8 @@ rules! {
             let longest = with(customer(), &json!({ param: of(most) }));
             app.client().post("/1/customers", &longest).await.ok(201);
             let long = with(customer(), &json!({ param: of(most + 1) }));
-            let said = format!("{name} is too long (maximum is {most} characters)");
-            app.unchanged(app.client().post("/1/customers", &long)).await.faulty(&[(param, &said)]);
+            let message = format!("{name} is too long (maximum is {most} characters)");
+            app.unchanged(app.client().post("/1/customers", &long)).await.faulty(&[(param, &message)]);
         }
     }
 
@@ -174,7 +174,7 @@ rules! {
         let attached = created(&client).await["card"]["token"].as_str().unwrap().to_owned();
         let foreign = stored_card(&app.stranger().await).await;
         let (used_up, unknown) = ("Card token has already been used", "Card token is not valid");
-        for (card, said) in [
+        for (card, message) in [
             (used.as_str(), used_up),
             (&attached, used_up),
             (&foreign, unknown),
@@ -182,7 +182,7 @@ rules! {
             ("nonsense", unknown),
         ] {
             let body = json!({ "email": "a@example.com", "card_token": card });
-            app.unchanged(client.post("/1/customers", &body)).await.faulty(&[("card_token", said)]);
+            app.unchanged(client.post("/1/customers", &body)).await.faulty(&[("card_token", message)]);
         }
     }
 

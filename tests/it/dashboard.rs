@@ -8,7 +8,7 @@ use entity::TimeSpan;
 use http::{Method, header};
 use serde_json::{Value, json};
 
-use crate::harness::browser::{Browser, OWN, asks_for_a_key, carried, guarded, led, refused};
+use crate::harness::browser::{Browser, OWN, assert_sign_in, carried, guarded, led, refused};
 use crate::harness::{App, Client, Database, charge_with, on_both, rules, token_of};
 
 const CARD: &str = "4200000000000000";
@@ -51,10 +51,10 @@ rules! {
     async fn a_secret_key_opens_a_session_whose_cookie_holds_no_key(app) {
         let mut browser = Browser::new(app);
         for path in ["/dashboard", "/dashboard/charges/ch_x?page=2"] {
-            let asked = browser.get(path).await;
-            asks_for_a_key(&asked);
-            guarded(&asked);
-            assert!(asked.text.contains(&format!("name=\"to\" value=\"{path}\"")), "it leads back: {}", asked.text);
+            let answer = browser.get(path).await;
+            assert_sign_in(&answer);
+            guarded(&answer);
+            assert!(answer.text.contains(&format!("name=\"to\" value=\"{path}\"")), "it leads back: {}", answer.text);
         }
         let to = "/dashboard/charges?query=a";
         let opened = browser.post("/dashboard/sign-in", &[("key", app.secret_key()), ("to", to)]).await;
@@ -81,7 +81,7 @@ rules! {
             assert!(!answer.headers.contains_key(header::SET_COOKIE) && browser.cookie.is_none(), "{key}");
             assert!(key.trim().is_empty() || !answer.text.contains(key), "it is not repeated");
         }
-        asks_for_a_key(&browser.get("/dashboard").await);
+        assert_sign_in(&browser.get("/dashboard").await);
     }
 
     async fn attempts_to_sign_in_are_slowed(app) {
@@ -104,7 +104,7 @@ rules! {
         app.clock.advance(TimeSpan::seconds(12 * 3600 - 1));
         browser.page("").await;
         app.clock.advance(TimeSpan::seconds(1));
-        asks_for_a_key(&browser.get("/dashboard").await);
+        assert_sign_in(&browser.get("/dashboard").await);
 
         let mut browser = Browser::with(app, app.secret_key()).await;
         let (kept, form) = (browser.cookie.clone(), carried(&browser.page("").await));
@@ -112,12 +112,12 @@ rules! {
         led(&browser.post("/dashboard/sign-out", &[("form", &form)]).await, "/dashboard/sign-in");
         assert_eq!(browser.cookie, None, "the browser forgets it");
         browser.cookie = kept;
-        asks_for_a_key(&browser.get("/dashboard").await);
+        assert_sign_in(&browser.get("/dashboard").await);
 
         let made = app.client().post("/1/sandbox/accounts", &json!({})).await.ok(201);
         let mut browser = Browser::with(app, made["secret_key"].as_str().unwrap()).await;
         app.client().delete(&format!("/1/sandbox/accounts/{}", token_of(&made))).await.ok(204);
-        asks_for_a_key(&browser.get("/dashboard").await);
+        assert_sign_in(&browser.get("/dashboard").await);
         app.do_due_work().await;
     }
 
@@ -131,7 +131,7 @@ rules! {
         }
         for value in forged {
             browser.cookie = Some(format!("{name}={value}"));
-            asks_for_a_key(&browser.get("/dashboard").await);
+            assert_sign_in(&browser.get("/dashboard").await);
         }
     }
 
@@ -140,7 +140,7 @@ rules! {
         let (name, _) = browser.cookie.clone().unwrap().split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
         let known = app.ctx().vault.data_keys();
         browser.cookie = Some(format!("{name}={}", URL_SAFE_NO_PAD.encode([7; 100])));
-        asks_for_a_key(&browser.get("/dashboard").await);
+        assert_sign_in(&browser.get("/dashboard").await);
         assert!(Arc::ptr_eq(&known, &app.ctx().vault.data_keys()), "the table of keys was read again");
     }
 
@@ -195,8 +195,8 @@ rules! {
     }
 
     async fn the_request_log_leads_to_each_request_by_the_id_that_its_client_has(app) {
-        let asked = app.client().post("/1/charges", &charge_with(400, json!({ "email": "nobody" }))).await;
-        let id = asked.headers["x-request-id"].to_str().unwrap().to_owned();
+        let answer = app.client().post("/1/charges", &charge_with(400, json!({ "email": "nobody" }))).await;
+        let id = answer.headers["x-request-id"].to_str().unwrap().to_owned();
         let mut browser = Browser::with(app, app.secret_key()).await;
         assert!(browser.page("/requests").await.contains(&format!("href=\"/dashboard/requests/{id}\"")));
         let page = browser.page(&format!("/requests/{id}")).await;
@@ -280,10 +280,10 @@ rules! {
 
     async fn other_methods_and_paths_are_answered_as_everywhere(app) {
         let mut browser = Browser::with(app, app.secret_key()).await;
-        let head = browser.ask(Method::HEAD, "/dashboard/charges", None).await;
+        let head = browser.send(Method::HEAD, "/dashboard/charges", None).await;
         assert_eq!((head.status, head.text.as_str()), (200, ""));
         for (method, path) in [(Method::PUT, "/dashboard"), (Method::DELETE, "/dashboard/charges/ch_x"), (Method::POST, "/dashboard/events")] {
-            browser.ask(method, path, None).await.refused(405, "method_not_allowed");
+            browser.send(method, path, None).await.refused(405, "method_not_allowed");
         }
         for path in ["/dashboard/nothing", "/dashboard/charges/ch_x/y", "/dashboard/accounts", "/dashboardx"] {
             browser.get(path).await.refused(404, "resource_not_found");
@@ -417,7 +417,7 @@ async fn another_operators_key_ends_the_sessions_of_the_one_before(database: Dat
     app.operator_has(Some("another-operator-0123456789-01234")).await;
     let mut browser = Browser::new(&app);
     browser.cookie = cookie;
-    asks_for_a_key(&browser.get("/dashboard").await);
+    assert_sign_in(&browser.get("/dashboard").await);
 }
 
 async fn without_an_operators_key_live_has_no_dashboard(database: Database) {

@@ -100,8 +100,8 @@ rules! {
         assert_eq!(badge(&mut browser, &bought).await, "Captured");
         assert!(browser.page("/charges").await.matches("Refund pending").count() == 2);
         client.put("/1/sandbox/clock", &json!({ "advance": "7d" })).await.ok(200);
-        for (charge, said) in [(&part, "Partly refunded"), (&whole, "Refunded")] {
-            assert_eq!(badge(&mut browser, charge).await, said, "it has ended");
+        for (charge, text) in [(&part, "Partly refunded"), (&whole, "Refunded")] {
+            assert_eq!(badge(&mut browser, charge).await, text, "it has ended");
         }
         assert_eq!(offered(&mut browser, &open).await, [""; 0], "it has expired");
 

@@ -147,9 +147,9 @@ fn an_operators_key_is_long_enough_and_a_secret_or_the_server_does_not_start() {
     for key in ["short", &"x".repeat(31), &format!("{} {}", "x".repeat(20), "x".repeat(20))] {
         let mut command = program(data.path());
         let output = command.env("CARD_PAYMENTS_OPERATOR_KEY", key).output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
         let line = "error: CARD_PAYMENTS_OPERATOR_KEY must be at least 32 visible characters\n";
-        assert_eq!((output.status.code(), said.as_str()), (Some(1), line));
+        assert_eq!((output.status.code(), stderr.as_str()), (Some(1), line));
     }
     assert!(!data.path().join("card-payments.db").exists(), "nothing was made");
 }

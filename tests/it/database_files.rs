@@ -33,14 +33,14 @@ fn no_second_server_runs_on_a_file_by_whichever_name() {
     fs::hard_link(&file, &linked).unwrap();
     symlink(&file, &led).unwrap();
     symlink(data.path(), &folder).unwrap();
-    for (name, said) in [
+    for (name, message) in [
         (&file, "is in use by another server"),
         (&led, "is in use by another server"),
         (&folder.join("card-payments.db"), "is in use by another server"),
         (&linked, "is in use by a server under another name of the file: give the name that the server has"),
     ] {
         let (code, _, stderr) = output(on(data.path(), name).arg("serve"));
-        let line = format!("error: the database {} {said}\n", name.display());
+        let line = format!("error: the database {} {message}\n", name.display());
         assert!(code == Some(1) && stderr.ends_with(&line), "{name:?}: {stderr}");
     }
     // Commands run beside the server, but not by a name that gives the file another log.
@@ -57,8 +57,11 @@ fn no_second_server_runs_on_a_file_by_whichever_name() {
         &["backup", copy.to_str().unwrap()],
     ] {
         let (code, stdout, stderr) = output(on(data.path(), &linked).args(command));
-        let said = stdout + &stderr;
-        assert!(code == Some(1) && said.contains("under another name of the file"), "{command:?}: {said}");
+        let printed = stdout + &stderr;
+        assert!(
+            code == Some(1) && printed.contains("under another name of the file"),
+            "{command:?}: {printed}"
+        );
     }
     let left: Vec<_> = fs::read_dir(beside.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 3, "a log of its own was made: {left:?}");
@@ -101,10 +104,10 @@ async fn a_file_that_is_moved_or_replaced_is_missed_and_nothing_is_written_until
     eventually(async || ready() == 200).await;
     server.pay(&key).ok(201);
     assert_eq!(server.ask("GET", "/1/charges", Some(&key), "").json()["count"], 2);
-    let said = server.stopped();
-    let times = |words: &str| said.matches(words).count();
-    assert_eq!(times("the database file was renamed, deleted or replaced: writes are refused"), 1, "{said}");
-    assert_eq!(times("the database file is back"), 1, "{said}");
+    let log = server.stopped();
+    let times = |words: &str| log.matches(words).count();
+    assert_eq!(times("the database file was renamed, deleted or replaced: writes are refused"), 1, "{log}");
+    assert_eq!(times("the database file is back"), 1, "{log}");
     let (code, stdout, stderr) = output(program(data.path()).args(["ledger", "verify"]));
     assert_eq!(code, Some(0), "{stdout}{stderr}");
 }
@@ -112,12 +115,12 @@ async fn a_file_that_is_moved_or_replaced_is_missed_and_nothing_is_written_until
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_is_deleted_under_an_idle_server_is_told_of() {
     let data = tempfile::tempdir().unwrap();
-    let said = data.path().join("said");
+    let log_file = data.path().join("said");
     let mut command = program(data.path());
-    command.stdout(Stdio::null()).stderr(fs::File::create(&said).unwrap());
+    command.stdout(Stdio::null()).stderr(fs::File::create(&log_file).unwrap());
     let mut server = command.spawn().unwrap();
     let file = data.path().join("card-payments.db");
-    let log = || fs::read_to_string(&said).unwrap();
+    let log = || fs::read_to_string(&log_file).unwrap();
     eventually(async || data.path().join("files").exists() && file.exists()).await;
     fs::remove_file(&file).unwrap();
     let deleted = Instant::now();
@@ -188,24 +191,27 @@ fn a_check_names_what_others_may_use_and_leaves_it() {
     let data = above.path().join("data");
     Process::start(&mut program(&data)).stopped();
     let check = || output(program(&data).arg("check"));
-    let (code, said, _) = check();
+    let (code, stdout, _) = check();
     assert_eq!(code, Some(0));
-    assert!(said.contains("only their owner may use the data directory and the files in it"), "{said}");
+    assert!(stdout.contains("only their owner may use the data directory and the files in it"), "{stdout}");
     let file = data.join("card-payments.db");
     fs::write(data.join("files/upload"), "").unwrap();
     for (path, mode) in [(&data, 0o755), (&file, 0o640), (&data.join("files/upload"), 0o604)] {
         fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
     }
-    let (code, said, _) = check();
+    let (code, stdout, _) = check();
     assert_eq!(code, Some(0), "an operator may share it on purpose");
     for wide in [
         format!("others than its owner may use {} (mode 755)", data.display()),
         format!("others than its owner may use {} (mode 640)", file.display()),
         "others than their owner may use 1 files".to_owned(),
     ] {
-        assert!(said.lines().any(|line| line.starts_with("warning  disk") && line.contains(&wide)), "{said}");
+        assert!(
+            stdout.lines().any(|line| line.starts_with("warning  disk") && line.contains(&wide)),
+            "{stdout}"
+        );
     }
-    assert!(!said.contains("only their owner may use"), "{said}");
+    assert!(!stdout.contains("only their owner may use"), "{stdout}");
     Process::start(&mut program(&data)).stopped();
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
 }
@@ -224,9 +230,9 @@ fn what_is_wrong_with_a_schema_is_told_without_what_is_stored() {
     rusqlite::Connection::open(&file).unwrap().execute_batch(&damaged).unwrap();
     for command in [&["serve"][..], &["check"], &["migrate"], &["ledger", "verify"], &["account", "list"]] {
         let (code, stdout, stderr) = output(program(data.path()).args(command));
-        let said = stdout + &stderr;
-        assert_eq!(code, Some(1), "{command:?}: {said}");
-        assert!(said.contains("is damaged: it cannot be read as a database"), "{command:?}: {said}");
-        assert!(!said.contains("Roland") && !said.contains("example.com"), "{command:?}: {said}");
+        let printed = stdout + &stderr;
+        assert_eq!(code, Some(1), "{command:?}: {printed}");
+        assert!(printed.contains("is damaged: it cannot be read as a database"), "{command:?}: {printed}");
+        assert!(!printed.contains("Roland") && !printed.contains("example.com"), "{command:?}: {printed}");
     }
 }

@@ -33,7 +33,7 @@ async fn charges(client: &Client, many: usize) -> Vec<(String, Instant)> {
 /// The longest that a charge's event took to the receiver, from the charge's answer on.
 async fn delay(receiver: &Receiver, answered: &[(String, Instant)]) -> Duration {
     let requests = receiver.receives(answered.len()).await;
-    let told_at: HashMap<_, _> = requests
+    let received_at: HashMap<_, _> = requests
         .iter()
         .map(|request| {
             let event: Value = serde_json::from_slice(&request.body).unwrap();
@@ -41,7 +41,7 @@ async fn delay(receiver: &Receiver, answered: &[(String, Instant)]) -> Duration 
         })
         .collect();
     let delays =
-        answered.iter().map(|(charge, answered)| told_at[charge].saturating_duration_since(*answered));
+        answered.iter().map(|(charge, answered)| received_at[charge].saturating_duration_since(*answered));
     delays.max().unwrap()
 }
 
@@ -257,7 +257,7 @@ async fn a_server_that_starts_on_its_file_delivers_what_was_left_at_once() {
 }
 
 /// The program, with an endpoint at the receiver and the webhook of one charge.
-async fn told_by_the_program(data: &Path, receiver: &Receiver) -> (Process, String) {
+async fn serve_with_endpoint(data: &Path, receiver: &Receiver) -> (Process, String) {
     let server = Process::start(&mut program(data));
     let (key, _) = server.keys();
     let url = format!("url={}", receiver.url());
@@ -271,7 +271,7 @@ async fn told_by_the_program(data: &Path, receiver: &Receiver) -> (Process, Stri
 async fn the_program_delivers_again_what_was_under_way_when_it_was_killed() {
     let (data, receiver) = (tempfile::tempdir().unwrap(), Receiver::start().await);
     receiver.behave(Behaviour::Hang);
-    drop(told_by_the_program(data.path(), &receiver).await);
+    drop(serve_with_endpoint(data.path(), &receiver).await);
     receiver.behave(Behaviour::Status(200));
     let server = Process::start(&mut program(data.path()));
     let requests = receiver.receives(2).await;
@@ -286,7 +286,7 @@ async fn the_program_delivers_again_what_was_under_way_when_it_was_killed() {
 async fn a_program_that_is_asked_to_stop_waits_for_what_is_under_way() {
     let (data, receiver) = (tempfile::tempdir().unwrap(), Receiver::start().await);
     receiver.behave(Behaviour::Slow(Duration::from_millis(500)));
-    let (server, _) = told_by_the_program(data.path(), &receiver).await;
+    let (server, _) = serve_with_endpoint(data.path(), &receiver).await;
     server.stopped();
     let server = Process::start(&mut program(data.path()));
     let (key, _) = server.keys();

@@ -107,7 +107,7 @@ rules! {
 
     async fn what_is_wrong_is_told_at_once(app) {
         app.invalid(SANDBOX, &json!({}), &[("amount", "Amount can't be blank")]).await;
-        for (changes, param, said) in [
+        for (changes, param, message) in [
             (json!({ "amount": 0 }), "amount", "Amount must be greater than or equal to 1"),
             (json!({ "amount": 100_000_000_001_i64 }), "amount", "Amount must be at most 100000000000"),
             (json!({ "amount": "1.5" }), "amount", "Amount must be an integer"),
@@ -115,7 +115,7 @@ rules! {
             (json!({ "available_at": "tomorrow" }), "available_at", "Available at is not formatted properly"),
             (json!({ "available_at": "99999-01-01" }), "available_at", "Available at is not formatted properly"),
         ] {
-            app.invalid(SANDBOX, &with(json!({ "amount": 100 }), &changes), &[(param, said)]).await;
+            app.invalid(SANDBOX, &with(json!({ "amount": 100 }), &changes), &[(param, message)]).await;
         }
         let all = json!({ "amount": -1, "available_at": "x", "narration": "a\u{0}" });
         app.invalid(SANDBOX, &all, &[
@@ -136,8 +136,8 @@ fn an_operator_makes_deposits_beside_a_server() {
     let listed = || server.ask("GET", PATH, Some(own), "").ok(200);
     let (code, stdout, stderr) = run(&[account, "--amount", "50000", "--narration", "Wire", "--json"]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
-    let told: Value = serde_json::from_str(&stdout).unwrap();
-    assert_eq!((&told, &told["narration"], stdout.lines().count()), (&listed()[0], &json!("Wire"), 1));
+    let deposit: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((&deposit, &deposit["narration"], stdout.lines().count()), (&listed()[0], &json!("Wire"), 1));
     let (code, stdout, _) = run(&[account, "--amount", "1", "--available-at", "2999-01-01"]);
     assert_eq!(code, Some(0));
     assert!(stdout.contains("1 cents, available at 2999-01-01T00:00:00Z"), "{stdout}");

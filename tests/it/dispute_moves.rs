@@ -152,8 +152,8 @@ rules! {
         let charge = token_of(&client.captured(1_000).await);
         let mut disputes = Vec::new();
         for amount in [500, 300, 200] {
-            let asked = json!({ "charge_token": charge, "amount": amount });
-            disputes.push(token_of(&client.post("/1/sandbox/disputes", &asked).await.ok(201)));
+            let params = json!({ "charge_token": charge, "amount": amount });
+            disputes.push(token_of(&client.post("/1/sandbox/disputes", &params).await.ok(201)));
         }
         for dispute in &disputes {
             for status in ["evidence_under_review", "won"] {
@@ -201,14 +201,14 @@ rules! {
         }
         assert_eq!(seen.len(), DisputeStatus::ALL.len());
         let dispute = token_of(&client.disputed(400).await);
-        for (status, said) in [
+        for (status, message) in [
             (json!(null), "Status can't be blank"),
             (json!("open"), "Status is not included in the list"),
             (json!("Won"), "Status is not included in the list"),
         ] {
-            let asked = json!({ "status": status });
+            let params = json!({ "status": status });
             let path = format!("/1/sandbox/disputes/{dispute}");
-            app.unchanged(client.put(&path, &asked)).await.faulty(&[("status", said)]);
+            app.unchanged(client.put(&path, &params)).await.faulty(&[("status", message)]);
         }
     }
 
@@ -362,25 +362,25 @@ operated! {
         let (key, _) = server.keys();
         let charge = token_of(&server.pay(&key).ok(201));
         let run = |arguments: &[&str]| installed.run(&[&["dispute"], arguments].concat());
-        let (code, said, _) = run(&["open", &charge, "--amount", "100", "--json"]);
-        assert_eq!(code, Some(0), "{said}");
-        let dispute: Value = serde_json::from_str(&said).unwrap();
-        assert_eq!((&dispute["amount"], said.lines().count()), (&json!(100), 1));
+        let (code, stdout, _) = run(&["open", &charge, "--amount", "100", "--json"]);
+        assert_eq!(code, Some(0), "{stdout}");
+        let dispute: Value = serde_json::from_str(&stdout).unwrap();
+        assert_eq!((&dispute["amount"], stdout.lines().count()), (&json!(100), 1));
         assert_eq!(
             server.ask("GET", &format!("/1/disputes/{}", token(&dispute)), Some(&key), "").ok(200),
             dispute
         );
-        let (code, said, _) = run(&["open", &charge]);
+        let (code, stdout, _) = run(&["open", &charge]);
         assert_eq!(code, Some(0));
         assert!(
-            said.starts_with("dis_") && said.contains(&format!(": evidence_required, 300 AUD of {charge}, ")),
-            "{said}"
+            stdout.starts_with("dis_") && stdout.contains(&format!(": evidence_required, 300 AUD of {charge}, ")),
+            "{stdout}"
         );
         let failed = |error: &str| (Some(1), String::new(), format!("error: {error}\n"));
         assert_eq!(run(&["open", &charge]), failed("Charge token has nothing left to dispute"));
         assert_eq!(run(&["open", "ch_x"]), failed("The requested resource could not be found."));
-        let (code, said, _) = run(&["resolve", token(&dispute), "cancelled", "--json"]);
-        let decided: Value = serde_json::from_str(&said).unwrap();
+        let (code, stdout, _) = run(&["resolve", token(&dispute), "cancelled", "--json"]);
+        let decided: Value = serde_json::from_str(&stdout).unwrap();
         assert_eq!((code, &decided["status"]), (Some(0), &json!("cancelled")));
         let refused = run(&["resolve", token(&dispute), "won"]);
         assert_eq!(refused, failed("The operation is not allowed in the present state"));

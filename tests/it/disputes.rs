@@ -326,8 +326,8 @@ rules! {
             assert_eq!(body["error_description"], "The search query must be at least 3 characters");
         }
         let faulty = client.get("/1/disputes/search?query=x&status=open&sort=id&direction=0&start_date=x").await;
-        let told: Vec<_> = faulty.faults().into_iter().map(|(param, _)| param).collect();
-        assert_eq!(told, ["status", "start_date", "sort", "direction"]);
+        let params: Vec<_> = faulty.faults().into_iter().map(|(param, _)| param).collect();
+        assert_eq!(params, ["status", "start_date", "sort", "direction"]);
     }
 
     async fn another_accounts_dispute_is_not_found(app) {

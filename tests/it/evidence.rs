@@ -81,12 +81,12 @@ rules! {
         let (client, dispute, file) = given(app).await;
         let stranger = app.stranger().await.file().await;
         let long = "é".repeat(501);
-        let asked = json!({
+        let params = json!({
             "refund_or_cancellation_policy_text": long, "additional_evidence_text": long, "additional_evidence_file": stranger,
             "customer_communication_file": "file_x", "invoice_or_receipt_file": file,
             "proof_of_delivery_or_service_file": "file_AAAAAAAAAAAAAAAAAAAAAA",
         });
-        app.unchanged(update(&client, &dispute, asked)).await.faulty(&[
+        app.unchanged(update(&client, &dispute, params)).await.faulty(&[
             ("additional_evidence_file", "Additional evidence file is not valid"),
             ("additional_evidence_text", "Additional evidence text is too long (maximum is 500 characters)"),
             ("customer_communication_file", "Customer communication file is not valid"),

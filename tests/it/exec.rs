@@ -219,11 +219,11 @@ fn fixtures_that_cannot_be_created_end_the_start() {
     let file = data.path().join("shop.yaml");
     let mut serve = program(&data.path().join("data"));
     serve.args(["serve", "--fixtures", file.to_str().unwrap()]);
-    let mut refused = |text: &str, said: &str| {
+    let mut refused = |text: &str, message: &str| {
         std::fs::write(&file, text).unwrap();
         let (code, stdout, stderr) = output(&mut serve);
         assert_eq!((code, stdout.as_str()), (Some(1), ""));
-        assert!(stderr.contains(said), "{stderr}");
+        assert!(stderr.contains(message), "{stderr}");
     };
     refused("plants:\n", "error: shop has a fault, and nothing was made\n  line 1: plants is no section");
     assert!(!data.path().join("data").exists(), "a fault is found before anything is opened");

@@ -111,10 +111,10 @@ rules! {
         let client = app.client();
         let card = stored(&client).await;
         moves_to(&client, APRIL).await;
-        let asked = paid_by("card_token", &card);
-        let first = post_with(&client, PATH, &[("idempotency-key", "once")], &asked).await;
+        let params = paid_by("card_token", &card);
+        let first = post_with(&client, PATH, &[("idempotency-key", "once")], &params).await;
         first.refused(400, "expired_card");
-        let again = app.unchanged(post_with(&client, PATH, &[("idempotency-key", "once")], &asked)).await;
+        let again = app.unchanged(post_with(&client, PATH, &[("idempotency-key", "once")], &params)).await;
         assert_eq!((again.status, &again.text), (400, &first.text));
         assert_eq!(again.headers["idempotent-replayed"], "true");
     }
@@ -123,8 +123,8 @@ rules! {
         let client = app.client();
         let three_d_secure = json!({ "enabled": true, "callback_url": "https://shop.example.com/done?order=1&x=%20#top" });
         moves_to(&client, "2026-03-31T23:50:00Z").await;
-        let asked = charge_with(400, json!({ "card": expiring("4200000000000000"), "three_d_secure": three_d_secure }));
-        let (charge, page) = pending(&client, &asked).await;
+        let params = charge_with(400, json!({ "card": expiring("4200000000000000"), "three_d_secure": three_d_secure }));
+        let (charge, page) = pending(&client, &params).await;
         moves_to(&client, APRIL).await;
         let session = approve(app, &page).await;
         let verified = client.get(&format!("/1/charges/verify?session_token={session}")).await.ok(200);

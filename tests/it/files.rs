@@ -84,7 +84,7 @@ rules! {
         let client = app.client();
         let type_ = "File must be a PDF, PNG or JPEG";
         let long = format!("{}.pdf", "n".repeat(252));
-        for (name, content, said) in [
+        for (name, content, message) in [
             ("a.pdf", &b"MZ\x90 an exe"[..], type_),
             ("a.pdf", b"<html><script>", type_),
             ("a.pdf", b" %PDF-1.7", type_),
@@ -93,7 +93,7 @@ rules! {
             ("a.pdf", &large(10 * MIB + 1), "File is too large (maximum is 10 MiB)"),
             (&long, PDF, "File has a name that is not valid"),
         ] {
-            leaves_nothing(app, client.upload(name, content)).await.faulty(&[("file", said)]);
+            leaves_nothing(app, client.upload(name, content)).await.faulty(&[("file", message)]);
         }
         let only = |name: &str, text: &str| format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n--x--\r\n");
         let blank = [("file", "File can't be blank"), ("purpose", "Purpose can't be blank")];
@@ -342,8 +342,8 @@ fn two_hundred_uploads_at_once_take_little_memory_whatever_they_bring() {
         });
         for answer in answers {
             // What is left of a body is read for a few seconds only, which may be too short where a thousand megabytes come.
-            let told = answer.is_empty() || answer.starts_with("HTTP/1.1 503");
-            assert!(told || answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+            let refused = answer.is_empty() || answer.starts_with("HTTP/1.1 503");
+            assert!(refused || answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
         }
     }
     // Files of which the last bytes do not come before all others have been sent.
@@ -374,7 +374,7 @@ fn at_once_from(
     connections: usize,
     sends: impl Fn(TcpStream) -> TcpStream + Sync,
 ) -> Vec<String> {
-    let asks = || {
+    let upload = || {
         let stream = TcpStream::connect(server.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_mins(2))).unwrap();
         let mut answer = Vec::new();
@@ -383,7 +383,7 @@ fn at_once_from(
         String::from_utf8(answer).unwrap()
     };
     std::thread::scope(|scope| {
-        let asked: Vec<_> = (0..connections).map(|_| scope.spawn(asks)).collect();
-        asked.into_iter().map(|one| one.join().unwrap()).collect()
+        let uploads: Vec<_> = (0..connections).map(|_| scope.spawn(upload)).collect();
+        uploads.into_iter().map(|one| one.join().unwrap()).collect()
     })
 }

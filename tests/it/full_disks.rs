@@ -38,10 +38,10 @@ async fn a_server_on_a_full_disk_is_not_ready_until_payments_have_room() {
     eventually(async || ready(&server) == 200).await;
     server.pay(&key).ok(201);
     assert_eq!(ready(&server), 200);
-    let said = server.stopped();
-    let times = |words: &str| said.matches(words).count();
-    assert_eq!(times("the database cannot be written: payments are refused"), 1, "{said}");
-    assert_eq!(times("the database can be written again"), 1, "{said}");
+    let log = server.stopped();
+    let times = |words: &str| log.matches(words).count();
+    assert_eq!(times("the database cannot be written: payments are refused"), 1, "{log}");
+    assert_eq!(times("the database can be written again"), 1, "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -64,8 +64,8 @@ async fn a_start_on_a_full_disk_serves_what_is_there_and_writes_once_there_is_ro
     disk.empty();
     eventually(async || ready(&server) == 200).await;
     server.pay(&key).ok(201);
-    let said = server.stopped();
-    assert!(said.contains("the disk is full: 0 KiB are free at"), "{said}");
+    let log = server.stopped();
+    assert!(log.contains("the disk is full: 0 KiB are free at"), "{log}");
     let (code, stdout, stderr) = output(program(&data).args(["ledger", "verify"]));
     assert_eq!(code, Some(0), "{stdout}{stderr}");
 }

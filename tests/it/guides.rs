@@ -201,7 +201,7 @@ impl Guide {
     }
 
     /// Runs all blocks, and compares their output with the document. A block that shows no answer must succeed.
-    fn tells_what_happens(self) {
+    fn check_outputs(self) {
         let printed = self.printed();
         let mut last = None;
         for (n, (block, printed)) in self.blocks.iter().zip(printed).enumerate() {
@@ -275,7 +275,7 @@ fn documents_tell_what_happens() {
     assert!(guides.len() >= 5, "{}", guides.len());
     std::thread::scope(|scope| {
         for guide in guides {
-            scope.spawn(move || guide.tells_what_happens());
+            scope.spawn(move || guide.check_outputs());
         }
     });
 }
@@ -300,9 +300,9 @@ fn every_call_that_a_document_shows_is_run() {
         let document = site::read(&name);
         let mut rest = document.clone();
         for block in blocks(&document) {
-            let said = format!("{name}:{}", block.line);
+            let place = format!("{name}:{}", block.line);
             let calls = block.text.lines().any(|line| line.trim_start().starts_with("curl "));
-            assert!(!calls || block.language == "sh", "{said}: a block with curl is of the language sh");
+            assert!(!calls || block.language == "sh", "{place}: a block with curl is of the language sh");
             rest = rest.replace(&block.text, "");
         }
         assert!(!rest.contains("`curl "), "{name}: a call stands in a block of its own");

@@ -61,7 +61,7 @@ rules! {
     async fn every_operation_that_changes_something_can_be_repeated_without_a_second_effect(app) {
         let client = app.client();
         let document = &*DOCUMENT;
-        let mut asked_twice = 0;
+        let mut repeated = 0;
         for (path, operations) in document["paths"].as_object().unwrap() {
             for (method, operation) in operations.as_object().unwrap() {
                 let method: Method = method.to_uppercase().parse().unwrap();
@@ -70,7 +70,7 @@ rules! {
                 }
                 // It takes files only: see tests/it/files.rs.
                 if path == "/1/files" {
-                    asked_twice += 1;
+                    repeated += 1;
                     continue;
                 }
                 let body = client.body_of(operation).await;
@@ -79,12 +79,12 @@ rules! {
                 let first = request.by(&client).await;
                 assert!((200..300).contains(&first.status), "{} {}: {}", request.method, request.path, first.text);
                 repeats(app, &client, &request, &first).await;
-                asked_twice += 1;
+                repeated += 1;
             }
         }
         let paths = document["paths"].to_string();
         let keys = paths.matches("#/components/parameters/IdempotencyKey").count();
-        assert_eq!(asked_twice, keys, "every operation that is said to take a key");
+        assert_eq!(repeated, keys, "every operation that is said to take a key");
     }
 
     async fn the_same_request_in_another_spelling_is_the_same_request(app) {

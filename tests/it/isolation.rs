@@ -88,20 +88,20 @@ fn is_for_browsers(operation: &Operation) -> bool {
 }
 
 /// The parameters of its query.
-fn asked_in_query(operation: &Operation) -> impl Iterator<Item = &str> {
+fn query_parameters(operation: &Operation) -> impl Iterator<Item = &str> {
     let parameters = operation.described["parameters"].as_array().into_iter().flatten();
     let of_query = parameters.filter(|parameter| parameter["in"] == "query");
     of_query.map(|parameter| parameter["name"].as_str().expect("a name"))
 }
 
 fn names_a_record(operation: &Operation) -> bool {
-    operation.takes_token() || asked_in_query(operation).any(|name| !OF_NO_RECORD.contains(&name))
+    operation.takes_token() || query_parameters(operation).any(|name| !OF_NO_RECORD.contains(&name))
 }
 
 /// The path with records of the owner's, and the query that names them.
 async fn of_the_owner(app: &App, owner: &Client, operation: &Operation) -> String {
     let mut path = app.path_of(owner, &operation.path).await;
-    for name in asked_in_query(operation).filter(|name| !OF_NO_RECORD.contains(name)) {
+    for name in query_parameters(operation).filter(|name| !OF_NO_RECORD.contains(name)) {
         let value = if name == "domain_name" {
             let domain = json!({ "domain_name": "owner.example.com" });
             // It may be registered already.
@@ -158,8 +158,9 @@ fn check(operation: &Operation, expected_answer: ExpectedAnswer, answer: &Answer
     if operation.method == Method::HEAD {
         assert_eq!(answer.text, "", "{of}");
     } else if expected_answer == ExpectedAnswer::NotIn {
-        let said = json!({ "error": "unauthorized", "error_description": "Not authorised. (Check API Key)" });
-        assert_eq!(answer.json(), said, "{of}");
+        let unauthorized =
+            json!({ "error": "unauthorized", "error_description": "Not authorised. (Check API Key)" });
+        assert_eq!(answer.json(), unauthorized, "{of}");
     } else if expected_answer == ExpectedAnswer::Unknown {
         is_documented(operation, answer, of);
     } else if operation.path != "/1/sandbox/requests" {
@@ -277,7 +278,7 @@ rules! {
         let Some(live) = App::live(app.database).await else { return };
         let (owner, account) = (app.client(), app.account().await);
         let others = others(app, &live).await;
-        let (mut covered, mut asked) = (0, [0; 3]);
+        let (mut covered, mut sent) = (0, [0; 3]);
         for operation in operations() {
             let path = of_the_owner(app, &owner, &operation).await;
             let body = owner.body_of(&operation.described).await;
@@ -292,13 +293,13 @@ rules! {
                 };
                 let answer = other.client.perform(&operation.method, &other.path(&path), body).await;
                 check(&operation, expected_answer, &answer, &before, &format!("{} {path} with {}", operation.method, other.with));
-                asked[expected_answer as usize] += 1;
+                sent[expected_answer as usize] += 1;
             }
             assert_eq!(rows_of(app, account).await, before, "{} {path} has changed the owner's rows", operation.method);
             covered += 1;
         }
-        let [not_in, unknown, served] = asked;
-        assert_eq!(asked.iter().sum::<usize>(), covered * others.len());
+        let [not_in, unknown, served] = sent;
+        assert_eq!(sent.iter().sum::<usize>(), covered * others.len());
         println!(
             "{covered} operations with {} kinds of keys: {not_in} not let in, {unknown} for records that are unknown, \
              {served} served with their own",
@@ -317,7 +318,7 @@ rules! {
         let rows = rows_of(app, account).await;
         let mut searches = 0;
         for search in operations() {
-            if search.method != Method::GET || asked_in_query(&search).all(|name| name != "query") {
+            if search.method != Method::GET || query_parameters(&search).all(|name| name != "query") {
                 continue;
             }
             for word in words {

@@ -131,8 +131,8 @@ async fn a_payment_meets_the_faults_that_another_copy_was_given() {
 #[tokio::test]
 async fn a_payment_that_asks_the_cardholder_first_obeys_as_well() {
     let Some((app, ..)) = kept(Database::Postgres).await else { return };
-    let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
-    let pending = charge_with(501, json!({ "three_d_secure": asks }));
+    let three_d_secure = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
+    let pending = charge_with(501, json!({ "three_d_secure": three_d_secure }));
     app.execute(LIMIT).await;
     app.unchanged(app.client().post("/1/charges", &pending)).await.refused(422, "invalid_resource");
     app.execute("UPDATE accounts SET maximum_charge_cents = 1000").await;

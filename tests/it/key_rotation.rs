@@ -136,12 +136,12 @@ operated! {
         server.pay(&former).ok(201);
         let day = "SELECT COUNT(*) FROM api_keys WHERE valid_until - created_at >= 86400000";
         assert_eq!(installed.number(day).await, 2);
-        let (code, said, _) = installed.run(&["account", "rotate-keys", &account, "--grace", "0h"]);
-        assert_eq!((code, said.lines().count()), (Some(0), 3));
+        let (code, stdout, _) = installed.run(&["account", "rotate-keys", &account, "--grace", "0h"]);
+        assert_eq!((code, stdout.lines().count()), (Some(0), 3));
         server.stopped();
         let server = installed.serve();
         let newest = server.keys();
-        assert!(said.contains(&newest.0) && said.contains(&newest.1));
+        assert!(stdout.contains(&newest.0) && stdout.contains(&newest.1));
         for ended in [&former, secret] {
             assert_eq!(server.pay(ended).status, 401);
         }

@@ -199,8 +199,8 @@ fn an_accountant_checks_a_transfer_with_the_report() {
     assert_eq!(objects.len(), rows.len());
     for (object, row) in objects.iter().zip(&rows) {
         for (column, value) in row.as_object().unwrap() {
-            let told = object[column].as_str().map_or_else(|| object[column].to_string(), str::to_owned);
-            assert_eq!(told.replace("null", ""), value.as_str().unwrap_or_default(), "{column}: {object}");
+            let shown = object[column].as_str().map_or_else(|| object[column].to_string(), str::to_owned);
+            assert_eq!(shown.replace("null", ""), value.as_str().unwrap_or_default(), "{column}: {object}");
         }
     }
     let table = report(&[]);

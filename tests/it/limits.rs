@@ -5,11 +5,11 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::answers::{operations, unknown};
-use crate::harness::sending::{ask, basic, form, post_with};
+use crate::harness::sending::{basic, form, post_with, request};
 use crate::harness::{Answer, App, card, charge, rules};
 
 #[track_caller]
-fn told_to_wait(answer: &Answer) {
+fn assert_busy(answer: &Answer) {
     answer.refused(429, "rate_limited");
     assert_eq!(answer.headers["retry-after"], "1");
 }
@@ -31,12 +31,12 @@ rules! {
     async fn who_asks_too_often_waits_for_as_long_as_a_token_takes(app, _acquirer) {
         app.takes_on(Some(2), 128).await;
         assert_eq!(exhaust(app).await, 4, "those of two seconds at once");
-        told_to_wait(&app.unchanged(app.client().post("/1/charges", &charge(400))).await);
+        assert_busy(&app.unchanged(app.client().post("/1/charges", &charge(400))).await);
         app.clock.advance(TimeSpan::from_millis(499));
-        told_to_wait(&app.client().get("/1/balance").await);
+        assert_busy(&app.client().get("/1/balance").await);
         app.clock.advance(TimeSpan::from_millis(1));
         app.client().get("/1/balance").await.ok(200);
-        told_to_wait(&app.client().get("/1/balance").await);
+        assert_busy(&app.client().get("/1/balance").await);
         app.clock.advance(TimeSpan::seconds(3600));
         assert_eq!(exhaust(app).await, 4, "what was not asked for is not saved up");
     }
@@ -48,23 +48,23 @@ rules! {
         stranger.get("/1/balance").await.ok(200);
         let mut card = card("4200000000000000");
         card["publishable_api_key"] = app.publishable_key().into();
-        told_to_wait(&app.unchanged(app.anonymous().post("/1/cards", &card)).await);
+        assert_busy(&app.unchanged(app.anonymous().post("/1/cards", &card)).await);
         app.clock.advance(TimeSpan::seconds(1));
         app.anonymous().post("/1/cards", &card).await.ok(201);
-        told_to_wait(&app.client().get("/1/balance").await);
+        assert_busy(&app.client().get("/1/balance").await);
     }
 
     async fn a_limit_is_looked_at_after_the_route_and_the_key_and_before_anything_else(app, _acquirer) {
         app.takes_on(Some(1), 128).await;
         exhaust(app).await;
         let client = app.client();
-        ask(&client, Method::GET, "/1/nothing", &[]).await.refused(404, "resource_not_found");
-        ask(&client, Method::PATCH, "/1/charges", &[]).await.refused(405, "method_not_allowed");
+        request(&client, Method::GET, "/1/nothing", &[]).await.refused(404, "resource_not_found");
+        request(&client, Method::PATCH, "/1/charges", &[]).await.refused(405, "method_not_allowed");
         client.keyed("wrong_key_1").get("/1/charges").await.refused(401, "unauthorized");
         for headers in [&[("idempotency-key", "two words")][..], &[("content-length", "99999999")]] {
-            told_to_wait(&post_with(&client, "/1/charges", headers, &json!({})).await);
+            assert_busy(&post_with(&client, "/1/charges", headers, &json!({})).await);
         }
-        told_to_wait(&client.get(&format!("/1/charges/{}", unknown("ch_"))).await);
+        assert_busy(&client.get(&format!("/1/charges/{}", unknown("ch_"))).await);
     }
 
     async fn every_operation_may_be_asked_too_often(app, _acquirer) {
@@ -89,7 +89,7 @@ rules! {
         let parameters = form(&card("4200000000000000"), true);
         let key = app.publishable_key();
         let path = format!("/1/cards.json?callback=f&_method=POST&publishable_api_key={key}&{parameters}");
-        let answer = app.unchanged(ask(&app.anonymous(), Method::GET, &path, &[])).await;
+        let answer = app.unchanged(request(&app.anonymous(), Method::GET, &path, &[])).await;
         assert_eq!((answer.status, &answer.headers["retry-after"]), (200, &"1".parse().unwrap()));
         let json = answer.text.strip_prefix("/**/f(").and_then(|rest| rest.strip_suffix(");")).unwrap();
         assert_eq!(serde_json::from_str::<Value>(json).unwrap()["error"], "rate_limited");
@@ -100,12 +100,12 @@ rules! {
         exhaust(app).await;
         let key = [("idempotency-key", "order-1")];
         let pay = async || post_with(&app.client(), "/1/charges", &key, &charge(400)).await;
-        told_to_wait(&app.unchanged(pay()).await);
+        assert_busy(&app.unchanged(pay()).await);
         app.clock.advance(TimeSpan::seconds(1));
         let charge = pay().await;
         charge.ok(201);
         // A repetition is a request as any other.
-        told_to_wait(&pay().await);
+        assert_busy(&pay().await);
         app.clock.advance(TimeSpan::seconds(1));
         let replayed = pay().await;
         assert_eq!((&replayed.text, &replayed.headers["idempotent-replayed"]), (&charge.text, &"true".parse().unwrap()));

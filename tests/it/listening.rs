@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 /// The program, listening.
 struct Listening {
     child: Child,
-    told: mpsc::Receiver<String>,
+    stdout: mpsc::Receiver<String>,
     notices: mpsc::Receiver<String>,
     readers: Vec<JoinHandle<()>>,
 }
@@ -32,12 +32,12 @@ impl Drop for Listening {
 }
 
 fn lines(stream: impl Read + Send + 'static) -> (mpsc::Receiver<String>, JoinHandle<()>) {
-    let (said, heard) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let reader = std::thread::spawn(move || {
         // The test may have ended.
-        BufReader::new(stream).lines().map(Result::unwrap).for_each(|line| drop(said.send(line)));
+        BufReader::new(stream).lines().map(Result::unwrap).for_each(|line| drop(sender.send(line)));
     });
-    (heard, reader)
+    (receiver, reader)
 }
 
 impl Listening {
@@ -52,15 +52,15 @@ impl Listening {
 
     fn start(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let (told, events) = lines(child.stdout.take().unwrap());
+        let (stdout, events) = lines(child.stdout.take().unwrap());
         let (notices, others) = lines(child.stderr.take().unwrap());
-        Self { child, told, notices, readers: vec![events, others] }
+        Self { child, stdout, notices, readers: vec![events, others] }
     }
 
     /// The next line about an event.
     #[track_caller]
     fn line(&self) -> String {
-        self.told.recv_timeout(PATIENCE).expect("a line")
+        self.stdout.recv_timeout(PATIENCE).expect("a line")
     }
 
     /// The next event in JSON.
@@ -87,7 +87,7 @@ impl Listening {
         for reader in self.readers.drain(..) {
             reader.join().unwrap();
         }
-        (code, self.told.iter().chain(self.notices.iter()).collect())
+        (code, self.stdout.iter().chain(self.notices.iter()).collect())
     }
 
     /// Ctrl-C, after which there is nothing more to say.
@@ -122,16 +122,16 @@ operated! {
             server.pay(&key).ok(201);
             server.ask("POST", "/1/sandbox/deposits", Some(&key), "amount=100").ok(201);
         }
-        let told: Vec<_> = (0..6).map(|_| listening.event()).collect();
+        let printed: Vec<_> = (0..6).map(|_| listening.event()).collect();
         let events = recorded(&server, &key);
-        assert_eq!(told.iter().map(|told| &told["event"]).collect::<Vec<_>>(), events[1..].iter().collect::<Vec<_>>());
+        assert_eq!(printed.iter().map(|printed| &printed["event"]).collect::<Vec<_>>(), events[1..].iter().collect::<Vec<_>>());
         let forwarded = receiver.received();
         assert_eq!(forwarded.len(), 6);
         let webhooks = webhooks.receives(6).await;
-        for (request, told) in forwarded.iter().zip(&told) {
-            assert_eq!(told["forwarded"]["status"], 200);
-            assert!(told["forwarded"]["ms"].is_u64(), "{told}");
-            assert_eq!(request.headers["webhook-id"], token(&told["event"]));
+        for (request, printed) in forwarded.iter().zip(&printed) {
+            assert_eq!(printed["forwarded"]["status"], 200);
+            assert!(printed["forwarded"]["ms"].is_u64(), "{printed}");
+            assert_eq!(request.headers["webhook-id"], token(&printed["event"]));
             assert_eq!(request.signatures(), [request.signature_under(KEY)]);
             let webhook = webhooks.iter().find(|it| it.headers["webhook-id"] == request.headers["webhook-id"]);
             let webhook = webhook.expect("the webhook of the same event");
@@ -148,13 +148,13 @@ operated! {
         let (mut server, receiver) = (installed.serve(), Receiver::start().await);
         let (key, address) = (server.keys().0, server.address);
         let listening = Listening::to(installed, &server, &["--json", "--forward-to", &receiver.url()]);
-        let mut told = Vec::new();
+        let mut printed = Vec::new();
         for round in 0..3 {
             for _ in 0..4 {
                 server.pay(&key).ok(201);
             }
             // Some are delivered before the server ends, others only recorded.
-            told.push(listening.event());
+            printed.push(listening.event());
             if round == 0 {
                 server.stopped();
             } else {
@@ -163,9 +163,9 @@ operated! {
             server = again_at(installed, address);
             server.pay(&key).ok(201);
         }
-        told.extend((told.len()..15).map(|_| listening.event()));
-        let told: Vec<_> = told.iter().map(|told| told["event"].clone()).collect();
-        assert_eq!(told, recorded(&server, &key));
+        printed.extend((printed.len()..15).map(|_| listening.event()));
+        let printed: Vec<_> = printed.iter().map(|printed| printed["event"].clone()).collect();
+        assert_eq!(printed, recorded(&server, &key));
         assert_eq!(receiver.received().len(), 15);
         // A server that is gone for long is waited for.
         listening.notices.try_iter().for_each(drop);
@@ -194,9 +194,9 @@ operated! {
         ] {
             receiver.behave(behaviour);
             server.pay(&key).ok(201);
-            let told = listening.event();
+            let printed = listening.event();
             for (name, value) in forwarded.as_object().unwrap() {
-                assert_eq!(&told["forwarded"][name], value, "{told}");
+                assert_eq!(&printed["forwarded"][name], value, "{printed}");
             }
         }
         assert_eq!(receiver.received().len(), 4, "each was sent once");
@@ -245,8 +245,8 @@ operated! {
             server.ask("POST", "/1/sandbox/deposits", Some(&key), "amount=100").ok(201);
         }
         listening.signal("-CONT");
-        let told: Vec<_> = (0..230).map(|_| listening.event()["event"].clone()).collect();
-        assert_eq!(told, recorded(&server, &key));
+        let printed: Vec<_> = (0..230).map(|_| listening.event()["event"].clone()).collect();
+        assert_eq!(printed, recorded(&server, &key));
         listening.ends();
         server.stopped();
     }
@@ -268,8 +268,8 @@ operated! {
         installed.with("RATE_LIMIT", "1");
         let server = again_at(installed, address);
         listening.signal("-CONT");
-        let told: Vec<_> = (0..430).map(|_| listening.event()["event"].clone()).collect();
-        assert_eq!(told, events);
+        let printed: Vec<_> = (0..430).map(|_| listening.event()["event"].clone()).collect();
+        assert_eq!(printed, events);
         assert_eq!(listening.ended_by("-INT").0, Some(0));
         server.stopped();
     }

@@ -85,12 +85,12 @@ operated! {
             format!("  Swagger  {address}/docs/"),
         ]);
         let log = server.stopped();
-        let told = format!("{banner}{log}");
+        let printed = format!("{banner}{log}");
         assert!(log.contains("no money moves") && log.contains("CARD_PAYMENTS_BASE_URL is no https address"), "{log}");
         let vault_key = vault_key.split_once(':').unwrap().1;
         let key = |name: &str| made[name].as_str().unwrap();
         for secret in [vault_key, key("secret_key"), key("publishable_key"), REAL] {
-            assert!(!told.contains(secret), "{secret} is told");
+            assert!(!printed.contains(secret), "{secret} is told");
         }
     }
 

@@ -41,7 +41,7 @@ const CALLS: [(&str, &str); 4] = [
 ];
 
 pub fn sites() -> Vec<CallSite> {
-    let asks = |origin: Origin| match origin {
+    let calls_acquirer = |origin: Origin| match origin {
         Origin::Payment
         | Origin::Challenge
         | Origin::Authorisation
@@ -50,8 +50,12 @@ pub fn sites() -> Vec<CallSite> {
         // The charge of a captured authorisation: it makes no call of its own.
         Origin::Capture => false,
     };
-    let mut sites: Vec<_> =
-        Origin::ALL.iter().copied().filter(|origin| asks(*origin)).map(CallSite::Authorise).collect();
+    let mut sites: Vec<_> = Origin::ALL
+        .iter()
+        .copied()
+        .filter(|origin| calls_acquirer(*origin))
+        .map(CallSite::Authorise)
+        .collect();
     sites.push(CallSite::Reactivation);
     for origin in [Origin::Payment, Origin::Authorisation] {
         sites.extend([CallSite::Capture(origin), CallSite::Void(origin)]);
@@ -110,8 +114,9 @@ pub async fn loses(app: &App, acquirer: &FlakyAcquirer, site: CallSite, round: u
             creation(acquirer, keyed(Method::POST, "/1/authorisations", by_card(Value::Null).await)).await;
         }
         CallSite::Authorise(Origin::Challenge) => {
-            let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
-            let (token, page) = pending(client, &charge_with(400, json!({ "three_d_secure": asks }))).await;
+            let three_d_secure = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
+            let (token, page) =
+                pending(client, &charge_with(400, json!({ "three_d_secure": three_d_secure }))).await;
             acquirer.carry(CallFault::Call);
             assert_eq!(press(&app.anonymous(), &page, "decision=approve").await.status, 303);
             acquirer.carry(CallFault::Both);
@@ -120,8 +125,8 @@ pub async fn loses(app: &App, acquirer: &FlakyAcquirer, site: CallSite, round: u
         }
         CallSite::Authorise(Origin::Subscription) => {
             let (plan, customer) = subscriber(client).await;
-            let asked = json!({ "plan_token": plan, "customer_token": customer });
-            creation(acquirer, keyed(Method::POST, "/1/subscriptions", asked)).await;
+            let params = json!({ "plan_token": plan, "customer_token": customer });
+            creation(acquirer, keyed(Method::POST, "/1/subscriptions", params)).await;
             assert_eq!(client.charged(&customer).await.len(), 1);
             client.delete(&format!("/1/customers/{customer}")).await.ok(204);
         }
@@ -162,9 +167,9 @@ pub async fn loses(app: &App, acquirer: &FlakyAcquirer, site: CallSite, round: u
         }
         CallSite::Refund => {
             let path = format!("/1/charges/{}/refunds", token_of(&client.captured(400).await));
-            let asked = keyed(Method::POST, &path, json!({ "amount": 100 }));
+            let request = keyed(Method::POST, &path, json!({ "amount": 100 }));
             acquirer.carry(CallFault::Call);
-            let refund = asked.is_done().await;
+            let refund = request.is_done().await;
             app.do_due_work().await;
             acquirer.carry(CallFault::Both);
             // It is asked again under the acquirer's same key; ten seconds later it has succeeded.
@@ -181,22 +186,22 @@ pub async fn loses(app: &App, acquirer: &FlakyAcquirer, site: CallSite, round: u
 }
 
 /// Nothing was charged, and the next attempt under the key is another call.
-async fn creation(acquirer: &FlakyAcquirer, asked: KeyedRequest<'_>) {
+async fn creation(acquirer: &FlakyAcquirer, request: KeyedRequest<'_>) {
     acquirer.carry(CallFault::Call);
-    asked.sent().await.refused(502, "gateway_error");
+    request.sent().await.refused(502, "gateway_error");
     acquirer.carry(CallFault::Both);
-    asked.is_done().await;
+    request.is_done().await;
 }
 
 /// It is not known until a worker has asked, and then it was done.
-async fn follow_up(app: &App, acquirer: &FlakyAcquirer, asked: KeyedRequest<'_>) {
+async fn follow_up(app: &App, acquirer: &FlakyAcquirer, request: KeyedRequest<'_>) {
     acquirer.carry(CallFault::Call);
-    asked.sent().await.refused(502, "gateway_error");
+    request.sent().await.refused(502, "gateway_error");
     acquirer.carry(CallFault::Both);
-    asked.sent().await.refused(409, "idempotency_key_in_use");
+    request.sent().await.refused(409, "idempotency_key_in_use");
     app.clock.advance(TimeSpan::seconds(31));
     app.do_due_work().await;
-    asked.is_done().await;
+    request.is_done().await;
 }
 
 async fn subscriber(client: &Client) -> (String, String) {

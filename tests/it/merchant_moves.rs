@@ -80,12 +80,12 @@ rules! {
     async fn only_the_three_decisions_can_be_made(app) {
         let client = app.client();
         let merchant = client.merchant().await;
-        for (status, said) in [
+        for (status, message) in [
             ("pending_approval", "is not included in the list"), ("Active", "is not included in the list"), ("won", "is not included in the list"),
             ("", "can't be blank"),
         ] {
             let refused = app.unchanged(client.decide_merchant(&merchant, status)).await;
-            refused.faulty(&[("status", &format!("Status {said}"))]);
+            refused.faulty(&[("status", &format!("Status {message}"))]);
         }
         // The record before the shape.
         app.unchanged(client.decide_merchant("mrch_AAAAAAAAAAAAAAAAAAAAAA", "won")).await.not_found();
@@ -280,8 +280,8 @@ fn an_operator_decides_beside_a_server() {
         (Some(0), format!("{merchant}: on_hold, Roland's Robots\n"), "")
     );
     let (code, stdout, _) = run(&["activate", &merchant, "--json"]);
-    let told: Value = serde_json::from_str(&stdout).unwrap();
-    assert_eq!((code, &told, stdout.lines().count()), (Some(0), &summary_of(&shown()), 1));
+    let printed: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((code, &printed, stdout.lines().count()), (Some(0), &summary_of(&shown()), 1));
     let (code, stdout, stderr) = run(&["activate", &merchant]);
     assert_eq!((code, stdout.as_str()), (Some(1), ""));
     assert!(stderr.starts_with("error: ") && stderr.lines().count() == 1, "{stderr}");

@@ -27,9 +27,9 @@ const SUMMARY: [&str; 10] = [
 
 /// The application with one of its parts changed; null is absent.
 fn changed(part: &str, changes: &Value) -> Value {
-    let mut asked = application();
-    asked[part] = with(asked[part].clone(), changes);
-    asked
+    let mut params = application();
+    params[part] = with(params[part].clone(), changes);
+    params
 }
 
 /// A caller with the merchant's own key of this environment.
@@ -124,9 +124,9 @@ rules! {
 
     async fn a_form_applies_as_json_does(app) {
         let client = app.client();
-        let mut asked = application();
-        asked["notes"] = "Met at the fair".into();
-        let form = client.post_form(PATH, &asked).await.ok(201);
+        let mut params = application();
+        params["notes"] = "Met at the fair".into();
+        let form = client.post_form(PATH, &params).await.ok(201);
         let mut numbers = application();
         numbers["business"]["typical_product_price"] = 100.into();
         numbers["business"]["sells_physical_goods"] = true.into();
@@ -225,7 +225,7 @@ rules! {
         // Each value once.
         for n in 0..6 {
             let pick = |values: &[&str]| values[n % values.len()].to_owned();
-            let business = values.iter().fold(json!({}), |asked, (name, values)| with(asked, &json!({ (*name): pick(values) })));
+            let business = values.iter().fold(json!({}), |params, (name, values)| with(params, &json!({ (*name): pick(values) })));
             client.post(PATH, &changed("business", &business)).await.ok(201);
         }
     }
@@ -247,8 +247,8 @@ rules! {
         }
         // The numbers of an unknown country cannot be checked.
         for country in ["DE", "au", "AUS", "x"] {
-            let asked = json!({ "address_country_code": country, "business_registration_number": "HRB 1" });
-            app.invalid(PATH, &changed("entity", &asked), &[(
+            let params = json!({ "address_country_code": country, "business_registration_number": "HRB 1" });
+            app.invalid(PATH, &changed("entity", &params), &[(
                 "entity.address_country_code",
                 "Entity address country code is not included in the list",
             )]).await;
@@ -277,9 +277,9 @@ rules! {
     }
 
     async fn a_bank_account_that_no_bank_has_is_refused(app) {
-        let mut asked = application();
-        asked["bank_account"]["bsb"] = "123456".into();
-        app.invalid(PATH, &asked, &[("bank_account", "Bank account is invalid")]).await;
+        let mut params = application();
+        params["bank_account"]["bsb"] = "123456".into();
+        app.invalid(PATH, &params, &[("bank_account", "Bank account is invalid")]).await;
     }
 
     async fn a_merchant_trades_with_its_own_keys_and_its_partner_sees_when(app) {
@@ -386,9 +386,9 @@ rules! {
         assert_eq!(stranger.get(&format!("{PATH}/search?query={merchant}")).await.ok(200), json!([]));
         let charge = token_of(&client.captured(400).await);
         for unknown in [merchant.as_str(), "mrch_AAAAAAAAAAAAAAAAAAAAAA", "mrch_x", "x", &charge, &merchant.replace("mrch_", "acct_")] {
-            let asking = if unknown == merchant { &stranger } else { &client };
-            app.unchanged(asking.get(&format!("{PATH}/{unknown}"))).await.not_found();
-            app.unchanged(asking.decide_merchant(unknown, "active")).await.not_found();
+            let client = if unknown == merchant { &stranger } else { &client };
+            app.unchanged(client.get(&format!("{PATH}/{unknown}"))).await.not_found();
+            app.unchanged(client.decide_merchant(unknown, "active")).await.not_found();
         }
     }
 
@@ -411,9 +411,9 @@ rules! {
         client.merchant().await;
         assert_eq!(app.number("SELECT COUNT(DISTINCT password_hash) FROM merchants").await, 2);
         let everything = app.everything().await;
-        let told = client.get(&format!("{PATH}/{merchant}")).await.text + &client.get("/1/events").await.text;
+        let shown = client.get(&format!("{PATH}/{merchant}")).await.text + &client.get("/1/events").await.text;
         for secret in [PASSWORD, &hash] {
-            assert!(!told.contains(secret), "{told}");
+            assert!(!shown.contains(secret), "{shown}");
         }
         assert!(!everything.windows(PASSWORD.len()).any(|window| window == PASSWORD.as_bytes()));
         // Keys are in no event, and nowhere in plain text.
@@ -457,9 +457,9 @@ rules! {
 
     async fn a_number_of_a_bank_account_is_kept_sealed(app) {
         let client = app.client();
-        let mut asked = application();
-        asked["bank_account"] = bank_account("987651234");
-        client.post(PATH, &asked).await.ok(201);
+        let mut params = application();
+        params["bank_account"] = bank_account("987651234");
+        client.post(PATH, &params).await.ok(201);
         let everything = app.everything().await;
         assert!(!everything.windows(9).any(|window| window == b"987651234"));
     }

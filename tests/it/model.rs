@@ -50,9 +50,9 @@ async fn lived(client: &Client, operations: &[u64]) -> (CurlLog, Option<String>)
     let lines = CurlLog::default();
     let life = live(client.clone(), lines.clone(), operations.to_vec());
     let Err(end) = tokio::spawn(life).await else { return (lines, None) };
-    let said = end.into_panic();
-    let said = said.downcast_ref::<String>().map(String::as_str).or(said.downcast_ref::<&str>().copied());
-    (lines, Some(said.unwrap_or("it panicked").to_owned()))
+    let panic = end.into_panic();
+    let panic = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+    (lines, Some(panic.unwrap_or("it panicked").to_owned()))
 }
 
 async fn live(client: Client, lines: CurlLog, operations: Vec<u64>) {
@@ -68,8 +68,8 @@ async fn live(client: Client, lines: CurlLog, operations: Vec<u64>) {
 
 async fn lives(database: Database, otherwise: usize, share: usize) {
     let number = |variable: &str| std::env::var(variable).ok().map(|number| number.parse::<u64>().unwrap());
-    let asked = number("CARD_PAYMENTS_MODEL_OPERATIONS").map(|number| usize::try_from(number).unwrap());
-    let lives = asked.map_or(otherwise, |asked| asked / share).div_ceil(LIFE);
+    let requested = number("CARD_PAYMENTS_MODEL_OPERATIONS").map(|number| usize::try_from(number).unwrap());
+    let lives = requested.map_or(otherwise, |requested| requested / share).div_ceil(LIFE);
     let first = number("CARD_PAYMENTS_MODEL_SEED").unwrap_or(1);
     let seeds: Vec<_> = (first..).take(lives).collect();
     for seeds in seeds.chunks(LANES * 2) {
@@ -80,9 +80,9 @@ async fn lives(database: Database, otherwise: usize, share: usize) {
         for seeds in seeds.chunks(LANES) {
             let lanes = seeds.iter().map(async |seed| {
                 let operations = operations(*seed);
-                let (said, diverged) = lived(&client, &operations).await;
-                let (told, least) = shrunk(&client, operations, diverged?, said).await;
-                Some(format!("CARD_PAYMENTS_MODEL_SEED={seed} diverges:\n{told}\n{least}\n"))
+                let (lines, diverged) = lived(&client, &operations).await;
+                let (log, least) = shrunk(&client, operations, diverged?, lines).await;
+                Some(format!("CARD_PAYMENTS_MODEL_SEED={seed} diverges:\n{log}\n{least}\n"))
             });
             let diverged: String = join_all(lanes).await.into_iter().flatten().collect();
             assert!(diverged.is_empty(), "{diverged}");

@@ -139,8 +139,8 @@ impl Merchant {
                 let Some((n, left)) = self.left(*n).await else { return };
                 let disputed: i64 =
                     self.disputes.iter().filter(|known| known.charge == n).map(|known| known.amount).sum();
-                let asked = json!({ "charge_token": self.charges[n].0, "amount": amount });
-                let answer = self.client.post("/1/sandbox/disputes", &asked).await;
+                let params = json!({ "charge_token": self.charges[n].0, "amount": amount });
+                let answer = self.client.post("/1/sandbox/disputes", &params).await;
                 assert_eq!(
                     answer.status,
                     if *amount > left - disputed { 422 } else { 201 },

@@ -23,11 +23,11 @@ use crate::harness::flaky_acquirer::CallFault;
 use crate::harness::process::{
     PAYMENT, Process, pause, program, read_first_response, read_response, request,
 };
-use crate::harness::sending::{ask, form};
+use crate::harness::sending::{self, form};
 use crate::harness::{Answer, App, Client, card, charge, charge_with, eventually, rules};
 
 #[track_caller]
-fn told_to_wait(answer: &Answer) {
+fn assert_busy(answer: &Answer) {
     answer.refused(503, "service_unavailable");
     assert_eq!(answer.headers["retry-after"], "1");
 }
@@ -61,25 +61,25 @@ rules! {
         app.takes_on(None, 1).await;
         let place = app.gate().requests().try_acquire(None, 1);
         let client = app.client();
-        let mut asked: FuturesUnordered<_> = (0..6).map(|_| client.get("/1/balance")).collect();
+        let mut requests: FuturesUnordered<_> = (0..6).map(|_| client.get("/1/balance")).collect();
         // Two of them, whichever: they do not wait for those that wait.
-        told_to_wait(&asked.next().await.unwrap());
-        told_to_wait(&asked.next().await.unwrap());
+        assert_busy(&requests.next().await.unwrap());
+        assert_busy(&requests.next().await.unwrap());
         drop(place);
-        while let Some(waited) = asked.next().await {
+        while let Some(waited) = requests.next().await {
             // Its second may be over on a slow machine.
-            if waited.status == 503 { told_to_wait(&waited) } else { drop(waited.ok(200)) }
+            if waited.status == 503 { assert_busy(&waited) } else { drop(waited.ok(200)) }
         }
     }
 
     async fn what_finds_no_place_is_refused_and_changes_nothing(app, _line) {
         app.takes_on(None, 1).await;
         let place = app.gate().requests().try_acquire(None, 1);
-        told_to_wait(&app.unchanged(app.client().post("/1/charges", &charge(400))).await);
-        told_to_wait(&app.client().get("/1/balance").await);
+        assert_busy(&app.unchanged(app.client().post("/1/charges", &charge(400))).await);
+        assert_busy(&app.client().get("/1/balance").await);
         // It costs the database nothing to say no, so keys are not looked at.
-        told_to_wait(&app.anonymous().get("/1/balance").await);
-        ask(&app.client(), Method::GET, "/1/nothing", &[]).await.refused(404, "resource_not_found");
+        assert_busy(&app.anonymous().get("/1/balance").await);
+        sending::request(&app.client(), Method::GET, "/1/nothing", &[]).await.refused(404, "resource_not_found");
         drop(place);
         app.client().post("/1/charges", &charge(400)).await.ok(201);
         is_free(app).await;
@@ -98,7 +98,7 @@ rules! {
         let _place = app.gate().requests().try_acquire(None, 1);
         let (key, parameters) = (app.publishable_key(), form(&card("4200000000000000"), true));
         let path = format!("/1/cards?callback=f&_method=POST&publishable_api_key={key}&{parameters}");
-        let answer = app.unchanged(ask(&app.anonymous(), Method::GET, &path, &[])).await;
+        let answer = app.unchanged(sending::request(&app.anonymous(), Method::GET, &path, &[])).await;
         assert_eq!((answer.status, &answer.headers["retry-after"]), (200, &"1".parse().unwrap()));
         assert!(answer.text.starts_with("/**/f({\"error\":\"service_unavailable\""), "{}", answer.text);
     }
@@ -128,7 +128,7 @@ rules! {
         let (paying, rest) = paying_slowly(app).await;
         let place = app.gate().requests().try_acquire(None, 1);
         rest();
-        told_to_wait(&app.unchanged(async { paying.await.unwrap() }).await);
+        assert_busy(&app.unchanged(async { paying.await.unwrap() }).await);
         drop(place);
         app.client().post("/1/charges", &charge(400)).await.ok(201);
     }
@@ -136,7 +136,7 @@ rules! {
     async fn few_large_bodies_are_held_at_a_time(app, _line) {
         app.takes_on(None, 1).await;
         let room = app.gate().large_body().await.unwrap();
-        told_to_wait(&app.unchanged(app.client().post("/1/charges", &large())).await);
+        assert_busy(&app.unchanged(app.client().post("/1/charges", &large())).await);
         app.client().post("/1/charges", &charge(400)).await.ok(201);
         drop(room);
         app.client().post("/1/charges", &large()).await.ok(201);
@@ -156,7 +156,7 @@ rules! {
             assert!(paying.await.unwrap_err().is_cancelled());
         }
         assert_eq!(app.gate().tasks().taken(), (6, 6));
-        told_to_wait(&app.unchanged(app.client().post("/1/charges", &charge(400))).await);
+        assert_busy(&app.unchanged(app.client().post("/1/charges", &charge(400))).await);
         // A silent acquirer stops nothing else.
         app.client().get("/1/balance").await.ok(200);
         assert_eq!(acquirer.calls().len(), 6);
@@ -180,7 +180,7 @@ rules! {
         let (held, all) = answers.taken();
         assert!(held >= 96, "{held} KiB");
         let rest = fill_up(app, all - held);
-        told_to_wait(&client.get(list).await);
+        assert_busy(&client.get(list).await);
         // A short one needs none.
         client.get("/1/charges?per_page=1").await.ok(200);
         drop((unread, rest));
@@ -207,7 +207,7 @@ rules! {
         let rest = fill_up(app, answers.taken().1);
         // There is not one charge.
         let refused = client.get("/1/charges?per_page=500").await;
-        told_to_wait(&refused);
+        assert_busy(&refused);
         assert_eq!(refused.headers["connection"], "close", "what it has asked for beside is not wanted");
         assert!(!client.get("/1/charges?per_page=25").await.headers.contains_key("connection"));
         drop(rest);
@@ -219,7 +219,7 @@ rules! {
         let (account, stranger) = (app.account().await, app.stranger().await);
         let (answers, all) = (app.gate().answers(), app.gate().answers().taken().1);
         let held = answers.try_acquire(Some(account), all / 2).unwrap();
-        told_to_wait(&app.client().get("/1/charges?per_page=500").await);
+        assert_busy(&app.client().get("/1/charges?per_page=500").await);
         stranger.get("/1/charges?per_page=500").await.ok(200);
         drop(held);
         app.client().get("/1/charges?per_page=500").await.ok(200);
@@ -233,13 +233,13 @@ rules! {
         modest.get("/1/balance").await.ok(200);
         let places = app.gate().requests();
         let (one, other) = (places.try_acquire(Some(account), 1), places.try_acquire(None, 1));
-        let asked = |name, client: Client| async move { (name, client.get("/1/balance").await.status) };
+        let send = |name, client: Client| async move { (name, client.get("/1/balance").await.status) };
         let mut waiting = FuturesUnordered::new();
         for _ in 0..8 {
-            waiting.push(asked("greedy", greedy.clone()).boxed());
+            waiting.push(send("greedy", greedy.clone()).boxed());
         }
         assert!(waiting.next().now_or_never().is_none());
-        waiting.push(asked("modest", modest).boxed());
+        waiting.push(send("modest", modest).boxed());
         assert!(waiting.next().now_or_never().is_none());
         drop(other);
         assert_eq!(waiting.next().await, Some(("modest", 200)), "it came last, and holds nothing");

@@ -4,7 +4,7 @@ use entity::TimeSpan;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::harness::sending::{ask, form};
+use crate::harness::sending::{form, request};
 use crate::harness::wallets::network_token;
 use crate::harness::{App, Client, Proof, at_once, card, charge_with, fields, rounds, rules, token_of};
 
@@ -201,7 +201,7 @@ rules! {
             keyed["publishable_api_key"] = json!(app.publishable_key());
             let source = if parameters["type"] == "walletApay" {
                 let path = format!("{PATH}.json?callback=F&_method=POST&{}", form(&keyed, true));
-                let script = ask(&anonymous, Method::GET, &path, &[]).await;
+                let script = request(&anonymous, Method::GET, &path, &[]).await;
                 let json = script.text.strip_prefix("/**/F(").and_then(|rest| rest.strip_suffix(");")).expect("a script");
                 let body: Value = serde_json::from_str(json).unwrap();
                 assert!(body["response"].is_object(), "{body}: {path}");

@@ -17,10 +17,10 @@ enum RaceRequest {
 
 async fn race(client: &Client, requests: impl IntoIterator<Item = RaceRequest>) -> Vec<Answer> {
     let client = client.clone();
-    at_once(requests.into_iter().map(|ask| {
+    at_once(requests.into_iter().map(|kind| {
         let client = client.clone();
         async move {
-            match ask {
+            match kind {
                 RaceRequest::Get(path) => client.get(&path).await,
                 RaceRequest::Post(path, body) => client.post(&path, &body).await,
                 RaceRequest::Put(path, body) => client.put(&path, &body).await,

@@ -165,7 +165,7 @@ rules! {
         for sent in [json!(""), json!("  "), json!([]), json!({}), json!([""])] {
             app.invalid(&path, &json!({ "amount": sent }), &blank).await;
         }
-        for (sent, said) in [
+        for (sent, message) in [
             (json!(0), "Amount must be greater than or equal to 1"),
             (json!("-1"), "Amount must be greater than or equal to 1"),
             (json!("ten"), "Amount is not a number"),
@@ -178,7 +178,7 @@ rules! {
             (json!(401), "You have tried to refund more than the original charge"),
             (json!(9_007_199_254_740_991_i64), "You have tried to refund more than the original charge"),
         ] {
-            app.invalid(&path, &json!({ "amount": sent }), &[("amount", said)]).await;
+            app.invalid(&path, &json!({ "amount": sent }), &[("amount", message)]).await;
         }
         app.unchanged(client.post_form(&path, &json!({ "amount": "" }))).await.faulty(&blank);
     }

@@ -19,11 +19,11 @@ fn folder() -> tempfile::TempDir {
 }
 
 /// What a command of this program says of a server: by its exit code, and in words.
-fn says(arguments: &[&str], listen: &str) -> (Option<i32>, String, String) {
+fn run(arguments: &[&str], listen: &str) -> (Option<i32>, String, String) {
     let nowhere = folder();
-    let said = output(program(nowhere.path()).env("CARD_PAYMENTS_LISTEN", listen).args(arguments));
+    let output = output(program(nowhere.path()).env("CARD_PAYMENTS_LISTEN", listen).args(arguments));
     assert_eq!(std::fs::read_dir(nowhere.path()).unwrap().count(), 0, "it needs no database");
-    said
+    output
 }
 
 /// The arguments after `instruction` of the container's file, where they are a list.
@@ -43,9 +43,9 @@ fn the_containers_health_check_tells_a_living_server_from_a_dead_one() {
     let check = listed("HEALTHCHECK");
     assert_eq!(check[0], listed("ENTRYPOINT")[0]);
     let check: Vec<_> = check[1..].iter().map(String::as_str).collect();
-    assert_eq!(says(&check, &listen), (Some(0), "ok\n".into(), String::new()));
+    assert_eq!(run(&check, &listen), (Some(0), "ok\n".into(), String::new()));
     server.stopped();
-    let (code, stdout, stderr) = says(&check, &listen);
+    let (code, stdout, stderr) = run(&check, &listen);
     assert_eq!((code, stdout.as_str()), (Some(1), ""));
     assert_eq!(stderr.lines().count(), 1);
     assert!(stderr.starts_with(&format!("error: http://127.0.0.1:{port}/healthz: ")), "{stderr}");
@@ -56,14 +56,14 @@ fn a_server_that_is_about_to_stop_is_well_and_not_ready() {
     let data = folder();
     let server = Process::start(program(data.path()).env("CARD_PAYMENTS_DRAIN_SECONDS", "600"));
     let listen = server.address.to_string();
-    assert_eq!(says(&["health", "--ready"], &listen).0, Some(0));
+    assert_eq!(run(&["health", "--ready"], &listen).0, Some(0));
     server.terminate();
-    while says(&["health", "--ready"], &listen).0 == Some(0) {
+    while run(&["health", "--ready"], &listen).0 == Some(0) {
         pause(Duration::from_millis(10));
     }
     let refused = format!("error: http://{listen}/readyz answered 503\n");
-    assert_eq!(says(&["health", "--ready"], &listen), (Some(1), String::new(), refused));
-    assert_eq!(says(&["health"], &listen).0, Some(0));
+    assert_eq!(run(&["health", "--ready"], &listen), (Some(1), String::new(), refused));
+    assert_eq!(run(&["health"], &listen).0, Some(0));
     server.terminate();
     assert_eq!(server.ended().0, Some(0));
 }
@@ -73,7 +73,7 @@ fn an_operators_own_listener_is_asked_where_there_is_one() {
     let data = folder();
     let server = Process::start(&mut program(data.path()));
     let own = server.address.to_string();
-    assert_eq!(says(&["health", "--admin-listen", &own], "127.0.0.1:1").0, Some(0));
+    assert_eq!(run(&["health", "--admin-listen", &own], "127.0.0.1:1").0, Some(0));
     server.stopped();
 }
 

@@ -14,7 +14,7 @@ struct CurlAnswer {
 }
 
 /// As `curl` gets it; it does not undo a coding by itself.
-fn ask(address: SocketAddr, path: &str, arguments: &[&str]) -> CurlAnswer {
+fn fetch(address: SocketAddr, path: &str, arguments: &[&str]) -> CurlAnswer {
     let mut curl = Command::new("curl");
     let output = curl.args(["-sS", "-i"]).args(arguments).arg(format!("http://{address}{path}")).output();
     let answer = output.unwrap().stdout;
@@ -65,7 +65,7 @@ fn a_client_gets_a_file_in_the_coding_that_it_asks_for() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(&mut program(data.path()));
     for path in FILES {
-        let plain = ask(server.address, path, &[]);
+        let plain = fetch(server.address, path, &[]);
         assert_eq!((plain.status, plain.header("content-encoding")), (200, ""), "{path}");
         assert!(std::str::from_utf8(&plain.body).is_ok() && plain.body.len() > 1000, "{path}");
         let mut etags = vec![plain.header("etag").to_owned()];
@@ -78,7 +78,7 @@ fn a_client_gets_a_file_in_the_coding_that_it_asks_for() {
             ("*;q=0", ""),
         ] {
             let [flag, header] = &accepting(codings);
-            let answer = ask(server.address, path, &[flag, header]);
+            let answer = fetch(server.address, path, &[flag, header]);
             assert_eq!((answer.status, answer.header("content-encoding")), (200, coding), "{path} {codings}");
             assert_eq!(answer.header("vary"), "accept-encoding", "{path} {codings}");
             assert_eq!(answer.header("content-type"), plain.header("content-type"), "{path} {codings}");
@@ -86,7 +86,7 @@ fn a_client_gets_a_file_in_the_coding_that_it_asks_for() {
             assert!(answer.decoded() == plain.body, "{path} {codings}");
             assert!(coding.is_empty() || answer.body.len() < plain.body.len(), "{path} {codings}");
             etags.push(answer.header("etag").to_owned());
-            let head = ask(server.address, path, &[flag, header, "--head"]);
+            let head = fetch(server.address, path, &[flag, header, "--head"]);
             assert_eq!((head.status, head.body.len()), (200, 0), "{path} {codings}");
             for name in ["etag", "content-encoding", "content-length", "vary", "cache-control"] {
                 assert_eq!(head.header(name), answer.header(name), "{path} {codings} {name}");
@@ -99,7 +99,7 @@ fn a_client_gets_a_file_in_the_coding_that_it_asks_for() {
     }
     let sizes = ["", "gzip", "br"].map(|coding| {
         let [flag, header] = &accepting(coding);
-        ask(server.address, "/openapi.json", &[flag, header]).body.len()
+        fetch(server.address, "/openapi.json", &[flag, header]).body.len()
     });
     assert!(sizes[1] * 5 < sizes[0] && sizes[2] < sizes[1], "{sizes:?}");
     server.stopped();
@@ -111,12 +111,13 @@ fn a_client_that_has_a_file_is_told_that_it_is_still_the_same() {
     let server = Process::start(&mut program(data.path()));
     for path in FILES {
         let [flag, header] = &accepting("gzip");
-        let first = ask(server.address, path, &[flag, header]);
+        let first = fetch(server.address, path, &[flag, header]);
         let etag = first.header("etag");
         for known in [etag.to_owned(), format!("W/{etag}"), format!("\"other\", {etag}"), "*".into()] {
             let known = format!("If-None-Match: {known}");
             for method in [&["-H", &known][..], &["-H", &known, "--head"]] {
-                let again = ask(server.address, path, &[&[flag.as_str(), header.as_str()], method].concat());
+                let again =
+                    fetch(server.address, path, &[&[flag.as_str(), header.as_str()], method].concat());
                 assert_eq!((again.status, again.body.len()), (304, 0), "{path} {known}");
                 assert_eq!(again.header("etag"), etag, "{path} {known}");
                 assert_eq!(again.header("vary"), "accept-encoding", "{path} {known}");
@@ -124,7 +125,7 @@ fn a_client_that_has_a_file_is_told_that_it_is_still_the_same() {
             }
         }
         // Another coding is another representation.
-        let other = ask(server.address, path, &["-H", &format!("If-None-Match: {etag}")]);
+        let other = fetch(server.address, path, &["-H", &format!("If-None-Match: {etag}")]);
         assert_eq!((other.status, other.header("content-encoding")), (200, ""), "{path}");
         assert_ne!(other.header("etag"), etag, "{path}");
     }

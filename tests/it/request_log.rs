@@ -4,7 +4,7 @@ use entity::{AccountToken, JsonText, TimeSpan, Timestamp, logged_request};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::harness::sending::{ask, post_with};
+use crate::harness::sending::{post_with, request};
 use crate::harness::{
     Answer, App, Client, Database, PASSWORD, application, bank_account, card, charge, charge_with, fields,
     operated, rules, token, with,
@@ -52,9 +52,9 @@ rules! {
         let client = app.client();
         let answer = post_with(&client, "/1/charges", &[("x-request-id", "order-1001")], &charge(400)).await;
         let made = answer.ok(201);
-        let said = logged(&client, &answer).await;
+        let entry = logged(&client, &answer).await;
         assert_eq!(
-            fields(&said),
+            fields(&entry),
             [
                 "request_id", "method", "route", "path", "status", "duration_ms", "idempotency_key",
                 "idempotent_replayed", "parameters", "hidden", "error", "created_at",
@@ -64,50 +64,50 @@ rules! {
         for secret in ["number", "cvc"] {
             parameters["card"].as_object_mut().unwrap().remove(secret);
         }
-        assert!(said["duration_ms"].as_i64().unwrap() >= 0);
+        assert!(entry["duration_ms"].as_i64().unwrap() >= 0);
         let expected = json!({
             "request_id": "order-1001", "method": "POST", "route": "/1/charges", "path": "/1/charges", "status": 201,
-            "duration_ms": said["duration_ms"], "idempotency_key": null, "idempotent_replayed": false,
+            "duration_ms": entry["duration_ms"], "idempotency_key": null, "idempotent_replayed": false,
             "parameters": parameters, "hidden": ["card.number", "card.cvc"], "error": null,
             "created_at": made["created_at"],
         });
-        assert_eq!(said, expected);
+        assert_eq!(entry, expected);
         let answer = client.get(&format!("/1/charges/{}?unknown=1", token(&made))).await;
-        let said = logged(&client, &answer).await;
-        assert_eq!(said["route"], "/1/charges/{charge_token}");
-        assert_eq!(said["path"], format!("/1/charges/{}", token(&made)));
-        assert_eq!((&said["parameters"], &said["hidden"]), (&json!({}), &json!(["unknown"])));
+        let entry = logged(&client, &answer).await;
+        assert_eq!(entry["route"], "/1/charges/{charge_token}");
+        assert_eq!(entry["path"], format!("/1/charges/{}", token(&made)));
+        assert_eq!((&entry["parameters"], &entry["hidden"]), (&json!({}), &json!(["unknown"])));
     }
 
     async fn an_error_is_told_as_it_was_answered(app) {
         let client = app.client();
-        for (path, asked) in [
+        for (path, params) in [
             ("/1/charges", json!({ "amount": "ten" })),
             ("/1/charges", charge_with(400, json!({ "card": card("4100000000000001") }))),
             ("/1/transfers", json!({ "description": "x", "amount": 900_000_000_000_i64, "currency": "AUD", "recipient": "self" })),
             ("/1/customers", json!("no object")),
             ("/1/customers/4200000000000000/cards", json!({})),
         ] {
-            let answer = client.post(path, &asked).await;
-            let said = logged(&client, &answer).await;
+            let answer = client.post(path, &params).await;
+            let entry = logged(&client, &answer).await;
             assert!(answer.status >= 400);
-            assert_eq!(said["status"], answer.status, "{path}");
+            assert_eq!(entry["status"], answer.status, "{path}");
             let body = answer.json();
             let body = if body.is_array() { body[0].clone() } else { body };
             for name in ["error", "error_description", "messages"] {
-                assert_eq!(said["error"].get(name), body.get(name), "{path}: {said}");
+                assert_eq!(entry["error"].get(name), body.get(name), "{path}: {entry}");
             }
-            assert_eq!(said["error"].get("charge_token"), None);
+            assert_eq!(entry["error"].get("charge_token"), None);
         }
-        let said = client.get(&format!("{LOG}?per_page=1")).await.ok(200);
-        assert_eq!(said[0]["path"], "/1/customers/{customer_token}/cards", "no token, so nobody knows what it is");
+        let entry = client.get(&format!("{LOG}?per_page=1")).await.ok(200);
+        assert_eq!(entry[0]["path"], "/1/customers/{customer_token}/cards", "no token, so nobody knows what it is");
     }
 
     async fn what_a_type_holds_as_a_secret_is_named_and_never_shown(app) {
         let client = app.client();
         let payload = client.wallet_payload("walletGpay", "4200000000000000").await;
         let merchant = application();
-        for (path, asked, hidden) in [
+        for (path, params, hidden) in [
             ("/1/cards", card("4200000000000000"), vec!["number", "cvc"]),
             ("/1/merchants", merchant, vec!["contact.password", "bank_account.number"]),
             ("/1/bank_accounts", bank_account("918273645"), vec!["number"]),
@@ -122,12 +122,12 @@ rules! {
             // Values that could not be read, and values that no operation reads.
             ("/1/customers", json!({ "email": ["4200000000000000"], "number": "4200000000000000" }), vec!["email", "number"]),
         ] {
-            let answer = client.post(path, &asked).await;
-            let said = logged(&client, &answer).await;
+            let answer = client.post(path, &params).await;
+            let entry = logged(&client, &answer).await;
             for name in &hidden {
-                assert!(said["hidden"].as_array().unwrap().contains(&json!(name)), "{path}: {said}");
+                assert!(entry["hidden"].as_array().unwrap().contains(&json!(name)), "{path}: {entry}");
             }
-            let text = said.to_string();
+            let text = entry.to_string();
             for secret in ["4200000000000000", "918273645", PASSWORD, "ECv2"] {
                 assert!(!text.contains(secret), "{path}: {text}");
             }
@@ -139,17 +139,17 @@ rules! {
     }
 
     async fn a_browsers_request_is_its_accounts(app) {
-        let asked = with(card("4200000000000000"), &json!({ "publishable_api_key": app.publishable_key() }));
-        let answer = app.anonymous().post("/1/cards", &asked).await;
+        let params = with(card("4200000000000000"), &json!({ "publishable_api_key": app.publishable_key() }));
+        let answer = app.anonymous().post("/1/cards", &params).await;
         answer.ok(201);
-        let said = logged(&app.client(), &answer).await;
-        assert_eq!(said["hidden"], json!(["number", "cvc", "publishable_api_key"]));
+        let entry = logged(&app.client(), &answer).await;
+        assert_eq!(entry["hidden"], json!(["number", "cvc", "publishable_api_key"]));
         // To a script tag, errors are 200, too.
         let path = format!("/1/cards.json?callback=f&_method=POST&publishable_api_key={}", app.publishable_key());
         let script = app.client().request(Method::GET, &path).header("x-request-id", "script").body("".into());
         let script = app.anonymous().send_unchecked(script.unwrap()).await;
-        let said = logged(&app.client(), &script).await;
-        assert_eq!((&said["status"], &said["error"]["error"]), (&json!(200), &json!("invalid_resource")));
+        let entry = logged(&app.client(), &script).await;
+        assert_eq!((&entry["status"], &entry["error"]["error"]), (&json!(200), &json!("invalid_resource")));
     }
 
     async fn a_repeated_request_is_told_from_the_first_one(app) {
@@ -159,31 +159,31 @@ rules! {
             for replayed in [false, true] {
                 let answer = post_with(&client, "/1/charges", &[("idempotency-key", key.as_str())], &parameters).await;
                 assert_eq!(answer.status, status);
-                let said = logged(&client, &answer).await;
-                assert_eq!((&said["idempotency_key"], &said["idempotent_replayed"]), (&json!(key), &json!(replayed)));
-                assert_eq!(said["error"].is_null(), status == 201, "{said}");
+                let entry = logged(&client, &answer).await;
+                assert_eq!((&entry["idempotency_key"], &entry["idempotent_replayed"]), (&json!(key), &json!(replayed)));
+                assert_eq!(entry["error"].is_null(), status == 201, "{entry}");
             }
         }
         let answer = post_with(&client, "/1/charges", &[("idempotency-key", "key-201")], &charge(401)).await;
         answer.refused(422, "idempotency_key_reused");
-        let said = logged(&client, &answer).await;
-        assert_eq!((&said["idempotent_replayed"], &said["error"]["error"]), (&json!(false), &json!("idempotency_key_reused")));
+        let entry = logged(&client, &answer).await;
+        assert_eq!((&entry["idempotent_replayed"], &entry["error"]["error"]), (&json!(false), &json!("idempotency_key_reused")));
     }
 
     async fn the_newest_comes_first_and_requests_for_the_log_are_not_in_it(app) {
         let client = app.client();
         assert_eq!(ids(&client, "").await, [""; 0]);
         for id in ["a", "b", "b", "c"] {
-            ask(&client, Method::GET, "/1/balance", &[("x-request-id", id)]).await.ok(200);
+            request(&client, Method::GET, "/1/balance", &[("x-request-id", id)]).await.ok(200);
         }
-        ask(&client, Method::HEAD, LOG, &[("x-request-id", "x")]).await;
+        request(&client, Method::HEAD, LOG, &[("x-request-id", "x")]).await;
         assert_eq!(ids(&client, "").await, ["c", "b", "b", "a"]);
         assert_eq!(ids(&client, "?page=2&per_page=3").await, ["a"]);
         let page = client.get(&format!("{LOG}?page=2&per_page=3")).await.json();
         let lies = json!({ "current": 2, "previous": 1, "next": null, "per_page": 3, "pages": 2, "count": 4 });
         assert_eq!((&page["count"], &page["pagination"]), (&json!(1), &lies));
         let answer = client.post("/1/charges", &json!({})).await;
-        let again = ask(&client, Method::GET, "/1/charges", &[("x-request-id", id(&answer))]).await;
+        let again = request(&client, Method::GET, "/1/charges", &[("x-request-id", id(&answer))]).await;
         assert_eq!(logged(&client, &again).await["status"], 200, "the newer one of two");
         client.get(&format!("{LOG}?page=x")).await.refused(422, "invalid_resource");
     }
@@ -220,14 +220,14 @@ rules! {
 
     async fn a_moved_clock_takes_no_request_away(app) {
         let client = app.client();
-        let asked = client.get("/1/balance").await;
+        let answer = client.get("/1/balance").await;
         // By twelve hours and then by years: what is old by the account's clock alone is kept, whenever it is looked for.
         for by in ["12h", "1year", "10year"] {
             client.move_clock(by).await;
             app.do_due_work().await;
-            assert_eq!(ids(&client, "").await.last().unwrap(), id(&asked), "{by}");
+            assert_eq!(ids(&client, "").await.last().unwrap(), id(&answer), "{by}");
         }
-        assert_eq!(logged(&client, &asked).await["created_at"], "2026-03-02T10:00:00Z");
+        assert_eq!(logged(&client, &answer).await["created_at"], "2026-03-02T10:00:00Z");
         app.clock.advance(TimeSpan::days(89));
         client.move_clock("1d").await;
         app.do_due_work().await;
@@ -263,7 +263,7 @@ async fn is_not_in_live(database: Database) {
     let client = app.client();
     client.get("/1/balance").await.ok(200);
     for path in [LOG, "/1/sandbox/requests/x"] {
-        ask(&client, Method::GET, path, &[]).await.refused(404, "resource_not_found");
+        request(&client, Method::GET, path, &[]).await.refused(404, "resource_not_found");
     }
     app.ctx().request_log.write(&app.ctx().store, None).await.unwrap();
     assert_eq!(app.number("SELECT COUNT(*) FROM logged_requests").await, 0);
@@ -284,8 +284,8 @@ operated! {
         server.stopped();
         assert_eq!(installed.number("SELECT COUNT(*) FROM logged_requests").await, 1);
         let server = installed.serve();
-        let said = server.ask("GET", &format!("{LOG}/{id}"), Some(&key), "").ok(200);
-        assert_eq!((&said["status"], &said["parameters"]["amount"]), (&json!(201), &json!("400")));
+        let entry = server.ask("GET", &format!("{LOG}/{id}"), Some(&key), "").ok(200);
+        assert_eq!((&entry["status"], &entry["parameters"]["amount"]), (&json!(201), &json!("400")));
         server.stopped();
     }
 }

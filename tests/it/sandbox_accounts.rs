@@ -43,8 +43,8 @@ pub async fn fill(client: &Client) {
     let headers = [("Idempotency-Key", "fill")];
     let charge = post_with(client, "/1/charges", &headers, &charge(400)).await.ok(201);
     client.authorised(500).await;
-    let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
-    client.post("/1/charges", &charge_with(400, json!({ "three_d_secure": asks }))).await.ok(201);
+    let three_d_secure = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
+    client.post("/1/charges", &charge_with(400, json!({ "three_d_secure": three_d_secure }))).await.ok(201);
     client.refund(token(&charge), 100).await.ok(201);
     let dispute = client.disputed(600).await;
     let evidence = json!({ "additional_evidence_file": client.file().await });
@@ -129,19 +129,19 @@ rules! {
     }
 
     async fn switches_of_a_new_account_are_on_where_they_are_not_sent(app) {
-        for (asked, partner, disputes, wallet) in [
+        for (params, partner, disputes, wallet) in [
             (json!({}), true, true, true),
             (json!({ "partner": "", "disputes": null }), true, true, true),
             (json!({ "partner": false, "disputes": "false", "wallet": 0 }), false, false, false),
             (json!({ "wallet": "True", "partner": "0" }), false, true, true),
         ] {
-            let made = app.client().post_form(ACCOUNTS, &asked).await.ok(201);
+            let made = app.client().post_form(ACCOUNTS, &params).await.ok(201);
             let switches = app.with_key(made["secret_key"].as_str().unwrap()).get(ACCOUNT).await.ok(200);
             let expected = json!({
                 "disputes": disputes, "wallet": wallet, "partner": partner,
                 "transfers_enabled": true, "transfers_schedule": "manual", "settlement_delay_days": 5,
             });
-            assert_eq!(switches, expected, "{asked}");
+            assert_eq!(switches, expected, "{params}");
         }
         let wrong = json!({ "wallet": "on", "partner": 2 });
         app.unchanged(app.client().post(ACCOUNTS, &wrong)).await.faulty(&[
@@ -341,9 +341,9 @@ rules! {
             ("transfers_schedule", "Transfers schedule is not included in the list"),
             ("settlement_delay_days", "Settlement delay days must be at most 365"),
         ]);
-        for (days, said) in [(json!(-1), "must be greater than or equal to 0"), (json!(1.5), "must be an integer"), (json!("x"), "is not a number")] {
-            let asked = app.client().put(ACCOUNT, &json!({ "settlement_delay_days": days })).await;
-            asked.faulty(&[("settlement_delay_days", &format!("Settlement delay days {said}"))]);
+        for (days, message) in [(json!(-1), "must be greater than or equal to 0"), (json!(1.5), "must be an integer"), (json!("x"), "is not a number")] {
+            let answer = app.client().put(ACCOUNT, &json!({ "settlement_delay_days": days })).await;
+            answer.faulty(&[("settlement_delay_days", &format!("Settlement delay days {message}"))]);
         }
     }
 

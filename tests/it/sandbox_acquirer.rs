@@ -27,8 +27,8 @@ async fn run(client: &Client, charges: usize) -> Vec<u16> {
     statuses
 }
 
-async fn refused(app: &App, asked: Value, faults: &[(&str, &str)]) {
-    app.unchanged(app.client().put(FAULTS, &asked)).await.faulty(faults);
+async fn refused(app: &App, params: Value, faults: &[(&str, &str)]) {
+    app.unchanged(app.client().put(FAULTS, &params)).await.faulty(faults);
 }
 
 rules! {
@@ -135,8 +135,8 @@ rules! {
         client.put_charge(&charges[0], "capture").await.refused(400, "already_captured");
         client.put_charge(&charges[1], "void").await.refused(502, "gateway_error");
         assert_eq!(client.charge(&charges[1]).await["authorisation_voided"], true);
-        let told = ["charge.authorised", "charge.authorised", "charge.captured", "charge.voided"];
-        assert_eq!(app.events().await, told);
+        let events = ["charge.authorised", "charge.authorised", "charge.captured", "charge.voided"];
+        assert_eq!(app.events().await, events);
     }
 
     async fn a_refund_whose_submission_fails_is_submitted_again_until_it_is_accepted(app) {

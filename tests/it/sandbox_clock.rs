@@ -113,7 +113,7 @@ rules! {
         client.move_clock("1d").await;
         let one = "Exactly one of advance and to is required";
         let far = "Advance must be at most 100 years ahead of the wall clock";
-        for (sent, param, said) in [
+        for (sent, param, message) in [
             (json!({}), "advance", one),
             (json!({ "advance": null, "to": " " }), "advance", one),
             (json!({ "advance": "2month", "to": "2027-01-01" }), "advance", one),
@@ -129,7 +129,7 @@ rules! {
             (json!({ "to": "soon" }), "to", "To is not formatted properly"),
         ] {
             let before = (app.rows().await, account(app).await);
-            client.put(PATH, &sent).await.faulty(&[(param, said)]);
+            client.put(PATH, &sent).await.faulty(&[(param, message)]);
             assert_eq!((app.rows().await, account(app).await), before, "{sent}");
         }
         client.move_clock_to("2126-03-02T10:00:00Z").await.ok(200);

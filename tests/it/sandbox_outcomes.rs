@@ -66,13 +66,13 @@ rules! {
         for word in ["approved", "Disputed", "Lost_card", "lost_card,stolen_card", "three_d_secure_not_completed", "é"] {
             let refusal = app.unchanged(forced(&client, word, &charge(400))).await.refused(422, "invalid_resource");
             let message = "Sandbox-Outcome is not included in the list";
-            let told = json!([{ "param": "Sandbox-Outcome", "code": "sandbox_outcome_invalid", "message": message }]);
-            assert_eq!(refusal["messages"], told, "{word}");
+            let messages = json!([{ "param": "Sandbox-Outcome", "code": "sandbox_outcome_invalid", "message": message }]);
+            assert_eq!(refusal["messages"], messages, "{word}");
         }
         let both = charge_with(50, json!({ "email": "x" }));
         let refusal = app.unchanged(forced(&client, "approved", &both)).await.refused(422, "invalid_resource");
-        let told: Vec<_> = refusal["messages"].as_array().unwrap().iter().map(|told| &told["param"]).collect();
-        assert_eq!(told, ["email", "amount", "Sandbox-Outcome"]);
+        let params: Vec<_> = refusal["messages"].as_array().unwrap().iter().map(|params| &params["param"]).collect();
+        assert_eq!(params, ["email", "amount", "Sandbox-Outcome"]);
     }
 
     async fn a_replay_does_not_look_at_the_headers_of_the_sandbox(app) {
@@ -87,8 +87,8 @@ rules! {
         }
         assert_eq!(client.listed().await, 1);
         let document = &*DOCUMENT;
-        let said = document["info"]["description"].as_str().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said.contains("the server then ignores the headers of the sandbox"), "{said}");
+        let text = document["info"]["description"].as_str().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("the server then ignores the headers of the sandbox"), "{text}");
     }
 
     async fn other_operations_do_not_look_at_the_header(app) {
@@ -102,7 +102,7 @@ rules! {
 async fn live_has_no_sandbox(database: Database) {
     let Some(app) = App::live(database).await else { return };
     let document = &*DOCUMENT;
-    let mut asked = 0;
+    let mut requests = 0;
     for (path, operations) in document["paths"].as_object().unwrap() {
         let Some(rest) = path.strip_prefix("/1/sandbox/") else { continue };
         let path = format!("/1/sandbox/{}", rest.replace(['{', '}'], ""));
@@ -117,11 +117,11 @@ async fn live_has_no_sandbox(database: Database) {
                     assert_eq!(answer.text, client.send_unchecked(unknown).await.text);
                     answer.refused(404, "resource_not_found");
                 }
-                asked += 1;
+                requests += 1;
             }
         }
     }
-    assert!(asked >= 18, "{asked}");
+    assert!(requests >= 18, "{requests}");
     let client = app.client();
     for word in ["lost_card", "nonsense", "no_answer"] {
         forced(&client, word, &charge(400)).await.ok(201);

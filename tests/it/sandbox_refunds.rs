@@ -27,8 +27,8 @@ async fn newest_event(client: &Client) -> Value {
 async fn decided_again_is_refused(app: &App, refund: &Value) {
     for outcome in ["succeeded", "failed"] {
         let again = app.client();
-        let asked = json!({ "outcome": outcome });
-        app.unchanged(again.put(&path(refund), &asked)).await.refused(400, "invalid_state");
+        let params = json!({ "outcome": outcome });
+        app.unchanged(again.put(&path(refund), &params)).await.refused(400, "invalid_state");
     }
 }
 
@@ -89,16 +89,16 @@ rules! {
         for unknown in ["rf_AAAAAAAAAAAAAAAAAAAAAA", "ch_AAAAAAAAAAAAAAAAAAAAAA", "x"] {
             app.unchanged(client.put(&format!("/1/sandbox/refunds/{unknown}"), &failed)).await.not_found();
         }
-        for (outcome, said) in [
+        for (outcome, message) in [
             (json!(null), "can't be blank"),
             (json!(" "), "can't be blank"),
             (json!("pending"), "is not included in the list"),
             (json!("Failed"), "is not included in the list"),
             (json!({ "a": 1 }), "is not included in the list"),
         ] {
-            let asked = json!({ "outcome": outcome });
-            let answer = app.unchanged(client.put(&path(&refund), &asked)).await;
-            answer.faulty(&[("outcome", &format!("Outcome {said}"))]);
+            let params = json!({ "outcome": outcome });
+            let answer = app.unchanged(client.put(&path(&refund), &params)).await;
+            answer.faulty(&[("outcome", &format!("Outcome {message}"))]);
         }
         let keyless = app.anonymous();
         app.unchanged(keyless.put(&path(&refund), &failed)).await.refused(401, "unauthorized");
@@ -107,16 +107,16 @@ rules! {
     async fn a_decision_is_repeated_under_its_idempotency_key(app) {
         let client = app.client();
         let refund = pending(&client).await;
-        let ask = async |outcome: &str| {
+        let send = async |outcome: &str| {
             let request = client.request(Method::PUT, &path(&refund)).header("Idempotency-Key", "decide");
             let request = request.header(header::CONTENT_TYPE, "application/json");
             client.send(request.body(Body::from(json!({ "outcome": outcome }).to_string())).unwrap()).await
         };
-        let first = ask("failed").await;
+        let first = send("failed").await;
         first.ok(200);
-        let again = app.unchanged(ask("failed")).await;
+        let again = app.unchanged(send("failed")).await;
         assert_eq!((again.text, again.headers["idempotent-replayed"].to_str().unwrap()), (first.text, "true"));
-        app.unchanged(ask("succeeded")).await.refused(422, "idempotency_key_reused");
+        app.unchanged(send("succeeded")).await.refused(422, "idempotency_key_reused");
     }
 
     async fn of_many_decisions_at_once_one_counts(app) {

@@ -84,14 +84,14 @@ fn secrets_in(app: &App, text: &[u8]) -> Vec<String> {
     let own = [app.publishable_key(), app.secret_key(), PASSWORD];
     secrets.extend(own.map(str::to_owned));
     secrets.retain(|secret| text.windows(secret.len()).any(|window| window == secret.as_bytes()));
-    if tells_the_code(text) {
+    if contains_code(text) {
         secrets.push(CVC.to_owned());
     }
     secrets
 }
 
 /// Four digits are in many an id by chance, so those among other hexadecimal digits do not count.
-fn tells_the_code(text: &[u8]) -> bool {
+fn contains_code(text: &[u8]) -> bool {
     let of_an_id = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
     let found = text.windows(CVC.len()).enumerate().filter(|(_, window)| *window == CVC.as_bytes());
     let mut alone =
@@ -220,9 +220,9 @@ pub fn alone(name: &str) -> bool {
     }
     let mut again = std::process::Command::new(std::env::current_exe().unwrap());
     let output = again.args([name, "--exact", "--nocapture"]).env(ALONE, "1").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
+    let stdout = String::from_utf8_lossy(&output.stdout);
     let complains = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}{complains}");
+    assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}{complains}");
     false
 }
 

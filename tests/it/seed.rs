@@ -42,8 +42,8 @@ impl<'a> Shop<'a> {
         let mut program = self.installed.program();
         program.args(self.arguments(&address, &file)).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = program.spawn().unwrap();
-        let mut told = BufReader::new(child.stdout.as_mut().unwrap()).lines().map(Result::unwrap);
-        assert!(told.any(|line| line.starts_with(what)), "it tells of {what}");
+        let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines().map(Result::unwrap);
+        assert!(lines.any(|line| line.starts_with(what)), "it tells of {what}");
         child
     }
 
@@ -65,11 +65,11 @@ impl<'a> Shop<'a> {
     }
 
     #[track_caller]
-    fn refused(&self, text: &str, said: &str) {
+    fn refused(&self, text: &str, message: &str) {
         let (code, stdout, stderr) = self.seeds("wrong.yaml", text, &[]);
         assert_eq!(
             (code, stdout.as_str(), stderr.as_str()),
-            (Some(1), "", format!("error: {said}\n").as_str())
+            (Some(1), "", format!("error: {message}\n").as_str())
         );
     }
 
@@ -150,9 +150,9 @@ operated! {
         assert_eq!((third.len(), &end["again"]), (first.len() + 1, &json!(false)));
         // What was made otherwise stays.
         let (code, _, stderr) = shop.seeds("tea.yaml", &TEA.replace("1000", "1100"), &[]);
-        let said = "error: line 3: plans/tea: This Idempotency-Key was used for another request. (422 idempotency_key_reused); \
+        let expected = "error: line 3: plans/tea: This Idempotency-Key was used for another request. (422 idempotency_key_reused); \
                     what was made before stays\n";
-        assert_eq!((code, stderr.as_str()), (Some(1), said));
+        assert_eq!((code, stderr.as_str()), (Some(1), expected));
         assert_eq!(shop.count("/1/customers"), 3);
         // Another file needs another account, or a flag.
         let other = "customers:\n  dora: { email: dora@example.com }\n";
@@ -248,7 +248,7 @@ until: tomorrow
         assert_eq!(code, Some(1));
         let faults: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(stderr, format!("error: wrong has {} faults, and nothing was made\n", faults.len()));
-        let said = |line: u64, words: &str| {
+        let assert_fault = |line: u64, words: &str| {
             let found = faults.iter().any(|fault| fault["line"] == line && fault["fault"].as_str().unwrap().contains(words));
             assert!(found, "{line}: {words} in {faults:#?}");
         };
@@ -262,7 +262,7 @@ until: tomorrow
             (17, "Metadata is not valid"), (19, "of names cup, which is declined"), (21, "to names landlord, which is not in recipients"),
             (22, "until is not a length of time"),
         ] {
-            said(line, words);
+            assert_fault(line, words);
         }
         let lines: Vec<_> = faults.iter().map(|fault| fault["line"].as_u64().unwrap()).collect();
         assert!(lines.is_sorted(), "{lines:?}");
@@ -280,14 +280,14 @@ until: tomorrow
 
     async fn what_the_server_refuses_on_the_way_leaves_the_account_as_it_was(installed) {
         let shop = Shop::open(installed);
-        for (text, said) in [
+        for (text, message) in [
             (format!("{TEA}\ntransfers:\n  rent: {{ to: self, amount: 999999999999, after: 80 days }}\n"),
                 "line 22: transfers/rent: "),
             (TEA.replace("card: american_express", "card: declined"), "line 9: subscriptions/bens: The card was declined (400 card_declined)"),
             (TEA.replace("declined: lost_card", "capture: true, card: disputed, currency: JPY, amount_x: 1"), "wrong has a fault"),
         ] {
             let (code, _, stderr) = shop.seeds("wrong.yaml", &text, &[]);
-            assert!(code == Some(1) && stderr.starts_with(&format!("error: {said}")), "{stderr}");
+            assert!(code == Some(1) && stderr.starts_with(&format!("error: {message}")), "{stderr}");
             assert!(stderr.trim_end().ends_with("nothing was made") || stderr.contains("no field"), "{stderr}");
             assert!(shop.is_empty(), "{stderr}");
             assert_eq!(shop.get("/1/sandbox/clock")["offset_seconds"], 0);
@@ -306,9 +306,9 @@ until: tomorrow
         pause(Duration::from_secs(1));
         let (address, key) = (shop.server.address, shop.key.clone());
         let paying = std::thread::spawn(move || ask(address, "POST", "/1/charges", Some(&key), PAYMENT));
-        let said = seeding.wait_with_output().unwrap();
-        let stderr = String::from_utf8(said.stderr).unwrap();
-        assert_eq!(said.status.code(), Some(1));
+        let output = seeding.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1));
         assert_eq!(stderr, "error: line 4: charges/cup: The card was declined (400 card_declined); nothing was made\n");
         paying.join().unwrap().ok(201);
         assert!(shop.is_empty());
@@ -361,8 +361,8 @@ until: tomorrow
     async fn the_sample_is_a_year_that_adds_up(installed) {
         let shop = Shop::open(installed);
         let address = format!("http://{}", shop.server.address);
-        let told = installed.records(&["seed", "--sample", "--new-account", "--server", &address, "--key", &shop.key]);
-        let (account, end) = (&told[0], told.last().unwrap());
+        let records = installed.records(&["seed", "--sample", "--new-account", "--server", &address, "--key", &shop.key]);
+        let (account, end) = (&records[0], records.last().unwrap());
         assert_eq!((end["made"].as_u64(), &end["again"]), (Some(140), &json!(false)));
         let key = account["secret_key"].as_str().unwrap();
         let get = |path: &str| shop.server.ask("GET", path, Some(key), "").json();

@@ -21,55 +21,55 @@ struct Run<'a> {
     installed: &'a Installed,
     server: Process,
     key: String,
-    said: Vec<String>,
+    log: Vec<String>,
 }
 
 impl<'a> Run<'a> {
     fn begin(installed: &'a Installed) -> Self {
         let server = installed.serve();
         let (key, _) = server.keys();
-        Self { said: server.banner.clone(), key, installed, server }
+        Self { log: server.banner.clone(), key, installed, server }
     }
 
     /// The process ends well, and another one goes on.
     fn restarted(self) -> Self {
-        let Self { installed, server, key, mut said } = self;
+        let Self { installed, server, key, mut log } = self;
         server.stopped();
         let server = installed.serve();
-        said.extend(server.banner.iter().cloned());
-        Self { installed, server, key, said }
+        log.extend(server.banner.iter().cloned());
+        Self { installed, server, key, log }
     }
 
-    fn ask(&mut self, method: &str, path: &str, kind: &str, body: &str) -> RawResponse {
+    fn send(&mut self, method: &str, path: &str, kind: &str, body: &str) -> RawResponse {
         let credentials = STANDARD.encode(format!("{}:", self.key));
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\nAuthorization: Basic {credentials}\r\n\
              Idempotency-Key: {}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}",
-            self.said.len(),
+            self.log.len(),
             body.len()
         );
         let response = try_to_ask(self.server.address, &request).unwrap();
-        let mut said = format!("{method} {path} {}", response.status);
+        let mut entry = format!("{method} {path} {}", response.status);
         for (name, value) in &response.headers {
-            write!(said, "\n{name}: {value}").unwrap();
+            write!(entry, "\n{name}: {value}").unwrap();
         }
-        self.said.push(format!("{said}\n{}", response.body));
+        self.log.push(format!("{entry}\n{}", response.body));
         response
     }
 
     #[track_caller]
     fn post(&mut self, path: &str, body: &Value) -> Value {
-        self.ask("POST", path, JSON, &body.to_string()).ok(201)
+        self.send("POST", path, JSON, &body.to_string()).ok(201)
     }
 
     #[track_caller]
     fn put(&mut self, path: &str, body: &Value) -> Value {
-        self.ask("PUT", path, JSON, &body.to_string()).ok(200)
+        self.send("PUT", path, JSON, &body.to_string()).ok(200)
     }
 
     #[track_caller]
     fn get(&mut self, path: &str) -> Value {
-        self.ask("GET", path, JSON, "").ok(200)
+        self.send("GET", path, JSON, "").ok(200)
     }
 
     /// What became of webhooks is known.
@@ -89,8 +89,8 @@ impl<'a> Run<'a> {
         let stored = token_of(&self.post("/1/cards", &card("4200000000000000")));
         self.post("/1/charges", &charge_with(400, json!({ "card": null, "card_token": stored })));
         let declined = charge_with(400, json!({ "card": card("4100000000000001") }));
-        assert_eq!(self.ask("POST", "/1/charges", JSON, &declined.to_string()).status, 400);
-        assert_eq!(self.ask("POST", "/1/charges", JSON, "{}").status, 422);
+        assert_eq!(self.send("POST", "/1/charges", JSON, &declined.to_string()).status, 400);
+        assert_eq!(self.send("POST", "/1/charges", JSON, "{}").status, 422);
         let authorised = token_of(&self.post("/1/charges", &charge_with(500, json!({ "capture": false }))));
         self.put(&format!("/1/charges/{authorised}/capture"), &json!({}));
         let charge = token_of(&self.post("/1/charges", &charge_with(600, json!({}))));
@@ -98,12 +98,13 @@ impl<'a> Run<'a> {
             self.post(&format!("/1/charges/{charge}/refunds"), &json!({ "amount": amount }));
         }
         let reserved = token_of(&self.post("/1/authorisations", &charge_with(700, json!({}))));
-        self.ask("POST", &format!("/1/authorisations/{reserved}/charges"), JSON, r#"{"amount":300}"#).ok(200);
-        let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
-        let pending = self.post("/1/charges", &charge_with(800, json!({ "three_d_secure": asks })));
+        self.send("POST", &format!("/1/authorisations/{reserved}/charges"), JSON, r#"{"amount":300}"#)
+            .ok(200);
+        let three_d_secure = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
+        let pending = self.post("/1/charges", &charge_with(800, json!({ "three_d_secure": three_d_secure })));
         let page = pending["redirect_url"].as_str().unwrap().strip_prefix("http://test").unwrap().to_owned();
-        assert_eq!(self.ask("GET", &page, JSON, "").status, 200);
-        let back = self.ask("POST", &page, FORM, "decision=approve");
+        assert_eq!(self.send("GET", &page, JSON, "").status, 200);
+        let back = self.send("POST", &page, FORM, "decision=approve");
         let session = back.headers["location"].rsplit_once("session_token=").unwrap().1;
         self.get(&format!("/1/charges/verify?session_token={session}"));
     }
@@ -114,7 +115,7 @@ impl<'a> Run<'a> {
         let dispute = token_of(&self.post("/1/sandbox/disputes", &json!({ "charge_token": charge })));
         let upload = String::from_utf8(multipart("receipt.pdf", PDF)).unwrap();
         let kind = "multipart/form-data; boundary=x";
-        let file = self.ask("POST", "/1/files", kind, &upload).ok(200);
+        let file = self.send("POST", "/1/files", kind, &upload).ok(200);
         self.get(&format!("/1/files/{}", token_of(&file)));
         let evidence = json!({ "additional_evidence_file": token_of(&file) });
         self.put(&format!("/1/disputes/{dispute}/evidence"), &evidence);
@@ -123,8 +124,8 @@ impl<'a> Run<'a> {
         self.post("/1/payment_sources", &payload);
         let session =
             json!({ "validation_url": "https://gateway.wallet.example/x", "initiative": "messaging" });
-        self.ask("POST", "/1/walletA_pay/sessions", JSON, &session.to_string());
-        self.ask("POST", "/1/walletA_pay/certificates", JSON, "{}");
+        self.send("POST", "/1/walletA_pay/sessions", JSON, &session.to_string());
+        self.send("POST", "/1/walletA_pay/certificates", JSON, "{}");
         let merchant = token_of(&self.post("/1/merchants", &application()));
         self.get(&format!("/1/merchants/{merchant}"));
         let recipient = json!({ "email": "payee@example.com", "bank_account": bank_account("987654321") });
@@ -190,7 +191,7 @@ async fn run(installed: &mut Installed, seed: &str, receiver: &Receiver) -> Vec<
     run.post("/1/charges", &charge_with(400, json!({})));
     run.delivered().await;
     run.get("/1/webhooks?per_page=2");
-    let Run { server, mut said, .. } = run;
+    let Run { server, mut log, .. } = run;
     server.stopped();
     let mut deliveries: Vec<_> = receiver.received()[before..]
         .iter()
@@ -202,8 +203,8 @@ async fn run(installed: &mut Installed, seed: &str, receiver: &Receiver) -> Vec<
     // Several are in flight at a time.
     deliveries.sort();
     assert!(deliveries.len() > 30, "{}", deliveries.len());
-    said.extend(deliveries);
-    said
+    log.extend(deliveries);
+    log
 }
 
 #[track_caller]
@@ -221,9 +222,9 @@ operated! {
         let first = run(installed, "a", &receiver).await;
         let mut again = Installed::on(installed.database).await.unwrap();
         are_equal(&first, &run(&mut again, "a", &receiver).await);
-        let mut answers = first.iter().filter(|said| said.contains("\nx-request-id: "));
+        let mut answers = first.iter().filter(|entry| entry.contains("\nx-request-id: "));
         assert!(answers.clone().count() > 50);
-        assert!(answers.all(|said| said.contains("\ndate: Thu, 01 Jan 2026 00:00:00 GMT\n")));
+        assert!(answers.all(|entry| entry.contains("\ndate: Thu, 01 Jan 2026 00:00:00 GMT\n")));
         let mut other = Installed::on(installed.database).await.unwrap();
         other.with("SEED", "b");
         other.with("BASE_URL", "http://test");
@@ -232,8 +233,8 @@ operated! {
         other.payments();
         let texts = first.concat();
         // A page's style has a hash, which no chance draws.
-        let drawn = other.said.iter().filter(|said| !said.contains("content-security-policy"));
-        let words = drawn.flat_map(|said| said.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_-".contains(letter)));
+        let drawn = other.log.iter().filter(|entry| !entry.contains("content-security-policy"));
+        let words = drawn.flat_map(|entry| entry.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_-".contains(letter)));
         let mut long = 0;
         let is_drawn = |word: &&str| {
             let has = |kind: fn(char) -> bool| word.contains(kind);
@@ -285,34 +286,34 @@ operated! {
             let charge = token_of(&run.post("/1/charges", &charge_with(600, json!({}))));
             let merchant = token_of(&run.post("/1/merchants", &application()));
             run.server.stopped();
-            let said = run.said;
+            let log = run.log;
             let account = token_of(&installed.records(&["account", "list"])[0]);
-            let mut told = Vec::new();
+            let mut records = Vec::new();
             for act in [
                 &["deposit", "create", &account, "--amount", "700"][..],
                 &["dispute", "open", &charge],
                 &["merchant", "activate", &merchant],
                 &["account", "create", "--business-name", "Shop", "--email", "shop@example.com"],
             ] {
-                told.extend(installed.records(act));
+                records.extend(installed.records(act));
             }
             let mut run = Run::begin(installed);
-            run.said = [said, run.said].concat();
+            run.log = [log, run.log].concat();
             run.post("/1/sandbox/deposits", &json!({ "amount": 800 }));
             run.lists();
             let deposits = run.get("/1/deposits");
             run.server.stopped();
-            (told, deposits, run.said)
+            (records, deposits, run.log)
         };
-        let (told, deposits, said) = acts(installed).await;
+        let (records, deposits, log) = acts(installed).await;
         assert_eq!([&deposits[0]["amount"], &deposits[1]["amount"]], ["800", "700"], "the later one first");
-        assert_eq!(told[0]["token"], deposits[1]["token"]);
-        assert_eq!(told[0]["available_at"], "2026-01-01T00:00:00Z");
+        assert_eq!(records[0]["token"], deposits[1]["token"]);
+        assert_eq!(records[0]["available_at"], "2026-01-01T00:00:00Z");
         let mut again = Installed::on(installed.database).await.unwrap();
         again.with("LOG", "error");
-        let (told_again, _, said_again) = acts(&mut again).await;
-        assert_eq!(told, told_again);
-        are_equal(&said, &said_again);
+        let (records_again, _, log_again) = acts(&mut again).await;
+        assert_eq!(records, records_again);
+        are_equal(&log, &log_again);
     }
 
     async fn commands_without_the_seed_or_beside_its_server_change_nothing(installed) {

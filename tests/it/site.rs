@@ -220,10 +220,10 @@ fn every_item_that_a_decision_names_is_in_its_file() {
 
 #[test]
 fn no_question_is_answered_twice() {
-    let mut asked = BTreeMap::new();
+    let mut answered = BTreeMap::new();
     for heading in headings(&read(DECISIONS)) {
         if let Some((number, question)) = heading.split_once(". ") {
-            let before = asked.insert(question.to_owned(), number.to_owned());
+            let before = answered.insert(question.to_owned(), number.to_owned());
             assert_eq!(before, None, "{question}");
         }
     }

@@ -21,17 +21,17 @@ fn folder() -> tempfile::TempDir {
 
 /// A server refuses to start in these words, within some seconds, and a check finds the same.
 #[track_caller]
-fn both_say(installation: impl Fn() -> Command, said: &str) {
+fn assert_both_report(installation: impl Fn() -> Command, message: &str) {
     let began = Instant::now();
     let (code, stdout, stderr) = output(installation().arg("serve").env("CARD_PAYMENTS_LOG", "error"));
     assert!(began.elapsed() < Duration::from_secs(5), "after {:?}", began.elapsed());
-    assert_eq!((code, stdout.as_str(), stderr), (Some(1), "", format!("error: {said}\n")));
+    assert_eq!((code, stdout.as_str(), stderr), (Some(1), "", format!("error: {message}\n")));
     let (code, stdout, _) = output(installation().args(["check", "--json"]));
     let findings: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let is = |finding: &&Value| {
-        finding["level"] == "wrong" && finding["said"] == said && finding["mend"].is_string()
+        finding["level"] == "wrong" && finding["said"] == message && finding["mend"].is_string()
     };
-    assert!(code == Some(1) && findings.iter().any(|finding| is(&finding)), "{said}: {findings:#?}");
+    assert!(code == Some(1) && findings.iter().any(|finding| is(&finding)), "{message}: {findings:#?}");
 }
 
 fn on(url: &str) -> impl Fn() -> Command {
@@ -48,10 +48,10 @@ operated! {
     async fn a_schema_of_a_later_release_is_told_alike(installed) {
         installed.serve().stopped();
         installed.execute("INSERT INTO seaql_migrations (version, applied_at) VALUES ('m9999_later', 0)").await;
-        let said = "the database's schema is of a later release: m9999_later";
-        both_say(|| installed.program(), said);
+        let message = "the database's schema is of a later release: m9999_later";
+        assert_both_report(|| installed.program(), message);
         for command in [&["migrate"][..], &["account", "list"], &["vault", "rotate"]] {
-            installed.refuses(command, said);
+            installed.refuses(command, message);
         }
     }
 }
@@ -61,15 +61,15 @@ fn a_postgresql_that_refuses_or_says_nothing_is_named_within_seconds() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = |address: SocketAddr| format!("postgres://payments:hunter2@{address}/payments");
     let refused = "Connection refused (os error 111)";
-    both_say(on(&url(gone)), &format!("no PostgreSQL answers at {gone}: {refused}"));
+    assert_both_report(on(&url(gone)), &format!("no PostgreSQL answers at {gone}: {refused}"));
     // It takes the call, and that is all.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
-    let said = format!("no PostgreSQL answers at {address}: nothing was heard for 2 seconds");
-    both_say(on(&url(address)), &said);
+    let message = format!("no PostgreSQL answers at {address}: nothing was heard for 2 seconds");
+    assert_both_report(on(&url(address)), &message);
     for command in [&["account", "list"][..], &["migrate"], &["ledger", "verify"]] {
         let (code, _, stderr) = output(on(&url(address))().args(command));
-        assert_eq!((code, stderr), (Some(1), format!("error: {said}\n")), "{command:?}");
+        assert_eq!((code, stderr), (Some(1), format!("error: {message}\n")), "{command:?}");
     }
 }
 
@@ -78,14 +78,14 @@ fn what_is_no_file_or_no_folder_is_told_alike() {
     let data = folder();
     let place = data.path().join("place");
     std::fs::create_dir(&place).unwrap();
-    both_say(
+    assert_both_report(
         on(&format!("sqlite:{}", place.display())),
         &format!("the database cannot be opened: {} is a folder, not a file", place.display()),
     );
     let file = data.path().join("file");
     std::fs::write(&file, "x").unwrap();
     for below in [file.clone(), file.join("below")] {
-        both_say(|| program(&below), &format!("{} is no folder", file.display()));
+        assert_both_report(|| program(&below), &format!("{} is no folder", file.display()));
     }
     assert_eq!(std::fs::read(&file).unwrap(), b"x");
 }
@@ -116,7 +116,7 @@ fn a_file_that_only_others_may_write_to_is_told_alike() {
         }
         command
     };
-    both_say(
+    assert_both_report(
         installation,
         &format!("the database {} cannot be written: Permission denied (os error 13)", file.display()),
     );
@@ -143,17 +143,17 @@ fn a_file_that_is_damaged_is_told() {
     let mut damaged = whole.clone();
     damaged[(page - 1) * size..page * size].fill(0xff);
     std::fs::write(&file, &damaged).unwrap();
-    let (code, said, _) = check();
+    let (code, stdout, _) = check();
     assert!(
-        code == Some(1) && said.contains("it is damaged: ") && said.contains("restore the last backup"),
-        "{said}"
+        code == Some(1) && stdout.contains("it is damaged: ") && stdout.contains("restore the last backup"),
+        "{stdout}"
     );
     // Its first page, without which it is nothing.
     let mut damaged = whole;
     damaged[..size].fill(0xff);
     std::fs::write(&file, &damaged).unwrap();
-    let said = format!("the database {} is damaged: it cannot be read as a database", file.display());
-    both_say(|| program(data.path()), &said);
+    let message = format!("the database {} is damaged: it cannot be read as a database", file.display());
+    assert_both_report(|| program(data.path()), &message);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -166,8 +166,11 @@ async fn damage_that_postgresql_finds_itself_is_told() {
         return;
     }
     installed.execute("CREATE EXTENSION amcheck").await;
-    let (code, said, _) = check();
-    assert!(code == Some(0) && said.contains("indexes and ") && said.contains("tables are whole"), "{said}");
+    let (code, stdout, _) = check();
+    assert!(
+        code == Some(0) && stdout.contains("indexes and ") && stdout.contains("tables are whole"),
+        "{stdout}"
+    );
     // An index whose order means something else than when it was made.
     let compares = |less: i32| {
         format!(
@@ -188,8 +191,8 @@ async fn damage_that_postgresql_finds_itself_is_told() {
     }
     assert_eq!(check().0, Some(0));
     installed.execute(&compares(1)).await;
-    let (code, said, _) = check();
-    assert!(code == Some(1) && said.contains("it is damaged: the index numbers_by_n"), "{said}");
+    let (code, stdout, _) = check();
+    assert!(code == Some(1) && stdout.contains("it is damaged: the index numbers_by_n"), "{stdout}");
 }
 
 #[test]
@@ -198,17 +201,17 @@ fn a_port_of_another_installation_is_told_from_ones_own() {
     let server = Process::start(&mut program(one.path()));
     let address = server.address.to_string();
     let check = |data: &Path| output(program(data).env("CARD_PAYMENTS_LISTEN", &address).arg("check"));
-    let (code, said, _) = check(one.path());
+    let (code, stdout, _) = check(one.path());
     assert!(
-        code == Some(0) && said.contains(&format!("a server of this installation answers at {address}")),
-        "{said}"
+        code == Some(0) && stdout.contains(&format!("a server of this installation answers at {address}")),
+        "{stdout}"
     );
     let another = format!("another installation of card-payments listens on {address}");
-    let (code, said, _) = check(other.path());
-    assert!(code == Some(1) && said.contains(&another), "one that has no database yet: {said}");
+    let (code, stdout, _) = check(other.path());
+    assert!(code == Some(1) && stdout.contains(&another), "one that has no database yet: {stdout}");
     Process::start(&mut program(other.path())).stopped();
-    let (code, said, _) = check(other.path());
-    assert!(code == Some(1) && said.contains(&another), "{said}");
+    let (code, stdout, _) = check(other.path());
+    assert!(code == Some(1) && stdout.contains(&another), "{stdout}");
     let health = ask(server.address, "GET", "/healthz", None, "");
     assert_eq!((health.body.as_str(), health.headers["x-installation"].len()), ("ok\n", 16));
     // It stays what it is, whatever keys it has since.
@@ -224,13 +227,13 @@ fn a_misspelled_variable_is_warned_of() {
     command.env("CARD_PAYMENTS_RETENTION_DASY", "40").env("CARD_PAYMENTS_COLOUR_OF_THE_DOOR", "red");
     let log = Process::start(&mut command).stopped();
     let warnings: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let told = |name: &str, mend: &str| {
-        let said = format!("{name} is no variable of this release and has no effect; {mend}");
-        warnings.iter().any(|line| line["level"] == "WARN" && line["fields"]["message"] == said.as_str())
+    let warns = |name: &str, mend: &str| {
+        let message = format!("{name} is no variable of this release and has no effect; {mend}");
+        warnings.iter().any(|line| line["level"] == "WARN" && line["fields"]["message"] == message.as_str())
     };
-    assert!(told("CARD_PAYMENTS_RETENTION_DASY", "did you mean CARD_PAYMENTS_RETENTION_DAYS?"), "{log}");
+    assert!(warns("CARD_PAYMENTS_RETENTION_DASY", "did you mean CARD_PAYMENTS_RETENTION_DAYS?"), "{log}");
     let help = "remove it; card-payments serve --help lists all variables";
-    assert!(told("CARD_PAYMENTS_COLOUR_OF_THE_DOOR", help), "{log}");
+    assert!(warns("CARD_PAYMENTS_COLOUR_OF_THE_DOOR", help), "{log}");
     let log = Process::start(&mut program(data.path())).stopped();
     assert!(!log.contains("has no effect"), "{log}");
 }

@@ -130,12 +130,12 @@ async fn every_statement_starts_from_an_account() {
     let wrong: Vec<_> = sent.iter().flat_map(|sql| wrong_with(sql)).collect();
     assert!(wrong.is_empty(), "{} of {} statements:\n{}", wrong.len(), sent.len(), wrong.join("\n"));
     assert!(sent.len() > 200, "{} statements were seen", sent.len());
-    let said = |words: &str| sent.iter().any(|sql| plain(sql).contains(words));
+    let was_sent = |words: &str| sent.iter().any(|sql| plain(sql).contains(words));
     for (words, why) in OVER_ALL {
-        assert!(said(words), "nothing says any more: {words} ({why})");
+        assert!(was_sent(words), "nothing says any more: {words} ({why})");
     }
     for column in DUE_BY {
-        assert!(said(&format!("{column} < ")), "nothing is due any more by {column}");
+        assert!(was_sent(&format!("{column} < ")), "nothing is due any more by {column}");
     }
 }
 

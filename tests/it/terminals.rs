@@ -57,12 +57,12 @@ fn a_year_that_is_seeded_has_a_bar_with_a_rate_and_a_remaining_time() {
     // What scripts read is what it was: a line a record, and how it ended.
     let (code, stdout, stderr) = output(&mut seed());
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
-    let said = String::from_utf8(watched.stdout).unwrap();
-    assert!(!said.contains(ESCAPE), "{said:?}");
+    let stdout_text = String::from_utf8(watched.stdout).unwrap();
+    assert!(!stdout_text.contains(ESCAPE), "{stdout_text:?}");
     let names = |text: &str| -> Vec<String> {
         text.lines().map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
     };
-    assert_eq!(names(&said), names(&stdout));
+    assert_eq!(names(&stdout_text), names(&stdout));
     server.stopped();
 }
 

@@ -211,9 +211,9 @@ rules! {
         let client = app.client();
         let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
         for body in ["", "decision=", "decision=Approve", "decision=expire", "decision=unavailable", "approve", "\u{0}", &"x".repeat(5_000)] {
-            let told = app.unchanged(press(&client, &page, body)).await;
-            assert_eq!(told.status, 422);
-            assert!(told.text.contains("role=\"alert\"") && told.text.contains("value=\"approve\""));
+            let answer = app.unchanged(press(&client, &page, body)).await;
+            assert_eq!(answer.status, 422);
+            assert!(answer.text.contains("role=\"alert\"") && answer.text.contains("value=\"approve\""));
         }
         assert_eq!(client.charge(&charge).await["status_message"], "Pending");
         approve(app, &page).await;
@@ -350,7 +350,7 @@ rules! {
     }
 
     async fn whoever_asks_for_a_verification_says_where_it_ends(app) {
-        for (three_d_secure, told) in [
+        for (three_d_secure, faults) in [
             (json!({ "enabled": true }), vec![("three_d_secure.callback_url", "Three d secure callback URL can't be blank")]),
             (json!({ "enabled": true, "callback_url": " " }), vec![("three_d_secure.callback_url", "Three d secure callback URL can't be blank")]),
             (json!({ "callback_url": CALLBACK }), vec![("three_d_secure.enabled", "Three d secure enabled can't be blank")]),
@@ -360,7 +360,7 @@ rules! {
             ]),
             (json!({ "enabled": "x", "callback_url": CALLBACK }), vec![("three_d_secure.enabled", "Three d secure enabled is not included in the list")]),
         ] {
-            app.invalid("/1/charges", &charge_with(400, json!({ "three_d_secure": three_d_secure })), &told).await;
+            app.invalid("/1/charges", &charge_with(400, json!({ "three_d_secure": three_d_secure })), &faults).await;
         }
         let client = app.client();
         for url in ["javascript:alert(1)", "//evil.example", "shop.example.com", "ftp://shop.example.com/", "https://", "https://a b/", "data:text/html,x"] {

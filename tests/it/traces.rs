@@ -22,14 +22,14 @@ fn traceparent(flags: &str) -> String {
 }
 
 /// A request with further headers.
-fn ask(server: &Process, request: &str, headers: &[(&str, &str)]) -> RawResponse {
+fn send(server: &Process, request: &str, headers: &[(&str, &str)]) -> RawResponse {
     let lines: Vec<_> = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     try_to_ask(server.address, &request.replacen("Host:", &format!("{}Host:", lines.concat()), 1)).unwrap()
 }
 
 /// A payment with further headers.
 fn pay(server: &Process, headers: &[(&str, &str)]) -> RawResponse {
-    ask(server, &request("POST", "/1/charges", Some(&server.keys().0), PAYMENT), headers)
+    send(server, &request("POST", "/1/charges", Some(&server.keys().0), PAYMENT), headers)
 }
 
 /// Registers a receiver for all events.
@@ -86,10 +86,10 @@ operated! {
         let delivery = one(&spans, "webhook delivery");
         assert_eq!((delivery.kind, below(delivery)), (3, true));
         let event: Value = serde_json::from_slice(&webhook.body).unwrap();
-        let told = |key: &str| delivery.attributes[key].as_str();
-        assert_eq!(told("card_payments.event"), token(&event));
-        assert_eq!((told("card_payments.account"), told("card_payments.attempt")), (&*account, "1"));
-        assert_eq!(told("http.response.status_code"), "200");
+        let attribute = |key: &str| delivery.attributes[key].as_str();
+        assert_eq!(attribute("card_payments.event"), token(&event));
+        assert_eq!((attribute("card_payments.account"), attribute("card_payments.attempt")), (&*account, "1"));
+        assert_eq!(attribute("http.response.status_code"), "200");
         assert!(spans.iter().all(|span| span.ended >= span.began));
 
         assert_eq!(named(&webhook.headers), (TRACE.into(), delivery.span.clone(), "01".into()));
@@ -144,9 +144,9 @@ operated! {
         let webhooks = receiver.receives(2).await;
         server.stopped();
         assert_eq!(collector.receiver.received().len(), 0);
-        let told: Vec<_> = webhooks.iter().map(|webhook| named(&webhook.headers)).collect();
-        assert!(told.iter().all(|(_, _, flags)| flags == "00"), "{told:?}");
-        assert_eq!(told[1].0, TRACE);
+        let contexts: Vec<_> = webhooks.iter().map(|webhook| named(&webhook.headers)).collect();
+        assert!(contexts.iter().all(|(_, _, flags)| flags == "00"), "{contexts:?}");
+        assert_eq!(contexts[1].0, TRACE);
     }
 
     async fn what_a_caller_has_decided_counts(installed) {
@@ -228,7 +228,7 @@ operated! {
                 ("X-Request-Id", "watched"), ("X-Password", "hunter2"), ("User-Agent", "hunter2"),
                 ("traceparent", &*traceparent("01")), ("tracestate", "shop=hunter2"),
             ];
-            ask(&server, &request(method, path, key, form), &headers);
+            send(&server, &request(method, path, key, form), &headers);
         }
         receiver.receives(2).await;
         server.stopped();
@@ -238,8 +238,8 @@ operated! {
             &*secret, &publishable, "372000000000000", "7391", "Quux", "quux", "Sevenoaks", "Xylophone", "hunter2",
             "987654321", "203.192.1.172", &receiver.address().to_string(), "whsec_",
         ];
-        let told: Vec<_> = given.into_iter().filter(|text| exported.contains(text)).collect();
-        assert_eq!(told, [""; 0]);
+        let exported_secrets: Vec<_> = given.into_iter().filter(|text| exported.contains(text)).collect();
+        assert_eq!(exported_secrets, [""; 0]);
     }
 }
 
@@ -290,8 +290,8 @@ rules! {
         ];
         for headers in nonsense {
             charged(&client, headers).await;
-            let told = deliver(app, &receiver).await;
-            assert!(!told.contains_key("traceparent"), "{told:?}");
+            let headers = deliver(app, &receiver).await;
+            assert!(!headers.contains_key("traceparent"), "{headers:?}");
         }
     }
 }

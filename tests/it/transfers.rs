@@ -116,7 +116,7 @@ rules! {
             ("description", "Description can't be blank"), ("amount", "Amount can't be blank"),
             ("currency", "Currency can't be blank"), ("recipient", "Recipient can't be blank"),
         ]).await;
-        for (changes, param, said) in [
+        for (changes, param, message) in [
             (json!({ "amount": -1 }), "amount", "Amount must be greater than or equal to 0"),
             (json!({ "amount": "ten" }), "amount", "Amount is not a number"),
             (json!({ "amount": 1.5 }), "amount", "Amount must be an integer"),
@@ -129,7 +129,7 @@ rules! {
             (json!({ "recipient": "Self" }), "recipient", "Recipient is not valid"),
             (json!({ "recipient": ["self"] }), "recipient", "Recipient is not valid"),
         ] {
-            app.invalid(PATH, &with(order("self"), &changes), &[(param, said)]).await;
+            app.invalid(PATH, &with(order("self"), &changes), &[(param, message)]).await;
         }
         for spelled in [json!({ "currency": "aud", "amount": "7" }), json!({ "recipient": " self " })] {
             client.post_form(PATH, &with(order("self"), &spelled)).await.ok(201);

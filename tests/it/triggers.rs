@@ -23,13 +23,13 @@ operated! {
         let (key, address) = (server.keys().0, address(&server));
         server.ask("POST", "/1/webhook_endpoints", Some(&key), "url=http://127.0.0.1:9/").ok(201);
         for what in EventType::ALL.iter().map(|what| what.code()) {
-            let told = installed.records(&["trigger", what, "--server", &address]).remove(0);
-            assert_eq!((&told["type"], &told["event"]["type"]), (&json!(what), &json!(what)));
-            let event = token(&told["event"]);
+            let record = installed.records(&["trigger", what, "--server", &address]).remove(0);
+            assert_eq!((&record["type"], &record["event"]["type"]), (&json!(what), &json!(what)));
+            let event = token(&record["event"]);
             let shown = server.ask("GET", &format!("/1/events/{event}"), Some(&key), "").ok(200);
-            assert_eq!(shown, told["event"]);
+            assert_eq!(shown, record["event"]);
             let about = &shown["data"]["token"];
-            assert!(told["did"].as_array().unwrap().iter().any(|did| did["token"] == *about), "{told}");
+            assert!(record["did"].as_array().unwrap().iter().any(|did| did["token"] == *about), "{record}");
         }
         server.stopped();
         assert_eq!(installed.run(&["ledger", "verify"]).0, Some(0));
@@ -42,14 +42,14 @@ operated! {
         let (key, address) = (server.keys().0, address(&server));
         // A test server's own key is known on its machine, and any other one may be named.
         for named in [&[][..], &["--key", &key]] {
-            let asked = [&["trigger", "refund.failed", "--server", &address][..], named].concat();
-            let (code, said, stderr) = installed.run(&asked);
+            let arguments = [&["trigger", "refund.failed", "--server", &address][..], named].concat();
+            let (code, stdout, stderr) = installed.run(&arguments);
             assert_eq!((code, stderr.as_str()), (Some(0), ""));
-            let lines: Vec<_> = said.lines().collect();
+            let lines: Vec<_> = stdout.lines().collect();
             let charge = lines[0].strip_prefix("POST /1/charges -> ").unwrap();
             let refund = lines[1].strip_prefix(&format!("POST /1/charges/{charge}/refunds -> ")).unwrap();
             assert_eq!(lines[2], format!("PUT /1/sandbox/refunds/{refund} -> {refund}"));
-            assert!(lines[3].contains("  refund.failed  evt_") && lines[3].ends_with(refund), "{said}");
+            assert!(lines[3].contains("  refund.failed  evt_") && lines[3].ends_with(refund), "{stdout}");
             assert_eq!(lines.len(), 4);
         }
         server.stopped();
@@ -60,12 +60,12 @@ operated! {
         let (key, address) = (server.keys().0, address(&server));
         let own = server.ask("POST", "/1/sandbox/accounts", Some(&key), "").ok(201);
         let own = own["secret_key"].as_str().unwrap();
-        let asked = ["trigger", "subscription.renewed", "--server", &address, "--key", own];
-        let (code, said, _) = installed.run(&asked);
+        let arguments = ["trigger", "subscription.renewed", "--server", &address, "--key", own];
+        let (code, stdout, _) = installed.run(&arguments);
         assert_eq!(code, Some(0));
         let clock = server.ask("GET", "/1/sandbox/clock", Some(own), "").ok(200);
         assert!(clock["offset_seconds"].as_i64().unwrap() >= 86_400, "{clock}");
-        assert!(said.contains("PUT /1/sandbox/clock -> the account's clock was moved to 2"), "{said}");
+        assert!(stdout.contains("PUT /1/sandbox/clock -> the account's clock was moved to 2"), "{stdout}");
         assert_eq!(server.ask("GET", "/1/sandbox/clock", Some(&key), "").ok(200)["offset_seconds"], 0);
         assert_eq!(count(&server, &key, "/1/events"), 0);
         server.stopped();
@@ -77,8 +77,8 @@ operated! {
         let refused = |arguments: &[&str], line: &str| {
             installed.refuses(&[&["trigger"][..], arguments, &["--server", &address]].concat(), line);
         };
-        let (code, said, stderr) = installed.run(&["trigger", "ping", "--server", &address]);
-        assert_eq!((code, said.as_str()), (Some(1), "GET /1/webhook_endpoints\n"));
+        let (code, stdout, stderr) = installed.run(&["trigger", "ping", "--server", &address]);
+        assert_eq!((code, stdout.as_str()), (Some(1), "GET /1/webhook_endpoints\n"));
         assert_eq!(stderr, "error: the account has no record whe_... to do this to\n");
         refused(&["charge.captured", "--key", "nobody-has-this-key"], "Not authorised. (Check API Key) (401 unauthorized)");
         server.ask("PUT", "/1/sandbox/account", Some(&key), "partner=false").ok(200);
@@ -108,12 +108,12 @@ operated! {
         let server = installed.serve();
         let address = address(&server);
         let key = made["secret_key"].as_str().unwrap();
-        let asked = ["trigger", "charge.captured", "--server", &address];
+        let arguments = ["trigger", "charge.captured", "--server", &address];
         installed.refuses(
-            &[&asked[..], &["--key", key]].concat(),
+            &[&arguments[..], &["--key", key]].concat(),
             &format!("{address} has no sandbox: nothing is triggered where cards are real"),
         );
-        installed.refuses(&asked, &format!(
+        installed.refuses(&arguments, &format!(
             "name the account's secret key by CARD_PAYMENTS_KEY or --key: {address} shows one only in test, and only on its \
              own machine"
         ));

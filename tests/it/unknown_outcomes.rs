@@ -120,15 +120,15 @@ rules! {
         acquirer.carry(CallFault::Call);
         acquirer.settle(false);
         let charge = unknown(&client.post("/1/charges", &charge(400)).await);
-        let mut asked = Vec::new();
+        let mut calls = Vec::new();
         for _ in 0..40 {
             app.clock.advance(TimeSpan::seconds(30));
             app.do_due_work().await;
-            asked.push(acquirer.settlings());
+            calls.push(acquirer.settlings());
         }
         is_pending(&client, &charge).await;
-        let (first, second) = (asked[19] - 1, asked[39] - asked[19]);
-        assert!((3..20).contains(&first) && second >= 1 && second < first, "pauses grow: {asked:?}");
+        let (first, second) = (calls[19] - 1, calls[39] - calls[19]);
+        assert!((3..20).contains(&first) && second >= 1 && second < first, "pauses grow: {calls:?}");
         acquirer.settle(true);
         app.clock.advance(TimeSpan::days(1));
         app.do_due_work().await;

@@ -74,9 +74,9 @@ struct Filled {
 }
 
 async fn challenged(client: &Client) -> String {
-    let asked =
+    let three_d_secure =
         json!({ "three_d_secure": { "enabled": true, "callback_url": "https://shop.example.com/done" } });
-    pending(client, &charge_with(400, asked)).await.1
+    pending(client, &charge_with(400, three_d_secure)).await.1
 }
 
 async fn fill(client: &Client) -> Filled {
@@ -295,9 +295,9 @@ operated! {
         }
         assert_eq!(again(), answered);
         server.stopped();
-        let (code, said, stderr) = installed.run(&["vault", "rotate"]);
+        let (code, stdout, stderr) = installed.run(&["vault", "rotate"]);
         assert_eq!((code, stderr.as_str()), (Some(0), ""));
-        assert!(said.starts_with("data key ") && said.ends_with("former data keys: 0 removed, 4 kept\n"), "{said}");
+        assert!(stdout.starts_with("data key ") && stdout.ends_with("former data keys: 0 removed, 4 kept\n"), "{stdout}");
         // The hour that no test waits for.
         installed.execute("UPDATE vault_keys SET remove_at = 0 WHERE remove_at IS NOT NULL").await;
         let rotated = installed.records(&["vault", "rotate"]).remove(0);

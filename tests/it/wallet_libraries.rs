@@ -49,19 +49,19 @@ rules! {
         }
         let client = app.client();
         let certificate = client.wallet_certificate().await;
-        let asked = json!({ "type": "walletApay", "number": "5520000000000000", "certificate_token": certificate["token"] });
-        let token = client.post("/1/sandbox/wallet_payloads", &asked).await.ok(201)["source"].clone();
+        let params = json!({ "type": "walletApay", "number": "5520000000000000", "certificate_token": certificate["token"] });
+        let token = client.post("/1/sandbox/wallet_payloads", &params).await.ok(201)["source"].clone();
         let public_key = certificate["public_key"].as_str().unwrap();
-        let told = run("node", "wallet_a.mjs", "open", &json!({
+        let opened = run("node", "wallet_a.mjs", "open", &json!({
             "token": token,
             "certificatePem": certify(public_key, &format!("UID={MERCHANT}"), VALID),
             "privateKeyPem": private_key(app, &certificate).await,
             "rootPem": DEVICE.published()["walletA"][0],
         }));
-        assert_eq!(told["verified"], true, "{told}");
-        assert_eq!(told["opened"]["applicationPrimaryAccountNumber"], "5520000000000000");
-        assert_eq!(told["opened"]["applicationExpirationDate"], "290331");
-        assert_eq!(told["opened"]["paymentDataType"], "3DSecure");
+        assert_eq!(opened["verified"], true, "{opened}");
+        assert_eq!(opened["opened"]["applicationPrimaryAccountNumber"], "5520000000000000");
+        assert_eq!(opened["opened"]["applicationExpirationDate"], "290331");
+        assert_eq!(opened["opened"]["paymentDataType"], "3DSecure");
 
         let plain = json!({
             "applicationPrimaryAccountNumber": "372000000000000", "applicationExpirationDate": "301231", "currencyCode": "036",
@@ -86,8 +86,8 @@ rules! {
         let client = app.client();
         // The library has the machine's clock, of which the tests' is months behind.
         app.clock.advance(SystemClock.now() - app.clock.now());
-        let asked = json!({ "type": "walletGpay", "number": "5520000000000000" });
-        let token = client.post("/1/sandbox/wallet_payloads", &asked).await.ok(201)["source"].clone();
+        let params = json!({ "type": "walletGpay", "number": "5520000000000000" });
+        let token = client.post("/1/sandbox/wallet_payloads", &params).await.ok(201)["source"].clone();
         let [_, root_key, gateway_key] = DEVICE.private_keys();
         let recipient = "gateway:cardpayments";
         let opened = run(PYTHON, "wallet_g.py", "open", &json!({

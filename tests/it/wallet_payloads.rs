@@ -263,7 +263,7 @@ rules! {
         let incomplete = token_of(&client.post("/1/walletA_pay/certificates", &json!({})).await.ok(201));
         let foreign = token_of(&app.stranger().await.wallet_certificate().await);
         let unknown = "Certificate token is not valid";
-        for (asked, faults) in [
+        for (params, faults) in [
             (json!({}), vec![("type", "Type can't be blank"), ("number", "Number can't be blank")]),
             (json!({ "type": "card", "number": "1" }), vec![("type", "Type is not included in the list"), ("number", "Number is not valid")]),
             (json!({ "type": "walletApay", "number": "4242424242424241" }), vec![("number", "Number is not valid"), ("certificate_token", "Certificate token can't be blank")]),
@@ -271,7 +271,7 @@ rules! {
             (json!({ "type": "walletApay", "number": "4200000000000000", "certificate_token": foreign }), vec![("certificate_token", unknown)]),
             (json!({ "type": "walletApay", "number": "4200000000000000", "certificate_token": "apdp_x" }), vec![("certificate_token", unknown)]),
         ] {
-            app.invalid(path, &asked, &faults).await;
+            app.invalid(path, &params, &faults).await;
         }
     }
 }
@@ -296,12 +296,12 @@ async fn live(database: Database) {
     for untold in payloads(&DEVICE) {
         refused(&app, &client, &untold).await;
     }
-    let told = Issuer::of("live");
-    let [genuine, forged] = [payloads(&told), payloads(&DEVICE)];
+    let issuer = Issuer::of("live");
+    let [genuine, forged] = [payloads(&issuer), payloads(&DEVICE)];
     app.knows_wallets(|| {
-        let told = Issuer::of("live");
-        let roots = Roots::parse(&told.published().to_string()).unwrap();
-        Wallets { roots, gateway: Some(told.gateway()), ..Wallets::default() }
+        let issuer = Issuer::of("live");
+        let roots = Roots::parse(&issuer.published().to_string()).unwrap();
+        Wallets { roots, gateway: Some(issuer.gateway()), ..Wallets::default() }
     })
     .await;
     let client = app.client();

@@ -12,7 +12,7 @@ use futures::executor::block_on;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::harness::sending::{ask, send};
+use crate::harness::sending::{request, send};
 use crate::harness::wallets::{MERCHANT, VALID, certify};
 use crate::harness::{App, Database, at_once, fields, rounds, rules, token_of, with};
 
@@ -66,7 +66,7 @@ rules! {
         app.client().post(DOMAINS, &named("shop.example.com")).await.ok(201);
         let (form, long) = ("is not a fully qualified domain name", "is too long (maximum is 255 characters)");
         let name = format!("{}example", "a.".repeat(125));
-        for (sent, said) in [
+        for (sent, expected) in [
             (json!({}), vec!["can't be blank"]),
             (named(" "), vec!["can't be blank"]),
             (named("localhost"), vec![form]),
@@ -84,11 +84,11 @@ rules! {
             (named("SHOP.EXAMPLE.COM"), vec!["has already been used"]),
         ] {
             let answer = app.unchanged(app.client().post(DOMAINS, &sent)).await;
-            let mut told: Vec<_> = answer.faults().into_iter().map(|(param, message)| { assert_eq!(param, "domain_name"); message }).collect();
-            told.sort();
-            let mut said: Vec<_> = said.iter().map(|said| format!("Domain name {said}")).collect();
-            said.sort();
-            assert_eq!(told, said, "{sent}");
+            let mut messages: Vec<_> = answer.faults().into_iter().map(|(param, message)| { assert_eq!(param, "domain_name"); message }).collect();
+            messages.sort();
+            let mut expected: Vec<_> = expected.iter().map(|expected| format!("Domain name {expected}")).collect();
+            expected.sort();
+            assert_eq!(messages, expected, "{sent}");
         }
     }
 
@@ -111,13 +111,13 @@ rules! {
     async fn a_session_is_for_a_registered_domain_or_a_conversation(app) {
         let client = app.client();
         client.post(DOMAINS, &named("shop.example.com")).await.ok(201);
-        for (asked, domain) in [
+        for (params, domain) in [
             (session("web", &json!("Shop.example.com")), "Shop.example.com"),
             (session("messaging", &Value::Null), ""),
             (session("messaging", &json!("https://messages.example/session")), "https://messages.example/session"),
             (with(session("messaging", &Value::Null), &json!({ "validation_url": "https://203.0.113.7/session" })), ""),
         ] {
-            let session = app.unchanged(client.post(SESSIONS, &asked)).await.ok(201);
+            let session = app.unchanged(client.post(SESSIONS, &params)).await.ok(201);
             assert_eq!(fields(&session), [
                 "epochTimestamp", "expiresAt", "merchantSessionIdentifier", "nonce", "merchantIdentifier", "domainName",
                 "displayName", "signature", "operationalAnalyticsIdentifier", "retries", "pspId",
@@ -134,10 +134,10 @@ rules! {
             ("initiative", json!("")), ("initiative", json!("app")), ("initiative_context", Value::Null),
             ("initiative_context", json!("other.example.com")), ("initiative_context", json!("shop.example.com.")),
         ] {
-            let mut asked = good.clone();
-            asked[field] = wrong;
-            let body = app.unchanged(client.post(SESSIONS, &asked)).await.refused(400, "bad_request");
-            assert!(body.get("messages").is_none(), "{asked}");
+            let mut params = good.clone();
+            params[field] = wrong;
+            let body = app.unchanged(client.post(SESSIONS, &params)).await.refused(400, "bad_request");
+            assert!(body.get("messages").is_none(), "{params}");
         }
         app.stranger().await.post(SESSIONS, &good).await.refused(400, "bad_request");
         client.post(SESSIONS, &json!({})).await.refused(400, "bad_request");
@@ -185,7 +185,7 @@ rules! {
         let another = MerchantKey::generate(&RandomSource::default()).public_pem().unwrap();
         let rsa = rcgen_certificate(&rcgen::PKCS_ED25519);
         let long = format!("{good}{}", "x".repeat(10_000));
-        for (pem, said) in [
+        for (pem, message) in [
             ("", "can't be blank"),
             ("garbage", "is not valid"),
             ("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n", "is not valid"),
@@ -204,7 +204,7 @@ rules! {
             (&long, "is too long (maximum is 10000 characters)"),
         ] {
             let answer = app.unchanged(client.put(CERTIFICATES, &json!({ "pem": pem }))).await;
-            answer.faulty(&[("pem", &format!("Pem {said}"))]);
+            answer.faulty(&[("pem", &format!("Pem {message}"))]);
             assert_eq!(answer.json()["messages"][0]["code"], "pem_invalid");
         }
         for pem in [json!(null), json!({ "a": "b" })] {
@@ -235,8 +235,8 @@ rules! {
         for path in ["/1/walletA_pay/apdp_x", "/1/walletA_pay/apdp_AAAAAAAAAAAAAAAAAAAAAA", "/1/walletA_pay/certificates/apmd_AAAAAAAAAAAAAAAAAAAAAA"] {
             app.unchanged(client.delete(path)).await.not_found();
         }
-        ask(&client, Method::DELETE, DOMAINS, &[]).await.refused(405, "method_not_allowed");
-        ask(&client, Method::DELETE, "/1/walletA_pay/host_check", &[]).await.refused(405, "method_not_allowed");
+        request(&client, Method::DELETE, DOMAINS, &[]).await.refused(405, "method_not_allowed");
+        request(&client, Method::DELETE, "/1/walletA_pay/host_check", &[]).await.refused(405, "method_not_allowed");
     }
 
     async fn all_of_it_is_unavailable_where_it_is_switched_off(app) {
@@ -244,7 +244,7 @@ rules! {
         let certificate = token_of(&client.wallet_certificate().await);
         let payload = client.wallet_payload("walletGpay", "4200000000000000").await;
         client.put("/1/sandbox/account", &json!({ "wallet": false })).await.ok(200);
-        let mut asked = 0;
+        let mut requests = 0;
         for operation in crate::answers::operations() {
             if operation.method == Method::HEAD || !operation.path.starts_with("/1/walletA_pay") {
                 continue;
@@ -255,9 +255,9 @@ rules! {
                 let body = answer.refused(400, "api_unavailable");
                 assert_eq!(body["error_description"], "The requested API is not available on this account.");
             }
-            asked += 1;
+            requests += 1;
         }
-        assert_eq!(asked, 11);
+        assert_eq!(requests, 11);
         // Payment sources are no part of it.
         client.payment_source(&payload).await;
     }
@@ -310,11 +310,11 @@ async fn live(database: Database) {
         "wallet.invalid@127.0.0.1",
         "wallet.invalid:444",
     ] {
-        let asked = json!({ "validation_url": format!("https://{host}/"), "initiative": "messaging" });
-        app.unchanged(client.post(SESSIONS, &asked)).await.refused(400, "bad_request");
+        let params = json!({ "validation_url": format!("https://{host}/"), "initiative": "messaging" });
+        app.unchanged(client.post(SESSIONS, &params)).await.refused(400, "bad_request");
     }
-    let asked = json!({ "validation_url": "https://wallet.invalid/", "initiative": "messaging" });
-    app.unchanged(client.post(SESSIONS, &asked)).await.refused(502, "gateway_error");
+    let params = json!({ "validation_url": "https://wallet.invalid/", "initiative": "messaging" });
+    app.unchanged(client.post(SESSIONS, &params)).await.refused(502, "gateway_error");
     app.check_books().await;
 }
 
@@ -367,7 +367,7 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
         path
     };
     let [_, _, key] = Issuer::of("operator").private_keys();
-    let told = |change: &dyn Fn(&mut ServeOptions, &mut Secrets)| {
+    let startup_error = |change: &dyn Fn(&mut ServeOptions, &mut Secrets)| {
         let mut options = live_options();
         let mut secrets =
             Secrets { vault_key: Some(OperatorKeys::generate("own").to_text()), ..Secrets::default() };
@@ -386,16 +386,16 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
         file("a.json", r#"{"walletA": ["garbage"]}"#),
         file("g.json", r#"{"walletG": [{"keyValue": "AAAA", "protocolVersion": "ECv2"}]}"#),
     );
-    assert_eq!(told(&|_, _| {}), None);
-    assert_eq!(told(&|options, _| options.wallet_roots = Some(roots.clone())), None);
+    assert_eq!(startup_error(&|_, _| {}), None);
+    assert_eq!(startup_error(&|options, _| options.wallet_roots = Some(roots.clone())), None);
     assert_eq!(
-        told(&|options, secrets| {
+        startup_error(&|options, secrets| {
             options.wallet_g_recipient = Some("gateway:own".into());
             secrets.wallet_g_key = Some(key.as_str().into());
         }),
         None
     );
-    for (wrong, said) in [
+    for (wrong, message) in [
         (
             garbage,
             "CARD_PAYMENTS_WALLET_ROOTS: must be {\"walletA\": [certificates in PEM], \"walletG\": [root signing keys]}",
@@ -404,8 +404,8 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
         (no_key, "CARD_PAYMENTS_WALLET_ROOTS: walletG: key 1 is invalid"),
         (folder.path().join("nowhere.json"), "CARD_PAYMENTS_WALLET_ROOTS: No such file"),
     ] {
-        let told = told(&|options, _| options.wallet_roots = Some(wrong.clone())).unwrap();
-        assert!(told.starts_with(said), "{told}");
+        let startup_error = startup_error(&|options, _| options.wallet_roots = Some(wrong.clone())).unwrap();
+        assert!(startup_error.starts_with(message), "{startup_error}");
     }
     let changes: [(Change<'_>, &str); 6] = [
         (
@@ -442,8 +442,8 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
             "CARD_PAYMENTS_WALLET_A_IDENTITY: the certificate names no merchant",
         ),
     ];
-    for (change, said) in changes {
-        let told = told(change).unwrap();
-        assert!(told.starts_with(said), "{told}");
+    for (change, message) in changes {
+        let startup_error = startup_error(change).unwrap();
+        assert!(startup_error.starts_with(message), "{startup_error}");
     }
 }

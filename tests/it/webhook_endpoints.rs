@@ -90,8 +90,8 @@ rules! {
             (at("https://example.com:99999/"), "url is not a valid URL"),
             (at(&long), "URL is too long (maximum is 255 characters)"),
         ];
-        for (parameters, said) in faults {
-            app.invalid("/1/webhook_endpoints", &parameters, &[("url", said)]).await;
+        for (parameters, message) in faults {
+            app.invalid("/1/webhook_endpoints", &parameters, &[("url", message)]).await;
         }
         let just = &long[..255];
         app.client().endpoint(just).await;
@@ -134,11 +134,11 @@ rules! {
     async fn five_of_many_registrations_at_once_succeed(app) {
         let client = app.client();
         for _ in 0..rounds() {
-            let asked = (0..64).map(|_| {
+            let requests = (0..64).map(|_| {
                 let client = client.clone();
                 tokio::spawn(async move { client.post("/1/webhook_endpoints", &at(URL)).await })
             });
-            let answers: Vec<_> = join_all(asked).await.into_iter().map(Result::unwrap).collect();
+            let answers: Vec<_> = join_all(requests).await.into_iter().map(Result::unwrap).collect();
             let made: Vec<_> = answers.iter().filter(|answer| answer.status == 201).collect();
             assert_eq!(made.len(), 5);
             for refused in answers.iter().filter(|answer| answer.status != 201) {

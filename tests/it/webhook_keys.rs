@@ -216,10 +216,10 @@ operated! {
         let request = receiver.receives(1).await.remove(0);
         let signatures = [key(&rotated), key(&endpoint)].map(|key| request.signature_under(key));
         assert_eq!(request.signatures(), signatures);
-        let (code, said, stderr) = installed.run(&[&rotate[..], &["--grace", "0h"]].concat());
+        let (code, stdout, stderr) = installed.run(&[&rotate[..], &["--grace", "0h"]].concat());
         assert_eq!((code, stderr.as_str()), (Some(0), ""));
         let shown = server.ask("GET", &format!("/1/webhook_endpoints/{}", token(&endpoint)), Some(&secret), "").ok(200);
-        assert_eq!(said, format!("{}: {}; the former key has ended\n", token(&endpoint), key(&shown)));
+        assert_eq!(stdout, format!("{}: {}; the former key has ended\n", token(&endpoint), key(&shown)));
         for wrong in [&["--grace", "soon"][..], &["--grace", ""], &["--grace"]] {
             let (code, stdout, stderr) = installed.run(&[&rotate[..], wrong].concat());
             assert!(code == Some(2) && stdout.is_empty() && !stderr.is_empty(), "{stderr}");

@@ -98,10 +98,10 @@ rules! {
         client.authorised(400).await;
         client.post("/1/charges", &crate::harness::charge_with(400, json!({ "card": crate::harness::card("4100000000000001") }))).await;
         let events = client.get("/1/events").await.ok(200);
-        let told: Vec<_> = events.as_array().unwrap().iter().map(|event| event["token"].clone()).collect();
+        let tokens: Vec<_> = events.as_array().unwrap().iter().map(|event| event["token"].clone()).collect();
         let webhooks = client.get("/1/webhooks").await.ok(200);
         let webhooks: Vec<_> = webhooks.as_array().unwrap().iter().map(|it| it["event_token"].clone()).collect();
-        assert_eq!((told.len(), webhooks), (4, told));
+        assert_eq!((tokens.len(), webhooks), (4, tokens));
     }
 
     async fn the_body_is_the_event_and_the_signature_fits_it(app) {

@@ -19,7 +19,7 @@ use super::signature::Secrets;
 use super::signed_client::{AcquirerClientError, SignedClient};
 use super::wire::{
     Accepted, Answer, Approved, Authorisation, CardLookup, CardLookupAnswer, Completed, FollowUp, Greeting,
-    OriginalCall, Rates, Settled as ToldSettled, is_name, spelled,
+    OriginalCall, Rates, Settled as WireSettled, encode, is_name,
 };
 use super::{Address, Call};
 use crate::acquirer::simulator::foretells_dispute;
@@ -63,9 +63,9 @@ impl HttpAcquirer {
         if self.name.get().is_some() {
             return Ok(());
         }
-        let asked = timeout(ACQUIRER_QUESTION, self.line.ask(Call::Greet, "", Bytes::new()));
+        let greeting = timeout(ACQUIRER_QUESTION, self.line.send(Call::Greet, "", Bytes::new()));
         let late = |_| Err(AcquirerClientError::Broken(OutboundError::Timeout));
-        let Greeting { name } = asked.await.unwrap_or_else(late)?;
+        let Greeting { name } = greeting.await.unwrap_or_else(late)?;
         if !is_name(&name, 100) {
             return Err(AcquirerClientError::Nonsense);
         }
@@ -80,8 +80,8 @@ impl HttpAcquirer {
         self.line.environment() == Environment::Test
     }
 
-    async fn ask<A: DeserializeOwned>(&self, call: Call, key: &CallKey, body: Bytes) -> Result<A, Failure> {
-        self.line.ask(call, key.as_str(), body).await.map_err(|silence| match silence {
+    async fn send<A: DeserializeOwned>(&self, call: Call, key: &CallKey, body: Bytes) -> Result<A, Failure> {
+        self.line.send(call, key.as_str(), body).await.map_err(|silence| match silence {
             // The acquirer did not receive the request or did not process it, so nothing was done.
             AcquirerClientError::Unreached(_) | AcquirerClientError::Refused(_) => Failure::GatewayError,
             AcquirerClientError::Broken(_)
@@ -98,29 +98,29 @@ impl HttpAcquirer {
 
     async fn follow<A: DeserializeOwned>(&self, call: Call, follow: FollowUpCall) -> Result<A, Failure> {
         // No acquirer of this kind issued this reference, so nothing can happen.
-        let said = FollowUp::of(&follow, self.is_sandbox()).ok_or(Failure::GatewayError)?;
-        self.ask::<Answer<A>>(call, &follow.key, spelled(&said)).await?.outcome()
+        let follow_up = FollowUp::of(&follow, self.is_sandbox()).ok_or(Failure::GatewayError)?;
+        self.send::<Answer<A>>(call, &follow.key, encode(&follow_up)).await?.outcome()
     }
 
     async fn settled(&self, call: Call, key: &CallKey) -> Result<Settled, NoAnswer> {
         let original = OriginalCall { key: key.to_string() };
-        let told: ToldSettled = self.line.ask(call, "", spelled(&original)).await.map_err(|_| NoAnswer)?;
-        told.settled()
+        let answer: WireSettled = self.line.send(call, "", encode(&original)).await.map_err(|_| NoAnswer)?;
+        answer.settled()
     }
 
     async fn question<A: DeserializeOwned>(&self, call: Call, body: Bytes) -> Result<A, NoAnswer> {
-        let asked = timeout(ACQUIRER_QUESTION, self.line.ask(call, "", body));
-        asked.await.map_err(|_| NoAnswer)?.map_err(|_| NoAnswer)
+        let answer = timeout(ACQUIRER_QUESTION, self.line.send(call, "", body));
+        answer.await.map_err(|_| NoAnswer)?.map_err(|_| NoAnswer)
     }
 
     async fn all_rates(&self) -> Result<Arc<BTreeMap<Currency, Rate>>, NoAnswer> {
-        let told: Rates = self.question(Call::Rates, Bytes::new()).await?;
-        told.table().map(Arc::new).ok_or_else(|| nonsense(Call::Rates))
+        let rates: Rates = self.question(Call::Rates, Bytes::new()).await?;
+        rates.table().map(Arc::new).ok_or_else(|| nonsense(Call::Rates))
     }
 
     async fn looked_up(&self, number: &CardNumber) -> Result<Option<CardInfo>, NoAnswer> {
-        let told: CardLookupAnswer = self.question(Call::Card, spelled(&CardLookup::of(number))).await?;
-        told.known().map_err(|NoAnswer| nonsense(Call::Card))
+        let answer: CardLookupAnswer = self.question(Call::Card, encode(&CardLookup::of(number))).await?;
+        answer.known().map_err(|NoAnswer| nonsense(Call::Card))
     }
 
     fn hash(&self, number: &CardNumber) -> [u8; 32] {
@@ -181,8 +181,8 @@ impl Acquirer for HttpAcquirer {
 
     fn authorise(&self, call: AuthoriseCall) -> BoxFuture<'_, Result<Approval, Failure>> {
         async move {
-            let said = spelled(&Authorisation::of(&call, self.is_sandbox()));
-            let answer: Answer<Approved> = self.ask(Call::Authorise, &call.key, said).await?;
+            let body = encode(&Authorisation::of(&call, self.is_sandbox()));
+            let answer: Answer<Approved> = self.send(Call::Authorise, &call.key, body).await?;
             answer.outcome().map(Approved::approval)
         }
         .boxed()

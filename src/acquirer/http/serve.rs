@@ -118,11 +118,11 @@ async fn authenticated(State(served): State<Arc<Served>>, request: Request, next
 
 impl Served {
     async fn answer(&self, head: Parts, body: Bytes, next: Next) -> Response {
-        let secret = match self.believed(&head, &body) {
+        let secret = match self.authenticate(&head, &body) {
             Ok(secret) => secret,
             Err(refusal) => return refusal.into_response(),
         };
-        let request = said(&head.headers, SIGNATURE).to_owned();
+        let request = header(&head.headers, SIGNATURE).to_owned();
         let answered = timeout(ACQUIRER_SILENCE, next.run(Request::from_parts(head, Body::from(body))));
         let Ok(response) = answered.await else { return StatusCode::GATEWAY_TIMEOUT.into_response() };
         let (mut head, body) = response.into_parts();
@@ -141,23 +141,23 @@ impl Served {
     }
 
     /// Returns the secret that signed a request of our environment and time.
-    fn believed(&self, head: &Parts, body: &[u8]) -> Result<&Secret, Refusal> {
-        if said(&head.headers, PROTOCOL) != VERSION.to_string() {
+    fn authenticate(&self, head: &Parts, body: &[u8]) -> Result<&Secret, Refusal> {
+        if header(&head.headers, PROTOCOL) != VERSION.to_string() {
             return Err(Refusal::Protocol);
         }
-        if said(&head.headers, ENVIRONMENT) != self.environment.name() {
+        if header(&head.headers, ENVIRONMENT) != self.environment.name() {
             return Err(Refusal::Environment);
         }
-        let timestamp = said(&head.headers, TIMESTAMP);
+        let timestamp = header(&head.headers, TIMESTAMP);
         let request = signature::Request {
             environment: self.environment,
             method: head.method.as_str(),
             path: head.uri.path(),
             timestamp,
-            key: said(&head.headers, KEY),
+            key: header(&head.headers, KEY),
             body,
         };
-        let secret = self.secrets.that_signed(&request, said(&head.headers, SIGNATURE));
+        let secret = self.secrets.that_signed(&request, header(&head.headers, SIGNATURE));
         let secret = secret.ok_or(Refusal::Signature)?;
         let apart = timestamp.parse().ok().map(|at: i64| self.clock.now().seconds().abs_diff(at));
         let most = ACQUIRER_CLOCKS_APART.whole_seconds().unsigned_abs();
@@ -171,7 +171,7 @@ impl Served {
 }
 
 /// Returns a header, or an empty text where it is absent.
-fn said<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
     text(headers, name).unwrap_or_default()
 }
 
@@ -190,16 +190,16 @@ impl<T: DeserializeOwned> FromRequest<Arc<Served>> for Question<T> {
 /// A JSON body with the key of its call.
 struct Keyed<T> {
     key: CallKey,
-    said: T,
+    body: T,
 }
 
 impl<T: DeserializeOwned> FromRequest<Arc<Served>> for Keyed<T> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request, served: &Arc<Served>) -> Result<Self, Refusal> {
-        let key = CallKey::named(said(request.headers(), KEY)).ok_or(Refusal::Malformed)?;
-        let Question(said) = Question::from_request(request, served).await?;
-        Ok(Self { key, said })
+        let key = CallKey::named(header(request.headers(), KEY)).ok_or(Refusal::Malformed)?;
+        let Question(body) = Question::from_request(request, served).await?;
+        Ok(Self { key, body })
     }
 }
 
@@ -251,7 +251,7 @@ async fn authorise(
     State(served): State<Arc<Served>>,
     call: Keyed<Authorisation>,
 ) -> Result<Json<Answer<Approved>>, Refusal> {
-    let call = call.said.call(call.key, served.is_sandbox()).ok_or(Refusal::Malformed)?;
+    let call = call.body.call(call.key, served.is_sandbox()).ok_or(Refusal::Malformed)?;
     Ok(Json(Answer::to(served.acquirer.authorise(call).await, Approved::of)))
 }
 
@@ -264,7 +264,7 @@ async fn capture(
     State(served): State<Arc<Served>>,
     call: Keyed<FollowUp>,
 ) -> Result<Json<Answer<Completed>>, Refusal> {
-    let call = call.said.call(call.key, served.is_sandbox()).ok_or(Refusal::Malformed)?;
+    let call = call.body.call(call.key, served.is_sandbox()).ok_or(Refusal::Malformed)?;
     Ok(Json(Answer::to(served.acquirer.capture(call).await, |()| Some(Completed {}))))
 }
 
@@ -277,7 +277,7 @@ async fn void(
     State(served): State<Arc<Served>>,
     call: Keyed<FollowUp>,
 ) -> Result<Json<Answer<Completed>>, Refusal> {
-    let call = call.said.call(call.key, served.is_sandbox()).ok_or(Refusal::Malformed)?;
+    let call = call.body.call(call.key, served.is_sandbox()).ok_or(Refusal::Malformed)?;
     Ok(Json(Answer::to(served.acquirer.void(call).await, |()| Some(Completed {}))))
 }
 
@@ -291,7 +291,7 @@ async fn refund(
     State(served): State<Arc<Served>>,
     call: Keyed<FollowUp>,
 ) -> Result<Json<Answer<Accepted>>, Refusal> {
-    let call = call.said.call(call.key, served.is_sandbox()).ok_or(Refusal::Malformed)?;
+    let call = call.body.call(call.key, served.is_sandbox()).ok_or(Refusal::Malformed)?;
     Ok(Json(Answer::to(served.acquirer.refund(call).await, |answer| Some(Accepted::of(answer)))))
 }
 

@@ -113,7 +113,7 @@ impl SignedClient {
     }
 
     /// Sends a request; the caller sets the timeout. Logs why there is no answer, and nothing of the content.
-    pub async fn ask<A: DeserializeOwned>(
+    pub async fn send<A: DeserializeOwned>(
         &self,
         call: Call,
         key: &str,

@@ -18,9 +18,9 @@ use crate::sensitive::secret::Secret;
 const REQUEST_BYTES: usize = 8 * 1024;
 
 /// Serialises a message. Its bytes may hold a card number and are wiped once they are sent.
-pub fn spelled(said: &impl Serialize) -> Bytes {
+pub fn encode(message: &impl Serialize) -> Bytes {
     let mut bytes = Zeroizing::new(Vec::with_capacity(REQUEST_BYTES));
-    serde_json::to_writer(&mut *bytes, said).expect("what goes over the wire is JSON");
+    serde_json::to_writer(&mut *bytes, message).expect("what goes over the wire is JSON");
     Bytes::from_owner(bytes)
 }
 

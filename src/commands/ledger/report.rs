@@ -134,14 +134,14 @@ mod tests {
 
     #[test]
     fn amounts_are_written_with_their_cents() {
-        for (cents, said) in [
+        for (cents, text) in [
             (0, "0.00 AUD"),
             (5, "0.05 AUD"),
             (-37, "-0.37 AUD"),
             (100_000_000, "1000000.00 AUD"),
             (i64::MIN, "-92233720368547758.08 AUD"),
         ] {
-            assert_eq!(amount(cents, Currency::Aud), said);
+            assert_eq!(amount(cents, Currency::Aud), text);
         }
     }
 }

@@ -27,7 +27,7 @@ impl Faults {
     }
 
     /// Returns the faults by line, each once.
-    pub fn told(mut self) -> Vec<Fault> {
+    pub fn into_sorted(mut self) -> Vec<Fault> {
         self.0.sort();
         self.0.dedup();
         self.0

@@ -86,8 +86,8 @@ pub async fn run(command: Seed) -> Result<(), Box<dyn Error>> {
     let played = SeedRunner::begin(&home, &fixtures.key).await?;
     let bar = Bar::new("Seeding", Unit::Things);
     // A closed pipe does not stop the requests.
-    let said = |made: &Made| bar.suspend(|| drop(tell(made, made, json)));
-    let played = played.tell(&fixtures.plan, &bar, said).await?;
+    let print_made = |made: &Made| bar.suspend(|| drop(tell(made, made, json)));
+    let played = played.run(&fixtures.plan, &bar, print_made).await?;
     drop(bar);
     tell(&played, &played, json)
 }
@@ -114,7 +114,7 @@ impl Fixtures {
         if faults.is_empty() {
             Ok(Self { plan, key })
         } else {
-            Err(told(&faults.told(), &name, json)?.into())
+            Err(print_faults(&faults.into_sorted(), &name, json)?.into())
         }
     }
 
@@ -143,7 +143,7 @@ impl Fixtures {
             return Ok(());
         }
         let target = SeedTarget { server, made: None };
-        SeedRunner::begin(&target, &self.key).await?.tell(&self.plan, &(), |_| ()).await?;
+        SeedRunner::begin(&target, &self.key).await?.run(&self.plan, &(), |_| ()).await?;
         tracing::info!("the fixtures are created");
         Ok(())
     }
@@ -188,7 +188,7 @@ fn read(file: &Path) -> std::io::Result<String> {
 }
 
 /// Returns all faults as the text of the error; for programs, prints each by itself.
-fn told(faults: &[Fault], name: &str, json: bool) -> Result<String, Box<dyn Error>> {
+fn print_faults(faults: &[Fault], name: &str, json: bool) -> Result<String, Box<dyn Error>> {
     let head = match faults.len() {
         1 => format!("{name} has a fault, and nothing was made"),
         many => format!("{name} has {many} faults, and nothing was made"),

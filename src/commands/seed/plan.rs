@@ -169,8 +169,8 @@ impl Entry<'_> {
         (self.section.acts)(self)
     }
 
-    fn fault(&mut self, line: usize, said: impl std::fmt::Display) {
-        self.faults.add(line, format!("{}: {said}", self.what));
+    fn fault(&mut self, line: usize, problem: impl std::fmt::Display) {
+        self.faults.add(line, format!("{}: {problem}", self.what));
     }
 
     /// Returns a field, unless it is absent or empty.
@@ -184,9 +184,9 @@ impl Entry<'_> {
     }
 
     /// Adds a fault of a field, present or not.
-    pub fn wrong(&mut self, field: &str, said: impl std::fmt::Display) {
+    pub fn wrong(&mut self, field: &str, problem: impl std::fmt::Display) {
         let line = self.fields.iter().find(|known| known.name == field).map_or(self.line, |known| known.line);
-        self.fault(line, format!("{field} {said}"));
+        self.fault(line, format!("{field} {problem}"));
     }
 
     /// Returns these fields as parameters of the same names.

@@ -85,24 +85,24 @@ impl<'a> SeedRunner<'a> {
     pub async fn begin(home: &'a SeedTarget, name: &'a str) -> Result<Self, String> {
         let key = format!("seed:{name}");
         // Its time is also the beginning of the run.
-        let told = home
+        let response = home
             .server
             .answer_to(Method::POST, "/1/sandbox/snapshots", Some(&json!({})), &[("idempotency-key", &key)])
             .await?;
-        let snapshot = told.record()?;
+        let snapshot = response.record()?;
         let (token, now) = (text(snapshot, "token")?, time(snapshot, "created_at")?);
-        let (begun_before, again) = (told.is_replayed, told.is_replayed);
+        let (begun_before, again) = (response.is_replayed, response.is_replayed);
         Ok(Self { home, name, tokens: HashMap::new(), now, begun_before, again, snapshot: token })
     }
 
     /// Sends all requests; calls `tell` for each record.
-    pub async fn tell(
+    pub async fn run(
         mut self,
         story: &SeedPlan,
         progress: &dyn Progress,
-        mut tell: impl FnMut(&Made),
+        mut on_made: impl FnMut(&Made),
     ) -> Result<Played, String> {
-        match self.whole(story, progress, &mut tell).await {
+        match self.send_all(story, progress, &mut on_made).await {
             Ok(made) => {
                 let Self { again, now, snapshot, .. } = self;
                 Ok(Played { made, again, now: now.to_string(), snapshot })
@@ -115,7 +115,7 @@ impl<'a> SeedRunner<'a> {
             Err(Stopped::Refused(why)) if self.begun_before => {
                 Err(format!("{why}; what was made before stays"))
             }
-            Err(Stopped::Refused(why)) => Err(match self.undone().await {
+            Err(Stopped::Refused(why)) => Err(match self.undo().await {
                 Ok(()) => format!("{why}; nothing was made"),
                 Err(again) => format!("{why}; and what was made stays: {again}"),
             }),
@@ -123,22 +123,22 @@ impl<'a> SeedRunner<'a> {
     }
 
     /// Undoes the run: deletes an account that was created for it, restores any other.
-    async fn undone(&self) -> Result<(), String> {
+    async fn undo(&self) -> Result<(), String> {
         if let Some((maker, account)) = &self.home.made {
-            return asked(maker, Method::DELETE, &format!("/1/sandbox/accounts/{account}")).await;
+            return send(maker, Method::DELETE, &format!("/1/sandbox/accounts/{account}")).await;
         }
         let path = format!("/1/sandbox/snapshots/{}", self.snapshot);
-        asked(&self.home.server, Method::PUT, &format!("{path}/restore")).await?;
+        send(&self.home.server, Method::PUT, &format!("{path}/restore")).await?;
         // Otherwise it is deleted by itself, later.
-        let _ = asked(&self.home.server, Method::DELETE, &path).await;
+        let _ = send(&self.home.server, Method::DELETE, &path).await;
         Ok(())
     }
 
-    async fn whole(
+    async fn send_all(
         &mut self,
         story: &SeedPlan,
         progress: &dyn Progress,
-        tell: &mut impl FnMut(&Made),
+        on_made: &mut impl FnMut(&Made),
     ) -> Result<usize, Stopped> {
         let start = self.now;
         self.now = self.clock().await?;
@@ -153,7 +153,7 @@ impl<'a> SeedRunner<'a> {
             let token = self.act(act).await?;
             if act.makes || act.declined.is_some() {
                 made += usize::from(act.makes);
-                tell(&Made { what: act.what.clone(), token: token.filter(|_| act.makes) });
+                on_made(&Made { what: act.what.clone(), token: token.filter(|_| act.makes) });
             }
         }
         if let Some(until) = &story.until {
@@ -165,17 +165,18 @@ impl<'a> SeedRunner<'a> {
     /// Moves the clock, with as many requests as that takes.
     async fn move_to(&mut self, at: Timestamp) -> Result<(), Stopped> {
         while self.now < at {
-            let asked = json!({ "to": at.to_string() });
-            let told = self.home.server.answer_to(Method::PUT, "/1/sandbox/clock", Some(&asked), &[]).await?;
+            let body = json!({ "to": at.to_string() });
+            let response =
+                self.home.server.answer_to(Method::PUT, "/1/sandbox/clock", Some(&body), &[]).await?;
             let refused = |why| Stopped::Refused(format!("the clock of the account: {why}"));
-            if told.status == 422 {
+            if response.status == 422 {
                 // The clock runs meanwhile, and may have passed a time that is near.
                 self.now = self.clock().await?;
                 if self.now >= at {
                     break;
                 }
             }
-            let shown = told.record().map_err(refused)?;
+            let shown = response.record().map_err(refused)?;
             self.again = false;
             let complete = shown["complete"].as_bool().unwrap_or_default();
             self.now = if complete { at } else { time(shown, "now").map_err(refused)? };
@@ -208,12 +209,16 @@ impl<'a> SeedRunner<'a> {
         let mut headers = vec![("idempotency-key", key.as_str())];
         headers.extend(act.declined.as_deref().map(|code| ("sandbox-outcome", code)));
         let parameters = (!parameters.is_null()).then_some(&parameters);
-        let told = self.home.server.answer_to(act.method.clone(), &path, parameters, &headers).await?;
-        self.again &= told.is_replayed;
+        let response = self.home.server.answer_to(act.method.clone(), &path, parameters, &headers).await?;
+        self.again &= response.is_replayed;
         if let Some(code) = &act.declined {
-            return if told.code() == code { Ok(None) } else { Err(refused(unexpected(&told, code))) };
+            return if response.code() == code {
+                Ok(None)
+            } else {
+                Err(refused(unexpected(&response, code)))
+            };
         }
-        let record = told.record().map_err(refused)?;
+        let record = response.record().map_err(refused)?;
         let made = record["token"].as_str().filter(|_| act.makes).map(str::to_owned);
         self.tokens.extend(made.clone().map(|token| (act.what.clone(), token)));
         Ok(made)
@@ -226,15 +231,15 @@ impl From<ApiClientError> for Stopped {
     }
 }
 
-fn unexpected(told: &ClientResponse, code: &str) -> String {
-    let found = told.record().err().unwrap_or_else(|| "it was accepted".into());
+fn unexpected(response: &ClientResponse, code: &str) -> String {
+    let found = response.record().err().unwrap_or_else(|| "it was accepted".into());
     format!("was to be declined by {code}, but: {found}")
 }
 
 /// Sends a request whose response does not matter.
-async fn asked(server: &ApiClient, method: Method, path: &str) -> Result<(), String> {
-    let told = server.answer_to(method.clone(), path, None, &[]).await;
-    let done = told.map_err(String::from).and_then(|told| told.record().map(drop));
+async fn send(server: &ApiClient, method: Method, path: &str) -> Result<(), String> {
+    let response = server.answer_to(method.clone(), path, None, &[]).await;
+    let done = response.map_err(String::from).and_then(|response| response.record().map(drop));
     done.map_err(|why| format!("{why}; {method} {path} would undo it"))
 }
 
@@ -242,9 +247,9 @@ async fn asked(server: &ApiClient, method: Method, path: &str) -> Result<(), Str
 pub async fn is_fresh(server: &ApiClient) -> Result<bool, String> {
     // Events are deleted after a while, charges never.
     for list in ["/1/events", "/1/charges"] {
-        let told = server.answer_to(Method::GET, &format!("{list}?per_page=1"), None, &[]).await?;
-        told.record()?;
-        if told.body["pagination"]["count"].as_i64() != Some(0) {
+        let response = server.answer_to(Method::GET, &format!("{list}?per_page=1"), None, &[]).await?;
+        response.record()?;
+        if response.body["pagination"]["count"].as_i64() != Some(0) {
             return Ok(false);
         }
     }
@@ -256,10 +261,10 @@ pub async fn is_fresh(server: &ApiClient) -> Result<bool, String> {
 pub async fn is_begun(server: &ApiClient, name: &str) -> Result<bool, String> {
     let key = format!("seed:{name}");
     let impossible = json!({ "settlement_delay_days": "none" });
-    let told = server
+    let response = server
         .answer_to(Method::PUT, "/1/sandbox/account", Some(&impossible), &[("idempotency-key", &key)])
         .await?;
-    Ok(told.code() == "idempotency_key_reused")
+    Ok(response.code() == "idempotency_key_reused")
 }
 
 fn text(record: &Value, field: &str) -> Result<String, String> {

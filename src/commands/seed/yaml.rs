@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn what_is_no_yaml_or_too_much_of_it_is_told_with_its_line() {
         let deep = "[".repeat(100);
-        for (text, line, said) in [
+        for (text, line, problem) in [
             ("a: [1\nb: 2", 2, "is not YAML"),
             ("a: 1\na: 2", 2, "a stands already in line 1"),
             ("a: &x 1\nb: *x", 2, "an alias"),
@@ -207,9 +207,9 @@ mod tests {
         ] {
             let mut faults = Faults::default();
             parse(text, &mut faults);
-            let told = faults.told();
-            assert_eq!(told.len(), 1, "{text}: {told:?}");
-            assert!(told[0].line == line && told[0].fault.starts_with(said), "{text}: {told:?}");
+            let sorted = faults.into_sorted();
+            assert_eq!(sorted.len(), 1, "{text}: {sorted:?}");
+            assert!(sorted[0].line == line && sorted[0].fault.starts_with(problem), "{text}: {sorted:?}");
         }
     }
 }

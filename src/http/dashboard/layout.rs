@@ -70,14 +70,14 @@ impl<E: Into<Error>> From<E> for ErrorPage {
         if matches!(code, ErrorCode::InternalError | ErrorCode::ServiceUnavailable) {
             tracing::error!(error = %error, %request_id, "a page failed");
         }
-        let (Body::Object(said) | Body::Array([said])) = error.body(&request_id);
+        let (Body::Object(body) | Body::Array([body])) = error.body(&request_id);
         let content = html! {
             div.alert role="alert" {
-                p { strong { (said.error_description) } }
-                @if let Some(messages) = &said.messages {
+                p { strong { (body.error_description) } }
+                @if let Some(messages) = &body.messages {
                     ul { @for message in messages { li { (message.message) } } }
                 }
-                p { "Error " code { (said.error) } ", status " (code.status()) "." }
+                p { "Error " code { (body.error) } ", status " (code.status()) "." }
             }
         };
         let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

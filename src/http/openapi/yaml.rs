@@ -19,7 +19,7 @@ pub(super) fn written(document: &Value) -> String {
 fn fields(out: &mut String, all: &Map<String, Value>, indent: usize) {
     for (name, value) in all {
         spaces(out, indent);
-        out.push_str(&text(name, false));
+        out.push_str(&scalar(name, false));
         out.push(':');
         after(out, value, indent, EXAMPLES.contains(&name.as_str()));
     }
@@ -47,15 +47,15 @@ fn after(out: &mut String, value: &Value, indent: usize, is_example: bool) {
                 after(out, item, indent + 1, false);
             }
         }
-        Value::String(said) if is_block(said) => {
-            out.push_str(if said.ends_with('\n') { " |\n" } else { " |-\n" });
-            for line in said.lines() {
+        Value::String(text) if is_block(text) => {
+            out.push_str(if text.ends_with('\n') { " |\n" } else { " |-\n" });
+            for line in text.lines() {
                 spaces(out, if line.is_empty() { 0 } else { indent + 1 });
                 out.push_str(line);
                 out.push('\n');
             }
         }
-        Value::String(said) => out.extend([" ", &text(said, false), "\n"]),
+        Value::String(text) => out.extend([" ", &scalar(text, false), "\n"]),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
             out.extend([" ", &line, "\n"]);
         }
@@ -66,26 +66,26 @@ fn line(value: &Value) -> String {
     match value {
         Value::Object(all) => {
             let fields: Vec<_> =
-                all.iter().map(|(name, value)| format!("{}: {}", text(name, true), line(value))).collect();
+                all.iter().map(|(name, value)| format!("{}: {}", scalar(name, true), line(value))).collect();
             format!("{{{}}}", fields.join(", "))
         }
         Value::Array(items) => format!("[{}]", items.iter().map(line).collect::<Vec<_>>().join(", ")),
-        Value::String(said) => text(said, true),
+        Value::String(text) => scalar(text, true),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
 }
 
 /// Tells whether a text of several lines reads the same as a block.
-fn is_block(said: &str) -> bool {
+fn is_block(text: &str) -> bool {
     let is_odd = |line: &str| line.ends_with(' ') || line.contains(|letter: char| letter.is_control());
-    said.contains('\n')
-        && !said.starts_with([' ', '\n'])
-        && !said.ends_with("\n\n")
-        && !said.split('\n').any(is_odd)
+    text.contains('\n')
+        && !text.starts_with([' ', '\n'])
+        && !text.ends_with("\n\n")
+        && !text.split('\n').any(is_odd)
 }
 
 /// Returns a text without quotes where every reader of YAML 1.1 and 1.2 takes it for a string, and as JSON, which is YAML, elsewhere.
-fn text(said: &str, in_line: bool) -> String {
+fn scalar(text: &str, in_line: bool) -> String {
     // Values of other types in YAML 1.1, in any letter case.
     const WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
     let is_harmless = |letter: char| {
@@ -93,14 +93,14 @@ fn text(said: &str, in_line: bool) -> String {
             || " _-/.$;()@".contains(letter)
             || (!in_line && ",'`{}".contains(letter))
     };
-    let begins_well = said.starts_with(|letter: char| letter.is_ascii_alphabetic() || "_$/".contains(letter));
+    let begins_well = text.starts_with(|letter: char| letter.is_ascii_alphabetic() || "_$/".contains(letter));
     // 3.1.0 is not a number.
-    let is_version = said.split('.').count() > 2
-        && said.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
-    let is_plain = (begins_well || is_version) && !said.ends_with(' ') && said.chars().all(is_harmless);
-    if is_plain && !WORDS.contains(&said.to_ascii_lowercase().as_str()) {
-        said.to_owned()
+    let is_version = text.split('.').count() > 2
+        && text.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_plain = (begins_well || is_version) && !text.ends_with(' ') && text.chars().all(is_harmless);
+    if is_plain && !WORDS.contains(&text.to_ascii_lowercase().as_str()) {
+        text.to_owned()
     } else {
-        Value::from(said).to_string()
+        Value::from(text).to_string()
     }
 }

@@ -56,11 +56,11 @@ pub async fn authenticate(
 pub async fn authenticate_and_find<B: AccountJoin>(
     ctx: &Context,
     key: &Secret,
-    asked: &B,
+    joined: &B,
 ) -> Result<(AuthenticatedAccount, Option<B::Record>), Error> {
     let hash = key_hash(&ctx.vault, key);
     let entry = find_key(ctx, hash).await?;
-    let (row, record) = match both(ctx, entry.account, asked).await? {
+    let (row, record) = match both(ctx, entry.account, joined).await? {
         Some(AccountWith(row, record)) => (Some(row), record),
         None => (None, None),
     };
@@ -81,9 +81,9 @@ pub async fn authenticate_hashed(ctx: &Context, hash: [u8; 32]) -> Result<Authen
 pub async fn find_with_account<B: AccountJoin>(
     ctx: &Context,
     account: AccountToken,
-    asked: &B,
+    joined: &B,
 ) -> Result<Option<B::Record>, Error> {
-    Ok(both(ctx, account, asked).await?.and_then(|AccountWith(_, record)| record))
+    Ok(both(ctx, account, joined).await?.and_then(|AccountWith(_, record)| record))
 }
 
 /// Returns the hash under which a key is stored.
@@ -139,14 +139,14 @@ async fn with_claim(
 async fn both<B: AccountJoin>(
     ctx: &Context,
     account: AccountToken,
-    asked: &B,
+    joined: &B,
 ) -> Result<Option<AccountWith<B::Record>>, Error> {
     let word = || {
         let mut both = account::Entity::find_by_id(account).into_query();
-        asked.join(account, &mut both);
+        joined.join(account, &mut both);
         both
     };
-    let mut values = asked.values(account);
+    let mut values = joined.values(account);
     values.push(account.into());
     Ok(B::worded().one(ctx.store.read(), values, word).await?)
 }

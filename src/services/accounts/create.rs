@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{ApiKeyPair, FIRST_ACCOUNT, NewAccount};
 use crate::config::Environment;
 use crate::error::Error;
-use crate::params::account::NewAccount as Asked;
+use crate::params::account::NewAccount as NewAccountParams;
 use crate::params::{FieldErrors, Params};
 use crate::services::audit::{self, OperatorAction};
 use crate::services::bank_accounts;
@@ -21,7 +21,7 @@ use crate::store::Tx;
 use crate::views::account::AccountKeys;
 
 /// Returns the validated parameters, or every fault that can be found without a database.
-pub fn checked(mut params: Params<Asked>) -> Result<Asked, FieldErrors> {
+pub fn checked(mut params: Params<NewAccountParams>) -> Result<NewAccountParams, FieldErrors> {
     if let Some(given) = &params.value.bank_account {
         bank_accounts::check(given, BANK_ACCOUNT, &mut params.faults);
     }
@@ -39,14 +39,14 @@ pub async fn create(
     ctx: &Context,
     environment: Environment,
     keys: &ApiKeyPair,
-    asked: Asked,
+    params: NewAccountParams,
 ) -> Result<AccountKeys, Error> {
-    let mut new = NewAccount::new(ctx, &asked.business_name, &asked.email, keys);
-    new.row.partner = asked.partner;
+    let mut new = NewAccount::new(ctx, &params.business_name, &params.email, keys);
+    new.row.partner = params.partner;
     if environment == Environment::Live {
         new.opens_with_nothing();
     }
-    if let Some(given) = &asked.bank_account {
+    if let Some(given) = &params.bank_account {
         let account = Account::new(new.row.clone(), ctx.clock.now());
         let row = bank_accounts::validate(ctx, &account, given, BANK_ACCOUNT, &mut FieldErrors::default());
         new.row.bank_account_id = row.as_ref().map(|row| row.id);
@@ -54,7 +54,7 @@ pub async fn create(
     }
     let shown = AccountKeys {
         token: new.row.id,
-        business_name: asked.business_name,
+        business_name: params.business_name,
         secret_key: keys.secret.expose().into(),
         publishable_key: keys.publishable.expose().into(),
     };

@@ -63,12 +63,12 @@ pub async fn change(
     if faults.is_empty() && value.is_empty() {
         faults.add(word, "can't be blank");
     }
-    let asked = Params { value, faults }.valid()?;
+    let changes = Params { value, faults }.valid()?;
     let act = OperatorAction::on(Action::AccountChanged, account.id(), to);
-    let change = (account.id(), account.now, asked, act);
-    let unit = store.write(change, |tx, (id, now, asked, act)| {
+    let change = (account.id(), account.now, changes, act);
+    let unit = store.write(change, |tx, (id, now, changes, act)| {
         async move {
-            let changed = settings::record(tx, *id, *now, asked).await?;
+            let changed = settings::record(tx, *id, *now, changes).await?;
             audit::record(tx, act)?;
             Ok(changed)
         }

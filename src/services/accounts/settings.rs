@@ -24,8 +24,8 @@ pub async fn change(
     params: Params<ChangedAccount>,
 ) -> Result<SandboxAccount, Error> {
     let change = (caller.account.id(), caller.account.now, ChangedSettings::from(params.valid()?));
-    let unit = idempotency::write(ctx, caller, change, |tx, (id, now, asked)| {
-        async move { Ok(SandboxAccount::from(&record(tx, *id, *now, asked).await?)) }.boxed()
+    let unit = idempotency::write(ctx, caller, change, |tx, (id, now, changes)| {
+        async move { Ok(SandboxAccount::from(&record(tx, *id, *now, changes).await?)) }.boxed()
     });
     unit.await
 }
@@ -37,34 +37,35 @@ pub async fn record(
     tx: &Tx,
     id: AccountToken,
     now: Timestamp,
-    asked: &ChangedSettings,
+    changes: &ChangedSettings,
 ) -> Result<account::Model, Error> {
     let seen = lock_account(tx, id).await?;
     let mut row = seen.clone();
-    set(&mut row.disputes, asked.disputes);
-    set(&mut row.wallet, asked.wallet);
-    set(&mut row.partner, asked.partner);
-    set(&mut row.transfers_enabled, asked.transfers_enabled);
-    set(&mut row.third_party_transfer_fee, asked.third_party_transfer_fee);
-    set(&mut row.maximum_charge_cents, asked.maximum_charge_cents);
+    set(&mut row.disputes, changes.disputes);
+    set(&mut row.wallet, changes.wallet);
+    set(&mut row.partner, changes.partner);
+    set(&mut row.transfers_enabled, changes.transfers_enabled);
+    set(&mut row.third_party_transfer_fee, changes.third_party_transfer_fee);
+    set(&mut row.maximum_charge_cents, changes.maximum_charge_cents);
     set(
         &mut row.settlement_delay_days,
-        asked.settlement_delay_days.and_then(|days| i32::try_from(days).ok()),
+        changes.settlement_delay_days.and_then(|days| i32::try_from(days).ok()),
     );
-    if let Some(schedule) = asked.transfers_schedule.filter(|schedule| *schedule != row.transfers_schedule) {
+    if let Some(schedule) = changes.transfers_schedule.filter(|schedule| *schedule != row.transfers_schedule)
+    {
         row.transfers_schedule = schedule;
         row.settles_at = schedule.next_after(now);
     }
     let mut pricing = serde_json::from_str(row.pricing.as_str())?;
-    asked.price(&mut pricing);
+    changes.price(&mut pricing);
     row.pricing = JsonText::of(&pricing)?;
     tx.update(&seen, &row).await?;
     Ok(row)
 }
 
-fn set<T>(column: &mut T, asked: Option<T>) {
-    if let Some(asked) = asked {
-        *column = asked;
+fn set<T>(column: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *column = value;
     }
 }
 

@@ -24,8 +24,8 @@ pub struct AuditFilter {
 /// Returns a page of the trail, newest first: operator actions by their time, key uses by the day's last one.
 ///
 /// Reads both tables only as deep as the page lies.
-pub async fn list(store: &Store, asked: AuditFilter) -> Result<Vec<AuditRecord>, Error> {
-    let AuditFilter { account, since, until, paging } = asked;
+pub async fn list(store: &Store, filter: AuditFilter) -> Result<Vec<AuditRecord>, Error> {
+    let AuditFilter { account, since, until, paging } = filter;
     let deep = paging.offset().saturating_add(paging.per_page);
     let acts = {
         use audit_entry::Column;

@@ -58,8 +58,8 @@ pub fn shown(account: &Account, found: Option<ShownCharge>) -> Result<Charge, Er
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Charge, Error> {
-    let asked = ChargeByToken::named(token).ok_or(ErrorCode::NotFound)?;
-    shown(account, accounts::find_with_account(ctx, account.id(), &asked).await?)
+    let lookup = ChargeByToken::named(token).ok_or(ErrorCode::NotFound)?;
+    shown(account, accounts::find_with_account(ctx, account.id(), &lookup).await?)
 }
 
 /// Reads a list of charges with only the columns that responses show.

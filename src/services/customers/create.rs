@@ -65,10 +65,10 @@ pub async fn create(
     params: Params<NewCustomer>,
 ) -> Result<Customer, Error> {
     let account = &caller.account;
-    let Params { value: asked, mut faults } = params;
+    let Params { value: new_customer, mut faults } = params;
     let id: CustomerToken = ctx.ids.token();
-    let token = non_blank(asked.card_token.as_deref());
-    let card = match (&asked.card, token) {
+    let token = non_blank(new_customer.card_token.as_deref());
+    let card = match (&new_customer.card, token) {
         (Some(card), None) => validate_card(ctx, account, card, id, &mut faults).await?,
         (None, Some(token)) => stored(ctx, account, token, None, "card_token", &mut faults).await?,
         // An invalid card or token is a fault already, not a blank.
@@ -86,12 +86,12 @@ pub async fn create(
     let row = customer::Model {
         account_id: account.id(),
         id,
-        email: asked.email,
-        first_name: asked.first_name,
-        last_name: asked.last_name,
-        phone_number: asked.phone_number,
-        company: asked.company,
-        notes: asked.notes,
+        email: new_customer.email,
+        first_name: new_customer.first_name,
+        last_name: new_customer.last_name,
+        phone_number: new_customer.phone_number,
+        company: new_customer.company,
+        notes: new_customer.notes,
         primary_card_id: card.id(),
         ip_address,
         created_at: account.now,

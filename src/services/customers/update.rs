@@ -43,35 +43,35 @@ pub async fn update(
 ) -> Result<Customer, Error> {
     let account = &caller.account;
     let row = by_token(ctx.store.read(), account, token).await?;
-    let Params { value: mut asked, mut faults } = params;
-    let change = card_change(ctx, account, &row, &asked, &mut faults).await?;
+    let Params { value: mut changes, mut faults } = params;
+    let change = card_change(ctx, account, &row, &changes, &mut faults).await?;
     if !faults.is_empty() {
         return Err(faults.into());
     }
     // `change` holds the sealed digits of an inline card; the parameters need not keep them.
-    asked.card = None;
-    let changes = Changes { account: account.clone(), row, asked, change };
-    idempotency::write(ctx, caller, changes, |tx, changes| record(tx, changes).boxed()).await
+    changes.card = None;
+    let unit = UpdateCustomerUnit { account: account.clone(), row, changes, change };
+    idempotency::write(ctx, caller, unit, |tx, unit| record(tx, unit).boxed()).await
 }
 
 async fn card_change(
     ctx: &Context,
     account: &Account,
     row: &customer::Model,
-    asked: &CustomerChanges,
+    changes: &CustomerChanges,
     faults: &mut FieldErrors,
 ) -> Result<CardChange, Error> {
-    let card_token = non_blank(asked.card_token.as_deref());
-    let primary_token = non_blank(asked.primary_card_token.as_deref());
+    let card_token = non_blank(changes.card_token.as_deref());
+    let primary_token = non_blank(changes.primary_card_token.as_deref());
     let named = [
-        asked.card.is_some() || faults.has("card"),
+        changes.card.is_some() || faults.has("card"),
         card_token.is_some() || faults.has("card_token"),
         primary_token.is_some() || faults.has("primary_card_token"),
     ];
     if named.iter().filter(|named| **named).count() > 1 {
         return Err(ErrorCode::TooManyCardParameters.into());
     }
-    let (to, param, replace) = if let Some(card) = &asked.card {
+    let (to, param, replace) = if let Some(card) = &changes.card {
         (validate_card(ctx, account, card, row.id, faults).await?, "card", true)
     } else if let Some(token) = card_token {
         (stored(ctx, account, token, Some(row.id), "card_token", faults).await?, "card_token", true)
@@ -87,17 +87,17 @@ async fn card_change(
     Ok(to.map_or(CardChange::Keep, |to| CardChange::Switch { to, param, replace }))
 }
 
-struct Changes {
+struct UpdateCustomerUnit {
     account: Account,
     row: customer::Model,
-    asked: CustomerChanges,
+    changes: CustomerChanges,
     change: CardChange,
 }
 
-async fn record(tx: &Tx, changes: &Changes) -> Result<Customer, Error> {
-    let Changes { account, asked, change, .. } = changes;
+async fn record(tx: &Tx, unit: &UpdateCustomerUnit) -> Result<Customer, Error> {
+    let UpdateCustomerUnit { account, changes, change, .. } = unit;
     // Concurrent changes of this customer's cards wait here, so each change replaces a different primary card.
-    let seen = locked(tx, &changes.row).await?;
+    let seen = locked(tx, &unit.row).await?;
     let (mut row, old) = (seen.clone(), seen.primary_card_id);
     if let CardChange::Switch { to, param, replace } = change {
         // A stored card may have become the customer's since it was read, or ceased to be.
@@ -109,7 +109,7 @@ async fn record(tx: &Tx, changes: &Changes) -> Result<Customer, Error> {
             cards::delete_of_customer(tx, row.account_id, row.id, Some(old)).await?;
         }
     }
-    apply(&mut row, asked);
+    apply(&mut row, changes);
     tx.update(&seen, &row).await?;
     let view = view(tx, row).await?;
     events::record(tx, account.id(), account.now, EventType::CustomerUpdated, &view)?;
@@ -132,16 +132,16 @@ pub(super) async fn locked(tx: &Tx, seen: &customer::Model) -> Result<customer::
 }
 
 /// Applies the fields that were sent; a blank text clears.
-fn apply(row: &mut customer::Model, asked: &CustomerChanges) {
-    if let Some(email) = &asked.email {
+fn apply(row: &mut customer::Model, changes: &CustomerChanges) {
+    if let Some(email) = &changes.email {
         row.email.clone_from(email);
     }
     let texts = [
-        (&mut row.first_name, &asked.first_name),
-        (&mut row.last_name, &asked.last_name),
-        (&mut row.phone_number, &asked.phone_number),
-        (&mut row.company, &asked.company),
-        (&mut row.notes, &asked.notes),
+        (&mut row.first_name, &changes.first_name),
+        (&mut row.last_name, &changes.last_name),
+        (&mut row.phone_number, &changes.phone_number),
+        (&mut row.company, &changes.company),
+        (&mut row.notes, &changes.notes),
     ];
     for (kept, sent) in texts {
         if sent.is_some() {

@@ -16,8 +16,8 @@ use crate::store::Tx;
 /// Refusals, first match wins: `not_found`, `dispute_evidence_already_submitted`.
 pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
     let file = files::find::by_token(ctx, &caller.account, token).await?;
-    let asked = (caller.account.id(), file.id, ctx.clock.now());
-    idempotency::write(ctx, caller, asked, |tx, &(account, id, wall)| gone(tx, account, id, wall).boxed())
+    let deletion = (caller.account.id(), file.id, ctx.clock.now());
+    idempotency::write(ctx, caller, deletion, |tx, &(account, id, wall)| gone(tx, account, id, wall).boxed())
         .await
 }
 

@@ -53,10 +53,10 @@ pub(super) async fn charge_of(ctx: &Context, row: &dispute::Model) -> Result<cha
 pub async fn list(
     ctx: &Context,
     account: &Account,
-    asked: Params<Sorting>,
+    params: Params<Sorting>,
 ) -> Result<ListPage<Dispute>, Error> {
     enabled(account)?;
-    let Sorting { sort, ascending, paging } = asked.valid()?;
+    let Sorting { sort, ascending, paging } = params.valid()?;
     let rows = dispute::Entity::owned_by(account.id());
     let list = match sort {
         Some(sort) => List::sorted(account.id(), rows, column(sort), ascending),
@@ -71,14 +71,14 @@ pub async fn list(
 pub async fn search(
     ctx: &Context,
     account: &Account,
-    asked: Params<DisputeSearch>,
+    params: Params<DisputeSearch>,
 ) -> Result<ListPage<Dispute>, Error> {
     enabled(account)?;
-    let asked = asked.valid()?;
-    if !asked.search.is_searchable() {
+    let params = params.valid()?;
+    if !params.search.is_searchable() {
         return Err(ErrorCode::InvalidSearchQueryParam.into());
     }
-    let DisputeSearch { search, status } = asked;
+    let DisputeSearch { search, status } = params;
     let mut rows = dispute::Entity::owned_by(account.id());
     if let Some(from) = search.from {
         rows = rows.filter(Column::ReceivedAt.gte(Timestamp::from(from)));

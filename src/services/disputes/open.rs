@@ -27,8 +27,8 @@ use crate::views::dispute::Dispute;
 /// to dispute, and on an amount over what is left).
 pub async fn open(ctx: &Context, caller: &Caller, params: Params<NewDispute>) -> Result<Dispute, Error> {
     let account = &caller.account;
-    let Params { value: asked, mut faults } = params;
-    let charge = charges::find::by_token(ctx.store.read(), account, asked.charge_token.trim()).await;
+    let Params { value: new_dispute, mut faults } = params;
+    let charge = charges::find::by_token(ctx.store.read(), account, new_dispute.charge_token.trim()).await;
     let charge = match charge {
         Ok(charge) => Some(charge.id),
         Err(error) if error.code() == ErrorCode::NotFound => None,
@@ -41,8 +41,8 @@ pub async fn open(ctx: &Context, caller: &Caller, params: Params<NewDispute>) ->
     let arriving = OpenDisputeUnit {
         account: account.id(),
         charge,
-        amount: asked.amount,
-        category: asked.category.unwrap_or(DisputeCategory::General),
+        amount: new_dispute.amount,
+        category: new_dispute.category.unwrap_or(DisputeCategory::General),
         now: account.now,
     };
     let unit = idempotency::write(ctx, caller, arriving, |tx, arriving| arriving.record(tx).boxed());

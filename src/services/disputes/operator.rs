@@ -60,10 +60,11 @@ pub async fn resolve(
         let dispute = dispute::Entity::at(account.id, id);
         if dispute.one(store.read()).await?.is_some() {
             let now = account.now(wall);
-            let asked: (AccountToken, DisputeToken, DisputeStatus, Timestamp) = (account.id, id, status, now);
+            let decision: (AccountToken, DisputeToken, DisputeStatus, Timestamp) =
+                (account.id, id, status, now);
             let detail = json!({ "status": status });
             let act = OperatorAction::about(Action::DisputeResolved, account.id, id.to_string(), detail);
-            let unit = store.write((asked, act), |tx, ((account, id, status, now), act)| {
+            let unit = store.write((decision, act), |tx, ((account, id, status, now), act)| {
                 async move {
                     let dispute = decided(tx, *account, *id, *status, *now).await?;
                     audit::record(tx, act)?;

@@ -47,8 +47,8 @@ pub(super) async fn answer(
     let account = &caller.account;
     enabled(account)?;
     let id = find::by_token(ctx, account, token).await?.id;
-    let asked = (account.id(), id, to, account.now);
-    let unit = idempotency::write(ctx, caller, asked, |tx, &(account, id, to, now)| {
+    let requested = (account.id(), id, to, account.now);
+    let unit = idempotency::write(ctx, caller, requested, |tx, &(account, id, to, now)| {
         async move {
             let row = lock_dispute(tx, account, id).await?;
             check_answerable(standing(now, &row))?;
@@ -72,8 +72,8 @@ pub async fn decide(
 ) -> Result<Dispute, Error> {
     let account = &caller.account;
     let id = find::by_token(ctx, account, token).await?.id;
-    let asked = (account.id(), id, params.valid()?.status, account.now);
-    let unit = idempotency::write(ctx, caller, asked, |tx, &(account, id, to, now)| {
+    let requested = (account.id(), id, params.valid()?.status, account.now);
+    let unit = idempotency::write(ctx, caller, requested, |tx, &(account, id, to, now)| {
         decided(tx, account, id, to, now).boxed()
     });
     unit.await

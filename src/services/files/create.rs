@@ -27,18 +27,18 @@ pub async fn create(
     params: Params<NewFile>,
     upload: Option<Upload>,
 ) -> Result<File, Error> {
-    let Params { value: asked, mut faults } = params;
-    let said = match &upload {
+    let Params { value: new_file, mut faults } = params;
+    let predicate = match &upload {
         Some(upload) => wrong_with(upload),
-        None if asked.file.is_some_and(|text| !text.trim().is_empty()) => Some("is not valid"),
+        None if new_file.file.is_some_and(|text| !text.trim().is_empty()) => Some("is not valid"),
         None => Some("can't be blank"),
     };
-    if let Some(said) = said {
-        faults.add("file", said);
+    if let Some(predicate) = predicate {
+        faults.add("file", predicate);
     }
     let (Some(upload), true) = (upload, faults.is_empty()) else { return Err(faults.into()) };
     let (task, caller) = (ctx.clone(), caller.clone());
-    ctx.in_own_task(async move { store_upload(&task, &caller, upload, asked.purpose).await }).await
+    ctx.in_own_task(async move { store_upload(&task, &caller, upload, new_file.purpose).await }).await
 }
 
 fn wrong_with(upload: &Upload) -> Option<&'static str> {

@@ -28,21 +28,26 @@ pub async fn create(
     params: Params<NewMerchant>,
 ) -> Result<MerchantSummary, Error> {
     let account = &caller.account;
-    let (asked, mut faults) = params.check_at(account.now);
-    let mut row =
-        accounts::merchant(ctx.ids.token(), &asked.business.trading_name, &asked.contact.email, account.now);
+    let (new_merchant, mut faults) = params.check_at(account.now);
+    let mut row = accounts::merchant(
+        ctx.ids.token(),
+        &new_merchant.business.trading_name,
+        &new_merchant.contact.email,
+        account.now,
+    );
     row.referred_by = Some(account.id());
     row.clock_offset = account.offset();
     let own = Account::new(row.clone(), ctx.clock.now());
-    let bank_account = bank_accounts::validate(ctx, &own, &asked.bank_account, "bank_account.", &mut faults);
+    let bank_account =
+        bank_accounts::validate(ctx, &own, &new_merchant.bank_account, "bank_account.", &mut faults);
     let (Some(bank_account), true) = (bank_account, faults.is_empty()) else { return Err(faults.into()) };
-    let password_hash = password::hash(asked.contact.password.clone()).await?;
+    let password_hash = password::hash(new_merchant.contact.password.clone()).await?;
     let [keys, other] = [(); 2].map(|()| ApiKeyPair::mint(&ctx.chance));
     let other = transport::seal(&ctx.vault, row.id, &other);
     let merchant = merchant::Model {
         other_keys_sealed: Some(other.bytes),
         sealed_by: Some(other.key),
-        ..pending_row(account.id(), &row, &asked.application(), password_hash)?
+        ..pending_row(account.id(), &row, &new_merchant.application(), password_hash)?
     };
     let unit = CreateMerchantUnit { merchant, account: NewAccount::with(ctx, row, &keys, bank_account) };
     idempotency::write(ctx, caller, unit, |tx, unit| unit.record(tx).boxed()).await

@@ -42,7 +42,7 @@ pub(in crate::services) fn call_name(state: ChargeState) -> &'static str {
 }
 
 /// Calls the acquirer for the attempt in `row`, within its timeouts.
-pub(in crate::services) async fn ask<T>(
+pub(in crate::services) async fn call_acquirer<T>(
     ctx: &Context,
     time: &WorkTime,
     row: &charge::Model,

@@ -7,7 +7,7 @@ use entity::{Timestamp, charge};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::call::{ask, call_name};
+use super::call::{call_acquirer, call_name};
 use super::order::{ChargeIntent, ChargeOrder};
 use super::outcome::{self, AttemptResult, PaymentOutcome};
 use super::purpose::{CardPayment, PaymentPurpose};
@@ -133,7 +133,7 @@ async fn authorise(
     call.forced = call.forced.or(faults.outcome);
     // A moving clock adds no latency.
     let faults = if time.is_on_running_clock() { faults } else { faults.at_once() };
-    match ask(ctx, time, row, faults.with_latency(ctx.acquirer.authorise(call))).await {
+    match call_acquirer(ctx, time, row, faults.with_latency(ctx.acquirer.authorise(call))).await {
         Ok(Approval { reference }) => Some(AttemptResult::Approved { reference }),
         Err(Failure::Declined(decline)) => {
             Some(AttemptResult::Failed { failure: decline.into(), spent: true })

@@ -3,7 +3,7 @@
 use entity::{Timestamp, charge};
 use futures::FutureExt;
 
-use super::call::{ask, call_name, key};
+use super::call::{call_acquirer, call_name, key};
 use super::outcome::{self, AttemptResult, PaymentOutcome};
 use super::purpose::CardPayment;
 use super::recovery;
@@ -66,8 +66,12 @@ async fn in_three_steps(
     let fault = faults.fault();
     let call = call(&row, action, fault)?;
     let answer = match action {
-        ChargeAction::Capture => ask(ctx, time, &row, faults.with_latency(ctx.acquirer.capture(call))).await,
-        ChargeAction::Void => ask(ctx, time, &row, faults.with_latency(ctx.acquirer.void(call))).await,
+        ChargeAction::Capture => {
+            call_acquirer(ctx, time, &row, faults.with_latency(ctx.acquirer.capture(call))).await
+        }
+        ChargeAction::Void => {
+            call_acquirer(ctx, time, &row, faults.with_latency(ctx.acquirer.void(call))).await
+        }
     };
     let result = match answer {
         Ok(()) => AttemptResult::Moved(step),

@@ -24,16 +24,16 @@ pub(in crate::services) async fn place(
     params: Params<NewCharge>,
     outcome: Option<&str>,
 ) -> Result<ChargeOrder, Error> {
-    let Params { value: asked, mut faults } = params;
+    let Params { value: new_charge, mut faults } = params;
     let forced = parse_sandbox_outcome(outcome, &mut faults);
     let offered = PaymentMethodParams {
-        card: asked.card.as_ref(),
-        card_token: asked.card_token.as_deref(),
-        payment_source_token: asked.payment_source_token.as_deref(),
-        customer_token: asked.customer_token.as_deref(),
+        card: new_charge.card.as_ref(),
+        card_token: new_charge.card_token.as_deref(),
+        payment_source_token: new_charge.payment_source_token.as_deref(),
+        customer_token: new_charge.customer_token.as_deref(),
     };
     let found = payer::find(ctx, account, &offered, &mut faults).await?;
-    let currency = acquirer_lookup::accepted_currency(ctx, asked.currency.as_deref()).await?;
+    let currency = acquirer_lookup::accepted_currency(ctx, new_charge.currency.as_deref()).await?;
     if currency.is_none() && !faults.has("currency") {
         faults.add("currency", "is not a supported currency");
     }
@@ -44,13 +44,13 @@ pub(in crate::services) async fn place(
             currency.charge_amount_min(),
             rate.amount_max(currency, account.settings().maximum_charge_cents),
         );
-        if asked.amount < min {
+        if new_charge.amount < min {
             faults.add("amount", format!("must be at least {min}"));
-        } else if asked.amount > max {
+        } else if new_charge.amount > max {
             faults.add("amount", format!("must be at most {max}"));
         }
     }
-    if let (Some((currency, _)), Some(adjustment)) = (currency, &asked.platform_adjustment)
+    if let (Some((currency, _)), Some(adjustment)) = (currency, &new_charge.platform_adjustment)
         && non_blank(adjustment.currency.as_deref())
             .is_some_and(|other| Currency::parse(other) != Some(currency))
     {
@@ -65,10 +65,10 @@ pub(in crate::services) async fn place(
         payer::PayerLookup::Spent if faults.is_empty() => return Err(ErrorCode::TokenAlreadyUsed.into()),
         payer::PayerLookup::Spent => return Err(faults.into()),
     };
-    let platform_adjustment = asked.platform_adjustment.as_ref().map(|adjustment| adjustment.amount);
+    let platform_adjustment = new_charge.platform_adjustment.as_ref().map(|adjustment| adjustment.amount);
     let card = (payer.card.issuing_country.as_str(), payer.card.scheme);
     let settlement =
-        SettlementAmounts::of(account, (asked.amount, currency, rate), card, platform_adjustment)?;
+        SettlementAmounts::of(account, (new_charge.amount, currency, rate), card, platform_adjustment)?;
     let unreadable = ["amount", "platform_adjustment.amount"].iter().any(|param| faults.has(param));
     if !unreadable && platform_adjustment.is_some() && settlement.entitlement() < 0 {
         let most = rate.amount_max(currency, (settlement.amount - settlement.fees).max(0));
@@ -79,17 +79,17 @@ pub(in crate::services) async fn place(
     }
     let terms = Terms {
         origin,
-        amount: asked.amount,
+        amount: new_charge.amount,
         currency,
         rate,
-        capture: asked.capture.unwrap_or(true),
-        email: asked.email,
-        description: asked.description,
-        ip_address: asked.ip_address,
-        reference: asked.reference,
-        metadata: asked.metadata.iter().flat_map(rules::metadata_text).collect(),
+        capture: new_charge.capture.unwrap_or(true),
+        email: new_charge.email,
+        description: new_charge.description,
+        ip_address: new_charge.ip_address,
+        reference: new_charge.reference,
+        metadata: new_charge.metadata.iter().flat_map(rules::metadata_text).collect(),
         platform_adjustment,
-        three_d_secure: results(asked.three_d_secure)?,
+        three_d_secure: results(new_charge.three_d_secure)?,
     };
     let mut order = ChargeOrder::new(ctx, account, terms, *payer)?;
     order.call.forced = forced;
@@ -97,8 +97,8 @@ pub(in crate::services) async fn place(
 }
 
 /// Returns the fields that were sent of a 3-D Secure verification made elsewhere (`docs/decisions.md`, 142).
-fn results(asked: Option<NewThreeDSecure>) -> Result<Option<JsonText>, Error> {
-    let Some(NewThreeDSecure { version, eci, cavv, transaction_id, .. }) = asked else { return Ok(None) };
+fn results(sent: Option<NewThreeDSecure>) -> Result<Option<JsonText>, Error> {
+    let Some(NewThreeDSecure { version, eci, cavv, transaction_id, .. }) = sent else { return Ok(None) };
     let cavv = cavv.map(|cavv| cavv.expose().to_owned());
     let sent = [("version", version), ("eci", eci), ("cavv", cavv), ("transaction_id", transaction_id)];
     let sent: Map<_, _> =

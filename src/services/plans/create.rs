@@ -17,19 +17,19 @@ use crate::views::plan::Plan;
 ///
 /// Refusals: `service_unavailable` if the acquirer returns no rate; `unprocessable_entity`.
 pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewPlan>) -> Result<Plan, Error> {
-    let Params { value: asked, mut faults } = params;
-    let currency = acquirer_lookup::accepted_currency(ctx, asked.currency.as_deref()).await?;
+    let Params { value: new_plan, mut faults } = params;
+    let currency = acquirer_lookup::accepted_currency(ctx, new_plan.currency.as_deref()).await?;
     match currency {
-        Some(currency) => check_amounts(&caller.account, &asked, currency, &mut faults),
+        Some(currency) => check_amounts(&caller.account, &new_plan, currency, &mut faults),
         None if !faults.has("currency") => faults.add("currency", "is not a supported currency"),
         None => {}
     }
-    let in_trial = asked.trial_interval.is_some_and(|length| length > 0);
-    if in_trial && asked.trial_interval_unit.is_none() && !faults.has("trial_interval_unit") {
+    let in_trial = new_plan.trial_interval.is_some_and(|length| length > 0);
+    if in_trial && new_plan.trial_interval_unit.is_none() && !faults.has("trial_interval_unit") {
         faults.add("trial_interval_unit", "can't be blank");
     }
     let (Some((currency, _)), true) = (currency, faults.is_empty()) else { return Err(Error::plan(faults)) };
-    let row = row(ctx, &caller.account, asked, currency)?;
+    let row = row(ctx, &caller.account, new_plan, currency)?;
     idempotency::write(ctx, caller, row, |tx, row| {
         async move {
             tx.append(row);
@@ -46,19 +46,19 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewPlan>) -> 
 /// Checks that each amount is zero or can be charged, and so can the largest bill, which is the first one.
 fn check_amounts(
     account: &Account,
-    asked: &NewPlan,
+    new_plan: &NewPlan,
     (currency, rate): (Currency, Rate),
     faults: &mut FieldErrors,
 ) {
     let (min, max) =
         (currency.charge_amount_min(), rate.amount_max(currency, account.settings().maximum_charge_cents));
-    let setup_amount = asked.setup_amount.unwrap_or_default();
+    let setup_amount = new_plan.setup_amount.unwrap_or_default();
     // The first bill is the sum of both. An amount that is invalid by itself does not limit the other one.
-    let left = if faults.has("amount") || asked.amount > max { max } else { max - asked.amount };
+    let left = if faults.has("amount") || new_plan.amount > max { max } else { max - new_plan.amount };
     let amounts = [
-        ("amount", asked.amount, max),
+        ("amount", new_plan.amount, max),
         ("setup_amount", setup_amount, left),
-        ("trial_amount", asked.trial_amount.unwrap_or_default(), max),
+        ("trial_amount", new_plan.trial_amount.unwrap_or_default(), max),
     ];
     for (param, amount, max) in amounts {
         if faults.has(param) {
@@ -72,24 +72,29 @@ fn check_amounts(
     }
 }
 
-fn row(ctx: &Context, account: &Account, asked: NewPlan, currency: Currency) -> Result<plan::Model, Error> {
+fn row(
+    ctx: &Context,
+    account: &Account,
+    new_plan: NewPlan,
+    currency: Currency,
+) -> Result<plan::Model, Error> {
     let small = |number: Option<i64>| {
         i32::try_from(number.unwrap_or_default()).map_err(|_| Error::internal("an interval that is too long"))
     };
     Ok(plan::Model {
         account_id: account.id(),
         id: ctx.ids.token(),
-        name: asked.name,
-        amount: asked.amount,
-        setup_amount: asked.setup_amount.unwrap_or_default(),
-        trial_amount: asked.trial_amount.unwrap_or_default(),
+        name: new_plan.name,
+        amount: new_plan.amount,
+        setup_amount: new_plan.setup_amount.unwrap_or_default(),
+        trial_amount: new_plan.trial_amount.unwrap_or_default(),
         currency,
-        interval: small(Some(asked.interval))?,
-        interval_unit: asked.interval_unit,
-        intervals: small(asked.intervals)?,
-        trial_interval: small(asked.trial_interval)?,
-        trial_interval_unit: asked.trial_interval_unit,
-        customer_may_cancel: asked.customer_permissions.is_none_or(|allowed| !allowed.is_empty()),
+        interval: small(Some(new_plan.interval))?,
+        interval_unit: new_plan.interval_unit,
+        intervals: small(new_plan.intervals)?,
+        trial_interval: small(new_plan.trial_interval)?,
+        trial_interval_unit: new_plan.trial_interval_unit,
+        customer_may_cancel: new_plan.customer_permissions.is_none_or(|allowed| !allowed.is_empty()),
         trial: 0,
         active: 0,
         cancelling: 0,

@@ -25,19 +25,20 @@ pub async fn update(
     params: Params<PlanChanges>,
 ) -> Result<Plan, Error> {
     let row = by_token(ctx.store.read(), &caller.account, token).await?.ok_or(ErrorCode::NotFound)?;
-    let asked = params.valid().map_err(Error::plan)?;
-    idempotency::write(ctx, caller, (row, asked), |tx, (row, asked)| record(tx, row, asked).boxed()).await
+    let changes = params.valid().map_err(Error::plan)?;
+    idempotency::write(ctx, caller, (row, changes), |tx, (row, changes)| record(tx, row, changes).boxed())
+        .await
 }
 
-async fn record(tx: &Tx, seen: &plan::Model, asked: &PlanChanges) -> Result<Plan, Error> {
+async fn record(tx: &Tx, seen: &plan::Model, changes: &PlanChanges) -> Result<Plan, Error> {
     let this = || Column::AccountId.eq(seen.account_id).and(Column::Id.eq(seen.id));
     // Without a new name, write the current one: the update locks the row, so the counts read below are current.
-    let name = asked.name.as_ref().map_or(Expr::col(Column::Name), |name| Expr::value(name.as_str()));
+    let name = changes.name.as_ref().map_or(Expr::col(Column::Name), |name| Expr::value(name.as_str()));
     let mut update = plan::Entity::update_many()
         .filter(this())
         .filter(Column::DeletedAt.is_null())
         .col_expr(Column::Name, name);
-    if let Some(allowed) = &asked.customer_permissions {
+    if let Some(allowed) = &changes.customer_permissions {
         update = update.col_expr(Column::CustomerMayCancel, Expr::value(!allowed.is_empty()));
     }
     if update.exec(tx).await?.rows_affected == 0 {

@@ -115,9 +115,11 @@ pub async fn create(
     params: Params<NewRecipient>,
 ) -> Result<Recipient, Error> {
     let account = &caller.account;
-    let Params { value: asked, mut faults } = params;
-    let named =
-        RecipientParams { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
+    let Params { value: new_recipient, mut faults } = params;
+    let named = RecipientParams {
+        inline: new_recipient.bank_account.as_ref(),
+        token: new_recipient.bank_account_token.as_deref(),
+    };
     let coming = named.find(ctx, account, None, &mut faults).await?;
     let is_named = named.inline.is_some() || non_blank(named.token).is_some();
     // An invalid bank account is not a blank one.
@@ -129,10 +131,10 @@ pub async fn create(
         account_id: account.id(),
         id: ctx.ids.token(),
         search_text: search_text::stored_text(
-            asked.name.as_deref().into_iter().chain([asked.email.as_str()]),
+            new_recipient.name.as_deref().into_iter().chain([new_recipient.email.as_str()]),
         ),
-        name: asked.name,
-        email: asked.email,
+        name: new_recipient.name,
+        email: new_recipient.email,
         bank_account_id: coming.row().id,
         bank_account: bank_accounts::to_json(coming.row().clone())?,
         created_at: account.now,

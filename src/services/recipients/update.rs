@@ -25,27 +25,29 @@ pub async fn update(
 ) -> Result<Recipient, Error> {
     let account = &caller.account;
     let row = by_token(ctx.store.read(), account, token).await?;
-    let Params { value: mut asked, mut faults } = params;
-    let named =
-        RecipientParams { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
+    let Params { value: mut changes, mut faults } = params;
+    let named = RecipientParams {
+        inline: changes.bank_account.as_ref(),
+        token: changes.bank_account_token.as_deref(),
+    };
     let coming = named.find(ctx, account, Some(row.bank_account_id), &mut faults).await?;
     if !faults.is_empty() {
         return Err(faults.into());
     }
     // The number of an inline bank account is encrypted by now; the parameters need not keep it.
-    asked.bank_account = None;
-    let changes = Changes { account: account.clone(), id: row.id, asked, coming };
-    idempotency::write(ctx, caller, changes, |tx, changes| changes.record(tx).boxed()).await
+    changes.bank_account = None;
+    let unit = UpdateRecipientUnit { account: account.clone(), id: row.id, changes, coming };
+    idempotency::write(ctx, caller, unit, |tx, unit| unit.record(tx).boxed()).await
 }
 
-struct Changes {
+struct UpdateRecipientUnit {
     account: Account,
     id: RecipientToken,
-    asked: RecipientChanges,
+    changes: RecipientChanges,
     coming: Option<BankAccountToAttach>,
 }
 
-impl Changes {
+impl UpdateRecipientUnit {
     async fn record(&self, tx: &Tx) -> Result<Recipient, Error> {
         let seen = lock_recipient(tx, &self.account, self.id).await?;
         let mut row = seen.clone();
@@ -56,11 +58,11 @@ impl Changes {
             row.bank_account_id = coming.row().id;
             row.bank_account = bank_accounts::to_json(coming.row().clone())?;
         }
-        if let Some(email) = &self.asked.email {
+        if let Some(email) = &self.changes.email {
             row.email.clone_from(email);
         }
-        if self.asked.name.is_some() {
-            row.name.clone_from(&self.asked.name);
+        if self.changes.name.is_some() {
+            row.name.clone_from(&self.changes.name);
         }
         row.search_text =
             search_text::stored_text(row.name.as_deref().into_iter().chain([row.email.as_str()]));

@@ -32,14 +32,14 @@ pub async fn create(
     params: Params<NewRefund>,
 ) -> Result<Refund, Error> {
     let charge = charges::find::by_token(ctx.store.read(), &caller.account, charge).await?;
-    let asked = CreateRefundUnit {
+    let unit = CreateRefundUnit {
         account: caller.account.clone(),
         charge: charge.id,
         amount: params.amount()?.unwrap_or(charge.amount),
         id: ctx.ids.token(),
         submit_after: ctx.clock.now(),
     };
-    let refund = idempotency::write(ctx, caller, asked, |tx, asked| record(tx, asked).boxed()).await;
+    let refund = idempotency::write(ctx, caller, unit, |tx, unit| record(tx, unit).boxed()).await;
     crash_points::point("refund", "intent.after");
     refund
 }
@@ -52,24 +52,24 @@ struct CreateRefundUnit {
     submit_after: Timestamp,
 }
 
-async fn record(tx: &Tx, asked: &CreateRefundUnit) -> Result<Refund, Error> {
-    let charge = lock_charge(tx, asked).await?;
-    if asked.amount > refundable_amount(&charge)? {
+async fn record(tx: &Tx, unit: &CreateRefundUnit) -> Result<Refund, Error> {
+    let charge = lock_charge(tx, unit).await?;
+    if unit.amount > refundable_amount(&charge)? {
         return Err(fault("amount", "You have tried to refund more than the original charge"));
     }
-    let now = asked.account.now;
+    let now = unit.account.now;
     let row = refund::Model {
         account_id: charge.account_id,
-        id: asked.id,
+        id: unit.id,
         charge_id: charge.id,
         state: RefundState::Submitting,
         attempt: 0,
-        submit_after: Some(asked.submit_after),
+        submit_after: Some(unit.submit_after),
         announced: None,
         settles_at: None,
-        amount: asked.amount,
+        amount: unit.amount,
         currency: charge.currency,
-        settlement_amount: settlement(&charge, asked.amount),
+        settlement_amount: settlement(&charge, unit.amount),
         created_at: now,
     };
     let entry = Entry { account: row.account_id, kind: EntryKind::Refund, source: row.id.into(), now };
@@ -100,8 +100,8 @@ pub fn refundable_amount(charge: &charge::Model) -> Result<i64, Error> {
 }
 
 /// Locks the charge until the commit: each of several concurrent refunds sees the remaining amount.
-async fn lock_charge(tx: &Tx, asked: &CreateRefundUnit) -> Result<charge::Model, Error> {
-    let charge = charge::Entity::at(asked.account.id(), asked.charge);
+async fn lock_charge(tx: &Tx, unit: &CreateRefundUnit) -> Result<charge::Model, Error> {
+    let charge = charge::Entity::at(unit.account.id(), unit.charge);
     let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?;
     charge.ok_or_else(|| ErrorCode::NotFound.into())
 }

@@ -19,13 +19,13 @@ pub async fn create(
     caller: &Caller,
     params: Params<NewSandboxAccount>,
 ) -> Result<SandboxKeys, Error> {
-    let asked = params.valid()?;
+    let new_account = params.valid()?;
     let keys = ApiKeyPair::mint(&ctx.chance);
     let mut new = NewAccount::new(ctx, "Sandbox", "sandbox@example.com", &keys);
     new.row.made_by = Some(caller.account.id());
-    new.row.partner = asked.partner.unwrap_or(true);
-    new.row.disputes = asked.disputes.unwrap_or(true);
-    new.row.wallet = asked.wallet.unwrap_or(true);
+    new.row.partner = new_account.partner.unwrap_or(true);
+    new.row.disputes = new_account.disputes.unwrap_or(true);
+    new.row.wallet = new_account.wallet.unwrap_or(true);
     let shown = SandboxKeys {
         token: new.row.id,
         secret_key: keys.secret.expose().into(),

@@ -22,23 +22,23 @@ pub fn show(account: &Account) -> Result<Faults, Error> {
 /// Refusals: `invalid_resource`.
 pub async fn change(ctx: &Context, caller: &Caller, params: Params<ChangedFaults>) -> Result<Faults, Error> {
     let change = (caller.account.id(), params.valid()?);
-    let unit = idempotency::write(ctx, caller, change, |tx, (id, asked)| record(tx, *id, asked).boxed());
+    let unit = idempotency::write(ctx, caller, change, |tx, (id, changes)| record(tx, *id, changes).boxed());
     unit.await
 }
 
-async fn record(tx: &Tx, id: AccountToken, asked: &ChangedFaults) -> Result<Faults, Error> {
+async fn record(tx: &Tx, id: AccountToken, changes: &ChangedFaults) -> Result<Faults, Error> {
     let row = settings::lock_account(tx, id).await?;
     let stays = faults::faults_of(&row)?;
     let ordered = AcquirerFaults {
-        latency_ms: asked.latency_ms.unwrap_or(stays.latency_ms),
-        decline: match asked.decline {
+        latency_ms: changes.latency_ms.unwrap_or(stays.latency_ms),
+        decline: match changes.decline {
             Some(Patch::Value(decline)) => Some(decline),
             Some(Patch::Blank) => None,
             Some(Patch::Absent) | None => stays.decline,
         },
-        gateway_error_rate: chance(asked.gateway_error_rate.as_deref()).unwrap_or(stays.gateway_error_rate),
-        drop_rate: chance(asked.drop_rate.as_deref()).unwrap_or(stays.drop_rate),
-        seed: asked.seed.unwrap_or(stays.seed),
+        gateway_error_rate: chance(changes.gateway_error_rate.as_deref()).unwrap_or(stays.gateway_error_rate),
+        drop_rate: chance(changes.drop_rate.as_deref()).unwrap_or(stays.drop_rate),
+        seed: changes.seed.unwrap_or(stays.seed),
     };
     let change =
         account::Model { acquirer_faults: Some(JsonText::of(&ordered)?), acquirer_calls: 0, ..row.clone() };

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::{Error, ErrorCode};
 use crate::limits::{
-    CLOCK_DOUBLINGS_MAX, CLOCK_LEASE, CLOCK_LEASE_RENEWED, CLOCK_LOOKS_AGAIN, CLOCK_RAN_TOLD_MAX,
+    CLOCK_DOUBLINGS_MAX, CLOCK_LEASE, CLOCK_LEASE_RENEWED, CLOCK_LOOKS_AGAIN, CLOCK_RAN_REPORTED_MAX,
     CLOCK_REFUND_TRIES,
 };
 use crate::params::Params;
@@ -36,10 +36,10 @@ pub fn show(account: &Account) -> Clock {
 ///
 /// Refusals, first match wins: `invalid_resource`, `clock_moving`.
 pub async fn advance(ctx: &Ctx, caller: &Caller, params: Params<MoveClock>) -> Result<MovedClock, Error> {
-    let asked = params.parse()?;
-    asked.target(caller.account.now, ctx.clock.now())?;
+    let requested = params.parse()?;
+    requested.target(caller.account.now, ctx.clock.now())?;
     let (task, caller) = (Ctx::clone(ctx), caller.clone());
-    ctx.in_own_task(async move { ClockMoveRun::begin(&task, &caller, asked).await?.run().await }).await
+    ctx.in_own_task(async move { ClockMoveRun::begin(&task, &caller, requested).await?.run().await }).await
 }
 
 /// Releases the clocks that an ended process was moving. Only for a server that knows it is the only one.
@@ -59,7 +59,7 @@ pub async fn make_due_now(ctx: &Context) -> Result<(), Error> {
 /// A request for the lease on the clock.
 struct BeginClockMoveUnit {
     account: AccountToken,
-    asked: RequestedMove,
+    requested: RequestedMove,
     wall: Timestamp,
 }
 
@@ -71,7 +71,7 @@ impl BeginClockMoveUnit {
             return Err(ErrorCode::ClockMoving.into());
         }
         // By the clock's current time: another move may have ended since the request came.
-        let target = self.asked.target(self.wall + row.clock_offset, self.wall)?;
+        let target = self.requested.target(self.wall + row.clock_offset, self.wall)?;
         let moving = account::Model {
             clock_moves: row.clock_moves + 1,
             moving_until: Some(self.wall + CLOCK_LEASE),
@@ -104,10 +104,10 @@ struct ClockMoveRun<'a> {
 }
 
 impl<'a> ClockMoveRun<'a> {
-    async fn begin(ctx: &'a Context, caller: &'a Caller, asked: RequestedMove) -> Result<Self, Error> {
+    async fn begin(ctx: &'a Context, caller: &'a Caller, requested: RequestedMove) -> Result<Self, Error> {
         let wall = ctx.clock.now();
-        let is_span = !matches!(asked, RequestedMove::To(_));
-        let beginning = BeginClockMoveUnit { account: caller.account.id(), asked, wall };
+        let is_span = !matches!(requested, RequestedMove::To(_));
+        let beginning = BeginClockMoveUnit { account: caller.account.id(), requested, wall };
         let (row, to) = ctx.store.write(beginning, |tx, beginning| beginning.record(tx).boxed()).await?;
         Ok(Self {
             ctx,
@@ -192,7 +192,7 @@ impl<'a> ClockMoveRun<'a> {
             }
         };
         self.ran_count += 1;
-        if self.ran.len() < CLOCK_RAN_TOLD_MAX {
+        if self.ran.len() < CLOCK_RAN_REPORTED_MAX {
             self.ran.push(RanItem { at, what, token });
         }
         Ok(())

@@ -30,9 +30,9 @@ pub async fn list(
 pub async fn show(ctx: &Context, account: &Account, request_id: &str) -> Result<LoggedRequest, Error> {
     ctx.request_log.write(&ctx.store, Some(account.id())).await?;
     // An id that no request can have may hold characters that a database does not take.
-    let asked = Some(request_id).filter(|id| id.bytes().all(|byte| byte.is_ascii_graphic()));
+    let printable = Some(request_id).filter(|id| id.bytes().all(|byte| byte.is_ascii_graphic()));
     let row = logged_request::Entity::owned_by(account.id())
-        .filter(Column::RequestId.eq(asked.ok_or(ErrorCode::NotFound)?))
+        .filter(Column::RequestId.eq(printable.ok_or(ErrorCode::NotFound)?))
         .order_by_desc(Column::Id)
         .one(ctx.store.read())
         .await?;

@@ -25,22 +25,22 @@ pub async fn create(
     params: Params<NewWalletPayload>,
 ) -> Result<WalletPayload, Error> {
     let account = &caller.account;
-    let Params { value: asked, mut faults } = params;
-    let number = match CardNumber::parse(&asked.number) {
+    let Params { value: new_payload, mut faults } = params;
+    let number = match CardNumber::parse(&new_payload.number) {
         Some(possible) => acquirer_lookup::card(ctx, &possible).await?.map(|_| possible),
         None => None,
     };
-    if number.is_none() && !asked.number.expose().is_empty() {
+    if number.is_none() && !new_payload.number.expose().is_empty() {
         faults.add("number", "is not valid");
     }
-    let certificate = match (asked.r#type, non_blank(asked.certificate_token.as_deref())) {
+    let certificate = match (new_payload.r#type, non_blank(new_payload.certificate_token.as_deref())) {
         (WalletType::WalletA, Some(token)) => certificates::find(ctx, account, token).await?,
         (WalletType::WalletA, None) | (WalletType::WalletG, _) => None,
     };
     let merchant = certificate.and_then(|row| Some((row.public_key, row.merchant_id?)));
     let readable = !["type", "certificate_token"].iter().any(|param| faults.has(param));
-    if readable && asked.r#type == WalletType::WalletA && merchant.is_none() {
-        let missing = non_blank(asked.certificate_token.as_deref()).is_none();
+    if readable && new_payload.r#type == WalletType::WalletA && merchant.is_none() {
+        let missing = non_blank(new_payload.certificate_token.as_deref()).is_none();
         faults.add("certificate_token", if missing { "can't be blank" } else { "is not valid" });
     }
     let (Some(number), true) = (number, faults.is_empty()) else { return Err(faults.into()) };
@@ -61,6 +61,6 @@ pub async fn create(
         (None, _) => None,
     };
     let source = source.ok_or_else(|| Error::internal("a test device made no payload"))?;
-    let payload = WalletPayload { r#type: asked.r#type, source };
+    let payload = WalletPayload { r#type: new_payload.r#type, source };
     idempotency::write(ctx, caller, payload, |_, payload| async move { Ok(payload.clone()) }.boxed()).await
 }

@@ -31,14 +31,14 @@ pub async fn create(
     caller: &Caller,
     params: Params<NewSubscription>,
 ) -> Result<Subscription, Error> {
-    let asked = params.valid().map_err(Error::subscription)?;
+    let new_subscription = params.valid().map_err(Error::subscription)?;
     let unknown = ErrorCode::RecordNotFound;
-    let plan = plans::find::by_token(ctx.store.read(), &caller.account, asked.plan_token.trim())
+    let plan = plans::find::by_token(ctx.store.read(), &caller.account, new_subscription.plan_token.trim())
         .await?
         .ok_or(unknown)?;
-    let NewSubscription { customer_token, card_token, include_setup_fee, .. } = asked;
-    let asked = NewPlanSubscription { customer_token, card_token, include_setup_fee };
-    subscribe(ctx, caller, plan, asked, unknown).await
+    let NewSubscription { customer_token, card_token, include_setup_fee, .. } = new_subscription;
+    let new_subscription = NewPlanSubscription { customer_token, card_token, include_setup_fee };
+    subscribe(ctx, caller, plan, new_subscription, unknown).await
 }
 
 /// Subscribes a customer to the plan in the path. May take as long as the acquirer.
@@ -53,8 +53,8 @@ pub async fn create_for_plan(
 ) -> Result<Subscription, Error> {
     let unknown = ErrorCode::NotFound;
     let plan = plans::find::by_token(ctx.store.read(), &caller.account, plan).await?.ok_or(unknown)?;
-    let asked = params.valid().map_err(Error::subscription)?;
-    subscribe(ctx, caller, plan, asked, unknown).await
+    let new_subscription = params.valid().map_err(Error::subscription)?;
+    subscribe(ctx, caller, plan, new_subscription, unknown).await
 }
 
 /// Subscribes a customer; `unknown` is the refusal of an unknown one.
@@ -62,14 +62,14 @@ async fn subscribe(
     ctx: &Ctx,
     caller: &Caller,
     plan: plan::Model,
-    asked: NewPlanSubscription,
+    new_subscription: NewPlanSubscription,
     unknown: ErrorCode,
 ) -> Result<Subscription, Error> {
     let account = &caller.account;
-    let include_setup_fee = asked.include_setup_fee.unwrap_or(true);
-    let customer = asked.customer_token.trim().parse().map_err(|_| unknown)?;
+    let include_setup_fee = new_subscription.include_setup_fee.unwrap_or(true);
+    let customer = new_subscription.customer_token.trim().parse().map_err(|_| unknown)?;
     let (customer, primary) = customers::find::with_primary(ctx, account, customer).await?.ok_or(unknown)?;
-    let named = match non_blank(asked.card_token.as_deref()) {
+    let named = match non_blank(new_subscription.card_token.as_deref()) {
         Some(token) => Some(card_of(ctx, account, &customer, token).await?),
         None => None,
     };

@@ -34,13 +34,13 @@ pub async fn reactivate(
 ) -> Result<Subscription, Error> {
     let account = &caller.account;
     let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
-    let asked = params.valid().map_err(Error::subscription)?;
+    let params = params.valid().map_err(Error::subscription)?;
     let plan = plan_of(ctx.store.read(), &row).await?;
     let customer = customers::find::with_primary(ctx, account, row.customer_id).await?;
     let (customer, primary) = customer.ok_or(ErrorCode::InvalidState)?;
     let unit = ReactivateUnit { row, plan, account: account.clone() };
     unit.step(&unit.row)?;
-    let bill = Bill::reactivated(&unit.row, &unit.plan, asked.include_setup_fee.unwrap_or(true));
+    let bill = Bill::reactivated(&unit.row, &unit.plan, params.include_setup_fee.unwrap_or(true));
     if unit.is_paid(&unit.row) || bill.sum() == 0 {
         return idempotency::write(ctx, caller, unit, |tx, unit| unit.free(tx).boxed()).await;
     }

@@ -38,16 +38,16 @@ pub async fn create(
     ctx: &Ctx,
     caller: &Caller,
     mut params: Params<NewCharge>,
-    asked: ChargeRequestInfo<'_>,
+    request: ChargeRequestInfo<'_>,
 ) -> Result<ChargeMade, Error> {
     let verification = verification(&mut params);
-    let order = place(ctx, &caller.account, Origin::Payment, params, asked.outcome).await?;
+    let order = place(ctx, &caller.account, Origin::Payment, params, request.outcome).await?;
     let Some(verification) = verification else { return at_once(ctx, caller, order).await };
     let enrolled = is_enrolled(ctx, &order).await?;
     if !enrolled && verification.fallback_ok {
         return at_once(ctx, caller, order).await;
     }
-    open(ctx, caller, order, verification.callback_url, enrolled, asked).await
+    open(ctx, caller, order, verification.callback_url, enrolled, request).await
 }
 
 async fn at_once(ctx: &Ctx, caller: &Caller, order: ChargeOrder) -> Result<ChargeMade, Error> {
@@ -63,18 +63,18 @@ struct Verification {
 
 /// Returns the verification to make, if any. Results of a verification made elsewhere start none.
 fn verification(params: &mut Params<NewCharge>) -> Option<Verification> {
-    let asked = params.value.three_d_secure.as_ref()?;
+    let requested = params.value.three_d_secure.as_ref()?;
     let faults = &mut params.faults;
     let mut missing = |param| {
         if !faults.has(param) {
             faults.add(param, "can't be blank");
         }
     };
-    let callback_url = non_blank(asked.callback_url.as_deref());
-    match asked.enabled {
+    let callback_url = non_blank(requested.callback_url.as_deref());
+    match requested.enabled {
         Some(true) => {}
         Some(false) => return None,
-        None if callback_url.is_none() && asked.fallback_ok.is_none() => return None,
+        None if callback_url.is_none() && requested.fallback_ok.is_none() => return None,
         None => missing("three_d_secure.enabled"),
     }
     if callback_url.is_none() {
@@ -82,7 +82,7 @@ fn verification(params: &mut Params<NewCharge>) -> Option<Verification> {
     }
     Some(Verification {
         callback_url: callback_url.unwrap_or_default().to_owned(),
-        fallback_ok: asked.fallback_ok.unwrap_or(false),
+        fallback_ok: requested.fallback_ok.unwrap_or(false),
     })
 }
 
@@ -107,7 +107,7 @@ async fn open(
     order: ChargeOrder,
     callback_url: String,
     enrolled: bool,
-    asked: ChargeRequestInfo<'_>,
+    request: ChargeRequestInfo<'_>,
 ) -> Result<ChargeMade, Error> {
     let account = &caller.account;
     let ChargeOrder { mut intent, call } = order;
@@ -125,7 +125,7 @@ async fn open(
         card_id: copy.id,
         enrolled,
         callback_url,
-        sandbox_outcome: non_blank(asked.outcome).map(str::to_owned),
+        sandbox_outcome: non_blank(request.outcome).map(str::to_owned),
         expires_at: Some(account.now + SESSION_LIFETIME),
         created_at: account.now,
     };
@@ -134,7 +134,7 @@ async fn open(
         account_id: account.id(),
         session_id: session.id,
     };
-    let redirect_url = format!("{}/3d-secure/{secret}", asked.base_url);
+    let redirect_url = format!("{}/3d-secure/{secret}", request.base_url);
     let opening = OpenSessionUnit { intent, copy, session, page, redirect_url };
     let unit = idempotency::write(ctx, caller, opening, |tx, opening| {
         async move {

@@ -30,11 +30,13 @@ pub const NOT_COVERED: &str = "There are not enough funds available to process t
 /// `docs/decisions.md`, 202), `insufficient_service_balance`.
 pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewTransfer>) -> Result<Transfer, Error> {
     let account = &caller.account;
-    let Params { value: asked, mut faults } = params;
-    if !asked.currency.trim().is_empty() && Currency::parse(asked.currency.trim()) != Some(Currency::Aud) {
+    let Params { value: new_transfer, mut faults } = params;
+    if !new_transfer.currency.trim().is_empty()
+        && Currency::parse(new_transfer.currency.trim()) != Some(Currency::Aud)
+    {
         faults.add("currency", "is not a supported currency");
     }
-    let recipient = match asked.recipient.trim() {
+    let recipient = match new_transfer.recipient.trim() {
         "" => None,
         SELF => Some(Payee::Own),
         token => find_payee(ctx, account, token, &mut faults).await?,
@@ -49,8 +51,8 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewTransfer>)
         account: account.clone(),
         id: ctx.ids.token(),
         payee,
-        description: asked.description,
-        amount: asked.amount,
+        description: new_transfer.description,
+        amount: new_transfer.amount,
     };
     let transfer = idempotency::write(ctx, caller, order, |tx, order| order.record(tx).boxed()).await;
     crash_points::point("transfer", "outcome.after");

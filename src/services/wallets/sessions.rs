@@ -30,10 +30,10 @@ pub async fn create(
 ) -> Result<WalletSession, Error> {
     let account = &caller.account;
     enabled(account)?;
-    let Ok(asked) = params.valid() else { return Err(bad_request()) };
-    let url = callable(ctx, &asked.validation_url).ok_or_else(bad_request)?;
-    let context = non_blank(asked.initiative_context.as_deref());
-    let context = match (asked.initiative, context) {
+    let Ok(params) = params.valid() else { return Err(bad_request()) };
+    let url = callable(ctx, &params.validation_url).ok_or_else(bad_request)?;
+    let context = non_blank(params.initiative_context.as_deref());
+    let context = match (params.initiative, context) {
         (Initiative::Web, Some(domain)) if domains::find(ctx, account, domain).await?.is_some() => {
             Some(domain)
         }
@@ -41,7 +41,7 @@ pub async fn create(
         (Initiative::Messaging, context) => context,
     };
     let session = match &ctx.wallets.provider {
-        Some(provider) => provider.ask(account, &url, (asked.initiative, context)).await?,
+        Some(provider) => provider.request_session(account, &url, (params.initiative, context)).await?,
         None => simulated(ctx, account, context),
     };
     idempotency::write(ctx, caller, session, |_, session| async move { Ok(session.clone()) }.boxed()).await
@@ -73,7 +73,7 @@ fn callable(ctx: &Context, url: &str) -> Option<Url> {
 
 impl Provider {
     /// Calls the provider as the identity's merchant and returns its answer unchanged.
-    async fn ask(
+    async fn request_session(
         &self,
         account: &Account,
         url: &Url,
@@ -85,7 +85,7 @@ impl Provider {
             "initiative": initiative,
             "initiativeContext": context.unwrap_or_default(),
         });
-        let answer = self.outbound.ask(url.as_str(), body.to_string().into(), WALLET_ANSWER).await;
+        let answer = self.outbound.post_json(url.as_str(), body.to_string().into(), WALLET_ANSWER).await;
         let body = match answer {
             Ok((200, body)) => body,
             Ok((status, _)) => {

@@ -167,21 +167,21 @@ impl Connection {
     pub fn each(
         &self,
         statement: &Statement,
-        mut tell: impl FnMut(ProxyRow) -> ControlFlow<()>,
+        mut on_row: impl FnMut(ProxyRow) -> ControlFlow<()>,
     ) -> Result<(), DbErr> {
-        self.rows(statement, |row, columns| Ok(tell(columns.read(row)?)))
+        self.rows(statement, |row, columns| Ok(on_row(columns.read(row)?)))
     }
 
     fn rows(
         &self,
         statement: &Statement,
-        mut tell: impl FnMut(&Row<'_>, &Columns) -> rusqlite::Result<ControlFlow<()>>,
+        mut on_row: impl FnMut(&Row<'_>, &Columns) -> rusqlite::Result<ControlFlow<()>>,
     ) -> Result<(), DbErr> {
         let done = self.prepared(statement, |prepared| {
             let columns = self.columns(&statement.sql, prepared);
             let mut rows = prepared.raw_query();
             while let Some(row) = rows.next()? {
-                if tell(row, &columns)?.is_break() {
+                if on_row(row, &columns)?.is_break() {
                     break;
                 }
             }

@@ -86,23 +86,23 @@ impl DatabaseError for Fault {
 mod tests {
     use super::*;
 
-    fn told(code: i32, message: &str) -> String {
+    fn rendered(code: i32, message: &str) -> String {
         fault(rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some(message.into()))).to_string()
     }
 
     #[test]
     fn a_message_shows_names_of_ours_and_no_byte_of_a_page() {
         let unique = "UNIQUE constraint failed: idempotency_keys.account_id";
-        assert!(told(ffi::SQLITE_CONSTRAINT_UNIQUE, unique).contains(unique));
-        assert!(told(ffi::SQLITE_ERROR, "no such table: charges").contains("charges"));
+        assert!(rendered(ffi::SQLITE_CONSTRAINT_UNIQUE, unique).contains(unique));
+        assert!(rendered(ffi::SQLITE_ERROR, "no such table: charges").contains("charges"));
         for (code, message) in [
             (ffi::SQLITE_CORRUPT, "malformed database schema (Roland Robot) - near \"Roland\": syntax error"),
             (ffi::SQLITE_ERROR, "malformed database schema (Roland Robot)"),
             (ffi::SQLITE_ERROR, "fts5: syntax error near \"Roland\""),
             (ffi::SQLITE_ERROR, "error in index Roland: no such column"),
         ] {
-            let told = told(code, message);
-            assert!(!told.contains("Roland") && told.contains(&code.to_string()), "{told}");
+            let rendered = rendered(code, message);
+            assert!(!rendered.contains("Roland") && rendered.contains(&code.to_string()), "{rendered}");
         }
     }
 }

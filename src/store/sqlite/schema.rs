@@ -13,8 +13,8 @@ pub(in crate::store) async fn migrate(
     steps: &[Step],
     on_step: &(dyn Fn(&str, usize) + Sync),
 ) -> Result<(), DbErr> {
-    writing.say("BEGIN IMMEDIATE")?;
+    writing.execute("BEGIN IMMEDIATE")?;
     let done = migration::run(&SqliteAdapter(writing.clone()), steps, on_step).await;
-    writing.say(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    writing.execute(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
     done
 }

@@ -31,7 +31,7 @@ impl WriteConnection {
     }
 
     /// Runs a statement without values, such as BEGIN and COMMIT.
-    pub(in crate::store) fn say(&self, sql: &str) -> Result<(), DbErr> {
+    pub(in crate::store) fn execute(&self, sql: &str) -> Result<(), DbErr> {
         self.connection().execute(&Statement::from_string(DbBackend::Sqlite, sql)).map(drop)
     }
 }
@@ -71,7 +71,7 @@ impl QueuedUnit {
     }
 
     /// Sends the result of the last run to the caller.
-    fn tell(self) {
+    fn reply(self) {
         let answer = self.answer.unwrap_or_else(|| Err(Error::internal("a unit was answered before it ran")));
         // The send fails if the caller has gone.
         let _ = self.caller.send(answer);
@@ -132,10 +132,10 @@ impl Writer {
     }
 
     pub async fn run(&self, unit: UnitOfWork) -> UnitResult {
-        let (caller, told) = oneshot::channel();
+        let (caller, result) = oneshot::channel();
         let waiting = QueuedUnit { unit, answer: None, caller };
         self.units.send(waiting).await.map_err(|_| ErrorCode::ServiceUnavailable)?;
-        told.await.unwrap_or_else(|_| Err(ErrorCode::ServiceUnavailable.into()))
+        result.await.unwrap_or_else(|_| Err(ErrorCode::ServiceUnavailable.into()))
     }
 }
 
@@ -157,7 +157,7 @@ async fn write(begin: &TransactionFactory, mut batch: Batch) {
         }
     }
     match tx.commit().await {
-        Ok(()) => batch.into_iter().for_each(QueuedUnit::tell),
+        Ok(()) => batch.into_iter().for_each(QueuedUnit::reply),
         Err(CommitError::Failed(error)) => {
             tracing::debug!(units = batch.len(), %error, "a batch runs again, one unit at a time");
             singly(begin, batch).await;
@@ -174,14 +174,14 @@ async fn singly(begin: &TransactionFactory, batch: Batch) {
             RunOutcome::Done => {
                 tx.keep_unit();
                 match tx.commit().await {
-                    Ok(()) => unit.tell(),
+                    Ok(()) => unit.reply(),
                     Err(CommitError::Failed(error)) => unit.fail(error),
                     Err(CommitError::InDoubt(error)) => unit.fail(in_doubt(&error)),
                 }
             }
             RunOutcome::Refused | RunOutcome::Failed => {
                 tx.rollback().await;
-                unit.tell();
+                unit.reply();
             }
         }
     }

@@ -5,7 +5,7 @@ use http::Method;
 use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 
-use crate::harness::sending::{ask, post_with};
+use crate::harness::sending::{post_with, request};
 use crate::harness::{App, card, charge, rules};
 
 /// From here on no statement about cards succeeds.
@@ -17,8 +17,8 @@ async fn lose_the_cards(app: &App) {
 }
 
 fn discloses_its_id_only(body: &Value, id: &str) {
-    let said = format!("Something went wrong on our side. Request id: {id}");
-    assert_eq!(body, &json!({ "error": "internal_error", "error_description": said }));
+    let description = format!("Something went wrong on our side. Request id: {id}");
+    assert_eq!(body, &json!({ "error": "internal_error", "error_description": description }));
 }
 
 rules! {
@@ -31,7 +31,7 @@ rules! {
         charge["card"] = Value::Null;
         charge["card_token"] = token;
         for answer in [
-            ask(&app.client(), Method::GET, &path, &id).await,
+            request(&app.client(), Method::GET, &path, &id).await,
             post_with(&app.client(), "/1/charges", &id, &charge).await,
         ] {
             assert_eq!(answer.status, 500, "{}", answer.text);
@@ -39,7 +39,7 @@ rules! {
             assert_eq!(answer.headers["x-request-id"], "my-id");
             assert_eq!(answer.headers["cache-control"], "no-store");
         }
-        let head = ask(&app.client(), Method::HEAD, &path, &id).await;
+        let head = request(&app.client(), Method::HEAD, &path, &id).await;
         assert_eq!((head.status, head.text.as_str()), (500, ""));
         // For the books that are checked at the end.
         app.execute("ALTER TABLE lost RENAME TO cards").await;
@@ -56,7 +56,7 @@ rules! {
             app.publishable_key(),
             card.as_str().unwrap()
         );
-        let answer = ask(&app.anonymous(), Method::GET, &path, &[("x-request-id", "my-id")]).await;
+        let answer = request(&app.anonymous(), Method::GET, &path, &[("x-request-id", "my-id")]).await;
         assert_eq!(answer.status, 200);
         let json = answer.text.strip_prefix("/**/F(").and_then(|rest| rest.strip_suffix(");")).unwrap();
         discloses_its_id_only(&serde_json::from_str(json).unwrap(), "my-id");

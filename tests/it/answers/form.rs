@@ -59,15 +59,15 @@ rules! {
 
     async fn a_get_repeats_the_bytes_of_the_create_answer(app) {
         let client = app.client();
-        let mut asked = charge(400);
-        asked["metadata"] = json!({ "z": "1", "a": "é\"\\/ \u{1}", "m": "🙂" });
-        asked["card"]["address_line2"] = Value::Null;
-        let mut authorised = asked.clone();
+        let mut params = charge(400);
+        params["metadata"] = json!({ "z": "1", "a": "é\"\\/ \u{1}", "m": "🙂" });
+        params["card"]["address_line2"] = Value::Null;
+        let mut authorised = params.clone();
         authorised["capture"] = json!(false);
         let mut customer = json!({ "email": "a@example.com", "card": card("4200000000000000") });
         customer["notes"] = json!("é\"\\/ \u{1}\n");
         for (path, parameters) in [
-            ("/1/charges", asked),
+            ("/1/charges", params),
             ("/1/charges", authorised),
             ("/1/cards", card("372000000000000")),
             ("/1/customers", customer),
@@ -131,7 +131,7 @@ rules! {
     }
 
     async fn who_stores_a_card_is_told_the_address_it_came_from(app) {
-        for (peer, told) in [
+        for (peer, shown) in [
             ("203.0.113.7:80", "203.0.113.7"),
             ("[2001:db8::1]:80", "2001:db8::1"),
             ("[::ffff:203.0.113.7]:80", "203.0.113.7"),
@@ -146,7 +146,7 @@ rules! {
             let answer =
                 app.client().send(request.body(card("4200000000000000").to_string().into()).unwrap()).await;
             answer.ok(201);
-            assert_eq!(answer.json()["ip_address"], told, "{peer}");
+            assert_eq!(answer.json()["ip_address"], shown, "{peer}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use http::{HeaderMap, Method};
 use serde_json::json;
 
-use crate::harness::sending::{JSON, ask, post_with, send};
+use crate::harness::sending::{JSON, post_with, request, send};
 use crate::harness::{Answer, App, card, charge, rules};
 
 /// Answers of every kind that need no preparation.
@@ -22,16 +22,16 @@ async fn all_sorts(app: &App) -> Vec<(&'static str, Answer)> {
         ("401", anonymous.get("/1/charges").await),
         ("401 of a browser", anonymous.post("/1/cards", &json!({})).await),
         ("404 of a record", client.get("/1/charges/ch_x").await),
-        ("404 of a route", ask(&anonymous, Method::GET, "/1/nothing", &[]).await),
-        ("405", ask(&anonymous, Method::PATCH, "/1/charges", &[]).await),
+        ("404 of a route", request(&anonymous, Method::GET, "/1/nothing", &[]).await),
+        ("405", request(&anonymous, Method::PATCH, "/1/charges", &[]).await),
         ("413", post_with(&client, "/1/charges", &[("content-length", "99999999")], &json!({})).await),
         ("415", send(&client, Method::POST, "/1/charges", Some("text/plain"), "x").await),
         ("422", client.post("/1/charges", &json!({})).await),
         ("422 of a browser", anonymous.post("/1/cards", &publishable).await),
-        ("HEAD", ask(&client, Method::HEAD, "/1/charges", &[]).await),
-        ("preflight", ask(&anonymous, Method::OPTIONS, "/1/cards", &preflight).await),
-        ("JSONP", ask(&anonymous, Method::GET, "/1/cards?callback=f&_method=POST", &[]).await),
-        ("JSONP of a bad callback", ask(&anonymous, Method::GET, "/1/cards?callback=f(", &[]).await),
+        ("HEAD", request(&client, Method::HEAD, "/1/charges", &[]).await),
+        ("preflight", request(&anonymous, Method::OPTIONS, "/1/cards", &preflight).await),
+        ("JSONP", request(&anonymous, Method::GET, "/1/cards?callback=f&_method=POST", &[]).await),
+        ("JSONP of a bad callback", request(&anonymous, Method::GET, "/1/cards?callback=f(", &[]).await),
     ]
 }
 
@@ -116,7 +116,7 @@ rules! {
                 (app.anonymous(), Method::GET, "/1/cards?callback=f&_method=POST"),
                 (app.anonymous(), Method::GET, "/1/cards?callback=()"),
             ] {
-                let answer = ask(&client, method, path, &[("x-request-id", id)]).await;
+                let answer = request(&client, method, path, &[("x-request-id", id)]).await;
                 assert_eq!(answer.headers["x-request-id"], id, "{path}");
             }
         }
@@ -128,7 +128,7 @@ rules! {
         for id in [
             "", " ", "two words", "a,b", "\"a\"", "<script>", "a;b", "a\tb", "{}", endless.as_str(), ".", "..", "-a", "a.json",
         ] {
-            let answer = ask(&app.client(), Method::GET, "/1/charges", &[("x-request-id", id)]).await;
+            let answer = request(&app.client(), Method::GET, "/1/charges", &[("x-request-id", id)]).await;
             assert!(is_uuid(answer.headers["x-request-id"].to_str().unwrap()), "{id:?}");
         }
         let request =
@@ -168,8 +168,8 @@ rules! {
             anonymous.post("/1/cards", &json!({ "publishable_api_key": app.publishable_key() })).await,
             app.with_key(app.publishable_key()).get("/1/charges").await,
             app.with_key("nobody-has-this").get("/1/charges").await,
-            ask(&client, Method::GET, "/1/nothing", &[]).await,
-            ask(&client, Method::PATCH, "/1/charges", &[]).await,
+            request(&client, Method::GET, "/1/nothing", &[]).await,
+            request(&client, Method::PATCH, "/1/charges", &[]).await,
         ] {
             assert_eq!(timed(&answer.headers), None, "{}", answer.text);
         }

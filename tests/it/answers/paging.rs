@@ -17,10 +17,10 @@ async fn filled(app: &App) -> String {
         client.post(&format!("/1/customers/{token}/cards"), &card("4200000000000000")).await.ok(201);
     }
     for amount in [100, 200, 300, 400, 500] {
-        let mut asked = charge(amount);
-        asked["customer_token"] = json!(token);
-        asked["card"] = Value::Null;
-        client.post("/1/charges", &asked).await.ok(201);
+        let mut params = charge(amount);
+        params["customer_token"] = json!(token);
+        params["card"] = Value::Null;
+        client.post("/1/charges", &params).await.ok(201);
     }
     let recipient = client.recipient("987654321").await;
     client.transfer(100, recipient["token"].as_str().unwrap()).await.ok(201);
@@ -170,7 +170,7 @@ rules! {
         let lists = lists(app, &customer).await;
         let before = app.rows().await;
         for path in lists {
-            for (query, said) in [
+            for (query, expected) in [
                 ("page=x", vec!["Page is not a number"]),
                 ("page=1.5", vec!["Page must be an integer"]),
                 ("page=-1", vec!["Page must be greater than or equal to 1"]),
@@ -183,8 +183,8 @@ rules! {
                 ("per_page=x&page=y", vec!["Page is not a number", "Per page is not a number"]),
             ] {
                 let faults = app.client().get(&format!("{path}?{query}")).await.faults();
-                let told: Vec<_> = faults.iter().map(|(_, said)| said.as_str()).collect();
-                assert_eq!(told, said, "{path}?{query}");
+                let messages: Vec<_> = faults.iter().map(|(_, message)| message.as_str()).collect();
+                assert_eq!(messages, expected, "{path}?{query}");
             }
             app.client().get(&format!("{path}?per_page=500")).await.ok(200);
         }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{operations, unknown};
 use crate::harness::app::CONTRACT;
-use crate::harness::sending::{JSON, ask, send};
+use crate::harness::sending::{JSON, request, send};
 use crate::harness::{card, charge, rules};
 
 fn spelled(path: &str) -> Vec<String> {
@@ -39,9 +39,9 @@ rules! {
         app.client().post("/1/charges", &charge(400)).await.ok(201);
         for operation in operations() {
             let path = operation.at(&unknown("ch_"));
-            let plain = ask(&app.client(), operation.method.clone(), &path, &[]).await;
+            let plain = request(&app.client(), operation.method.clone(), &path, &[]).await;
             for path in spelled(&path) {
-                let answer = ask(&app.client(), operation.method.clone(), &path, &[]).await;
+                let answer = request(&app.client(), operation.method.clone(), &path, &[]).await;
                 assert_eq!(answer.status, plain.status, "{} {path}", operation.method);
                 // What needs no parameter makes another record each time.
                 if plain.status != 201 {
@@ -58,11 +58,11 @@ rules! {
         let plain = client.get(&path).await;
         plain.ok(200);
         for path in spelled(&path) {
-            let answer = ask(&client, Method::GET, &format!("{path}?any=1"), &[]).await;
+            let answer = request(&client, Method::GET, &format!("{path}?any=1"), &[]).await;
             assert_eq!((answer.status, &answer.text), (200, &plain.text), "{path}");
         }
         for path in spelled("/1/charges") {
-            let list = ask(&client, Method::GET, &format!("{path}?page=2&per_page=1"), &[]).await;
+            let list = request(&client, Method::GET, &format!("{path}?page=2&per_page=1"), &[]).await;
             assert_eq!(list.json()["pagination"]["current"], 2, "{path}");
         }
     }
@@ -87,7 +87,7 @@ rules! {
                 "/%ff",
             ] {
                 for method in [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::PATCH] {
-                    let answer = ask(&client, method.clone(), path, &[]).await;
+                    let answer = request(&client, method.clone(), path, &[]).await;
                     let body = answer.refused(404, "resource_not_found");
                     assert_eq!(
                         body["error_description"], "No resource was found at this URL.",
@@ -97,7 +97,7 @@ rules! {
                 }
             }
         }
-        let head = ask(&app.anonymous(), Method::HEAD, "/1/nothing", &[]).await;
+        let head = request(&app.anonymous(), Method::HEAD, "/1/nothing", &[]).await;
         assert_eq!((head.status, head.text.as_str()), (404, ""));
     }
 
@@ -125,7 +125,7 @@ rules! {
                     continue;
                 }
                 // No key is needed.
-                let answer = ask(&app.anonymous(), method.clone(), &path, &[]).await;
+                let answer = request(&app.anonymous(), method.clone(), &path, &[]).await;
                 let status = StatusCode::from_u16(answer.status).unwrap();
                 CONTRACT.check_unknown_route(&method, &path, status, &answer.headers).unwrap();
                 let allowed: BTreeSet<_> = answer.headers["allow"]
@@ -169,9 +169,9 @@ rules! {
         let customer = json!({ "email": "a@example.com", "card": card("4200000000000000") });
         let token = client.post("/1/customers", &customer).await.ok(201)["token"].clone();
         let path = format!("/1/customers/{}", token.as_str().unwrap());
-        assert_eq!(ask(&client, Method::HEAD, &path, &[]).await.status, 200);
+        assert_eq!(request(&client, Method::HEAD, &path, &[]).await.status, 200);
         client.delete(&path).await.ok(204);
-        assert_eq!(ask(&client, Method::HEAD, &path, &[]).await.status, 404);
+        assert_eq!(request(&client, Method::HEAD, &path, &[]).await.status, 404);
     }
 
     async fn a_body_that_cannot_be_read_is_refused_by_every_operation_before_anything_is_looked_for(app) {

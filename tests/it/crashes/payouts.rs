@@ -48,7 +48,7 @@ operated! {
             assert!(dies_at(installed, point, &request).is_err(), "{point}");
             a_minute_passes(installed).await;
             let server = installed.serve();
-            let done = asked_again(&server, &request);
+            let done = send_again(&server, &request);
             let replayed = done.headers.contains_key("idempotent-replayed");
             assert_eq!(replayed, point == "transfer.outcome.after", "{point}");
             server.stopped();
@@ -86,7 +86,7 @@ fn two_days_later(server: &Process, key: &str) -> String {
 }
 
 /// Repeats the request until it succeeds: a dead server's lease on the clock may last a few seconds more.
-fn asked_again(server: &Process, request: &str) -> RawResponse {
+fn send_again(server: &Process, request: &str) -> RawResponse {
     for _ in 0..300 {
         let response = try_to_ask(server.address, request).unwrap();
         if response.status < 300 {

@@ -187,8 +187,9 @@ fn made(server: &Process, of: PaymentKind, what: &str, secret: &str) -> String {
     let (path, form) = match (of, what) {
         (PaymentKind::Authorisation, _) => ("/1/authorisations", PAYMENT.to_owned()),
         (PaymentKind::Challenge, _) => {
-            let asks = "three_d_secure[enabled]=true&three_d_secure[callback_url]=https://shop.example.com/";
-            ("/1/charges", format!("{PAYMENT}&{asks}"))
+            let three_d_secure =
+                "three_d_secure[enabled]=true&three_d_secure[callback_url]=https://shop.example.com/";
+            ("/1/charges", format!("{PAYMENT}&{three_d_secure}"))
         }
         (PaymentKind::Charge, "charge") => return String::new(),
         (PaymentKind::Charge, "refund") => ("/1/charges", PAYMENT.to_owned()),
@@ -233,11 +234,11 @@ fn stands(server: &Process, dying: &DyingPayment, acquirer: Acquirer, secret: &s
         }
         (PaymentKind::Charge, _) => {}
     }
-    let ask = || try_to_ask(server.address, &dying.request(secret)).unwrap();
-    let first = ask();
+    let send = || try_to_ask(server.address, &dying.request(secret)).unwrap();
+    let first = send();
     assert!(matches!(first.status, 200 | 201), "{point}: {} {}", first.status, first.body);
     assert_eq!(is_replay(&first), dying.was_done(acquirer), "{point}");
-    let again = ask();
+    let again = send();
     assert!(is_replay(&again) && again.body == first.body, "{point}: {} {}", again.body, first.body);
 }
 

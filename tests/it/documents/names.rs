@@ -44,13 +44,13 @@ fn no_schema_is_called_as_the_constructor_of_another() {
 #[test]
 fn webhook_requests_have_a_section_of_their_own() {
     let document = &*DOCUMENT;
-    let asked: HashSet<&Value> = operations(document).map(|(_, operation)| &operation["tags"][0]).collect();
+    let used: HashSet<&Value> = operations(document).map(|(_, operation)| &operation["tags"][0]).collect();
     let declared: Vec<_> = document["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
     for (name, methods) in fields(&document["webhooks"]) {
         for (_, operation) in fields(methods) {
             let tags = operation["tags"].as_array().unwrap();
             assert!(
-                tags.iter().all(|tag| declared.contains(&tag) && !asked.contains(tag)),
+                tags.iter().all(|tag| declared.contains(&tag) && !used.contains(tag)),
                 "{name}: {tags:?}"
             );
         }

@@ -60,14 +60,14 @@ async fn refused() -> BTreeMap<String, Value> {
         });
         let mut answer = None;
         for body in [json!({})].into_iter().chain(bodies) {
-            let said = match operation.method {
+            let response = match operation.method {
                 Method::GET => client.get(&format!("{path}?page=x")).await,
                 // As JSON a file may be missing.
                 Method::POST => client.post(&path, &body).await,
                 _ => client.perform(&operation.method, &path, &body).await,
             };
-            if said.status == 422 {
-                answer = Some(said);
+            if response.status == 422 {
+                answer = Some(response);
                 break;
             }
         }

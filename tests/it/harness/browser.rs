@@ -35,7 +35,7 @@ impl Browser {
         self.post("/dashboard/sign-in", &[("key", key)]).await
     }
 
-    pub async fn ask(&mut self, method: Method, path: &str, form: Option<String>) -> Answer {
+    pub async fn send(&mut self, method: Method, path: &str, form: Option<String>) -> Answer {
         let mut request = self.client.request(method, path).header(header::HOST, "test");
         if let Some(cookie) = &self.cookie {
             request = request.header(header::COOKIE, format!("other=1; {cookie}"));
@@ -53,12 +53,12 @@ impl Browser {
     }
 
     pub async fn get(&mut self, path: &str) -> Answer {
-        self.ask(Method::GET, path, None).await
+        self.send(Method::GET, path, None).await
     }
 
     pub async fn post(&mut self, path: &str, pairs: &[(&str, &str)]) -> Answer {
         let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
-        self.ask(Method::POST, path, Some(form)).await
+        self.send(Method::POST, path, Some(form)).await
     }
 
     /// Returns a page.
@@ -99,7 +99,7 @@ pub fn carried(page: &str) -> String {
 }
 
 #[track_caller]
-pub fn asks_for_a_key(answer: &Answer) {
+pub fn assert_sign_in(answer: &Answer) {
     assert!(answer.status == 200 && answer.text.contains("<h1>Sign in</h1>"), "{}", answer.text);
 }
 

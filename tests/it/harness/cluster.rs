@@ -19,7 +19,7 @@ pub struct Cluster {
     pub port: u16,
     programs: PathBuf,
     pub watcher: Child,
-    said: BufReader<ChildStdout>,
+    stdout: BufReader<ChildStdout>,
 }
 
 impl Cluster {
@@ -60,7 +60,7 @@ impl Cluster {
     pub fn crash(&mut self) {
         self.watcher.stdin.as_mut().expect("piped").write_all(b"crash\n").expect("its watcher");
         let mut ready = String::new();
-        self.said.read_line(&mut ready).expect("its watcher");
+        self.stdout.read_line(&mut ready).expect("its watcher");
         assert!(ready.starts_with("ready "), "{ready}");
     }
 
@@ -86,12 +86,12 @@ impl Cluster {
             watcher.uid(uid).gid(gid);
         }
         let mut watcher = watcher.spawn().map_err(|fault| format!("sh: {fault}"))?;
-        let mut said = BufReader::new(watcher.stdout.take().expect("piped"));
+        let mut stdout = BufReader::new(watcher.stdout.take().expect("piped"));
         let (mut reasons, mut line) = (String::new(), String::new());
-        while said.read_line(&mut line).map_err(|fault| fault.to_string())? > 0 {
+        while stdout.read_line(&mut line).map_err(|fault| fault.to_string())? > 0 {
             if let Some(port) = line.trim_end().strip_prefix("ready ") {
                 let port = port.parse().map_err(|_| format!("an odd port: {port}"))?;
-                return Ok(Self { port, programs, watcher, said });
+                return Ok(Self { port, programs, watcher, stdout });
             }
             reasons += &std::mem::take(&mut line);
         }

@@ -170,13 +170,13 @@ impl Contract {
     /// Returns the documented path of a request path; where several fit, text beats a parameter from left to right,
     /// as the router decides.
     fn template(&self, path: &str) -> Option<&str> {
-        let asked: Vec<&str> = path.split(['?', '#']).next()?.split('/').collect();
+        let requested: Vec<&str> = path.split(['?', '#']).next()?.split('/').collect();
         let is_parameter = |segment: &str| segment.starts_with('{');
         let fits = |template: &&str| {
             let segments: Vec<&str> = template.split('/').collect();
-            segments.len() == asked.len()
-                && segments.iter().zip(&asked).all(|(segment, asked)| {
-                    if is_parameter(segment) { !asked.is_empty() } else { segment == asked }
+            segments.len() == requested.len()
+                && segments.iter().zip(&requested).all(|(segment, requested)| {
+                    if is_parameter(segment) { !requested.is_empty() } else { segment == requested }
                 })
         };
         let parameters = |template: &&str| template.split('/').map(is_parameter).collect::<Vec<_>>();

@@ -241,20 +241,20 @@ impl Client {
     pub async fn entries(&self, subscription: &str) -> Vec<(String, i64)> {
         let path = format!("/1/subscriptions/{subscription}/ledger?per_page=500");
         let entries = self.get(&path).await.ok(200);
-        let told = |entry: &Value| {
+        let row = |entry: &Value| {
             (entry["annotation"].as_str().unwrap().to_owned(), entry["amount"].as_i64().unwrap())
         };
-        entries.as_array().unwrap().iter().rev().map(told).collect()
+        entries.as_array().unwrap().iter().rev().map(row).collect()
     }
 
     /// Returns times and amounts of a customer's charges, oldest first.
     pub async fn charged(&self, customer: &str) -> Vec<(String, i64)> {
         let path = format!("/1/customers/{customer}/charges?per_page=500");
         let charges = self.get(&path).await.ok(200);
-        let told = |charge: &Value| {
+        let row = |charge: &Value| {
             (charge["created_at"].as_str().unwrap().to_owned(), charge["amount"].as_i64().unwrap())
         };
-        charges.as_array().unwrap().iter().rev().map(told).collect()
+        charges.as_array().unwrap().iter().rev().map(row).collect()
     }
 
     /// Returns an example of the document, with records of this account where it names some.
@@ -296,10 +296,10 @@ impl App {
         async move {
             let before = self.rows().await;
             let answer = self.client().post(path, parameters).await;
-            let told: Vec<_> = answer.faults();
-            let told: Vec<_> =
-                told.iter().map(|(param, message)| (param.as_str(), message.as_str())).collect();
-            assert_eq!(told, faults, "{caller}: {parameters}");
+            let messages: Vec<_> = answer.faults();
+            let messages: Vec<_> =
+                messages.iter().map(|(param, message)| (param.as_str(), message.as_str())).collect();
+            assert_eq!(messages, faults, "{caller}: {parameters}");
             let sentence = "One or more parameters were missing or invalid";
             assert_eq!(answer.json()["error_description"], sentence);
             assert_eq!(self.rows().await, before, "{caller}: {parameters}");

@@ -114,10 +114,10 @@ impl App {
 
     /// Makes a session at whose page the cardholder has approved.
     async fn session(&self, client: &Client) -> String {
-        let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
-        let mut asked = super::client::charge(400);
-        asked["three_d_secure"] = asks;
-        let (_, page) = pending(client, &asked).await;
+        let three_d_secure = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
+        let mut params = super::client::charge(400);
+        params["three_d_secure"] = three_d_secure;
+        let (_, page) = pending(client, &params).await;
         let back = press(&self.anonymous(), &page, "decision=approve").await;
         let back = back.headers[header::LOCATION].to_str().expect("an address");
         back.rsplit_once("session_token=").expect("a session").1.to_owned()
@@ -138,10 +138,10 @@ impl App {
     pub async fn whole_run(&self) -> Vec<(String, Answer)> {
         let (client, operations) = (self.client(), operations());
         let mut answers = Vec::new();
-        for Operation { method, path: asked, described } in &operations {
-            let path = self.path_of(&client, asked).await;
+        for Operation { method, path: template, described } in &operations {
+            let path = self.path_of(&client, template).await;
             let body = client.body_of(described).await;
-            answers.push((format!("{method} {asked}"), client.perform(method, &path, &body).await));
+            answers.push((format!("{method} {template}"), client.perform(method, &path, &body).await));
         }
         for search in operations
             .iter()

@@ -28,7 +28,7 @@ pub async fn send(
 }
 
 /// Sends a request with any headers, which the document need not describe.
-pub async fn ask(client: &Client, method: Method, path: &str, headers: &[(&str, &str)]) -> Answer {
+pub async fn request(client: &Client, method: Method, path: &str, headers: &[(&str, &str)]) -> Answer {
     let request = headers
         .iter()
         .fold(client.request(method, path), |request, (name, value)| request.header(*name, *value));

@@ -91,7 +91,8 @@ impl Answer {
     #[track_caller]
     pub fn faulty(&self, expected: &[(&str, &str)]) {
         let faults = self.faults();
-        let faults: Vec<_> = faults.iter().map(|(param, said)| (param.as_str(), said.as_str())).collect();
+        let faults: Vec<_> =
+            faults.iter().map(|(param, message)| (param.as_str(), message.as_str())).collect();
         assert_eq!(faults, expected, "{}", self.text);
         assert_eq!(
             self.json()["error_description"],

@@ -112,11 +112,11 @@ impl Client {
 
     /// Returns a test device's payload of a card: parameters of a payment source.
     pub async fn wallet_payload(&self, wallet: &str, number: &str) -> Value {
-        let mut asked = json!({ "type": wallet, "number": number });
+        let mut params = json!({ "type": wallet, "number": number });
         if wallet == "walletApay" {
-            asked["certificate_token"] = token_of(&self.wallet_certificate().await).into();
+            params["certificate_token"] = token_of(&self.wallet_certificate().await).into();
         }
-        self.post("/1/sandbox/wallet_payloads", &asked).await.ok(201)
+        self.post("/1/sandbox/wallet_payloads", &params).await.ok(201)
     }
 
     /// Stores a payment source.

@@ -15,9 +15,9 @@ async fn named(
     trading_name: &str,
 ) -> String {
     let contact = json!({ "first_name": first_name, "last_name": last_name, "email": email });
-    let mut asked = changed("contact", &contact);
-    asked["business"]["trading_name"] = trading_name.into();
-    token_of(&client.post(PATH, &asked).await.ok(201))
+    let mut params = changed("contact", &contact);
+    params["business"]["trading_name"] = trading_name.into();
+    token_of(&client.post(PATH, &params).await.ok(201))
 }
 
 /// The business names that a search finds, in their order.
@@ -84,7 +84,7 @@ rules! {
                 app.clock.advance(TimeSpan::days(1));
             }
         }
-        for (asked, names) in [
+        for (query, names) in [
             ("", ["Yak", "Zoo", "Xylo"]),
             ("sort=created_at&direction=-1", ["Xylo", "Zoo", "Yak"]),
             ("sort=email", ["Xylo", "Yak", "Zoo"]),
@@ -93,11 +93,11 @@ rules! {
             ("sort=name", ["Xylo", "Yak", "Zoo"]),
             ("sort=name&direction=-1", ["Zoo", "Yak", "Xylo"]),
         ] {
-            assert_eq!(found(&client, asked).await, names, "{asked}");
+            assert_eq!(found(&client, query).await, names, "{query}");
         }
         assert_eq!(found(&client, "start_date=2026/03/03").await, ["Zoo", "Xylo"]);
         assert_eq!(found(&client, "end_date=2026/03/04&start_date=2026/03/03").await, ["Zoo"]);
-        let search = |asked: &str| format!("{PATH}/search?{asked}");
+        let search = |query: &str| format!("{PATH}/search?{query}");
         client.get(&search("sort=status&direction=2&start_date=x&page=x")).await.faulty(&[
             ("start_date", "Start date is not formatted properly"),
             ("sort", "Sort is not included in the list"),

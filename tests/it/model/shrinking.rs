@@ -23,7 +23,7 @@ pub async fn shrunk(
             let mut shorter = operations.clone();
             shorter.drain(at..(at + piece).min(operations.len()));
             match lived(client, &shorter).await {
-                (said, Some(diverges)) => (operations, divergence, lines) = (shorter, diverges, said),
+                (log, Some(diverges)) => (operations, divergence, lines) = (shorter, diverges, log),
                 (_, None) => at += piece,
             }
         }

@@ -262,26 +262,28 @@ impl World {
         let (charged, ends) = (course.ledger.get(entries).copied(), course.state == Course::Cancelled);
         if !bills {
             let unsubscribed = state == Course::Cancelling;
-            return self
-                .tells_of(n, if unsubscribed { "subscription.cancelled" } else { "subscription.expired" });
+            return self.record_event(
+                n,
+                if unsubscribed { "subscription.cancelled" } else { "subscription.expired" },
+            );
         }
         if course.billed > billed {
             if let Some((_, _, amount)) = charged {
                 self.bills_charge(plan, customer, card, amount);
             }
-            return self.tells_of(n, "subscription.renewed");
+            return self.record_event(n, "subscription.renewed");
         }
         self.bills_charge(plan, customer, card, whole);
         if !ends {
-            return self.tells_of(n, "subscription.renewal_failed");
+            return self.record_event(n, "subscription.renewal_failed");
         }
         // One after the other: it fails for the last time, and is cancelled then.
         let failed = json!({ "state": word(state), "cancelled_at": null });
         self.happens("subscription.renewal_failed", with(self.subscription(&self.subscriptions[n]), &failed));
-        self.tells_of(n, "subscription.cancelled");
+        self.record_event(n, "subscription.cancelled");
     }
 
-    fn tells_of(&mut self, n: usize, kind: &'static str) {
+    fn record_event(&mut self, n: usize, kind: &'static str) {
         self.happens(kind, self.subscription(&self.subscriptions[n]));
     }
 

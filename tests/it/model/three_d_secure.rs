@@ -34,7 +34,7 @@ const NOT_COMPLETED: &str = "The 3-D Secure verification was not completed";
 
 impl World {
     /// A new challenge, or the next step of one.
-    pub async fn asks_cardholder(&mut self, chance: &mut Chance) {
+    pub async fn create_challenge(&mut self, chance: &mut Chance) {
         match pick(chance, self.sessions.len()).filter(|_| !one_in(chance, 3)) {
             Some(session) => self.answers_challenge(chance, session).await,
             None => self.challenges(chance).await,
@@ -118,9 +118,9 @@ impl World {
         self.verifies(&token, back, charge).await;
     }
 
-    fn ends_badly(&mut self, charge: usize, said: &'static str) {
+    fn ends_badly(&mut self, charge: usize, message: &'static str) {
         self.charges[charge].state = State::Failed;
-        self.charges[charge].error = Some(said);
+        self.charges[charge].error = Some(message);
         self.happens("charge.failed", self.charge(charge));
     }
 

@@ -44,7 +44,7 @@ impl World {
         }
         let request = json!({ "to": shown(to) });
         let moved = loop {
-            let moved = self.wire.ask(Method::PUT, "/1/sandbox/clock", &[], &request).await.ok(200);
+            let moved = self.wire.send(Method::PUT, "/1/sandbox/clock", &[], &request).await.ok(200);
             if moved["complete"] == true {
                 break moved;
             }

@@ -68,7 +68,7 @@ impl Wire {
         Self { client, lines, keys: 0, free: None }
     }
 
-    pub async fn ask(&self, method: Method, path: &str, headers: &[(&str, String)], body: &Value) -> Answer {
+    pub async fn send(&self, method: Method, path: &str, headers: &[(&str, String)], body: &Value) -> Answer {
         let mut request = self.client.request(method.clone(), path);
         for (name, value) in headers {
             request = request.header(*name, value);
@@ -84,7 +84,7 @@ impl Wire {
     }
 
     pub async fn get(&self, path: &str) -> Answer {
-        self.ask(Method::GET, path, &[], &Value::Null).await
+        self.send(Method::GET, path, &[], &Value::Null).await
     }
 
     /// A request that may change something: sometimes under a key, which then does what keys do.
@@ -97,26 +97,26 @@ impl Wire {
         body: &Value,
     ) -> Answer {
         if chance.below(6) > 0 {
-            return self.ask(method, path, headers, body).await;
+            return self.send(method, path, headers, body).await;
         }
         let key = self.free.take().unwrap_or_else(|| {
             self.keys += 1;
             format!("key-{}", self.keys)
         });
         let keyed = |key: &str| [headers, &[("Idempotency-Key", key.to_owned())]].concat();
-        let answer = self.ask(method.clone(), path, &keyed(&key), body).await;
+        let answer = self.send(method.clone(), path, &keyed(&key), body).await;
         if !is_kept(&answer) {
             self.free = Some(key);
             return answer;
         }
         if chance.below(2) == 0 {
-            let again = self.ask(method.clone(), path, &keyed(&key), body).await;
+            let again = self.send(method.clone(), path, &keyed(&key), body).await;
             assert_eq!((again.status, &again.text), (answer.status, &answer.text), "a replay of {path}");
             assert_eq!(again.headers["idempotent-replayed"], "true");
         }
         if chance.below(4) == 0 {
             let other = json!({ "email": "other@example.com", "note": "another request" });
-            let refused = self.ask(method, path, &keyed(&key), &other).await;
+            let refused = self.send(method, path, &keyed(&key), &other).await;
             refused.refused(422, "idempotency_key_reused");
         }
         answer

@@ -182,7 +182,7 @@ impl World {
             83..=86 => self.follows_dispute(chance).await,
             87..=88 => self.changes_endpoints(chance).await,
             89 => self.replays(chance).await,
-            90..=91 => self.asks_cardholder(chance).await,
+            90..=91 => self.create_challenge(chance).await,
             92..=93 => self.looks_for_nothing(chance).await,
             94..=95 => self.looks_at_nested(chance).await,
             _ => self.waits(chance).await,

@@ -180,16 +180,16 @@ fn what_is_no_certificate_cannot_be_trusted() {
 #[test]
 fn a_machine_without_root_certificates_serves_and_says_so() {
     let data = tempfile::tempdir().unwrap();
-    let said =
+    let log =
         |roots: &std::path::Path| Process::start(program(data.path()).env("SSL_CERT_FILE", roots)).stopped();
     let warning = "there are no root certificates, so no https address can be called";
     let none = data.path().join("none.pem");
-    assert!(said(&none).contains(warning));
+    assert!(log(&none).contains(warning));
     std::fs::write(&none, "").unwrap();
-    assert!(said(&none).contains(warning));
+    assert!(log(&none).contains(warning));
     let one = data.path().join("one.pem");
     std::fs::write(&one, pem(&Authority::new().root)).unwrap();
-    assert!(!said(&one).contains("root certificate"));
+    assert!(!log(&one).contains("root certificate"));
 }
 
 fn pem(certificate: &[u8]) -> String {
@@ -197,7 +197,7 @@ fn pem(certificate: &[u8]) -> String {
 }
 
 /// Answers JSON to clients with a certificate of the authority.
-async fn asks_for_identity(authority: &Authority) -> SocketAddr {
+async fn serve_mutual_tls(authority: &Authority) -> SocketAddr {
     let key = KeyPair::generate().unwrap();
     let own = certificate("127.0.0.1").signed_by(&key, &authority.issuer).unwrap();
     let provider = Arc::new(ring::default_provider());
@@ -228,7 +228,7 @@ async fn asks_for_identity(authority: &Authority) -> SocketAddr {
 #[tokio::test]
 async fn an_identity_is_shown_to_whoever_asks_for_one_and_the_answer_is_read() {
     let authority = Authority::new();
-    let url = format!("https://{}/", asks_for_identity(&authority).await);
+    let url = format!("https://{}/", serve_mutual_tls(&authority).await);
     let within = Duration::from_secs(30);
     let identified = |authority: &Authority, issuer: &Authority| {
         let key = KeyPair::generate().unwrap();
@@ -241,11 +241,11 @@ async fn an_identity_is_shown_to_whoever_asks_for_one_and_the_answer_is_read() {
         Outbound::identified_trusting(AddressPolicy::test(), identity, &authority.root).unwrap()
     };
     let known = identified(&authority, &authority);
-    let (status, body) = known.ask(&url, "{}".into(), within).await.unwrap();
+    let (status, body) = known.post_json(&url, "{}".into(), within).await.unwrap();
     assert_eq!((status, body.as_ref()), (201, b"{\"posted\":true}".as_slice()));
     assert_eq!(known.get(&url, within).await, Ok(201));
     for stranger in [authority.client(), identified(&authority, &Authority::new())] {
-        assert!(stranger.ask(&url, "{}".into(), within).await.is_err());
+        assert!(stranger.post_json(&url, "{}".into(), within).await.is_err());
     }
     for nothing in ["", "garbage", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
         assert!(Identity::from_pem(nothing).is_err(), "{nothing}");

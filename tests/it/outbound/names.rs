@@ -14,12 +14,12 @@ use crate::harness::{Behaviour, Receiver};
 /// Answers look-ups one after another from a list, and all later ones like the last; None: there is no such name.
 struct ScriptedResolver {
     answers: Mutex<VecDeque<Option<Vec<SocketAddr>>>>,
-    asked: AtomicUsize,
+    lookups: AtomicUsize,
 }
 
 impl ScriptedResolver {
     fn new(answers: impl IntoIterator<Item = Option<Vec<SocketAddr>>>) -> Arc<Self> {
-        Arc::new(Self { answers: Mutex::new(answers.into_iter().collect()), asked: AtomicUsize::new(0) })
+        Arc::new(Self { answers: Mutex::new(answers.into_iter().collect()), lookups: AtomicUsize::new(0) })
     }
 
     /// One address a look-up.
@@ -27,8 +27,8 @@ impl ScriptedResolver {
         Self::new(addresses.iter().map(|address| Some(vec![at(address)])))
     }
 
-    fn asked(&self) -> usize {
-        self.asked.load(Ordering::SeqCst)
+    fn lookups(&self) -> usize {
+        self.lookups.load(Ordering::SeqCst)
     }
 }
 
@@ -36,7 +36,7 @@ impl ScriptedResolver {
 impl Resolver for ScriptedResolver {
     async fn addresses(&self, host: &str) -> io::Result<Vec<SocketAddr>> {
         assert_eq!(host, "receiver.example");
-        self.asked.fetch_add(1, Ordering::SeqCst);
+        self.lookups.fetch_add(1, Ordering::SeqCst);
         let mut answers = self.answers.lock().unwrap();
         let answer = if answers.len() > 1 { answers.pop_front().unwrap() } else { answers[0].clone() };
         answer.ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -59,9 +59,9 @@ fn live() -> AddressPolicy {
 #[tokio::test]
 async fn a_name_leads_to_its_address() {
     let (receiver, names) = (Receiver::start().await, ScriptedResolver::of(&["127.0.0.1"]));
-    let outbound = Outbound::asking(AddressPolicy::test(), names.clone());
+    let outbound = Outbound::with_resolver(AddressPolicy::test(), names.clone());
     assert_eq!(call(&outbound, &url(&receiver)).await, Ok(200));
-    assert_eq!(names.asked(), 1);
+    assert_eq!(names.lookups(), 1);
     let host = format!("receiver.example:{}", receiver.address().port());
     assert_eq!(receiver.received()[0].headers["host"], host.as_str());
 }
@@ -72,13 +72,13 @@ async fn a_name_with_a_forbidden_address_is_not_called() {
     for address in
         ["127.0.0.1", "10.0.0.1", "::1", "::ffff:127.0.0.1", "0.0.0.0", "169.254.169.254", "fd00::1"]
     {
-        let outbound = Outbound::asking(live(), ScriptedResolver::of(&[address]));
+        let outbound = Outbound::with_resolver(live(), ScriptedResolver::of(&[address]));
         assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress), "{address}");
     }
     for address in
         ["169.254.169.254", "fe80::1", "fd00:ec2::254", "::ffff:169.254.169.254", "100.100.100.200"]
     {
-        let outbound = Outbound::asking(AddressPolicy::test(), ScriptedResolver::of(&[address]));
+        let outbound = Outbound::with_resolver(AddressPolicy::test(), ScriptedResolver::of(&[address]));
         assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress), "{address}");
     }
     assert_eq!(receiver.connections(), 0);
@@ -88,7 +88,8 @@ async fn a_name_with_a_forbidden_address_is_not_called() {
 async fn an_address_on_a_link_of_the_machine_is_not_called() {
     let receiver = Receiver::start().await;
     let scoped = SocketAddrV6::new(Ipv6Addr::LOCALHOST, 0, 0, 1).into();
-    let outbound = Outbound::asking(AddressPolicy::test(), ScriptedResolver::new([Some(vec![scoped])]));
+    let outbound =
+        Outbound::with_resolver(AddressPolicy::test(), ScriptedResolver::new([Some(vec![scoped])]));
     assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress));
 }
 
@@ -96,9 +97,10 @@ async fn an_address_on_a_link_of_the_machine_is_not_called() {
 async fn of_several_addresses_only_the_permitted_ones_are_tried() {
     let receiver = Receiver::start().await;
     let mixed = vec![at("169.254.169.254"), at("fe80::1"), at("127.0.0.1"), at("fd00:ec2::254")];
-    let outbound = Outbound::asking(AddressPolicy::test(), ScriptedResolver::new([Some(mixed.clone())]));
+    let outbound =
+        Outbound::with_resolver(AddressPolicy::test(), ScriptedResolver::new([Some(mixed.clone())]));
     assert_eq!(call(&outbound, &url(&receiver)).await, Ok(200));
-    let outbound = Outbound::asking(live(), ScriptedResolver::new([Some(mixed)]));
+    let outbound = Outbound::with_resolver(live(), ScriptedResolver::new([Some(mixed)]));
     assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress));
     assert_eq!(receiver.connections(), 1);
 }
@@ -108,17 +110,17 @@ async fn a_second_look_up_that_answers_differently_gains_nothing() {
     let receiver = Receiver::start().await;
     // One look-up a connection, so a better answer given first is the one that is used...
     let names = ScriptedResolver::of(&["127.0.0.1", "169.254.169.254", "127.0.0.1"]);
-    let outbound = Outbound::asking(AddressPolicy::test(), names.clone());
+    let outbound = Outbound::with_resolver(AddressPolicy::test(), names.clone());
     assert_eq!(call(&outbound, &url(&receiver)).await, Ok(200));
-    assert_eq!(names.asked(), 1);
+    assert_eq!(names.lookups(), 1);
     // ... and the connection it led to goes on.
     assert_eq!(call(&outbound, &url(&receiver)).await, Ok(200));
-    assert_eq!((names.asked(), receiver.connections()), (1, 1));
+    assert_eq!((names.lookups(), receiver.connections()), (1, 1));
     receiver.behave(Behaviour::Reset);
     assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ConnectionFailed));
     // The next one is looked up and judged again.
     assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress));
-    assert_eq!(names.asked(), 2);
+    assert_eq!(names.lookups(), 2);
 }
 
 #[tokio::test]
@@ -126,7 +128,7 @@ async fn a_host_that_the_operator_allows_is_called_wherever_it_is() {
     let receiver = Receiver::start().await;
     let outbound = |allowed: &str| {
         let reach = AddressPolicy::live(vec![allowed.parse().unwrap()]);
-        Outbound::asking(reach, ScriptedResolver::of(&["127.0.0.1", "169.254.169.254"]))
+        Outbound::with_resolver(reach, ScriptedResolver::of(&["127.0.0.1", "169.254.169.254"]))
     };
     let allowed = outbound("receiver.example");
     assert_eq!(call(&allowed, &url(&receiver)).await, Ok(200));
@@ -139,7 +141,7 @@ async fn a_host_that_the_operator_allows_is_called_wherever_it_is() {
 #[tokio::test]
 async fn an_unknown_name_is_a_failed_look_up() {
     for answer in [None, Some(Vec::new())] {
-        let outbound = Outbound::asking(AddressPolicy::test(), ScriptedResolver::new([answer]));
+        let outbound = Outbound::with_resolver(AddressPolicy::test(), ScriptedResolver::new([answer]));
         assert_eq!(call(&outbound, "http://receiver.example/").await, Err(OutboundError::DnsFailed));
     }
     // Labels have at most 63 letters, so no look-up is needed.

@@ -108,7 +108,7 @@ impl OpenLoop {
     async fn shot(&self, due: Instant) -> Shot {
         let response = match self.connections.try_acquire() {
             Err(_) => RawResponse::Unsent,
-            Ok(_place) => match timeout(PATIENCE, self.ask()).await {
+            Ok(_place) => match timeout(PATIENCE, self.send()).await {
                 Ok(Ok((status, waits))) => RawResponse::Answer(status, waits),
                 Ok(Err(error)) => RawResponse::Broken(error.to_string()),
                 Err(_) => RawResponse::Broken("no answer".into()),
@@ -117,7 +117,7 @@ impl OpenLoop {
         Shot { response, took: due.elapsed() }
     }
 
-    async fn ask(&self) -> std::io::Result<(u16, bool)> {
+    async fn send(&self) -> std::io::Result<(u16, bool)> {
         let kept = self.idle.lock().unwrap().pop();
         let mut stream = match kept {
             Some(stream) => stream,

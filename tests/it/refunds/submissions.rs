@@ -24,15 +24,15 @@ rules! {
             let refund = token_of(&client.refund(&charge, 400).await.ok(201));
             let before = acquirer.calls().len();
             acquirer.carry(carries);
-            let mut asked = Vec::new();
+            let mut submissions = Vec::new();
             for _ in 0..40 {
                 app.do_due_work().await;
-                asked.push(acquirer.calls().len() - before);
+                submissions.push(acquirer.calls().len() - before);
                 app.clock.advance(TimeSpan::seconds(30));
             }
             assert_eq!(ending(&get_refund(&client, &refund).await), pending());
             // At once, after 30 s, and then after twice as long each time.
-            assert_eq!((asked[0], asked[1], asked[2], asked[3], asked[7], asked[15], asked[31], asked[39]), (1, 2, 2, 3, 4, 5, 6, 6));
+            assert_eq!((submissions[0], submissions[1], submissions[2], submissions[3], submissions[7], submissions[15], submissions[31], submissions[39]), (1, 2, 2, 3, 4, 5, 6, 6));
             assert_eq!(acquirer.calls()[before..], vec![format!("{refund}:refund"); 6]);
             acquirer.carry(CallFault::Both);
             app.clock.advance(TimeSpan::days(1));

@@ -85,12 +85,12 @@ async fn only_a_signed_refusal_to_look_at_a_call_says_that_nothing_was_done() {
         (SECRET, 403, "{}", Failure::NoAnswer),
     ] {
         let client = remote_acquirer::client(answering(signer, status, body).await, Environment::Test);
-        let said = format!("{status} {body}");
-        assert_eq!(client.authorise(purchase()).await.err(), Some(failure), "{said}");
-        assert_eq!(client.capture(follow("capture")).await.err(), Some(failure), "{said}");
-        assert_eq!(client.refund(follow("refund")).await.err(), Some(failure), "{said}");
+        let text = format!("{status} {body}");
+        assert_eq!(client.authorise(purchase()).await.err(), Some(failure), "{text}");
+        assert_eq!(client.capture(follow("capture")).await.err(), Some(failure), "{text}");
+        assert_eq!(client.refund(follow("refund")).await.err(), Some(failure), "{text}");
         // What became of another call is not known by that.
-        assert_eq!(client.settle(&purchase().key).await, Err(NoAnswer), "{said}");
+        assert_eq!(client.settle(&purchase().key).await, Err(NoAnswer), "{text}");
     }
 }
 

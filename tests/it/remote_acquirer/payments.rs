@@ -97,8 +97,8 @@ remote_rules! {
 
     async fn cardholders_and_wallets_pay_through_an_acquirer_elsewhere(setup) {
         let (app, client) = (&setup.app, &setup.app.client());
-        let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
-        let (charge, page) = pending(client, &charge_with(400, json!({ "three_d_secure": asks }))).await;
+        let three_d_secure = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
+        let (charge, page) = pending(client, &charge_with(400, json!({ "three_d_secure": three_d_secure }))).await;
         assert_eq!(press(&app.anonymous(), &page, "decision=approve").await.status, 303);
         assert_eq!(client.charge(&charge).await["captured"], true);
         // A card that is not enrolled is charged at once.

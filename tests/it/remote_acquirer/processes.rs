@@ -110,8 +110,8 @@ async fn every_point_at_which_a_server_dies_is_settled_with_what_its_acquirer_re
 #[test]
 fn an_acquirer_that_is_told_to_stop_answers_what_is_under_way_and_ends() {
     let acquirer = remote_acquirer::process();
-    let said = authorise("ch_1:charge");
-    let (head, body) = said.spelled();
+    let request = authorise("ch_1:charge");
+    let (head, body) = request.to_http();
     let mut stream = TcpStream::connect(acquirer.address).unwrap();
     stream.write_all(format!("{head}Expect: 100-continue\r\n\r\n").as_bytes()).unwrap();
     // An acquirer that asks for the body has begun.
@@ -123,7 +123,7 @@ fn an_acquirer_that_is_told_to_stop_answers_what_is_under_way_and_ends() {
         pause(Duration::from_millis(10));
     }
     stream.write_all(body.as_bytes()).unwrap();
-    let done = said.is_answered(&read_response(stream), 200);
+    let done = request.is_answered(&read_response(stream), 200);
     assert_eq!(done["result"], "done");
     let (code, log) = acquirer.ended();
     assert!(code == Some(0) && log.contains("stopping"), "{code:?} {log}");

@@ -59,7 +59,7 @@ impl SignedRequest {
     }
 
     /// Head and body, as they go over the wire.
-    pub fn spelled(&self) -> (String, &str) {
+    pub fn to_http(&self) -> (String, &str) {
         let Self { method, path, timestamp, key, body, version, environment, signature } = self;
         let key = if key.is_empty() { String::new() } else { format!("Idempotency-Key: {key}\r\n") };
         let head = format!(
@@ -72,7 +72,7 @@ impl SignedRequest {
     }
 
     fn to(&self, acquirer: SocketAddr) -> RawResponse {
-        let (head, body) = self.spelled();
+        let (head, body) = self.to_http();
         try_to_ask(acquirer, &format!("{head}\r\n{body}")).unwrap()
     }
 
@@ -197,7 +197,7 @@ fn whoever_does_not_send_what_he_has_announced_is_not_waited_for() {
     let process = remote_acquirer::process();
     let mut stream = TcpStream::connect(process.address).unwrap();
     let request = authorise("ch_1:charge");
-    let (head, body) = request.spelled();
+    let (head, body) = request.to_http();
     stream.write_all(format!("{head}\r\n{}", &body[1..]).as_bytes()).unwrap();
     let answer = read_first_response(&mut stream);
     assert_eq!((answer.status, answer.json()), (400, json!({ "error": "malformed" })));

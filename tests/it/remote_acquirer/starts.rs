@@ -144,14 +144,14 @@ fn a_server_refuses_an_acquirer_that_is_not_its_own() {
         remote_acquirer::use_acquirer(&mut command, address).env("CARD_PAYMENTS_LOG", "error");
         command
     };
-    let says = |address: SocketAddr, what: &str| format!("the acquirer at http://{address} {what}");
+    let message = |address: SocketAddr, what: &str| format!("the acquirer at http://{address} {what}");
     let at = acquirer.address;
     let unknown = "does not have the secret in CARD_PAYMENTS_ACQUIRER_SECRET";
-    refuses(serve(at).env("CARD_PAYMENTS_ACQUIRER_SECRET", OTHER), &says(at, unknown));
+    refuses(serve(at).env("CARD_PAYMENTS_ACQUIRER_SECRET", OTHER), &message(at, unknown));
     let live = OperatorKeys::generate("live").to_text();
     let mut command = serve(at);
     command.env("CARD_PAYMENTS_ENVIRONMENT", "live").env("CARD_PAYMENTS_VAULT_KEY", live.expose());
-    refuses(&mut command, &says(at, "belongs to the test environment"));
+    refuses(&mut command, &message(at, "belongs to the test environment"));
     acquirer.stopped();
     for (answer, what) in [
         ("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", "does not speak the acquirer protocol"),
@@ -177,7 +177,7 @@ fn a_server_refuses_an_acquirer_that_is_not_its_own() {
         ),
     ] {
         let somebody = somebody(answer);
-        refuses(&mut serve(somebody), &says(somebody, what));
+        refuses(&mut serve(somebody), &message(somebody, what));
     }
     assert!(is_empty(&data), "nothing was made");
 }

@@ -15,24 +15,24 @@ fn shape(mut charge: Value) -> Value {
 
 rules! {
     async fn a_form_a_json_or_a_multipart_body_makes_the_same_charge(app) {
-        let mut asked = charge(400);
-        asked["description"] = json!("Zoë's café & bar + 100% [new]");
-        asked["metadata"] = json!({ "order number": "7", "é": "ü=1" });
-        let expected = shape(app.client().post("/1/charges", &asked).await.ok(201));
-        assert_eq!(expected["description"], asked["description"]);
-        assert_eq!(expected["metadata"], asked["metadata"]);
+        let mut params = charge(400);
+        params["description"] = json!("Zoë's café & bar + 100% [new]");
+        params["metadata"] = json!({ "order number": "7", "é": "ü=1" });
+        let expected = shape(app.client().post("/1/charges", &params).await.ok(201));
+        assert_eq!(expected["description"], params["description"]);
+        assert_eq!(expected["metadata"], params["metadata"]);
         for (content_type, body) in [
-            (None, form(&asked, false)),
-            (None, form(&asked, true)),
-            (FORM, form(&asked, true)),
-            (FORM, form(&asked, false)),
-            (Some("application/x-www-form-urlencoded; charset=UTF-8"), form(&asked, false)),
-            (Some("application/x-www-form-urlencoded;charset=utf-8"), form(&asked, false)),
-            (Some("Application/X-WWW-Form-Urlencoded"), form(&asked, false)),
-            (JSON, asked.to_string()),
-            (Some("application/json; charset=UTF-8"), asked.to_string()),
-            (Some("application/json;charset=utf-8"), serde_json::to_string_pretty(&asked).unwrap()),
-            (MULTIPART, multipart(&asked)),
+            (None, form(&params, false)),
+            (None, form(&params, true)),
+            (FORM, form(&params, true)),
+            (FORM, form(&params, false)),
+            (Some("application/x-www-form-urlencoded; charset=UTF-8"), form(&params, false)),
+            (Some("application/x-www-form-urlencoded;charset=utf-8"), form(&params, false)),
+            (Some("Application/X-WWW-Form-Urlencoded"), form(&params, false)),
+            (JSON, params.to_string()),
+            (Some("application/json; charset=UTF-8"), params.to_string()),
+            (Some("application/json;charset=utf-8"), serde_json::to_string_pretty(&params).unwrap()),
+            (MULTIPART, multipart(&params)),
         ] {
             let answer = send(&app.client(), Method::POST, "/1/charges", content_type, body.clone()).await;
             assert_eq!(answer.status, 201, "{content_type:?} {body}: {}", answer.text);
@@ -107,12 +107,12 @@ rules! {
 
     async fn a_body_that_cannot_be_parsed_is_a_bad_request(app) {
         let before = app.rows().await;
-        let asked = charge(400).to_string();
+        let params = charge(400).to_string();
         for (content_type, body) in [
             (JSON, "{"),
             (JSON, "amount=400"),
-            (JSON, &asked[..asked.len() - 1]),
-            (JSON, &format!("{asked}x")),
+            (JSON, &params[..params.len() - 1]),
+            (JSON, &format!("{params}x")),
             (JSON, "{\"email\":\"\\ud800\"}"),
             (FORM, "email=%"),
             (FORM, "email=%zz"),

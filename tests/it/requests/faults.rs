@@ -21,8 +21,8 @@ fn blank(name: &str) -> (String, String) {
     (name.to_owned(), format!("{}{} can't be blank", text[..1].to_uppercase(), &text[1..]))
 }
 
-fn fault(name: &str, said: &str) -> (String, String) {
-    (name.to_owned(), said.to_owned())
+fn fault(name: &str, message: &str) -> (String, String) {
+    (name.to_owned(), message.to_owned())
 }
 
 rules! {
@@ -62,23 +62,23 @@ rules! {
         for card in
             [json!({ "address_state": "WA" }), json!({ "number": "", "cvc": null, "address_state": "" })]
         {
-            let mut asked = charge(400);
-            asked["card"] = card;
-            let answer = app.client().post("/1/charges", &asked).await;
+            let mut params = charge(400);
+            params["card"] = card;
+            let answer = app.client().post("/1/charges", &params).await;
             assert_eq!(answer.faults(), expected);
             assert_eq!(
                 answer.json()["messages"][0],
                 json!({ "param": "card.number", "code": "card_number_invalid", "message": "Card number can't be blank" })
             );
-            asked = json!({ "email": "a@example.com", "card": asked["card"] });
-            assert_eq!(app.client().post("/1/customers", &asked).await.faults(), expected);
+            params = json!({ "email": "a@example.com", "card": params["card"] });
+            assert_eq!(app.client().post("/1/customers", &params).await.faults(), expected);
         }
         assert_eq!(app.rows().await, before);
     }
 
     async fn wrong_values_are_told_all_at_once_and_in_order_too(app) {
         let before = app.rows().await;
-        let asked = json!({
+        let params = json!({
             "platform_adjustment": { "amount": 0 }, "metadata": { "a": {} }, "reference": "r".repeat(41), "capture": "maybe",
             "currency": "XYZ",
             "card": {
@@ -106,7 +106,7 @@ rules! {
             fault("metadata", "Metadata is not valid"),
             fault("platform_adjustment.amount", "Platform adjustment amount must be greater than or equal to 1"),
         ];
-        assert_eq!(app.client().post("/1/charges", &asked).await.faults(), expected);
+        assert_eq!(app.client().post("/1/charges", &params).await.faults(), expected);
         assert_eq!(app.rows().await, before);
     }
 
@@ -114,9 +114,9 @@ rules! {
         let answer = app
             .client()
             .post("/1/charges", &{
-                let mut asked = charge(400);
-                asked["ip_address"] = json!("x");
-                asked
+                let mut params = charge(400);
+                params["ip_address"] = json!("x");
+                params
             })
             .await;
         let body = answer.refused(422, "invalid_resource");
@@ -133,10 +133,10 @@ rules! {
     }
 
     async fn a_refusal_never_repeats_what_was_sent(app) {
-        let mut asked = charge(400);
-        asked["card"] = json!({ "number": "4200000000000007", "cvc": "98765", "name": "n".repeat(300), "expiry_month": "secretmonth" });
-        asked["email"] = json!("secretmail");
-        let text = app.client().post("/1/charges", &asked).await.text;
+        let mut params = charge(400);
+        params["card"] = json!({ "number": "4200000000000007", "cvc": "98765", "name": "n".repeat(300), "expiry_month": "secretmonth" });
+        params["email"] = json!("secretmail");
+        let text = app.client().post("/1/charges", &params).await.text;
         for sent in ["4200000000000007", "98765", "nnn", "secretmonth", "secretmail"] {
             assert!(!text.contains(sent), "{text}");
         }
@@ -146,33 +146,33 @@ rules! {
         let before = app.rows().await;
         // The test's clock stands in March 2026.
         for (month, year) in [(2, 2026), (12, 2025), (2, 26), (12, 0)] {
-            let mut asked = card("4200000000000000");
-            asked["expiry_month"] = json!(month);
-            asked["expiry_year"] = json!(year);
+            let mut params = card("4200000000000000");
+            params["expiry_month"] = json!(month);
+            params["expiry_year"] = json!(year);
             let expected = [
                 fault("expiry_month", "Expiry month is expired"),
                 fault("expiry_year", "Expiry year is expired"),
             ];
-            assert_eq!(app.client().post("/1/cards", &asked).await.faults(), expected, "{month}/{year}");
+            assert_eq!(app.client().post("/1/cards", &params).await.faults(), expected, "{month}/{year}");
         }
         assert_eq!(app.rows().await, before);
-        let mut asked = card("4200000000000000");
-        asked["expiry_month"] = json!(3);
-        asked["expiry_year"] = json!(26);
-        assert_eq!(app.client().post("/1/cards", &asked).await.ok(201)["expiry_year"], 2026);
+        let mut params = card("4200000000000000");
+        params["expiry_month"] = json!(3);
+        params["expiry_year"] = json!(26);
+        assert_eq!(app.client().post("/1/cards", &params).await.ok(201)["expiry_year"], 2026);
     }
 
     async fn a_country_of_two_letters_is_a_code_and_is_echoed_as_sent(app) {
         for country in ["AU", "nz", "Australia", "Österreich", "USA"] {
-            let mut asked = card("4200000000000000");
-            asked["address_country"] = json!(country);
-            assert_eq!(app.client().post("/1/cards", &asked).await.ok(201)["address_country"], country);
+            let mut params = card("4200000000000000");
+            params["address_country"] = json!(country);
+            assert_eq!(app.client().post("/1/cards", &params).await.ok(201)["address_country"], country);
         }
         let before = app.rows().await;
         for country in ["ZZ", "x1", "??"] {
-            let mut asked = card("4200000000000000");
-            asked["address_country"] = json!(country);
-            let faults = app.client().post("/1/cards", &asked).await.faults();
+            let mut params = card("4200000000000000");
+            params["address_country"] = json!(country);
+            let faults = app.client().post("/1/cards", &params).await.faults();
             assert_eq!(faults, [fault("address_country", "Address country is not valid")], "{country}");
         }
         assert_eq!(app.rows().await, before);

@@ -22,16 +22,16 @@ fn answer(server: &Process, bytes: &str) -> RawResponse {
 }
 
 #[track_caller]
-fn is_refused(answer: &RawResponse, status: u16, asked: &str) {
-    let asked = &asked[..asked.len().min(100)];
-    assert_eq!(answer.status, status, "{asked:?}: {}", answer.body);
+fn is_refused(answer: &RawResponse, status: u16, request: &str) {
+    let request = &request[..request.len().min(100)];
+    assert_eq!(answer.status, status, "{request:?}: {}", answer.body);
     let body = answer.json();
-    assert_eq!(body["error"], "bad_request", "{asked:?}");
-    assert!(body["error_description"].is_string(), "{asked:?}");
-    assert_eq!(answer.headers["content-type"], "application/json; charset=utf-8", "{asked:?}");
-    assert_eq!(answer.headers["connection"], "close", "{asked:?}");
-    assert!(!answer.headers["x-request-id"].is_empty(), "{asked:?}");
-    assert_eq!(answer.headers["x-content-type-options"], "nosniff", "{asked:?}");
+    assert_eq!(body["error"], "bad_request", "{request:?}");
+    assert!(body["error_description"].is_string(), "{request:?}");
+    assert_eq!(answer.headers["content-type"], "application/json; charset=utf-8", "{request:?}");
+    assert_eq!(answer.headers["connection"], "close", "{request:?}");
+    assert!(!answer.headers["x-request-id"].is_empty(), "{request:?}");
+    assert_eq!(answer.headers["x-content-type-options"], "nosniff", "{request:?}");
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn every_refused_head_gets_the_documented_body_and_a_request_id() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(program(data.path()).env("CARD_PAYMENTS_LOG", "info"));
     let (long, many) = ("x".repeat(1024 * 1024), "X-Many: 1\r\n".repeat(101));
-    for (status, asked) in [
+    for (status, request) in [
         (400, "GET /1/charges HTTP/1.1\r\n\r\n"),
         (400, "GET /1/charges HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"),
         (400, "GET /1/charges HTTP/1.1\nHost: a\r\n\r\n"),
@@ -57,18 +57,15 @@ fn every_refused_head_gets_the_documented_body_and_a_request_id() {
         (431, &format!("GET /1/charges HTTP/1.1\r\nHost: a\r\nX-Long: {long}\r\n\r\n")),
         (431, &format!("GET /1/charges HTTP/1.1\r\nHost: a\r\n{many}\r\n")),
     ] {
-        is_refused(&answer(&server, asked), status, asked);
+        is_refused(&answer(&server, request), status, request);
     }
     let named = answer(&server, "GET / HTTP/1.1\r\nX-Request-Id: mine-1\r\n\r\n");
     assert_eq!((named.status, named.headers["x-request-id"].as_str()), (400, "mine-1"));
     // A HEAD is answered without a body.
-    let asked = answer(&server, "HEAD / HTTP/1.1\r\n\r\n");
-    assert_eq!((asked.status, asked.body.as_str()), (400, ""));
-    let said = server.stopped();
-    assert!(
-        said.contains("mine-1") && said.contains("\"status\":431"),
-        "each has its line in the log: {said}"
-    );
+    let head = answer(&server, "HEAD / HTTP/1.1\r\n\r\n");
+    assert_eq!((head.status, head.body.as_str()), (400, ""));
+    let log = server.stopped();
+    assert!(log.contains("mine-1") && log.contains("\"status\":431"), "each has its line in the log: {log}");
 }
 
 #[test]

@@ -12,11 +12,11 @@ const MEBIBYTE: usize = 1024 * 1024;
 
 /// A charge in so many bytes of JSON.
 fn of_size(bytes: usize) -> String {
-    let mut asked = charge(400);
-    asked["padding"] = json!("");
-    let without = asked.to_string().len();
-    asked["padding"] = json!("x".repeat(bytes - without));
-    let body = asked.to_string();
+    let mut params = charge(400);
+    params["padding"] = json!("");
+    let without = params.to_string().len();
+    params["padding"] = json!("x".repeat(bytes - without));
+    let body = params.to_string();
     assert_eq!(body.len(), bytes);
     body
 }

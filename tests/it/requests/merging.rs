@@ -19,13 +19,13 @@ fn amounts(list: &Value) -> Vec<i64> {
 rules! {
     async fn a_get_reads_its_parameters_from_the_query_or_a_body_of_any_kind(app) {
         three_charges(app).await;
-        let asked = json!({ "page": 2, "per_page": 1 });
+        let params = json!({ "page": 2, "per_page": 1 });
         for (query, content_type, body) in [
             ("?page=2&per_page=1", None, String::new()),
-            ("", None, form(&asked, true)),
-            ("", FORM, form(&asked, true)),
-            ("", JSON, asked.to_string()),
-            ("", MULTIPART, multipart(&asked)),
+            ("", None, form(&params, true)),
+            ("", FORM, form(&params, true)),
+            ("", JSON, params.to_string()),
+            ("", MULTIPART, multipart(&params)),
             ("?page=2", JSON, json!({ "per_page": "1" }).to_string()),
         ] {
             let path = format!("/1/charges{query}");
@@ -64,10 +64,10 @@ rules! {
 
     async fn on_a_post_and_a_put_the_body_wins(app) {
         let path = "/1/charges?amount=500&reference=shop&card[name]=Query&metadata[q]=1&metadata[both]=q";
-        let mut asked = charge(400);
-        asked["metadata"] = json!({ "both": "b" });
+        let mut params = charge(400);
+        params["metadata"] = json!({ "both": "b" });
         for (content_type, body) in
-            [(JSON, asked.to_string()), (FORM, form(&asked, true)), (MULTIPART, multipart(&asked))]
+            [(JSON, params.to_string()), (FORM, form(&params, true)), (MULTIPART, multipart(&params))]
         {
             let made = send(&app.client(), Method::POST, path, content_type, body).await.ok(201);
             assert_eq!(made["amount"], 400);
@@ -87,12 +87,12 @@ rules! {
     }
 
     async fn parameters_that_nobody_knows_are_ignored(app) {
-        let mut asked = charge(400);
-        asked["colour"] = json!({ "deep": ["red"] });
-        asked["card"]["colour"] = json!("red");
-        asked["utf8"] = json!("✓");
-        app.client().post("/1/charges?_=1", &asked).await.ok(201);
-        app.client().post_form("/1/charges", &asked).await.ok(201);
+        let mut params = charge(400);
+        params["colour"] = json!({ "deep": ["red"] });
+        params["card"]["colour"] = json!("red");
+        params["utf8"] = json!("✓");
+        app.client().post("/1/charges?_=1", &params).await.ok(201);
+        app.client().post_form("/1/charges", &params).await.ok(201);
         app.client().get("/1/charges?colour[]=red&colour[]=blue").await.ok(200);
     }
 

@@ -283,24 +283,25 @@ fn answer(bytes: &[u8], head_only: bool) -> Option<(ParsedAnswer, &[u8])> {
 }
 
 /// Below /1 everything is answered in JSON, and every error says what it is.
-fn is_documented(answer: &ParsedAnswer, asked: &RawRequest, told: &str) {
+fn is_documented(answer: &ParsedAnswer, request: &RawRequest, shown_request: &str) {
     let ParsedAnswer { status, content_type, body } = answer;
     let text = String::from_utf8_lossy(body);
     // Another transfer coding than chunked.
-    let is_unknown = *status == 501 && asked.framed.is_none();
-    assert!(*status < 500 || is_unknown, "{status} {text} to {told}");
-    let Some(framed) = &asked.framed else { return };
+    let is_unknown = *status == 501 && request.framed.is_none();
+    assert!(*status < 500 || is_unknown, "{status} {text} to {shown_request}");
+    let Some(framed) = &request.framed else { return };
     let is_json = content_type == "application/json; charset=utf-8";
     let bodiless = framed.head_only || *status == 204 || content_type == "application/javascript";
     assert!(
         is_json || bodiless || !framed.target.starts_with("/1"),
-        "{status} {content_type} {text} to {told}"
+        "{status} {content_type} {text} to {shown_request}"
     );
     if is_json && !framed.head_only {
-        let shown: Value = serde_json::from_slice(body).unwrap_or_else(|_| panic!("{text} to {told}"));
+        let shown: Value =
+            serde_json::from_slice(body).unwrap_or_else(|_| panic!("{text} to {shown_request}"));
         let error = if shown.is_array() { &shown[0] } else { &shown };
         let named = error["error"].is_string() && error["error_description"].is_string();
-        assert!(*status < 400 || named, "{status} {text} to {told}");
+        assert!(*status < 400 || named, "{status} {text} to {shown_request}");
     }
 }
 
@@ -313,7 +314,7 @@ fn connection(address: SocketAddr, chance: &mut Chance, paths: &[String]) -> u64
     }
     sent.push(if one_of(chance, 3) { broken(chance, paths) } else { framed(chance, paths, true) });
     let bytes: Vec<u8> = sent.iter().flat_map(|request| request.bytes.clone()).collect();
-    let told = format!("{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(2000)]));
+    let shown_request = format!("{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(2000)]));
 
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(90))).unwrap();
@@ -331,17 +332,17 @@ fn connection(address: SocketAddr, chance: &mut Chance, paths: &[String]) -> u64
     let mut response = Vec::new();
     let end = stream.read_to_end(&mut response);
     let timed_out = end.err().is_some_and(|error| error.kind() == std::io::ErrorKind::WouldBlock);
-    assert!(!timed_out, "no end of the answer to {told}");
+    assert!(!timed_out, "no end of the answer to {shown_request}");
 
     let (mut rest, mut answered) = (response.as_slice(), 0);
     for request in &sent {
         let head_only = request.framed.as_ref().is_some_and(|framed| framed.head_only);
         let Some((answer, next)) = answer(rest, head_only) else { break };
-        is_documented(&answer, request, &told);
+        is_documented(&answer, request, &shown_request);
         (rest, answered) = (next, answered + 1);
     }
     // A body that is not read to its end closes the connection, and may take the answers after it along.
-    assert!(answered > 0 || !whole || bytes.len() > 64 * 1024, "no answer to {told}");
+    assert!(answered > 0 || !whole || bytes.len() > 64 * 1024, "no answer to {shown_request}");
     sent.len() as u64
 }
 
@@ -381,6 +382,6 @@ fn no_bytes_on_the_socket_break_the_server() {
     let held = memory(&server);
     println!("{} requests, {held} KiB", made.into_inner());
     assert!(held < MEMORY_MAX_KIB, "{held} KiB");
-    let said = server.stopped();
-    assert!(!said.contains("panicked") && !said.contains("ERROR"), "{said}");
+    let log = server.stopped();
+    assert!(!log.contains("panicked") && !log.contains("ERROR"), "{log}");
 }

@@ -74,8 +74,8 @@ rules! {
     }
 
     async fn an_email_that_is_too_long_is_refused(app) {
-        let asked = with(charge(400), "email", &json!(email(300)));
-        let faults = app.client().post("/1/charges", &asked).await.faults();
+        let params = with(charge(400), "email", &json!(email(300)));
+        let faults = app.client().post("/1/charges", &params).await.faults();
         assert!(
             faults
                 .contains(&("email".to_owned(), "Email is too long (maximum is 255 characters)".to_owned())),

@@ -55,13 +55,13 @@ rules! {
             assert_eq!(refused(app, "email", json!(wrong)).await, "Email is not formatted properly");
         }
         let blank = client.post("/1/charges", &with(charge(400), "email", json!(" \n"))).await.faults();
-        assert_eq!(blank.iter().map(|(_, said)| said.as_str()).collect::<Vec<_>>(), ["Email can't be blank", "Email is not formatted properly"]);
+        assert_eq!(blank.iter().map(|(_, message)| message.as_str()).collect::<Vec<_>>(), ["Email can't be blank", "Email is not formatted properly"]);
     }
 
     async fn numbers_and_booleans_may_be_text(app) {
-        let mut asked = with(charge(400), "amount", json!("0400"));
-        asked["card"]["expiry_month"] = json!("05");
-        asked["card"]["expiry_year"] = json!("30");
+        let mut params = with(charge(400), "amount", json!("0400"));
+        params["card"]["expiry_month"] = json!("05");
+        params["card"]["expiry_year"] = json!("30");
         for (capture, captured) in [
             ("True", true),
             ("TRUE", true),
@@ -71,10 +71,10 @@ rules! {
             ("false", false),
             ("0", false),
         ] {
-            asked["capture"] = json!(capture);
+            params["capture"] = json!(capture);
             for made in [
-                app.client().post("/1/charges", &asked).await.ok(201),
-                app.client().post_form("/1/charges", &asked).await.ok(201),
+                app.client().post("/1/charges", &params).await.ok(201),
+                app.client().post_form("/1/charges", &params).await.ok(201),
             ] {
                 assert_eq!(made["amount"], 400);
                 assert_eq!(made["card"]["expiry_month"], 5);
@@ -92,14 +92,14 @@ rules! {
     }
 
     async fn a_card_number_may_be_a_json_integer(app) {
-        let mut asked = card("4200000000000000");
-        asked["number"] = json!(4_200_000_000_000_000_u64);
-        asked["cvc"] = json!(123);
-        asked["address_postcode"] = json!(6454);
-        let made = app.client().post("/1/cards", &asked).await.ok(201);
+        let mut params = card("4200000000000000");
+        params["number"] = json!(4_200_000_000_000_000_u64);
+        params["cvc"] = json!(123);
+        params["address_postcode"] = json!(6454);
+        let made = app.client().post("/1/cards", &params).await.ok(201);
         assert_eq!(made["display_number"], "XXXX-XXXX-XXXX-0000");
         assert_eq!(made["address_postcode"], "6454");
-        app.client().post("/1/charges", &with(charge(400), "card", asked)).await.ok(201);
+        app.client().post("/1/charges", &with(charge(400), "card", params)).await.ok(201);
     }
 
     async fn a_card_number_of_any_other_kind_is_not_valid(app) {
@@ -148,7 +148,7 @@ rules! {
     }
 
     async fn an_amount_is_an_integer_or_refused(app) {
-        for (amount, said) in [
+        for (amount, message) in [
             (json!(10.1), "Amount must be an integer"),
             (json!("10.1"), "Amount must be an integer"),
             (json!(400.5), "Amount must be an integer"),
@@ -169,7 +169,7 @@ rules! {
             (json!("99999999999999999999999999"), "Amount must be at most 9007199254740991"),
             (json!(1e300), "Amount must be at most 9007199254740991"),
         ] {
-            assert_eq!(refused(app, "amount", amount.clone()).await, said, "{amount}");
+            assert_eq!(refused(app, "amount", amount.clone()).await, message, "{amount}");
         }
     }
 
@@ -180,7 +180,7 @@ rules! {
     }
 
     async fn json_null_is_absent(app) {
-        let mut asked = charge(400);
+        let mut params = charge(400);
         for name in [
             "currency",
             "capture",
@@ -192,19 +192,19 @@ rules! {
             "payment_source_token",
             "three_d_secure",
         ] {
-            asked[name] = Value::Null;
+            params[name] = Value::Null;
         }
-        asked["card"]["address_line2"] = Value::Null;
-        let made = app.client().post("/1/charges", &asked).await.ok(201);
+        params["card"]["address_line2"] = Value::Null;
+        let made = app.client().post("/1/charges", &params).await.ok(201);
         assert_eq!(made["currency"], "AUD");
         assert_eq!(made["captured"], true);
         assert_eq!(made["metadata"], json!({}));
         assert_eq!(made["card"]["address_line2"], Value::Null);
-        let mut nothing = asked.clone();
+        let mut nothing = params.clone();
         nothing["card"] = Value::Null;
-        let said = app.client().post("/1/charges", &nothing).await.faults();
+        let messages = app.client().post("/1/charges", &nothing).await.faults();
         assert_eq!(
-            said[0].1,
+            messages[0].1,
             "Exactly one of card, card_token, payment_source_token or customer_token is required"
         );
         assert_eq!(refused(app, "description", Value::Null).await, "Description can't be blank");
@@ -232,13 +232,13 @@ rules! {
 
     async fn blank_optional_text_is_kept_as_empty_text(app) {
         for blank in ["", "  "] {
-            let mut asked = card("4200000000000000");
+            let mut params = card("4200000000000000");
             for name in ["address_line2", "address_postcode", "address_state"] {
-                asked[name] = json!(blank);
+                params[name] = json!(blank);
             }
             for made in [
-                app.client().post("/1/cards", &asked).await.ok(201),
-                app.client().post_form("/1/cards", &asked).await.ok(201),
+                app.client().post("/1/cards", &params).await.ok(201),
+                app.client().post_form("/1/cards", &params).await.ok(201),
             ] {
                 for name in ["address_line2", "address_postcode", "address_state"] {
                     assert_eq!(made[name], "", "{name}");
@@ -263,15 +263,15 @@ rules! {
         for blank in ["", "  "] {
             let faults =
                 app.client().put(&path, &json!({ "email": blank, "first_name": "New" })).await.faults();
-            let said: Vec<_> = faults.iter().map(|(_, said)| said.as_str()).collect();
-            assert_eq!(said, ["Email can't be blank", "Email is not formatted properly"]);
+            let messages: Vec<_> = faults.iter().map(|(_, messages)| messages.as_str()).collect();
+            assert_eq!(messages, ["Email can't be blank", "Email is not formatted properly"]);
         }
         assert_eq!(app.rows().await, before);
     }
 
     async fn a_blank_optional_number_choice_token_or_object_is_absent(app) {
         for blank in ["", " "] {
-            let mut asked = charge(400);
+            let mut params = charge(400);
             for name in [
                 "currency",
                 "capture",
@@ -282,11 +282,11 @@ rules! {
                 "payment_source_token",
                 "three_d_secure",
             ] {
-                asked[name] = json!(blank);
+                params[name] = json!(blank);
             }
             for made in [
-                app.client().post("/1/charges", &asked).await.ok(201),
-                app.client().post_form("/1/charges", &asked).await.ok(201),
+                app.client().post("/1/charges", &params).await.ok(201),
+                app.client().post_form("/1/charges", &params).await.ok(201),
             ] {
                 assert_eq!((&made["currency"], &made["captured"]), (&json!("AUD"), &json!(true)));
                 assert_eq!(made["metadata"], json!({}));
@@ -299,11 +299,11 @@ rules! {
         for empty in [json!({}), json!(""), json!("  "), json!([])] {
             let token =
                 app.client().post("/1/cards", &card("4200000000000000")).await.ok(201)["token"].clone();
-            let mut asked = with(charge(400), "card_token", token);
+            let mut params = with(charge(400), "card_token", token);
             for name in ["card", "metadata", "platform_adjustment", "three_d_secure"] {
-                asked[name] = empty.clone();
+                params[name] = empty.clone();
             }
-            app.client().post("/1/charges", &asked).await.ok(201);
+            app.client().post("/1/charges", &params).await.ok(201);
             assert_eq!(
                 refused(app, "card", empty.clone()).await,
                 "Exactly one of card, card_token, payment_source_token or customer_token is required"

@@ -34,8 +34,8 @@ fn call(forced: Option<SimulatedOutcome>) -> AuthoriseCall {
 }
 
 fn carried(call: &AuthoriseCall, sandbox: bool) -> Option<AuthoriseCall> {
-    let said: Authorisation = read(&spelled(&Authorisation::of(call, true)))?;
-    said.call(call.key.clone(), sandbox)
+    let decoded: Authorisation = read(&encode(&Authorisation::of(call, true)))?;
+    decoded.call(call.key.clone(), sandbox)
 }
 
 #[test]
@@ -54,9 +54,9 @@ fn every_order_of_a_tester_arrives_in_the_sandbox_and_none_elsewhere() {
         let forced = |sandbox| carried(&call(Some(outcome)), sandbox).unwrap().forced;
         assert_eq!((forced(true), forced(false)), (Some(outcome), None));
     }
-    let said = spelled(&Authorisation::of(&call(Some(outcomes()[0])), false));
-    let said = std::str::from_utf8(&said).unwrap();
-    assert!(!said.contains("sandbox"), "{said}");
+    let encoded = encode(&Authorisation::of(&call(Some(outcomes()[0])), false));
+    let encoded = std::str::from_utf8(&encoded).unwrap();
+    assert!(!encoded.contains("sandbox"), "{encoded}");
     for wrong in ["", "Approved", "ordinary"] {
         assert_eq!(ordered(wrong), None, "{wrong:?}");
     }
@@ -66,13 +66,13 @@ fn every_order_of_a_tester_arrives_in_the_sandbox_and_none_elsewhere() {
 fn every_outcome_arrives_and_an_unknown_decline_is_one() {
     let failures = Decline::ALL.iter().copied().map(Failure::Declined);
     for failure in failures.chain([Failure::GatewayError, Failure::NoAnswer, Failure::Closed]) {
-        let said = spelled(&Answer::to(Err::<(), _>(failure), |()| Some(Completed {})));
-        assert_eq!(read::<Answer<Completed>>(&said).unwrap().outcome().err(), Some(failure));
+        let encoded = encode(&Answer::to(Err::<(), _>(failure), |()| Some(Completed {})));
+        assert_eq!(read::<Answer<Completed>>(&encoded).unwrap().outcome().err(), Some(failure));
     }
     let odd = br#"{"result":"declined","code":"bank_is_closed"}"#;
     let odd = read::<Answer<Completed>>(odd).unwrap().outcome().err();
     assert_eq!(odd, Some(Failure::Declined(Decline::Unknown)));
-    let done = spelled(&Answer::to(Ok(()), |()| Some(Completed {})));
+    let done = encode(&Answer::to(Ok(()), |()| Some(Completed {})));
     assert_eq!(&done[..], br#"{"result":"done"}"#);
     assert!(read::<Answer<Completed>>(&done).unwrap().outcome().is_ok());
 }
@@ -81,8 +81,8 @@ fn every_outcome_arrives_and_an_unknown_decline_is_one() {
 fn what_became_of_a_call_arrives() {
     let done = acquirer::Settled::Done { reference: "bank-1".to_owned() };
     for settled in [Ok(done), Ok(acquirer::Settled::NotDone), Err(NoAnswer)] {
-        let said: Settled = read(&spelled(&Settled::of(settled.clone()))).unwrap();
-        assert_eq!(said.settled(), settled);
+        let decoded: Settled = read(&encode(&Settled::of(settled.clone()))).unwrap();
+        assert_eq!(decoded.settled(), settled);
     }
 }
 
@@ -96,8 +96,8 @@ fn a_refund_succeeds_unless_the_acquirer_knows_better() {
 #[test]
 fn a_reference_is_as_long_as_its_characters_are_many() {
     let approved = |reference: &str| {
-        let said = format!(r#"{{"result":"done","reference":"{reference}"}}"#);
-        Some(read::<Answer<Approved>>(said.as_bytes())?.outcome().unwrap().approval().reference)
+        let text = format!(r#"{{"result":"done","reference":"{reference}"}}"#);
+        Some(read::<Answer<Approved>>(text.as_bytes())?.outcome().unwrap().approval().reference)
     };
     for letter in ["x", "é", "銀"] {
         let (longest, longer) = (letter.repeat(255), letter.repeat(256));

@@ -207,36 +207,36 @@ fn content_that_the_document_does_not_promise_is_found() {
     let html = [("content-type", "text/html")];
     let json = [("content-type", "application/json")];
     let (charge, file) = ("/1/charges/ch_1", "/files/a.png");
-    let said = |answer: Result<(), String>| answer.unwrap_err();
+    let error_of = |answer: Result<(), String>| answer.unwrap_err();
     assert_eq!(
-        said(check(&Method::GET, charge, 200, &html, b"<p>")),
+        error_of(check(&Method::GET, charge, 200, &html, b"<p>")),
         "content type: text/html is not documented, only application/json"
     );
     assert_eq!(
-        said(check(&Method::GET, charge, 200, &[], b"{}")),
+        error_of(check(&Method::GET, charge, 200, &[], b"{}")),
         "content type: no content type is not documented, only application/json"
     );
     assert_eq!(
-        said(check(&Method::GET, charge, 200, &json, b"")),
+        error_of(check(&Method::GET, charge, 200, &json, b"")),
         "no body, but application/json is documented"
     );
-    assert!(said(check(&Method::GET, charge, 200, &json, b"{")).starts_with("the body is not JSON: "));
+    assert!(error_of(check(&Method::GET, charge, 200, &json, b"{")).starts_with("the body is not JSON: "));
     assert_eq!(check(&Method::DELETE, charge, 204, &[], b""), Ok(()));
     assert_eq!(
-        said(check(&Method::DELETE, charge, 204, &json, b"{}")),
+        error_of(check(&Method::DELETE, charge, 204, &json, b"{}")),
         "a body of 2 bytes, but none is documented"
     );
     assert_eq!(check(&Method::GET, file, 200, &[("content-type", "image/png")], b"\x89"), Ok(()));
-    assert!(said(check(&Method::GET, file, 200, &html, b"<p>")).starts_with("content type: text/html"));
+    assert!(error_of(check(&Method::GET, file, 200, &html, b"<p>")).starts_with("content type: text/html"));
     let total = [("x-total", "7")];
     assert_eq!(check(&Method::HEAD, "/1/charges", 200, &total, b""), Ok(()));
     assert_eq!(
-        said(check(&Method::HEAD, "/1/charges", 200, &[], b"")),
+        error_of(check(&Method::HEAD, "/1/charges", 200, &[], b"")),
         "header X-Total: required, but missing"
     );
     let many = [("x-total", "many")];
     assert_eq!(
-        said(check(&Method::HEAD, "/1/charges", 200, &many, b"")),
+        error_of(check(&Method::HEAD, "/1/charges", 200, &many, b"")),
         "header X-Total: \"many\" does not fit its schema"
     );
 }
