@@ -191,7 +191,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);
             if json {
                 let script = String::from_utf8_lossy(&script);
-                commands::tell(&json!({ "shell": shell.to_string(), "script": script }), &"", true)?;
+                commands::print_result(&json!({ "shell": shell.to_string(), "script": script }), &"", true)?;
             } else {
                 terminal::stdout().write_all(&script)?;
             }

@@ -16,7 +16,7 @@ use clap::builder::PossibleValuesParser;
 use entity::TimeSpan;
 use serde_json::json;
 
-use super::{grace, refused, tell};
+use super::{grace, print_result, refused};
 
 /// Manages accounts.
 #[derive(Subcommand)]
@@ -143,11 +143,11 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
             let made = create::create(&ctx, database.environment, &keys, new_account).await;
             let made = made.map_err(|error| refused(&error))?;
             write_counts(&ctx).await;
-            tell(&made, &made, json)
+            print_result(&made, &made, json)
         }
         Account::List { json } => {
             let store = super::open(database).await?;
-            operator::list(&store, |account| tell(&account, &account, json)).await
+            operator::list(&store, |account| print_result(&account, &account, json)).await
         }
         Account::Switch { account, switch, to, json } => {
             change(database, &account, &switch, &(to == "on").to_string(), json).await
@@ -171,7 +171,7 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
                 secret_key: secret.expose().into(),
                 publishable_key: publishable.expose().into(),
             };
-            tell(&shown, &shown, json)
+            print_result(&shown, &shown, json)
         }
     }
 }
@@ -186,5 +186,5 @@ async fn change(
     let store = super::open_to_change(database).await?;
     let account = super::account(&store, account, super::now(database)?).await?;
     let changed = operator::change(&store, &account, word, value).await.map_err(|error| refused(&error))?;
-    tell(&changed, &changed, json)
+    print_result(&changed, &changed, json)
 }

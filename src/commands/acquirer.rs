@@ -17,7 +17,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::serve::{STOP, bind, log, on_signals};
-use super::{tell, terminal};
+use super::{print_result, terminal};
 
 /// Serve the built-in acquirer to other servers, by the protocol in docs/acquirer.md.
 ///
@@ -68,7 +68,7 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     let mut stop = on_signals(STOP)?;
     let address = format!("http://{address}");
     // A closed pipe does not end the server.
-    drop(tell(&json!({ "listening": address }), &format!("Listening on {address}"), json));
+    drop(print_result(&json!({ "listening": address }), &format!("Listening on {address}"), json));
     server::raise_file_limit(ACQUIRER_CONNECTIONS);
     let seats = Connections::new(ACQUIRER_CONNECTIONS);
     let (phase, phases) = watch::channel(ServerPhase::Serving);

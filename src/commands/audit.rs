@@ -46,5 +46,5 @@ pub async fn run(command: Audit) -> Result<(), Box<dyn Error>> {
     let Audit { account, since, until, page, per_page, json, database } = command;
     let store = super::open(&database).await?;
     let filter = AuditFilter { account, since, until, paging: Paging { page, per_page } };
-    list(&store, filter).await?.iter().try_for_each(|record| super::tell(record, record, json))
+    list(&store, filter).await?.iter().try_for_each(|record| super::print_result(record, record, json))
 }

@@ -8,8 +8,8 @@ use card_payments::store::{Location, backup};
 use clap::Args;
 use serde::Serialize;
 
+use super::print_result;
 use super::progress_bar::{Bar, Unit};
-use super::tell;
 
 /// Copy a SQLite database into a file while a server writes to it.
 ///
@@ -45,5 +45,5 @@ pub fn run(command: Backup) -> Result<(), Box<dyn Error>> {
     let bytes = backup(&location, database.environment.name(), &file, &bar)?;
     drop(bar);
     let text = format!("{}: {bytes} bytes", file.display());
-    tell(&Made { file, bytes }, &text, json)
+    print_result(&Made { file, bytes }, &text, json)
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use card_payments::check::{self, Finding, Level};
 use clap::Args;
 
-use super::{tell, terminal};
+use super::{print_result, terminal};
 
 /// Check the configuration, the database and the machine, and say how to fix what is wrong. Changes nothing.
 ///
@@ -39,7 +39,7 @@ pub async fn run(command: Check) -> Result<(), Box<dyn Error>> {
     let given = [("database_url", database_url), ("data_dir", data_dir), ("environment", environment)];
     let given: Vec<_> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     let findings = check::check(&given).await;
-    let printed = findings.iter().try_for_each(|finding| tell(finding, &Line(finding), json));
+    let printed = findings.iter().try_for_each(|finding| print_result(finding, &Line(finding), json));
     // The findings decide the exit code, even if the reader closes the pipe.
     match findings.iter().filter(|finding| finding.level == Level::Wrong).count() {
         0 => printed,

@@ -10,7 +10,7 @@ use card_payments::store::{self, CopiedTable, FollowingCopy, Store};
 use clap::Args;
 
 use super::progress_bar::{Bar, Unit};
-use super::{tell, terminal};
+use super::{print_result, terminal};
 
 /// Copy the whole installation into another database: from SQLite to PostgreSQL, back, or between two of a kind.
 ///
@@ -56,7 +56,7 @@ pub async fn run(command: Copy) -> Result<(), Box<dyn Error>> {
     let mut print = |table: &CopiedTable| {
         if printed.is_ok() {
             let text = format!("{}: {} rows, {}", table.table, table.rows, table.checksum);
-            printed = bar.suspend(|| tell(table, &text, json));
+            printed = bar.suspend(|| print_result(table, &text, json));
         }
     };
     if follow {

@@ -60,5 +60,5 @@ pub async fn run(command: Dispute, database: &DatabaseOptions) -> Result<(), Box
         }
     };
     let dispute = dispute.map_err(|error| refused(&error))?;
-    super::tell(&dispute, &dispute, json)
+    super::print_result(&dispute, &dispute, json)
 }

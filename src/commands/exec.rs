@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::serve::{self, Serve, on_signals};
-use super::{tell, terminal};
+use super::{print_result, terminal};
 
 /// Run a command beside a test server that lives as long as the command.
 ///
@@ -69,7 +69,7 @@ pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
     let command = exec.command.split_first();
     let mut serving = pin!(serve::serve(server, stopped, |banner| {
         if command.is_none() {
-            drop(tell(banner, banner, exec.json));
+            drop(print_result(banner, banner, exec.json));
         }
         let key = |key: Option<&str>| key.unwrap_or_default().to_owned();
         drop(ready.send([banner.listening.clone(), key(banner.secret_key), key(banner.publishable_key)]));

@@ -9,7 +9,7 @@ use card_payments::config::{parse_listen_address, reachable};
 use clap::Args;
 use serde_json::json;
 
-use super::tell;
+use super::print_result;
 
 /// Ask the server on this machine whether it is healthy. Needs no database.
 ///
@@ -45,7 +45,7 @@ pub fn run(command: &Health) -> Result<(), Box<dyn Error>> {
     if status != "200" {
         return Err(format!("http://{address}{path} answered {status}").into());
     }
-    tell(&json!({ "address": format!("http://{address}{path}"), "status": 200 }), &"ok", command.json)
+    print_result(&json!({ "address": format!("http://{address}{path}"), "status": 200 }), &"ok", command.json)
 }
 
 /// Returns the first line of the response.

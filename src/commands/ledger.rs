@@ -12,8 +12,8 @@ use clap::Subcommand;
 use entity::Timestamp;
 
 use self::report::{Csv, JsonLines, Table, print_report};
+use super::print_result;
 use super::progress_bar::{Bar, Unit};
-use super::tell;
 use super::terminal::{self, GOOD};
 
 /// Verifies and reports the books.
@@ -74,7 +74,7 @@ pub async fn run(command: Ledger, database: &DatabaseOptions) -> Result<(), Box<
             let mut printed = Ok(());
             let differences = verify(&store, &bar, |difference| {
                 if printed.is_ok() {
-                    printed = bar.suspend(|| tell(difference, &as_text(difference), json));
+                    printed = bar.suspend(|| print_result(difference, &as_text(difference), json));
                 }
             })
             .await?;

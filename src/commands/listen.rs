@@ -24,9 +24,9 @@ use serde_json::value::RawValue;
 
 use self::tail::EventCursor;
 use super::events::Event;
+use super::print_result;
 use super::serve::{STOP, on_signals};
 use super::server::{ServerOptions, address};
-use super::tell;
 use super::terminal::print_notice;
 
 /// The pause between two polls of the server.
@@ -122,7 +122,7 @@ async fn listen(
                         None => None,
                     };
                     let result = ForwardResult { event: &event.body, forwarded };
-                    tell(&result, &Line(event, &result), json)?;
+                    print_result(&result, &Line(event, &result), json)?;
                 }
             }
             Err(error) if error.is_transient() => {

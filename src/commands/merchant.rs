@@ -52,5 +52,5 @@ pub async fn run(command: Merchant, database: &DatabaseOptions) -> Result<(), Bo
     let decided = decided.map_err(|error| {
         if error.code() == ErrorCode::NotFound { nobody() } else { super::refused(&error) }
     })?;
-    super::tell(&decided, &decided, json)
+    super::print_result(&decided, &decided, json)
 }

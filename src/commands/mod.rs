@@ -135,7 +135,7 @@ fn location_of(url: &str) -> Result<Location, Box<dyn Error>> {
 }
 
 /// Prints one record: as text, or as JSON.
-pub fn tell(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(), Box<dyn Error>> {
+pub fn print_result(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(), Box<dyn Error>> {
     if json {
         writeln!(terminal::stdout(), "{}", serde_json::to_string(record)?)?;
     } else {

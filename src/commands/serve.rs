@@ -22,8 +22,8 @@ use tokio::time::timeout;
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::banner::Banner;
+use super::print_result;
 use super::seed::Fixtures;
-use super::tell;
 
 /// Serve the API (the default).
 ///
@@ -57,7 +57,7 @@ pub async fn run(command: Serve) -> Result<(), Box<dyn Error>> {
     log(&command.options.log, io::stderr, io::stderr().is_terminal())?;
     let (stop, json) = (on_signals(STOP)?, command.json);
     // The server runs on if nobody reads the banner.
-    Box::pin(serve(command, stop, |banner| drop(tell(banner, banner, json)))).await
+    Box::pin(serve(command, stop, |banner| drop(print_result(banner, banner, json)))).await
 }
 
 /// Serves until `stop` yields; a second time skips the wait for balancers. Calls `ready` once the fixtures are created.

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use self::recipes::{Step, recipe};
 use super::events::{Event, Page, page};
+use super::print_result;
 use super::server::{ServerOptions, refuse_live};
-use super::tell;
 
 /// Events per page.
 const PAGE: usize = 100;
@@ -63,7 +63,7 @@ pub async fn run(command: Trigger) -> Result<(), Box<dyn Error>> {
         doing.does(step).await?;
     }
     let event = doing.event(what, before).await?;
-    tell(&Triggered { r#type: what.code(), did: doing.did, event: &event.body }, &event, json)
+    print_result(&Triggered { r#type: what.code(), did: doing.did, event: &event.body }, &event, json)
 }
 
 fn list(json: bool) -> Result<(), Box<dyn Error>> {
@@ -72,7 +72,7 @@ fn list(json: bool) -> Result<(), Box<dyn Error>> {
         let calls: Vec<_> = steps.iter().map(Step::call).collect();
         let moves_clock = steps.iter().any(Step::moves_clock);
         let text = format!("{}: {}", what.code(), calls.join(", "));
-        tell(&Listed { r#type: what.code(), calls, moves_clock }, &text, json)?;
+        print_result(&Listed { r#type: what.code(), calls, moves_clock }, &text, json)?;
     }
     Ok(())
 }
@@ -109,7 +109,7 @@ impl Doing<'_> {
             let did = Did { call: format!("{} {path}", step.method()), token, clock };
             if !self.json {
                 // A closed pipe does not stop the calls.
-                drop(tell(&did, &did, false));
+                drop(print_result(&did, &did, false));
             }
             if let Some(token) = &did.token
                 && let Some((kind, _)) = token.split_once('_')

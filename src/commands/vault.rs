@@ -7,7 +7,7 @@ use card_payments::services::data_keys::rotate::rotate_watched;
 use clap::Subcommand;
 
 use super::progress_bar::{Bar, Unit};
-use super::{refused, tell};
+use super::{print_result, refused};
 
 /// Manages the vault.
 #[derive(Subcommand)]
@@ -37,5 +37,5 @@ pub async fn run(command: Vault, database: &DatabaseOptions) -> Result<(), Box<d
     let ctx = super::open_with_keys(database, &Secrets::from_environment()?).await?;
     let rotation = rotate_watched(&ctx, &bar).await.map_err(|error| refused(&error))?;
     drop(bar);
-    tell(&rotation, &rotation, json)
+    print_result(&rotation, &rotation, json)
 }

@@ -12,7 +12,7 @@ use card_payments::workers::write_counts;
 use clap::{Args, Subcommand};
 use entity::{TimeSpan, WebhookEndpointToken};
 
-use super::{grace, refused, tell};
+use super::{grace, print_result, refused};
 
 /// Manages webhook endpoints.
 #[derive(Subcommand)]
@@ -72,12 +72,12 @@ pub async fn run(command: Webhook, database: &DatabaseOptions) -> Result<(), Box
     match &command {
         Webhook::Ping { json, .. } => {
             let sent = ping(&ctx, &caller, &endpoint.to_string()).await.map_err(refused)?;
-            tell(&sent, &sent, *json)
+            print_result(&sent, &sent, *json)
         }
         Webhook::RotateKey { grace, json, .. } => {
             let rotated = rotate(&ctx, &caller, *endpoint, *grace).await.map_err(refused)?;
             write_counts(&ctx).await;
-            tell(&rotated, &rotated, *json)
+            print_result(&rotated, &rotated, *json)
         }
     }
 }

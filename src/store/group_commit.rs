@@ -205,9 +205,9 @@ impl GroupCommit {
             queue.in_flight += 1;
             return Entered::Leads(Lead { of: Arc::clone(self), followers: VecDeque::new() }, writes);
         }
-        let (turn, told) = oneshot::channel();
+        let (turn, learned) = oneshot::channel();
         queue.waiting.push_back(Member { kind: kind(&writes), writes, turn });
-        Entered::Waits(told)
+        Entered::Waits(learned)
     }
 
     /// Writes a group by one statement, which is its own transaction. Returns whether rows were derived.

@@ -46,5 +46,9 @@ pub async fn run(
     let text = Secret::from(text? + "\n");
     let Some(file) = out else { return Ok(terminal::stdout().write_all(text.expose().as_bytes())?) };
     secret::write_secret_file(&file, &text).map_err(|error| format!("{}: {error}", file.display()))?;
-    if json { commands::tell(&json!({ "merchant": merchant, "file": file }), &"", true) } else { Ok(()) }
+    if json {
+        commands::print_result(&json!({ "merchant": merchant, "file": file }), &"", true)
+    } else {
+        Ok(())
+    }
 }

@@ -27,9 +27,9 @@ use sha2::{Digest, Sha256};
 use self::faults::{Fault, Faults};
 use self::plan::SeedPlan;
 use self::runner::{Made, SeedRunner, SeedTarget};
+use super::print_result;
 use super::progress_bar::{Bar, Unit};
 use super::server::{ServerOptions, refuse_live};
-use super::tell;
 
 /// A year of a small shop, which uses everything that a file may contain.
 const SAMPLE: &str = include_str!("../../../fixtures/sample.yaml");
@@ -86,10 +86,10 @@ pub async fn run(command: Seed) -> Result<(), Box<dyn Error>> {
     let played = SeedRunner::begin(&home, &fixtures.key).await?;
     let bar = Bar::new("Seeding", Unit::Things);
     // A closed pipe does not stop the requests.
-    let print_made = |made: &Made| bar.suspend(|| drop(tell(made, made, json)));
+    let print_made = |made: &Made| bar.suspend(|| drop(print_result(made, made, json)));
     let played = played.run(&fixtures.plan, &bar, print_made).await?;
     drop(bar);
-    tell(&played, &played, json)
+    print_result(&played, &played, json)
 }
 
 /// Fixtures without a fault.
@@ -159,7 +159,7 @@ async fn made(server: ApiClient, json: bool) -> Result<SeedTarget, Box<dyn Error
     let made = server.answer_to(Method::POST, "/1/sandbox/accounts", Some(&json!({})), &[]).await?;
     let account = made.record()?;
     let text = |field: &str| account[field].as_str().unwrap_or_default();
-    tell(account, &format!("{:<40} {}", "secret key", text("secret_key")), json)?;
+    print_result(account, &format!("{:<40} {}", "secret key", text("secret_key")), json)?;
     let token = text("token").to_owned();
     Ok(SeedTarget { server: server.with_key(text("secret_key")), made: Some((server, token)) })
 }
@@ -195,7 +195,7 @@ fn print_faults(faults: &[Fault], name: &str, json: bool) -> Result<String, Box<
     };
     if json {
         for fault in faults {
-            tell(fault, &"", true)?;
+            print_result(fault, &"", true)?;
         }
         return Ok(head);
     }
