@@ -25,7 +25,7 @@ pub(super) struct Writes {
     pub rows: WriteBuffer,
 }
 
-/// The texts of the statements sent so far, by a number for what they write.
+/// The texts of the statements sent so far, by a number for what they write: few, because few kinds of units share a group.
 #[derive(Default)]
 pub(super) struct GroupTexts(Mutex<HashMap<u64, Arc<str>>>);
 
@@ -47,6 +47,8 @@ impl GroupTexts {
             let text: Arc<str> = group.text()?.into();
             Arc::clone(self.texts().entry(kind).or_insert(text))
         };
+        // In tests, another group than the one that the text was made for panics.
+        debug_assert_eq!(group.text()?, *text);
         Ok((text, group.arguments()?))
     }
 
