@@ -147,10 +147,10 @@ mod tests {
             caller.read_exact(&mut [0; REQUEST.len()])?;
             how(&mut caller)
         });
-        let find_owner = find_owner(address, Duration::from_millis(500));
+        let owner = find_owner(address, Duration::from_millis(500));
         // It ends when the client has gone, possibly with an error.
         let _ = treating.join().unwrap();
-        find_owner
+        owner
     }
 
     #[test]

@@ -205,9 +205,9 @@ impl GroupCommit {
             queue.in_flight += 1;
             return Entered::Leads(Lead { of: Arc::clone(self), followers: VecDeque::new() }, writes);
         }
-        let (turn, learned) = oneshot::channel();
+        let (turn, receiver) = oneshot::channel();
         queue.waiting.push_back(Member { kind: kind(&writes), writes, turn });
-        Entered::Waits(learned)
+        Entered::Waits(receiver)
     }
 
     /// Writes a group by one statement, which is its own transaction. Returns whether rows were derived.

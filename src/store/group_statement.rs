@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sea_orm::Value;
 use sea_orm::sqlx::Arguments;
@@ -25,7 +25,7 @@ pub(super) struct Writes {
     pub rows: WriteBuffer,
 }
 
-/// The texts of the statements sent so far, by a number for what they write.
+/// The texts of the statements sent so far, by a number for what they write: few, because few kinds of units share a group.
 #[derive(Default)]
 pub(super) struct GroupTexts(Mutex<HashMap<u64, Arc<str>>>);
 
@@ -34,19 +34,26 @@ impl GroupTexts {
     /// were derived.
     pub fn statement(&self, units: &[&Writes], slot: i32) -> Result<(Arc<str>, PgArguments), BoxDynError> {
         let mut sums = Sums::default();
-        units.iter().for_each(|unit| sums.absorb(&unit.rows.sums));
+        for unit in units {
+            sums.absorb(&unit.rows.sums);
+        }
         let sums: Vec<_> = sums.tables(slot).collect();
         let group = Group::new(units, &sums, slot);
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&group.kind()).cloned();
-        let text = match known {
-            Some(text) => text,
-            None => {
-                let text: Arc<str> = group.text()?.into();
-                let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                Arc::clone(texts.entry(group.kind()).or_insert(text))
-            }
+        let kind = group.kind();
+        let known = self.texts().get(&kind).cloned();
+        let text = if let Some(text) = known {
+            text
+        } else {
+            let text: Arc<str> = group.text()?.into();
+            Arc::clone(self.texts().entry(kind).or_insert(text))
         };
+        // In tests, another group than the one that the text was made for panics.
+        debug_assert_eq!(group.text()?, *text);
         Ok((text, group.arguments()?))
+    }
+
+    fn texts(&self) -> MutexGuard<'_, HashMap<u64, Arc<str>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -80,8 +80,8 @@ async fn lives(database: Database, otherwise: usize, share: usize) {
         for seeds in seeds.chunks(LANES) {
             let lanes = seeds.iter().map(async |seed| {
                 let operations = operations(*seed);
-                let (lines, diverged) = lived(&client, &operations).await;
-                let (log, least) = shrunk(&client, operations, diverged?, lines).await;
+                let (log_lines, diverged) = lived(&client, &operations).await;
+                let (log, least) = shrunk(&client, operations, diverged?, log_lines).await;
                 Some(format!("CARD_PAYMENTS_MODEL_SEED={seed} diverges:\n{log}\n{least}\n"))
             });
             let diverged: String = join_all(lanes).await.into_iter().flatten().collect();

@@ -30,8 +30,8 @@ pub async fn run(Import { file, json }: Import, database: &DatabaseOptions) -> R
     let merchant = document.merchant();
     let ctx = commands::open_with_keys(database, &Secrets::from_environment()?).await?;
     let token = import(&ctx, document).await?;
-    let said = format!(
+    let text = format!(
         "{token}: the account of {merchant}, pending approval; `merchant activate {merchant}` lets it trade"
     );
-    commands::print_result(&json!({ "token": token, "merchant": merchant }), &said, json)
+    commands::print_result(&json!({ "token": token, "merchant": merchant }), &text, json)
 }

@@ -68,9 +68,9 @@ pub async fn change(
     let change = (account.id(), account.now, changes, act);
     let unit = store.write(change, |tx, (id, now, changes, act)| {
         async move {
-            let changed = settings::record(tx, *id, *now, changes).await?;
+            let account = settings::record(tx, *id, *now, changes).await?;
             audit::record(tx, act)?;
-            Ok(changed)
+            Ok(account)
         }
         .boxed()
     });

@@ -88,7 +88,7 @@ impl Cluster {
         let mut watcher = watcher.spawn().map_err(|fault| format!("sh: {fault}"))?;
         let mut stdout = BufReader::new(watcher.stdout.take().expect("piped"));
         let (mut reasons, mut line) = (String::new(), String::new());
-        while stdout.read_line(&mut line).map_err(|fault| fault.to_string())? > 0 {
+        while stdout.read_line(&mut line).map_err(|error| error.to_string())? > 0 {
             if let Some(port) = line.trim_end().strip_prefix("ready ") {
                 let port = port.parse().map_err(|_| format!("an odd port: {port}"))?;
                 return Ok(Self { port, programs, watcher, stdout });

@@ -64,8 +64,11 @@ fn every_refused_head_gets_the_documented_body_and_a_request_id() {
     // A HEAD is answered without a body.
     let head = answer(&server, "HEAD / HTTP/1.1\r\n\r\n");
     assert_eq!((head.status, head.body.as_str()), (400, ""));
-    let log = server.stopped();
-    assert!(log.contains("mine-1") && log.contains("\"status\":431"), "each has its line in the log: {log}");
+    let output = server.stopped();
+    assert!(
+        output.contains("mine-1") && output.contains("\"status\":431"),
+        "each has its line in the log: {output}"
+    );
 }
 
 #[test]

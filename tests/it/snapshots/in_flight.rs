@@ -105,7 +105,7 @@ rules! {
         assert_eq!(state().await, Value::Null);
         client.move_clock("1d").await;
         assert_eq!(state().await, true);
-        let called: BTreeSet<_> = acquirer.calls().split_off(calls).into_iter().collect();
-        assert_eq!(called, BTreeSet::from([format!("{refund}:refund")]));
+        let keys: BTreeSet<_> = acquirer.calls().split_off(calls).into_iter().collect();
+        assert_eq!(keys, BTreeSet::from([format!("{refund}:refund")]));
     }
 }
