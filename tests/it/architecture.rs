@@ -26,6 +26,10 @@ const TEST_LINES_MAX: usize = 900;
 
 /// Where a float is no money, and what it is.
 const FLOATS: &[(&str, &str)] = &[
+    ("benches/scaling/page/figures.rs", "times, rates and shares of a model of queues"),
+    ("benches/scaling/page/mod.rs", "the same"),
+    ("benches/scaling/page/model.rs", "the same"),
+    ("benches/scaling/page/queue.rs", "the same"),
     ("src/http/metrics.rs", "seconds of a histogram"),
     ("src/http/representations.rs", "how much a client likes a coding: the weights of Accept-Encoding"),
     ("src/params/collect.rs", "JSON numbers that are no integers are refused"),

@@ -2,6 +2,8 @@
 
 mod names;
 mod recorded;
+#[path = "../../benches/scaling/page/mod.rs"]
+mod scaling;
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -21,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::harness::app::DOCUMENT;
 use crate::harness::{fields, rules};
-use crate::site::{committed, footer};
+use crate::site::{committed, footer, read};
 
 #[test]
 fn the_committed_openapi_document_is_current() {
@@ -151,6 +153,11 @@ fn every_state_and_move_is_in_the_states_document() {
     text.push_str(&webhooks::state::table());
     text.push_str("```\n");
     committed("docs/states.md", &(text + &footer("docs/states.md")));
+}
+
+#[test]
+fn the_tables_about_scaling_are_those_of_the_model() {
+    committed("docs/scaling.md", &scaling::with_tables(&read("docs/scaling.md")));
 }
 
 #[test]
