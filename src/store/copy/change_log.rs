@@ -1,7 +1,9 @@
 //! What servers change in a source while it is copied. Triggers record the keys of all rows that are written; a round copies those
 //! rows. The same triggers end all writing once the installation has moved: whatever server, of whichever release, writes there.
 
-use futures::StreamExt;
+use std::ops::RangeInclusive;
+
+use futures::{StreamExt, TryStreamExt};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
 
 use super::row::in_chunks;
@@ -11,9 +13,6 @@ use super::writer::RawWriter;
 use crate::store::connect::ConnectError;
 use crate::store::installation_info::{FOLLOWED_BY, MARKS, MOVED_TO, installation_entry, statement};
 use crate::store::{Snapshot, Store};
-
-/// How many records are deleted by one statement.
-const DELETED_MAX: usize = 10_000;
 
 /// The record of changes in a source.
 pub(super) struct ChangeLog {
@@ -92,7 +91,7 @@ impl ChangeLog {
         }
         let mut copied = Vec::new();
         for table in tables {
-            let records = source.query_all_raw(statement(source, &table.select_records())).await?;
+            let records = table.records(source).await?;
             if records.is_empty() {
                 continue;
             }
@@ -104,9 +103,7 @@ impl ChangeLog {
             let rows = source.stream(statement(source, &rows)).await?;
             let rows = rows.map(|row| table.read(&row?));
             in_chunks(rows, async |rows| target.insert(table, rows).await).await?;
-            let records: Vec<i64> =
-                records.iter().map(|record| record.try_get("", "change")).collect::<Result<_, _>>()?;
-            copied.extend(records.chunks(DELETED_MAX).map(|records| table.delete_records(records)));
+            copied.extend(records.iter().map(|records| table.delete_records(records)));
         }
         self.forget(&copied).await
     }
@@ -205,13 +202,26 @@ impl Table {
         dropped.into_iter().chain([format!("DROP TABLE IF EXISTS \"{record}\"")]).collect()
     }
 
-    fn select_records(&self) -> String {
-        format!("SELECT CAST(change AS BIGINT) AS change FROM \"{}\"", self.recorded())
+    /// Returns the numbers of the records that a snapshot sees, as ranges without a gap: a missing number may be of a transaction
+    /// that is not committed yet.
+    async fn records(&self, source: &Snapshot) -> Result<Vec<RangeInclusive<i64>>, DbErr> {
+        let numbers =
+            format!("SELECT CAST(change AS BIGINT) AS change FROM \"{}\" ORDER BY 1", self.recorded());
+        let mut numbers = source.stream(statement(source, &numbers)).await?;
+        let mut ranges: Vec<RangeInclusive<i64>> = Vec::new();
+        while let Some(number) = numbers.try_next().await? {
+            let number: i64 = number.try_get("", "change")?;
+            match ranges.last_mut() {
+                Some(range) if range.end() + 1 == number => *range = *range.start()..=number,
+                _ => ranges.push(number..=number),
+            }
+        }
+        Ok(ranges)
     }
 
-    fn delete_records(&self, records: &[i64]) -> String {
-        let records = records.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
-        format!("DELETE FROM \"{}\" WHERE change IN ({records})", self.recorded())
+    fn delete_records(&self, range: &RangeInclusive<i64>) -> String {
+        let (first, last) = (range.start(), range.end());
+        format!("DELETE FROM \"{}\" WHERE change BETWEEN {first} AND {last}", self.recorded())
     }
 
     fn select_changed_keys(&self) -> String {
