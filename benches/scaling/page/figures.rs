@@ -46,6 +46,7 @@ const OVERLOAD: &str = "[operating](operating.md#overload)";
 const CONFIGURATION: &str = "[operating](operating.md#configuration)";
 const COPY: &str = "[operating](operating.md#from-sqlite-to-postgresql)";
 const CLUSTER: &str = "[below](#a-cluster)";
+const CARRY: &str = "[below](#what-machines-carry)";
 const ASSUMED: &str = "assumed";
 
 macro_rules! figures {
@@ -67,6 +68,7 @@ figures! {
     CLUSTER_RATE = 172.0 "a second", "payments on a cluster on the same cores", CLUSTER;
     SQLITE_BYTES = 3_200.0 "bytes", "disk of a payment, SQLite", COSTS;
     POSTGRES_BYTES = 4_200.0 "bytes", "disk of a payment, PostgreSQL", COSTS;
+    LOG_BYTES = 6_600.0 "bytes", "log (WAL) of a payment, PostgreSQL", CARRY;
     EVENTS = 33.0 "%", "of that, events", MACHINE;
     RETENTION = 90.0 "days", "events are kept for", CONFIGURATION;
     SETTLEMENT = 8.2 "ms a thousand charges", "settlement of an account's day, PostgreSQL", GROWTH;

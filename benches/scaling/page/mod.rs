@@ -5,7 +5,7 @@ mod model;
 mod queue;
 
 use self::figures::{
-    ACQUIRER, ALL, COPIED, DATABASE_CPU, DISK, MEASUREMENTS, MOVED, NODE_CORES, PERMITS, PLANNED,
+    ACQUIRER, ALL, COPIED, DATABASE_CPU, DISK, LOG_BYTES, MEASUREMENTS, MOVED, NODE_CORES, PERMITS, PLANNED,
     POSTGRES_BYTES, SERVER_CORES, SERVER_CPU, SETTLEMENT, SQLITE_BARE, SQLITE_BYTES,
 };
 use self::model::{DAY, LOADS, Load, arrangements, cluster_cpu, days_until_full, machines};
@@ -78,11 +78,16 @@ fn loads() -> String {
             }),
             ("one PostgreSQL: cores", |load| number(load.cores(DATABASE_CPU.get()))),
             ("one PostgreSQL is busy", |load| percent(load.rate * DATABASE_CPU.get() / NODE_CORES.get())),
-            ("stored at the end", |load| terabytes(load.bytes())),
-            ("events of the whole time, for an archive", |load| terabytes(load.all_events())),
+            ("one PostgreSQL writes a log of", |load| {
+                format!("{} MB/s", number(load.rate * LOG_BYTES.get() / 1e6))
+            }),
+            ("stored at the end", |load| volume(load.bytes())),
+            ("events of the whole time, for an archive", |load| volume(load.all_events())),
             ("cluster: cores", |load| number(load.cores(cluster_cpu()))),
             ("nodes, by processors", |load| number(load.nodes_by_processors())),
             ("nodes, by disk", |load| number(load.nodes_by_disk())),
+            ("nodes in all: cores", |load| number(load.nodes() * NODE_CORES.get())),
+            ("nodes in all: disks", |load| volume(load.nodes() * DISK.get())),
         ],
     )
 }
@@ -93,7 +98,7 @@ fn large_account() -> String {
         &LOADS.map(|load| load.of_large_account()),
         &[
             ("payments a second", |load| number(load.rate)),
-            ("stored at the end, on one node", |load| terabytes(load.bytes())),
+            ("stored at the end, on one node", |load| volume(load.bytes())),
             ("that node's disk is full after", |load| days(days_until_full(load.rate, POSTGRES_BYTES.get()))),
             ("its processors are busy for this account", |load| percent(load.share_of_node())),
             ("p99, if it has no other account", |load| {
@@ -118,7 +123,7 @@ fn moves() -> String {
         ("a full disk to its replacement", DISK.get(), speed),
         ("a full SQLite into PostgreSQL, by `copy --follow`", DISK.get(), COPIED.get() * SQLITE_BYTES.get()),
     ];
-    let rows = rows.map(|(name, bytes, speed)| [name.to_owned(), terabytes(bytes), hours(bytes / speed)]);
+    let rows = rows.map(|(name, bytes, speed)| [name.to_owned(), volume(bytes), hours(bytes / speed)]);
     table("| what moves | rows | takes |", rows)
 }
 
@@ -136,7 +141,7 @@ fn retentions() -> String {
     let rows = [30.0, 90.0, 365.0].map(|retention| {
         let events = Load { days: retention, ..*year }.all_events();
         let stored = year.stored(POSTGRES_BYTES.get(), retention);
-        [format!("{retention} days"), terabytes(events), terabytes(stored)]
+        [format!("{retention} days"), volume(events), volume(stored)]
     });
     table("| events are kept for | events | stored after the year |", rows)
 }
@@ -154,9 +159,9 @@ fn table<const N: usize>(heading: &str, rows: impl IntoIterator<Item = [String; 
     lines.join("\n") + "\n"
 }
 
-/// Returns a number with commas, and one digit after the point if it is small.
+/// Returns a number with commas, and one digit after the point if it has two before it.
 fn number(value: f64) -> String {
-    if value < 9.95 {
+    if value < 99.95 {
         return format!("{value:.1}").trim_end_matches(".0").to_owned();
     }
     let digits = format!("{value:.0}");
@@ -190,6 +195,6 @@ fn days(days: f64) -> String {
     if days < 1_000.0 { format!("{} days", number(days)) } else { format!("{} years", number(days / 365.0)) }
 }
 
-fn terabytes(bytes: f64) -> String {
-    format!("{} TB", number(bytes / 1e12))
+fn volume(bytes: f64) -> String {
+    if bytes < 1e11 { format!("{} GB", number(bytes / 1e9)) } else { format!("{} TB", number(bytes / 1e12)) }
 }

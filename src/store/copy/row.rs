@@ -46,7 +46,7 @@ fn length(bytes: usize) -> i32 {
 }
 
 /// The encoded size of the rows that are committed together: a copy that was cut off continues after them.
-const CHUNK_BYTES: usize = 4 << 20;
+const CHUNK_BYTES: usize = 1 << 20;
 
 /// Rows that are committed together.
 #[derive(Default)]
