@@ -181,10 +181,14 @@ operated! {
             copying.wait().unwrap();
         }
         server.stopped();
-        if new.run(&["account", "list"]).0 != Some(0) {
+        // On a busy machine none got as far as the mark.
+        let is_marked = new.run(&["account", "list"]).0 != Some(0);
+        if is_marked || new.number("SELECT COUNT(*) FROM accounts").await == 0 {
             // Where it was killed when all writing had ended, the source is served again.
             assert_eq!(installed.run(&["copy", "--to", &new.database_url(), "--cancel"]), (Some(0), String::new(), String::new()));
-            assert!(new.run(&["serve"]).2.contains("the database is an unfinished copy"));
+            if is_marked {
+                assert!(new.run(&["serve"]).2.contains("the database is an unfinished copy"));
+            }
             let server = installed.serve();
             server.pay(&key).ok(201);
             let there = new.moved_from(installed);

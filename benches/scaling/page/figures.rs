@@ -72,7 +72,7 @@ figures! {
     EVENTS = 33.0 "%", "of that, events", MACHINE;
     RETENTION = 90.0 "days", "events are kept for", CONFIGURATION;
     SETTLEMENT = 8.2 "ms a thousand charges", "settlement of an account's day, PostgreSQL", GROWTH;
-    COPIED = 1_500.0 "a second", "charges copied from SQLite to PostgreSQL", COPY;
+    COPIED = 3_700.0 "a second", "charges copied from SQLite to PostgreSQL", COPY;
     PERMITS = 768.0 "", "payments in flight that a server takes", OVERLOAD;
     PLANNED = 50.0 "%", "of the processors are planned to be busy", MACHINE;
     ACQUIRER = 300.0 "ms", "the acquirer answers after", ASSUMED;
