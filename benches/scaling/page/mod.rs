@@ -10,19 +10,8 @@ use self::figures::{
 };
 use self::model::{DAY, LOADS, Load, arrangements, cluster_cpu, days_until_full, machines};
 
-/// Returns a page with these tables as the model has them now. A table is found by its first line.
-pub fn with_tables(page: &str) -> String {
-    tables().iter().fold(page.to_owned(), |page, table| {
-        let heading = table.lines().next().unwrap_or_default();
-        match page.split_once(heading) {
-            Some((before, after)) => {
-                let after = after.split_once("\n\n").map_or("", |(_, after)| after);
-                format!("{before}{table}\n{after}")
-            }
-            None => format!("{page}\n{table}"),
-        }
-    })
-}
+/// A line of a table of loads: what it shows, and its value.
+type Line = (&'static str, fn(&Load) -> String);
 
 /// Returns all tables.
 pub fn tables() -> [String; 8] {
@@ -146,7 +135,7 @@ fn retentions() -> String {
     table("| events are kept for | events | stored after the year |", rows)
 }
 
-fn of_loads(name: &str, loads: &[Load; 2], lines: &[(&str, fn(&Load) -> String)]) -> String {
+fn of_loads(name: &str, loads: &[Load; 2], lines: &[Line]) -> String {
     let [one, other] = loads;
     let heading = format!("| {name} | {} | {} |", one.name, other.name);
     table(&heading, lines.iter().map(|(name, value)| [(*name).to_owned(), value(one), value(other)]))

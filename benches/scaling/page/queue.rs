@@ -61,14 +61,12 @@ impl Measurement {
 
 #[cfg(test)]
 mod tests {
-    use super::Queue;
-
     #[test]
     fn the_shares_that_wait_are_those_of_the_textbook() {
         for (cores, busy, share) in
             [(1.0, 0.5, 0.5), (1.0, 0.9, 0.9), (2.0, 0.5, 1.0 / 3.0), (3.0, 2.0 / 3.0, 4.0 / 9.0)]
         {
-            let queue = Queue { service: 0.01, cores };
+            let queue = super::Queue { service: 0.01, cores };
             assert!((queue.waiting_share(busy * queue.capacity()) - share).abs() < 1e-9, "{cores} cores");
         }
     }
