@@ -23,9 +23,9 @@ function pay(account, amount) {
 }
 
 let server, account;
-beforeAll(async () => void (server = await start()));
+beforeAll(async () => (server = await start()));
 afterAll(() => server.stop());
-beforeEach(async () => void (account = await server.createAccount()));
+beforeEach(async () => (account = await server.createAccount()));
 afterEach(() => account.delete());
 
 test("a payment is reported by a webhook", async () => {
