@@ -57,8 +57,8 @@ public final class CardPaymentsExtension implements ParameterResolver {
     private static Server open(ExtensionContext context) {
         var url = context.getConfigurationParameter("card-payments.url").orElse(System.getenv("CARD_PAYMENTS_URL"));
         if (url == null) {
-            var options = new Options();
-            return Server.start(context.getConfigurationParameter("card-payments.log").map(Path::of).map(options::withLog).orElse(options));
+            var log = context.getConfigurationParameter("card-payments.log").map(Path::of).orElse(null);
+            return Server.start(new Options().withLog(log));
         }
         var key = System.getenv("CARD_PAYMENTS_SECRET_KEY");
         if (key == null) {
