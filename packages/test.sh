@@ -49,6 +49,46 @@ cargo fmt --check --manifest-path packages/rust/Cargo.toml
 in_rust clippy -- -D warnings
 in_rust test
 
+# Runs tests with the installed program, and waits until their servers have left nothing.
+leaving_nothing() {
+    mkdir "$root/left"
+    TMPDIR=$root/left PATH=$root/python/bin:$PATH timeout "$@"
+    timeout 10 sh -c "until rmdir '$root/left' 2>/dev/null; do sleep 0.1; done"
+}
+
+section java
+jars=/usr/share/java
+if command -v javac >/dev/null && [ -e "$jars/gson.jar" ] && [ -e "$jars/junit-jupiter-engine.jar" ]; then
+    sources=$packages/java/src
+    needed=$(printf '%s:' "$jars"/{gson,apiguardian-api,opentest4j,picocli,junit-{jupiter-{api,engine},platform-{commons,console,engine,launcher,reporting}}}.jar)
+    compile() { javac -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC -Xlint:all,-path -Werror --release 17 -cp "$needed$root/library.jar" -d "$root/$1" "${@:2}"; }
+    compile library "$sources"/main/java/cardpayments/testing/*.java
+    jar --create --file "$root/library.jar" -C "$root/library" .
+    compile tests "$sources"/test/java/cardpayments/testing/*.java "$packages"/java/examples/*.java
+    # Most of the time is the start of virtual machines.
+    leaving_nothing 60 java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "$needed$root/library.jar:$root/tests" \
+        org.junit.platform.console.ConsoleLauncher --disable-banner --disable-ansi-colors --details=none --fail-if-no-tests \
+        --scan-classpath="$root/tests"
+else
+    echo 'the helpers for Java are not tried: Debian has them in default-jdk-headless, junit5 and libgoogle-gson-java' >&2
+fi
+
+section go
+if command -v go >/dev/null; then
+    export GOFLAGS=-mod=mod GOPROXY=off GOCACHE=$PWD/target/go
+    in_go() { (cd "$1" && "${@:2}"); }
+    mkdir "$root/go"
+    cp "$packages"/go/examples/* "$root/go"
+    printf 'module shop\n' >"$root/go/go.mod"
+    in_go "$root/go" go mod edit -require=cardpayments@v0.0.0 -replace=cardpayments="$packages/go"
+    in_go "$root/go" leaving_nothing 10 go test .
+    gofmt -l packages/go | { ! grep .; }
+    in_go "$packages/go" go vet ./...
+    in_go "$packages/go" leaving_nothing 60 go test -count=1 .
+else
+    echo 'the helpers for Go are not tried: Debian has golang-go' >&2
+fi
+
 section debian
 if [ "$(id -u)" != 0 ]; then
     echo 'the package of Debian is not tried: only root installs one' >&2
