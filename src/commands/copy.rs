@@ -6,7 +6,7 @@ use std::io::Write;
 use card_payments::config::DatabaseOptions;
 use card_payments::services::accounts::wipe::rebuild_search_texts;
 use card_payments::services::ledger::verify::verify;
-use card_payments::store::{self, CopiedTable, Store};
+use card_payments::store::{self, CopiedTable, FollowingCopy, Store};
 use clap::Args;
 
 use super::progress_bar::{Bar, Unit};
@@ -51,7 +51,6 @@ pub async fn run(command: Copy) -> Result<(), Box<dyn Error>> {
     if cancel {
         return Ok(store::Copy::cancel(&source, &target).await?);
     }
-    let mut copy = store::Copy::begin(&source, &target, follow).await?;
     let bar = Bar::new("Copying", Unit::Things);
     let mut printed = Ok(());
     let mut print = |table: &CopiedTable| {
@@ -60,18 +59,12 @@ pub async fn run(command: Copy) -> Result<(), Box<dyn Error>> {
             printed = bar.suspend(|| print_result(table, &text, json));
         }
     };
-    // A copy that follows prints what has moved in the end.
-    copy.run(&bar, |table| {
-        if !follow {
-            print(table);
-        }
-    })
-    .await?;
-    copy.catch_up().await?;
-    rebuild_search_texts(copy.store()).await?;
-    verify_books(copy.store()).await?;
-    copy.catch_up().await?;
     if follow {
+        let copy = FollowingCopy::begin(&source, &target).await?;
+        copy.run(&bar).await?;
+        copy.catch_up().await?;
+        prove(copy.store()).await?;
+        copy.catch_up().await?;
         let moved = copy.move_over().await?;
         let (to, milliseconds) = (target.display(), moved.refused_for.as_millis());
         let line = format!(
@@ -80,6 +73,9 @@ pub async fn run(command: Copy) -> Result<(), Box<dyn Error>> {
         bar.suspend(|| terminal::print_notice(line));
         moved.compare(&mut print).await?;
     } else {
+        let copy = store::Copy::begin(&source, &target).await?;
+        copy.run(&bar, &mut print).await?;
+        prove(copy.store()).await?;
         copy.finish().await?;
     }
     drop(bar);
@@ -95,7 +91,9 @@ pub async fn run(command: Copy) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-async fn verify_books(copy: &Store) -> Result<(), Box<dyn Error>> {
+/// Makes what is made from rows, and verifies the ledger.
+async fn prove(copy: &Store) -> Result<(), Box<dyn Error>> {
+    rebuild_search_texts(copy).await?;
     let bar = Bar::new("Proving the books", Unit::Things);
     if verify(copy, &bar, |_| ()).await? > 0 {
         let text = "the books of the copy do not balance: run ledger verify on the source; no server starts on the copy";

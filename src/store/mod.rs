@@ -42,7 +42,7 @@ pub use cached_statement::CachedStatement;
 pub(crate) use columns::record;
 pub use columns::{ColumnReader, FromColumns};
 pub use connect::{ConnectError, Location, migrate};
-pub use copy::{CopiedTable, Copy, CopyError};
+pub use copy::{CopiedTable, Copy, CopyError, FollowingCopy};
 pub use derived::Derivation;
 pub use distributed::{NotDistributed, Place, distribute};
 pub use either::Snapshot;

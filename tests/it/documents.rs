@@ -2,6 +2,8 @@
 
 mod names;
 mod recorded;
+#[path = "../../benches/scaling/page/mod.rs"]
+mod scaling;
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -21,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::harness::app::DOCUMENT;
 use crate::harness::{fields, rules};
-use crate::site::{committed, footer};
+use crate::site::{committed, footer, read};
 
 #[test]
 fn the_committed_openapi_document_is_current() {
@@ -151,6 +153,18 @@ fn every_state_and_move_is_in_the_states_document() {
     text.push_str(&webhooks::state::table());
     text.push_str("```\n");
     committed("docs/states.md", &(text + &footer("docs/states.md")));
+}
+
+#[test]
+fn the_tables_about_scaling_are_those_of_the_model() {
+    let page = scaling::tables().iter().fold(read("docs/scaling.md"), |page, table| {
+        let heading = table.lines().next().unwrap();
+        let (before, after) =
+            page.split_once(heading).unwrap_or_else(|| panic!("no table begins with {heading}"));
+        let (_, after) = after.split_once("\n\n").unwrap();
+        format!("{before}{table}\n{after}")
+    });
+    committed("docs/scaling.md", &page);
 }
 
 #[test]

@@ -99,6 +99,7 @@ mod site;
 mod snapshots;
 mod sqlite;
 mod starts;
+mod statement_costs;
 mod statements;
 mod store;
 mod subscriptions;

@@ -70,7 +70,7 @@ pub async fn wrong_plans(app: &App, sent: Vec<Statement>) -> Vec<String> {
         let text = plain(&query.sql);
         let plan = plan(app, query).await;
         let faults =
-            if backend == DbBackend::Postgres { postgres_faults(&plan) } else { sqlite_faults(&plan) };
+            if backend == DbBackend::Postgres { postgres_faults(&plan) } else { sqlite_faults(&plan, &text) };
         wrong.extend(
             faults
                 .into_iter()
@@ -106,8 +106,19 @@ async fn plan(app: &App, query: Statement) -> Vec<String> {
     steps.collect()
 }
 
-/// Steps that read a table of accounts without an index that begins with the account, or sort all of an account.
-fn sqlite_faults(plan: &[String]) -> Vec<String> {
+/// Returns whether a query names a record whose rows of the table it wants: `refunds.charge_id = ?`.
+fn wants_rows_of_a_record(text: &str, table: &str) -> bool {
+    let words: Vec<_> = text.split(' ').collect();
+    words.windows(3).any(|words| {
+        let column = words[0].strip_prefix(table).and_then(|rest| rest.strip_prefix('.'));
+        let is_record = column.is_some_and(|column| column.ends_with("_id") && column != "account_id");
+        is_record && words[1] == "=" && words[2].starts_with('?')
+    })
+}
+
+/// Steps that read a table of accounts without an index that begins with the account, read a whole account where only the rows of
+/// one of its records are wanted, or sort all of an account.
+fn sqlite_faults(plan: &[String], text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     // Whether what was read last is a whole account, by depth: a sort is of what stands beside it.
     let mut whole_account = BTreeMap::new();
@@ -126,6 +137,9 @@ fn sqlite_faults(plan: &[String]) -> Vec<String> {
         // What is asked for by more than its account is a part of it; what is asked for by its account comes in order.
         if let ["SEARCH", table, ..] = words[..] {
             let whole = is_owned(table) && step.ends_with("(account_id=?)") && !SMALL.contains(&table);
+            if whole && wants_rows_of_a_record(text, table) {
+                faults.push(format!("{table} has no index of the rows of a record"));
+            }
             whole_account.insert(depth, whole);
         }
         if whole_account.get(&depth) == Some(&true) && step.starts_with("USE TEMP B-TREE FOR ORDER BY") {
@@ -146,9 +160,14 @@ fn postgres_faults(plan: &[String]) -> Vec<String> {
         if !is_owned(table) || kind == "Bitmap Heap Scan" || kind.contains("Bitmap Index Scan") {
             continue;
         }
-        let asked = plan.get(at + 1).is_some_and(|next| next.contains("Index Cond"));
-        if !asked {
+        let about = plan[at + 1..].iter().take_while(|next| !next.contains("->"));
+        let about: Vec<_> = about.map(|line| line.trim_start()).collect();
+        if !about.first().is_some_and(|first| first.starts_with("Index Cond")) {
             faults.push(format!("{table} is read by no index"));
+        }
+        let is_of_a_record = |filter: &str| filter.replace("account_id = ", "").contains("_id = ");
+        if about.iter().any(|line| line.strip_prefix("Filter: ").is_some_and(is_of_a_record)) {
+            faults.push(format!("{table} has no index of the rows of a record"));
         }
     }
     faults

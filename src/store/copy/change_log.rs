@@ -1,19 +1,18 @@
 //! What servers change in a source while it is copied. Triggers record the keys of all rows that are written; a round copies those
 //! rows. The same triggers end all writing once the installation has moved: whatever server, of whichever release, writes there.
 
-use futures::TryStreamExt;
+use std::ops::RangeInclusive;
+
+use futures::{StreamExt, TryStreamExt};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
 
-use super::row::Chunk;
+use super::row::in_chunks;
 use super::table::Table;
 use super::target::Target;
-use super::{CHUNK_BYTES, RawWriter, raw_writer};
+use super::writer::RawWriter;
 use crate::store::connect::ConnectError;
 use crate::store::installation_info::{FOLLOWED_BY, MARKS, MOVED_TO, installation_entry, statement};
 use crate::store::{Snapshot, Store};
-
-/// How many records are deleted by one statement.
-const DELETED_MAX: usize = 10_000;
 
 /// The record of changes in a source.
 pub(super) struct ChangeLog {
@@ -35,7 +34,7 @@ impl ChangeLog {
 
     /// Returns the record that an earlier command has begun.
     pub fn of(source: &Store) -> Result<Self, ConnectError> {
-        Ok(Self { source: raw_writer(source)? })
+        Ok(Self { source: RawWriter::of(source)? })
     }
 
     /// Returns the database to which an earlier command has copied all rows once, if any.
@@ -45,12 +44,12 @@ impl ChangeLog {
 
     /// Notes that all rows were copied once: from now on, the changes suffice.
     pub async fn set_followed_by(&self, target: &str) -> Result<(), DbErr> {
-        self.set(FOLLOWED_BY, target).await
+        self.source.set(FOLLOWED_BY, target).await
     }
 
     /// Ends all writing, and returns when no writer is left: servers refuse every change.
     pub async fn end_writing(&self, tables: &[Table], target: &str) -> Result<(), DbErr> {
-        self.set(MOVED_TO, target).await?;
+        self.source.set(MOVED_TO, target).await?;
         // SQLite has one writer, which was the last statement. In PostgreSQL transactions may have passed the triggers before.
         if self.source.get_database_backend() == DbBackend::Postgres {
             for table in tables {
@@ -63,12 +62,12 @@ impl ChangeLog {
 
     /// Lets servers write again.
     pub async fn allow_writing(&self) -> Result<(), DbErr> {
-        self.unset(MOVED_TO).await
+        self.source.unset(MOVED_TO).await
     }
 
     /// Removes the record.
     pub async fn remove(&self, tables: &[Table]) -> Result<(), DbErr> {
-        self.unset(FOLLOWED_BY).await?;
+        self.source.unset(FOLLOWED_BY).await?;
         for table in tables {
             for sql in table.recording_no_more(self.source.get_database_backend()) {
                 self.source.execute_unprepared(&sql).await?;
@@ -92,36 +91,19 @@ impl ChangeLog {
         }
         let mut copied = Vec::new();
         for table in tables {
-            let records = source.query_all_raw(statement(source, &table.select_records())).await?;
+            let records = table.records(source).await?;
             if records.is_empty() {
                 continue;
             }
             // All of them first: a row may have a unique value that another one had.
-            let mut keys = source.stream(statement(source, &table.select_changed_keys())).await?;
-            let mut chunk = Chunk::default();
-            while let Some(key) = keys.try_next().await? {
-                chunk.push(table.read_key(&key)?);
-                if chunk.bytes() >= CHUNK_BYTES {
-                    target.delete(table, std::mem::take(&mut chunk)).await?;
-                }
-            }
-            target.delete(table, chunk).await?;
-            drop(keys);
-            let mut rows = source
-                .stream(statement(source, &table.select_changed(source.get_database_backend())))
-                .await?;
-            let mut chunk = Chunk::default();
-            while let Some(row) = rows.try_next().await? {
-                chunk.push(table.read(&row)?);
-                if chunk.bytes() >= CHUNK_BYTES {
-                    target.insert(table, std::mem::take(&mut chunk)).await?;
-                }
-            }
-            target.insert(table, chunk).await?;
-            drop(rows);
-            let records: Vec<i64> =
-                records.iter().map(|record| record.try_get("", "change")).collect::<Result<_, _>>()?;
-            copied.extend(records.chunks(DELETED_MAX).map(|records| table.delete_records(records)));
+            let keys = source.stream(statement(source, &table.select_changed_keys())).await?;
+            let keys = keys.map(|key| table.read_key(&key?));
+            in_chunks(keys, async |keys| target.delete(table, keys).await).await?;
+            let rows = table.select_changed(source.get_database_backend());
+            let rows = source.stream(statement(source, &rows)).await?;
+            let rows = rows.map(|row| table.read(&row?));
+            in_chunks(rows, async |rows| target.insert(table, rows).await).await?;
+            copied.extend(records.iter().map(|records| table.delete_records(records)));
         }
         self.forget(&copied).await
     }
@@ -140,20 +122,6 @@ impl ChangeLog {
             let _ = self.source.execute_unprepared("ROLLBACK").await;
         }
         forgotten.map(drop)
-    }
-
-    async fn set(&self, name: &str, value: &str) -> Result<(), DbErr> {
-        let value = value.replace('\'', "''");
-        let sql = format!(
-            "INSERT INTO installation (name, value) VALUES ('{name}', '{value}') \
-             ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-        );
-        self.source.execute_unprepared(&sql).await.map(drop)
-    }
-
-    async fn unset(&self, name: &str) -> Result<(), DbErr> {
-        let sql = format!("DELETE FROM installation WHERE name = '{name}'");
-        self.source.execute_unprepared(&sql).await.map(drop)
     }
 }
 
@@ -234,13 +202,26 @@ impl Table {
         dropped.into_iter().chain([format!("DROP TABLE IF EXISTS \"{record}\"")]).collect()
     }
 
-    fn select_records(&self) -> String {
-        format!("SELECT CAST(change AS BIGINT) AS change FROM \"{}\"", self.recorded())
+    /// Returns the numbers of the records that a snapshot sees, as ranges without a gap: a missing number may be of a transaction
+    /// that is not committed yet.
+    async fn records(&self, source: &Snapshot) -> Result<Vec<RangeInclusive<i64>>, DbErr> {
+        let numbers =
+            format!("SELECT CAST(change AS BIGINT) AS change FROM \"{}\" ORDER BY 1", self.recorded());
+        let mut numbers = source.stream(statement(source, &numbers)).await?;
+        let mut ranges: Vec<RangeInclusive<i64>> = Vec::new();
+        while let Some(number) = numbers.try_next().await? {
+            let number: i64 = number.try_get("", "change")?;
+            match ranges.last_mut() {
+                Some(range) if range.end() + 1 == number => *range = *range.start()..=number,
+                _ => ranges.push(number..=number),
+            }
+        }
+        Ok(ranges)
     }
 
-    fn delete_records(&self, records: &[i64]) -> String {
-        let records = records.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
-        format!("DELETE FROM \"{}\" WHERE change IN ({records})", self.recorded())
+    fn delete_records(&self, range: &RangeInclusive<i64>) -> String {
+        let (first, last) = (range.start(), range.end());
+        format!("DELETE FROM \"{}\" WHERE change BETWEEN {first} AND {last}", self.recorded())
     }
 
     fn select_changed_keys(&self) -> String {

@@ -1,7 +1,8 @@
 //! Rows on their way. A row has one encoding, that of PostgreSQL's binary COPY: it is sent to PostgreSQL, and its checksum
 //! is compared on both sides.
 
-use sea_orm::Value;
+use futures::{Stream, TryStreamExt};
+use sea_orm::{DbErr, Value};
 use sha2::{Digest as _, Sha256};
 
 /// A row whose values are in the order of its table's columns.
@@ -44,6 +45,9 @@ fn length(bytes: usize) -> i32 {
     i32::try_from(bytes).unwrap_or(i32::MAX)
 }
 
+/// The encoded size of the rows that are committed together: a copy that was cut off continues after them.
+const CHUNK_BYTES: usize = 1 << 20;
+
 /// Rows that are committed together.
 #[derive(Default)]
 pub(super) struct Chunk {
@@ -52,14 +56,9 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    pub fn push(&mut self, row: Row) {
+    fn push(&mut self, row: Row) {
         self.bytes += row.encoded.len();
         self.rows.push(row);
-    }
-
-    /// Returns the encoded size.
-    pub fn bytes(&self) -> usize {
-        self.bytes
     }
 
     /// Returns the rows as PostgreSQL's binary COPY takes them.
@@ -74,6 +73,22 @@ impl Chunk {
         encoded.extend(TRAILER);
         encoded
     }
+}
+
+/// Commits rows in chunks, so that few are in memory.
+pub(super) async fn in_chunks(
+    rows: impl Stream<Item = Result<Row, DbErr>>,
+    mut commit: impl AsyncFnMut(Chunk) -> Result<(), DbErr>,
+) -> Result<(), DbErr> {
+    let mut rows = std::pin::pin!(rows);
+    let mut chunk = Chunk::default();
+    while let Some(row) = rows.try_next().await? {
+        chunk.push(row);
+        if chunk.bytes >= CHUNK_BYTES {
+            commit(std::mem::take(&mut chunk)).await?;
+        }
+    }
+    commit(chunk).await
 }
 
 /// The number and checksum of rows.

@@ -5,13 +5,18 @@ use sea_orm::{ConnectionTrait, DbBackend, DbErr, RuntimeErr, Statement};
 
 use super::row::Chunk;
 use super::table::Table;
-use super::{RawWriter, raw_writer};
+use super::writer::RawWriter;
 use crate::runtime::clock::IdGenerator;
 use crate::store::connect::{ConnectError, Location};
 use crate::store::either::Either;
 use crate::store::installation_info::COPYING;
 use crate::store::sqlite::FileLock;
 use crate::store::{Snapshot, Store};
+
+/// The stages of an unfinished copy: rows are missing, all rows were copied once and changes follow, or nobody goes on with it.
+pub(super) const UNFINISHED: &str = "unfinished";
+pub(super) const FOLLOWING: &str = "following";
+pub(super) const CANCELLED: &str = "cancelled";
 
 pub(super) struct Target {
     pub store: Store,
@@ -25,7 +30,7 @@ impl Target {
     pub async fn open(location: &Location) -> Result<Self, ConnectError> {
         let lock = location.lock()?;
         let store = Store::open_locked(location, lock.as_ref(), IdGenerator::default().into()).await?;
-        let writer = raw_writer(&store)?;
+        let writer = RawWriter::of(&store)?;
         Ok(Self { store, writer, _lock: lock })
     }
 
@@ -34,19 +39,24 @@ impl Target {
         self.store.snapshot().await
     }
 
-    /// Marks the database as an unfinished copy of a stage.
-    pub async fn mark(&self, stage: &str) -> Result<(), DbErr> {
-        let sql = format!(
-            "INSERT INTO installation (name, value) VALUES ('{COPYING}', '{stage}') \
-             ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-        );
-        self.writer.execute_unprepared(&sql).await.map(drop)
+    /// Marks the database as a copy that lacks rows.
+    pub async fn begin(&self) -> Result<(), DbErr> {
+        self.writer.set(COPYING, UNFINISHED).await
     }
 
-    /// Takes the mark away.
-    pub async fn unmark(&self) -> Result<(), DbErr> {
-        let sql = format!("DELETE FROM installation WHERE name = '{COPYING}'");
-        self.writer.execute_unprepared(&sql).await.map(drop)
+    /// Marks that all rows were copied once, unless the copy was cancelled. Returns whether it was not.
+    pub async fn follow(&self) -> Result<bool, DbErr> {
+        self.writer.replace(COPYING, FOLLOWING, CANCELLED).await
+    }
+
+    /// Lets servers start, unless the copy was cancelled. Returns whether it was not.
+    pub async fn complete(&self) -> Result<bool, DbErr> {
+        self.writer.remove(COPYING, CANCELLED).await
+    }
+
+    /// Cancels the copy, unless it is complete. Returns whether it was not.
+    pub async fn cancel(&self) -> Result<bool, DbErr> {
+        self.writer.replace(COPYING, CANCELLED, "").await
     }
 
     /// Deletes the rows of a table, but for the mark.

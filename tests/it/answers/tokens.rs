@@ -36,22 +36,32 @@ fn malformed(prefix: &str) -> Vec<String> {
     ]
 }
 
+/// The prefix of the first token in a path.
 fn prefix(path: &str) -> &'static str {
-    match path.split('/').nth(2) {
-        Some("cards") => "card_",
-        Some("charges") => "ch_",
-        Some("customers") => "cus_",
-        Some("deposits") => "dpo_",
-        Some("events") => "evt_",
-        Some("plans") => "plan_",
-        Some("recipients") => "rp_",
-        Some("refunds") => "rf_",
-        Some("subscriptions") => "sub_",
-        Some("transfers") => "tfer_",
-        Some("walletA_pay") if path.contains("/domains/") => "apmd_",
-        Some("walletA_pay") => "apdp_",
-        // A section that this list does not know yet: its tokens are then all of a wrong prefix.
-        _ => "acct_",
+    match path.split(['{', '}']).nth(1).unwrap() {
+        "account_token" => "acct_",
+        "auth_token" => "auth_",
+        "card_token" => "card_",
+        "certificate_token" => "apdp_",
+        "charge_token" => "ch_",
+        "customer_token" => "cus_",
+        "deposit_token" => "dpo_",
+        "dispute_token" => "dis_",
+        "domain_token" => "apmd_",
+        "event_token" => "evt_",
+        "file_token" => "file_",
+        "merchant_token" => "mrch_",
+        "plan_token" => "plan_",
+        "recipient_token" => "rp_",
+        "refund_token" => "rf_",
+        // A client may choose it.
+        "request_id" => "req-",
+        "snapshot_token" => "snap_",
+        "sub_token" => "sub_",
+        "transfer_token" => "tfer_",
+        "webhook_endpoint_token" => "whe_",
+        "webhook_token" => "whr_",
+        other => panic!("{path}: name the prefix of {other} here"),
     }
 }
 

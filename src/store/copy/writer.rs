@@ -1,0 +1,55 @@
+//! The connection that writes to the source or the target of a copy, and the marks in either: entries of `installation`.
+
+use std::sync::Arc;
+
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr};
+
+use crate::store::Store;
+use crate::store::either::Either;
+use crate::store::sqlite::{Connection, SqliteAdapter, WriteConnection};
+
+/// A connection for statements that no unit of work makes.
+pub(super) type RawWriter = Either<WriteConnection, DatabaseConnection>;
+
+impl RawWriter {
+    /// Connects to the database of a store.
+    pub fn of(store: &Store) -> Result<Self, DbErr> {
+        Ok(match store.read().inner() {
+            Either::Sqlite(readers) => {
+                let connection = Connection::open(&Arc::clone(readers.0.file()))?;
+                Self::Sqlite(SqliteAdapter(WriteConnection::on(connection)))
+            }
+            Either::Postgres(connections) => Self::Postgres(connections.pool().clone()),
+        })
+    }
+
+    /// Sets a mark.
+    pub async fn set(&self, name: &str, value: &str) -> Result<(), DbErr> {
+        let value = value.replace('\'', "''");
+        let sql = format!(
+            "INSERT INTO installation (name, value) VALUES ('{name}', '{value}') \
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        );
+        self.execute_unprepared(&sql).await.map(drop)
+    }
+
+    /// Replaces a mark, unless it is not there or has the value `except`. Returns whether it was replaced.
+    pub async fn replace(&self, name: &str, value: &str, except: &str) -> Result<bool, DbErr> {
+        let sql = format!(
+            "UPDATE installation SET value = '{value}' WHERE name = '{name}' AND value <> '{except}'"
+        );
+        Ok(self.execute_unprepared(&sql).await?.rows_affected() > 0)
+    }
+
+    /// Removes a mark, unless it is not there or has the value `except`. Returns whether it was removed.
+    pub async fn remove(&self, name: &str, except: &str) -> Result<bool, DbErr> {
+        let sql = format!("DELETE FROM installation WHERE name = '{name}' AND value <> '{except}'");
+        Ok(self.execute_unprepared(&sql).await?.rows_affected() > 0)
+    }
+
+    /// Removes a mark of any value.
+    pub async fn unset(&self, name: &str) -> Result<(), DbErr> {
+        let sql = format!("DELETE FROM installation WHERE name = '{name}'");
+        self.execute_unprepared(&sql).await.map(drop)
+    }
+}
