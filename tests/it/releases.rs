@@ -152,7 +152,7 @@ fn the_bill_of_materials_names_what_is_built_in_and_nothing_else() {
     assert_eq!(others, ["rust-std", "sqlite", "jemalloc"]);
     for (name, built_in) in [
         ("axum", true),
-        ("entity", true),
+        ("card-payments-entity", true),
         ("libsqlite3-sys", true),
         ("ring", true),
         ("sqlx-postgres", true),
