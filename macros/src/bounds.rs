@@ -11,13 +11,13 @@ use syn::{Error, Expr, ExprLit, Field, Lit, Meta, MetaNameValue, Token, parse_qu
 /// The largest integer that every JSON reader holds exactly. The decoder refuses larger ones.
 const INTEGER_MAX: i64 = 9_007_199_254_740_991;
 
-/// The numbers that rules name. Schemas need them as literals.
+/// The numbers that rules name. Schemas need them as literals. The file is a link, which a published crate holds as a copy.
 static LIMITS: LazyLock<HashMap<&str, i64>> = LazyLock::new(|| {
     let constant = |line: &'static str| {
         let (name, value) = line.strip_prefix("pub const ")?.strip_suffix(';')?.split_once(" = ")?;
         Some((name.split_once(':')?.0, value.replace('_', "").parse().ok()?))
     };
-    include_str!("../../src/limits.rs").lines().filter_map(constant).collect()
+    include_str!("../limits.rs").lines().filter_map(constant).collect()
 });
 
 /// Adds the bounds of a field to its schema.

@@ -2,9 +2,9 @@
 
 use syn::{Attribute, Field, GenericArgument, PathArguments, Type, parse_quote};
 
-/// Returns the prefix of a kind of tokens, if the name is one's.
+/// Returns the prefix of a kind of tokens, if the name is one's. The file is a link, as that of limits is.
 fn prefix(name: &str) -> Option<&'static str> {
-    include_str!("../../entity/src/token.rs").lines().find_map(|line| {
+    include_str!("../token.rs").lines().find_map(|line| {
         let [_, token, prefix] = line.split_whitespace().collect::<Vec<_>>()[..] else { return None };
         prefix.strip_prefix('"')?.strip_suffix('"').filter(|_| token == name)
     })

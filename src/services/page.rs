@@ -8,13 +8,14 @@ use entity::counter::{self, Counted};
 use entity::{AccountToken, Listed, Owned, account};
 use sea_orm::sea_query::{Asterisk, DynIden, Expr, ExprTrait, IntoIden, Order, Query, SelectStatement};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, Iterable, QueryFilter, QueryResult, QuerySelect,
-    QueryTrait, Select, Value,
+    ColumnTrait, ConnectionTrait, DbBackend, DbErr, EntityTrait, Iterable, QueryFilter, QueryResult,
+    QuerySelect, QueryTrait, Select, Statement, Value,
 };
 use uuid::Uuid;
 
 use super::context::Context;
 use crate::error::Error;
+use crate::limits::PER_PAGE_DEFAULT;
 use crate::params::Paging;
 use crate::store::{CachedStatement, ColumnReader, FromColumns};
 
@@ -106,7 +107,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
     }
 
     /// Reads a page of a list whose first page is requested most: that page's statement is built once. `values` are the
-    /// statement's parameters between those of the list's size and those of the page.
+    /// statement's parameters after those of the list's size.
     pub async fn counted_first(
         ctx: &Context,
         (account, what): (AccountToken, Counted),
@@ -114,12 +115,12 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         (worded, values): (&'static CachedStatement, Vec<Value>),
         list: impl Fn() -> Self,
     ) -> Result<ListPage<R>, Error> {
-        if paging.offset() == 0 {
+        if is_first(paging) {
             let mut all = vec![account.into(), what.into()];
             all.extend(values);
-            all.extend([paging.per_page.into(), paging.offset().into()]);
-            let word = || list().statement(counter(account, what), paging);
-            let rows = ctx.store.read().records(worded.statement(ctx.store.backend(), all, word)).await?;
+            let backend = ctx.store.backend();
+            let build = || list().build(backend, counter(account, what), paging);
+            let rows = ctx.store.read().records(worded.built(all, backend, build)).await?;
             if let Some(page) = ListPage::of(rows, paging) {
                 return Ok(page);
             }
@@ -145,7 +146,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
 
     async fn fetch(self, ctx: &Context, size: SelectStatement, paging: Paging) -> Result<ListPage<R>, Error> {
         let db = ctx.store.read();
-        let statement = ctx.store.backend().build(&self.statement(size.clone(), paging));
+        let statement = self.build(ctx.store.backend(), size.clone(), paging);
         // Past the end no row holds the size. If the separate count then says that the page has rows, another request
         // inserted them meanwhile: read the page again.
         let mut count = 0;
@@ -258,11 +259,12 @@ impl<E: Listed, R: FromColumns> List<E, R> {
     }
 
     /// Builds the statement: the size of the whole list, the page's rows and their extra columns.
-    fn statement(&self, size: SelectStatement, paging: Paging) -> SelectStatement {
+    fn build(&self, backend: DbBackend, size: SelectStatement, paging: Paging) -> Statement {
         let mut statement = self.page(paging);
         statement.expr_as(size, TOTAL);
         self.add_columns(&mut statement);
-        statement
+        let statement = backend.build(&statement);
+        if is_first(paging) { with_limit_in_text(statement, paging) } else { statement }
     }
 
     /// Adds the columns of a record.
@@ -295,6 +297,21 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         }
         page
     }
+}
+
+/// Returns whether this is the page that is requested most.
+fn is_first(paging: Paging) -> bool {
+    paging == Paging { page: 1, per_page: PER_PAGE_DEFAULT }
+}
+
+/// Writes the last two parameters, LIMIT and OFFSET, into the text. A plan for any number of rows supposes a tenth of the list,
+/// so PostgreSQL would plan the statement each time, which takes it longer than to run it.
+fn with_limit_in_text(mut statement: Statement, paging: Paging) -> Statement {
+    if let (Some((text, _)), Some(values)) = (statement.sql.rsplit_once(" LIMIT "), &mut statement.values) {
+        statement.sql = format!("{text} LIMIT {} OFFSET {}", paging.per_page, paging.offset());
+        values.0.truncate(values.0.len() - 2);
+    }
+    statement
 }
 
 /// Returns the query of a counter's total.

@@ -30,26 +30,27 @@ impl CachedStatement {
         values: Vec<Value>,
         word: impl FnOnce() -> SelectStatement,
     ) -> Result<Option<R>, DbErr> {
-        let statement = self.statement(db.get_database_backend(), values, word);
+        let backend = db.get_database_backend();
+        let statement = self.built(values, backend, || backend.build(&word()));
         Ok(db.records(statement).await?.pop())
     }
 
-    /// Returns the statement with these values, built by `word` in the same way.
-    pub fn statement(
+    /// Returns the statement with these values, built by `build` with the same ones.
+    pub fn built(
         &self,
-        backend: DbBackend,
         values: Vec<Value>,
-        word: impl FnOnce() -> SelectStatement,
+        backend: DbBackend,
+        build: impl FnOnce() -> Statement,
     ) -> Statement {
         let text = if backend == DbBackend::Sqlite { &self.sqlite } else { &self.postgres };
         // In tests, a text with other values than its own panics.
         if cfg!(debug_assertions) {
-            let statement = backend.build(&word());
+            let statement = build();
             assert_eq!(statement.values.as_ref().map(|values| &values.0), Some(&values), "{}", statement.sql);
             assert_eq!(text.get_or_init(|| statement.sql.clone()), &statement.sql);
             return statement;
         }
-        let text = text.get_or_init(|| backend.build(&word()).sql);
+        let text = text.get_or_init(|| build().sql);
         Statement::from_sql_and_values(backend, text, values)
     }
 }

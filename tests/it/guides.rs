@@ -286,9 +286,13 @@ const EXAMPLES: &str = "docs/testing-in-your-language.md";
 #[test]
 fn the_examples_of_the_packages_are_those_of_their_page() {
     let shown = blocks(&site::read(EXAMPLES));
-    for example in
-        ["python/examples/test_checkout.py", "npm/examples/checkout.test.mjs", "rust/examples/checkout.rs"]
-    {
+    for example in [
+        "python/examples/test_checkout.py",
+        "npm/examples/checkout.test.mjs",
+        "java/examples/CheckoutTest.java",
+        "go/examples/checkout_test.go",
+        "rust/examples/checkout.rs",
+    ] {
         let text = site::read(&format!("packages/{example}"));
         assert!(shown.iter().any(|block| block.text == text), "{EXAMPLES} does not show packages/{example}");
     }

@@ -1,7 +1,7 @@
 // The helpers, against the program.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), "card-payments-test-"));
 let server;
 before(async () => (server = await start()));
 after(() => server.stop());
+after(() => rmSync(folder, { recursive: true }));
 
 test("each test has an account of its own", async () => {
   const [one, other] = await Promise.all([server.createAccount(), server.createAccount()]);

@@ -1,0 +1,3 @@
+module cardpayments
+
+go 1.19

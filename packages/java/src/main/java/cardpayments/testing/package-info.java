@@ -1,0 +1,2 @@
+/** A card payments server for tests, and accounts of it that nothing else uses. */
+package cardpayments.testing;

@@ -1,0 +1,101 @@
+package cardpayments.testing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.StreamSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The library, against the program. */
+@ExtendWith(CardPaymentsExtension.class)
+class LibraryTest {
+    static final Map<String, ?> PLAN = Map.of("name", "Tea", "amount", 1000, "interval", 1, "interval_unit", "month");
+
+    private static List<String> names(JsonElement plans) {
+        return StreamSupport.stream(plans.getAsJsonArray().spliterator(), false)
+                .map(plan -> plan.getAsJsonObject().get("name").getAsString())
+                .toList();
+    }
+
+    @Test
+    void eachAccountHasRecordsOfItsOwnUntilItIsClosed(Server server) {
+        var one = server.createAccount();
+        try (one; var other = server.createAccount()) {
+            one.request("POST", "/1/plans", PLAN);
+            assertEquals(List.of("Tea"), names(one.request("GET", "/1/plans")));
+            assertEquals(new JsonArray(), other.request("GET", "/1/plans"));
+            assertTrue(one.publishableKey().startsWith("pk_"));
+        }
+        var gone = assertThrows(ApiException.class, () -> one.request("GET", "/1/plans"));
+        assertEquals("401 unauthorized", gone.status() + " " + gone.code());
+    }
+
+    @Test
+    void anErrorSaysWhatWasRefused(Account account) {
+        var refused = assertThrows(ApiException.class, () -> account.request("POST", "/1/plans", Map.of()));
+        var message = refused.getMessage();
+        assertTrue(message.startsWith("POST /1/plans: 422 unprocessable_entity: Validation failure"), message);
+        assertTrue(refused.body().getAsJsonObject().has("messages"));
+    }
+
+    @Test
+    void aClockIsMovedByASpanOrToATime(Account account) {
+        account.moveClock("1d");
+        assertEquals(List.of(), account.moveClockTo("2090-01-01"));
+        var now = account.request("GET", "/1/sandbox/clock").getAsJsonObject().get("now").getAsString();
+        assertTrue(now.startsWith("2090-01-01"), now);
+    }
+
+    @Test
+    void anInboxTakesWhatIsSignedAndNothingElse(Account account) throws Exception {
+        var inbox = account.openInbox();
+        var forged = HttpRequest.newBuilder(URI.create(inbox.url())).POST(BodyPublishers.ofString("{}"));
+        forged.headers("webhook-id", "evt_1", "webhook-timestamp", "0", "webhook-signature", "v1,AAAA");
+        assertEquals(400, HttpClient.newHttpClient().send(forged.build(), BodyHandlers.discarding()).statusCode());
+        account.request("POST", "/1/plans", PLAN);
+        assertEquals("Tea", inbox.waitFor("plan.created").getAsJsonObject("data").get("name").getAsString());
+        var late = assertThrows(AssertionError.class, () -> inbox.waitFor("plan.created", Duration.ofMillis(100)));
+        assertEquals("no plan.created within 100 ms, but [plan.created]", late.getMessage());
+        assertEquals(1, inbox.events().size());
+    }
+
+    @Test
+    void aServerHasFixturesAndALogAndEnds(@TempDir Path folder) throws IOException {
+        var fixtures = Files.writeString(folder.resolve("shop.yaml"), "plans:\n  tea: { name: Tea, amount: 1000, every: month }\n");
+        var log = folder.resolve("server.log");
+        var own = Server.start(new Options().withFixtures(fixtures).withLog(log));
+        var again = Server.connect(own.url() + "/", own.secretKey());
+        assertEquals(List.of("Tea"), names(again.request("GET", "/1/plans")));
+        own.close();
+        own.close();
+        assertThrows(UncheckedIOException.class, () -> again.request("GET", "/1/plans"));
+        assertTrue(Files.readString(log).contains("\"/1/plans\""));
+    }
+
+    @Test
+    void aServerThatDoesNotStartIsAnError(@TempDir Path folder) throws IOException {
+        var fixtures = Files.writeString(folder.resolve("shop.yaml"), "plants:\n");
+        var wrong = new Options().withFixtures(fixtures);
+        assertEquals("card-payments did not start: exit code 1",
+                assertThrows(IllegalStateException.class, () -> Server.start(wrong)).getMessage());
+        var missing = new Options().withProgram("/nowhere/card-payments");
+        assertThrows(UncheckedIOException.class, () -> Server.start(missing));
+    }
+}
