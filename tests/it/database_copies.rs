@@ -221,7 +221,7 @@ operated! {
                 async { comes(cancel_comes_first).await; Copy::cancel(&source, &target).await },
                 async { new.waits_for_locks(2).await; mark.rollback().await.unwrap() }
             );
-            let (serves, refuses) = if cancel_comes_first {
+            let (chosen, other) = if cancel_comes_first {
                 assert!(matches!(moved, Err(CopyError::Cancelled)));
                 cancelled.unwrap();
                 (installed as &Installed, &new)
@@ -230,10 +230,10 @@ operated! {
                 assert!(matches!(cancelled, Err(CopyError::NotUnfinished)));
                 (&new, installed as &Installed)
             };
-            let server = serves.serve();
+            let server = chosen.serve();
             server.pay(&server.keys().0).ok(201);
             server.stopped();
-            assert_eq!(refuses.run(&["serve"]).0, Some(1));
+            assert_eq!(other.run(&["serve"]).0, Some(1));
         }
     }
 
