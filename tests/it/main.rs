@@ -61,6 +61,7 @@ mod ledger;
 mod limits;
 mod listening;
 mod live;
+mod llms;
 mod locks;
 mod lost_answers;
 mod merchant_moves;
