@@ -3,6 +3,7 @@
 // Tells clippy that all of this is test code, the harness too: unwrap is allowed.
 #![cfg(test)]
 
+mod account_files;
 mod answers;
 mod architecture;
 mod audit;
