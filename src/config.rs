@@ -157,7 +157,7 @@ pub struct ServeOptions {
     pub log: String,
 }
 
-/// Fixtures that a test server creates before it is ready.
+/// What the first account of a test server holds before the server is ready, and where it is kept afterwards.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FixtureOptions {
     /// A file of fixtures for the first account, in test. The server is ready once they are created; an account that is not
@@ -167,6 +167,13 @@ pub struct FixtureOptions {
     /// Use the built-in sample as the fixtures: a year of a small shop.
     #[arg(long, env = "CARD_PAYMENTS_SAMPLE", conflicts_with = "fixtures")]
     pub sample: bool,
+    /// A file of --export-on-exit: the first account of a new database becomes what it holds, in test.
+    #[arg(long, env = "CARD_PAYMENTS_IMPORT", value_name = "FILE", conflicts_with_all = ["fixtures", "sample"])]
+    pub import: Option<PathBuf>,
+    /// The file to which the server writes its first account when it ends, in test: all that it holds but what is
+    /// secret.
+    #[arg(long, env = "CARD_PAYMENTS_EXPORT_ON_EXIT", value_name = "FILE")]
+    pub export_on_exit: Option<PathBuf>,
 }
 
 /// Secrets from environment variables or files.

@@ -1,8 +1,11 @@
 //! The card numbers of the test environment. None of them is anybody's card.
 
+use entity::Scheme;
 use entity::failure::Decline;
 
 use super::{Aftermath, Fault, SimulatedOutcome};
+use crate::sensitive::card_number::CardNumber;
+use crate::sensitive::secret::Secret;
 
 /// Numbers with the same outcome and issuing country.
 pub struct TestCards {
@@ -17,6 +20,16 @@ impl TestCards {
     /// Returns the row of a number.
     pub fn of(number: &str) -> Option<&'static Self> {
         TABLE.iter().find(|row| row.numbers().any(|known| known == number))
+    }
+
+    /// Returns the test number that the API shows so. Of several, which differ in nothing but their digits, the first one.
+    pub fn shown_as(scheme: Scheme, display_number: &str, issuing_country: &str) -> Option<&'static str> {
+        let is_shown_so = |number: &&str| {
+            let number = CardNumber::parse(&Secret::from(*number));
+            number.is_some_and(|number| number.scheme() == scheme && number.masked() == display_number)
+        };
+        let rows = TABLE.iter().filter(|row| row.issuing_country == issuing_country);
+        rows.flat_map(Self::numbers).find(is_shown_so)
     }
 
     /// The numbers, digits only.
@@ -74,8 +87,6 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::sensitive::card_number::CardNumber;
-    use crate::sensitive::secret::Secret;
 
     #[test]
     fn every_test_number_is_a_possible_card_number_and_stands_in_one_row() {
@@ -94,6 +105,19 @@ mod tests {
         assert_eq!(of("6510000190000000"), Some((SUCCESS, "NZ")));
         assert_eq!(of("30569309025904"), Some((SUCCESS, "US")));
         assert_eq!(of("4000056655665556"), None);
+    }
+
+    #[test]
+    fn what_is_shown_of_a_test_number_says_what_it_does() {
+        for row in TABLE {
+            for number in row.numbers() {
+                let shown = CardNumber::parse(&Secret::from(number)).unwrap();
+                let found =
+                    TestCards::shown_as(shown.scheme(), &shown.masked(), row.issuing_country).unwrap();
+                assert_eq!(TestCards::of(found).unwrap().outcome, row.outcome, "{number}");
+            }
+        }
+        assert_eq!(TestCards::shown_as(Scheme::Visa, "XXXX-XXXX-XXXX-4242", "AU"), None);
     }
 
     #[test]

@@ -55,10 +55,14 @@ pub struct Exec {
 /// How long the server may take to stop. Nobody waits for its responses any more.
 const STOP: Duration = Duration::from_secs(5);
 
+/// How long it may take if it keeps its account: payments in flight end first.
+const EXPORT: Duration = Duration::from_secs(120);
+
 /// Runs the command.
 pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
     let mut signals = on_signals([Signal::INT, Signal::TERM, Signal::HUP])?;
     let mut folder = tempfile::Builder::new().prefix("card-payments-").tempdir()?;
+    let exports = exec.fixtures.export_on_exit.is_some();
     let server = server(folder.path(), exec.fixtures)?;
     if let Some(path) = &exec.log {
         let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -103,14 +107,27 @@ pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
         ended = running => ended,
     };
     drop(stop);
-    let _ = timeout(STOP, serving).await;
+    let stopped = timeout(if exports { EXPORT } else { STOP }, serving).await;
+    let lost = match stopped {
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) if exports => Some("the server does not stop, and its account is not exported".to_owned()),
+        Ok(Ok(())) | Err(_) => None,
+    };
     if exec.keep {
         folder.disable_cleanup(true);
         terminal::print_notice(format_args!("The data directory is {}", folder.path().display()));
     } else {
         folder.close()?;
     }
-    ended
+    match (lost, ended) {
+        (Some(lost), Ok(ExitCode::SUCCESS)) => Err(lost.into()),
+        (Some(lost), ended) => {
+            // The command's own failure says more.
+            terminal::print_notice(format_args!("error: {lost}"));
+            ended
+        }
+        (None, ended) => ended,
+    }
 }
 
 /// Returns the command that serves from this folder, with all other options from the environment.

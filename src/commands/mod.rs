@@ -2,6 +2,7 @@
 //! and calls a service; `listen` and `trigger` call the server itself.
 
 pub mod account;
+mod account_file;
 pub mod acquirer;
 pub mod audit;
 pub mod backup;

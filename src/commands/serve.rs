@@ -21,6 +21,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tracing_subscriber::fmt::MakeWriter;
 
+use super::account_file::AccountFiles;
 use super::banner::Banner;
 use super::print_result;
 use super::seed::Fixtures;
@@ -71,6 +72,7 @@ pub async fn serve(
     }
     let secrets = Secrets::from_environment()?;
     let traces = trace::Settings::from_environment(database.environment.name())?;
+    let files = AccountFiles::of_server(&fixtures, &options, database.environment)?;
     let fixtures = Fixtures::of_server(&fixtures, database.environment)?;
     // The ports before the data directory: a server that cannot listen changes nothing.
     let listener = bind(options.listen)?;
@@ -92,6 +94,9 @@ pub async fn serve(
     let exporting = traces.map(trace::install);
     let opening = Box::pin(App::open(&location, parts, secrets, index.clone()));
     let Some(app) = unless_stopped(&mut stop, opening).await.transpose()? else { return Ok(()) };
+    // Before the workers, which would do what is due in an account that is about to be replaced.
+    let importing = Box::pin(files.import(&app.ctx));
+    let Some(()) = unless_stopped(&mut stop, importing).await.transpose()? else { return Ok(()) };
     let working = workers::start(&app.ctx);
     if let Some(admin) = admin {
         let router = app.admin();
@@ -114,7 +119,7 @@ pub async fn serve(
         Ok(())
     };
     let leave = async {
-        let started = unless_stopped(&mut stop, creating).await.transpose();
+        let started: Result<_, Box<dyn Error>> = unless_stopped(&mut stop, creating).await.transpose();
         if let Ok(Some(())) = started {
             stop.recv().await;
             tracing::info!("stopping");
@@ -122,7 +127,7 @@ pub async fn serve(
             let _ = timeout(Duration::from_secs(options.drain_seconds), stop.recv()).await;
         }
         app.phase.send_replace(ServerPhase::Closing);
-        started.map(drop)
+        started.map(|started| started.is_some())
     };
     let ((), left) = tokio::join!(
         server::serve(listener, app.router.clone(), app.admission().connections(), app.phase.subscribe()),
@@ -142,7 +147,11 @@ pub async fn serve(
     if let Some(exporting) = exporting {
         exporting.stop().await;
     }
-    left
+    // A server that was never ready keeps no account.
+    if left? {
+        files.export(&app.ctx).await?;
+    }
+    Ok(())
 }
 
 /// The longest time that a payment in flight can take: a call that starts at the last moment and is answered at the

@@ -226,6 +226,7 @@ fn own(info: &ServerInfo) -> serde_json::Value {
 pub struct Document {
     yaml: OnceLock<Representations>,
     json: OnceLock<Representations>,
+    llms: OnceLock<Representations>,
 }
 
 impl Document {
@@ -237,6 +238,11 @@ impl Document {
     fn json<'a>(&'a self, info: &ServerInfo) -> &'a Representations {
         let text = || own(info).to_string();
         self.json.get_or_init(|| Representations::new("application/json", text()))
+    }
+
+    fn llms<'a>(&'a self, info: &ServerInfo) -> &'a Representations {
+        let text = || openapi::llms::text(&own(info), &info.base_url, info.environment.name());
+        self.llms.get_or_init(|| Representations::new("text/plain; charset=utf-8", text()))
     }
 }
 

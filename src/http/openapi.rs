@@ -6,6 +6,7 @@ mod examples;
 mod forms;
 mod headers;
 mod links;
+pub mod llms;
 mod names;
 mod parameters;
 pub mod postman;

@@ -1,4 +1,4 @@
-//! Routes outside of /1: a small index, the OpenAPI document and its page, health, metrics.
+//! Routes outside of /1: a small index, the OpenAPI document, its page and its short form, health, metrics.
 
 use axum::Router;
 use axum::extract::State;
@@ -40,6 +40,7 @@ pub fn routes() -> Router<AppState> {
         .route("/", get(index))
         .route("/openapi.yaml", get(async |app, headers| document(app, headers, Document::yaml).await))
         .route("/openapi.json", get(async |app, headers| document(app, headers, Document::json).await))
+        .route("/llms.txt", get(async |app, headers| document(app, headers, Document::llms).await))
         .merge(swagger::routes())
 }
 
@@ -75,7 +76,7 @@ async fn index(State(app): State<AppState>) -> Html<String> {
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>card-payments</title><h1>card-payments</h1><p>A card payments API, {environment} environment, at {base_url}/1.</p>\
          <ul><li><a href=\"/docs/\">{page}</a>{dashboard}<li><a href=\"/openapi.yaml\">openapi.yaml</a>\
-         <li><a href=\"/openapi.json\">openapi.json</a></ul></html>"
+         <li><a href=\"/openapi.json\">openapi.json</a><li><a href=\"/llms.txt\">llms.txt</a></ul></html>"
     ))
 }
 

@@ -1,9 +1,11 @@
-//! Folders that survive a power cut and that only their owner can enter.
+//! Folders that survive a power cut and that only their owner can enter, and files that are replaced as wholes.
 
-use std::fs::{DirBuilder, File};
-use std::io::{self, ErrorKind};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{DirBuilder, File, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
 
 /// The error for a path that names something other than a folder.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +27,7 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
-    let above = folder.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let above = folder_of(folder);
     create_folder(above)?;
     match DirBuilder::new().mode(0o700).create(folder) {
         // Of two processes that start at once, one creates it.
@@ -33,4 +35,31 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
         Ok(()) | Err(_) => {}
     }
     File::open(above)?.sync_all()
+}
+
+/// Replaces a file, or creates it: complete and flushed to the disk, or not at all.
+pub fn replace_file(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut written = new_beside(file)?;
+    written.write_all(bytes)?;
+    written.as_file().sync_all()?;
+    written.persist(file)?;
+    File::open(folder_of(file))?.sync_all()
+}
+
+/// Refuses a file that [`replace_file`] could not write.
+pub fn refuse_unwritable(file: &Path) -> io::Result<()> {
+    if file.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    new_beside(file).map(drop)
+}
+
+/// Creates a file that is deleted unless it gets the other one's name. The user's mask decides who may read it.
+fn new_beside(file: &Path) -> io::Result<NamedTempFile> {
+    let permissions = Permissions::from_mode(0o666);
+    tempfile::Builder::new().prefix(".card-payments-").permissions(permissions).tempfile_in(folder_of(file))
+}
+
+fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -140,6 +140,15 @@ impl RandomSource {
     }
 }
 
+/// Returns the start that drew an id of [`RandomSource::ordered_id`] at this time; `None` if it is older, or no id of a seed.
+pub fn start_of(id: Uuid, millis: i64) -> Option<u32> {
+    /// More starts than any database has; ids without a seed are later by more than these.
+    const STARTS: u128 = 1 << 20;
+    let later = (id.as_u128() >> 80).checked_sub(millis.unsigned_abs().into())?;
+    let start = (later << 12) | ((id.as_u128() >> 64) & 0xfff);
+    u32::try_from(start).ok().filter(|_| start < STARTS)
+}
+
 impl Seeded {
     /// Returns the number of the draw, from 0, and its bytes.
     fn next<const N: usize>(&self, stream: &'static str) -> (u64, [u8; N]) {

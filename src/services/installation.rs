@@ -133,6 +133,21 @@ pub async fn begin(store: &Store, seed: Option<String>) -> Result<u32, Installat
     Ok(starts(kept.as_deref()) + 1)
 }
 
+/// Counts at least this many starts with the seed, of which the database has one.
+pub async fn skip_starts(store: &Store, at_least: u32) -> Result<(), Error> {
+    let unit = store.write(at_least, |tx, at_least| {
+        async move {
+            let Some(row) = installation::Entity::find_by_id(SEED).one(tx).await? else { return Ok(()) };
+            let seed = row.value.split_once(' ').map_or("", |(seed, _)| seed);
+            let starts = starts(Some(&row.value)).max(*at_least);
+            let later = installation::Model { value: format!("{seed} {starts}"), ..row.clone() };
+            tx.update(&row, &later).await
+        }
+        .boxed()
+    });
+    unit.await
+}
+
 fn starts(kept: Option<&str>) -> u32 {
     kept.and_then(|kept| kept.split_once(' ')?.1.parse().ok()).unwrap_or_default()
 }

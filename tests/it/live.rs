@@ -53,7 +53,7 @@ operated! {
     async fn the_document_of_a_live_server_shows_no_sandbox(installed) {
         live(installed);
         let server = installed.serve();
-        for path in ["/openapi.json", "/openapi.yaml", "/docs/", "/docs/swagger-initializer.js"] {
+        for path in ["/openapi.json", "/openapi.yaml", "/llms.txt", "/docs/", "/docs/swagger-initializer.js"] {
             let page = server.ask("GET", path, None, "");
             assert_eq!(page.status, 200, "{path}");
             assert!(!page.body.to_lowercase().contains("sandbox"), "{path}");

@@ -3,6 +3,7 @@
 // Tells clippy that all of this is test code, the harness too: unwrap is allowed.
 #![cfg(test)]
 
+mod account_files;
 mod answers;
 mod architecture;
 mod audit;
@@ -61,6 +62,7 @@ mod ledger;
 mod limits;
 mod listening;
 mod live;
+mod llms;
 mod locks;
 mod lost_answers;
 mod merchant_moves;

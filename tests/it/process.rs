@@ -363,6 +363,7 @@ fn every_page_beside_the_api_answers() {
         ("/dashboard", html, "Sign in"),
         ("/openapi.yaml", "application/yaml", "openapi: 3."),
         ("/openapi.json", "application/json", "\"openapi\":\"3."),
+        ("/llms.txt", "text/plain; charset=utf-8", "> Takes cards"),
         ("/healthz", "text/plain", "ok\n"),
         ("/readyz", "text/plain", "ready\n"),
         ("/metrics", "text/plain", "# TYPE "),

@@ -1,4 +1,4 @@
-//! What clients may keep: the document and the files of its page, compressed as they ask, with an ETag for each coding.
+//! What clients may keep: the document, its short form and the files of its page, compressed as they ask, with an ETag for each coding.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -51,9 +51,10 @@ fn accepting(codings: &str) -> [String; 2] {
     ["-H".into(), format!("Accept-Encoding: {codings}")]
 }
 
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     "/openapi.json",
     "/openapi.yaml",
+    "/llms.txt",
     "/docs/page.js",
     "/docs/page.css",
     "/docs/swagger-ui-bundle.js",

@@ -124,7 +124,7 @@ impl Fixtures {
         environment: Environment,
     ) -> Result<Option<Self>, Box<dyn Error>> {
         let option = match options {
-            FixtureOptions { fixtures: None, sample: false } => return Ok(None),
+            FixtureOptions { fixtures: None, sample: false, .. } => return Ok(None),
             FixtureOptions { sample: true, .. } => "CARD_PAYMENTS_SAMPLE",
             FixtureOptions { fixtures: Some(_), .. } => "CARD_PAYMENTS_FIXTURES",
         };

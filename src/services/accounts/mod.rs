@@ -7,6 +7,7 @@ pub mod create;
 pub mod faults;
 mod kept;
 pub mod keys;
+pub mod named_rows;
 pub mod operator;
 pub mod settings;
 pub mod snapshot_rows;
@@ -108,6 +109,12 @@ pub async fn ensure_first_account(
 
 /// The installation entry that names the first account.
 const FIRST_ACCOUNT: &str = "first_account";
+
+/// Finds the first account, which a test database has.
+pub async fn first(store: &Store) -> Result<AccountToken, Error> {
+    let made = installation::Entity::find_by_id(FIRST_ACCOUNT).one(store.read()).await?;
+    made.and_then(|made| made.value.parse().ok()).ok_or_else(|| Error::internal("there is no first account"))
+}
 
 /// An account that is not recorded yet.
 pub struct NewAccount {

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
+use super::named_rows::Named;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{SNAPSHOT_BYTES_MAX, SNAPSHOT_PAGE_BYTES, SNAPSHOT_ROWS_AT_ONCE, SNAPSHOT_ROWS_MAX};
 use crate::services::data_keys::reencrypt;
@@ -26,7 +27,7 @@ use crate::store::{Snapshot, Tx};
 use crate::vault::DataKeys;
 
 /// A table whose rows are copied and restored.
-pub trait Copied: Send + Sync {
+pub trait Copied: Named + Send + Sync {
     /// Returns the table's name.
     fn name(&self) -> &'static str;
 
@@ -72,7 +73,7 @@ impl<E> Table for E where
 
 /// An account's rows in one table.
 pub struct Of<E: EntityTrait> {
-    rows: fn(AccountToken) -> Condition,
+    pub(super) rows: fn(AccountToken) -> Condition,
     /// Removes from a row the values that are not copied.
     strip: fn(&mut E::Model),
 }
@@ -129,7 +130,7 @@ impl<E: Table> Copied for Of<E> {
     }
 }
 
-struct Put<E: EntityTrait>(Vec<E::Model>);
+pub(super) struct Put<E: EntityTrait>(pub Vec<E::Model>);
 
 impl<E: Table> Rows for Put<E> {
     fn put<'a>(&'a self, tx: &'a Tx) -> BoxFuture<'a, Result<(), Error>> {

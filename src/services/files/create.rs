@@ -79,7 +79,7 @@ async fn store_upload(
         mime_type,
         uploaded_at: caller.account.now,
     };
-    let announced = stray::announce(ctx, &row).await?;
+    let announced = stray::announce(ctx, row.account_id, row.id).await?;
     let kept = match store(ctx, &row, upload).await {
         Ok(()) => record(ctx, caller, row, announced.clone()).await,
         Err(error) => {

@@ -4,6 +4,7 @@
 //! adds the deleted file's blob in the same commit. A worker removes these blobs when they are due, so a process may be
 //! killed at any point.
 
+pub(in crate::services) mod content;
 pub mod create;
 pub mod find;
 pub mod link;

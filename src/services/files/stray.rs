@@ -15,8 +15,12 @@ use crate::services::context::Context;
 use crate::store::Tx;
 
 /// Records that a blob is about to be written: unless its file's row follows in time, a worker removes the blob.
-pub(super) async fn announce(ctx: &Context, file: &file::Model) -> Result<stray_blob::Model, Error> {
-    let row = stray_row(file.account_id, file.id, ctx.clock.now() + STRAY_BLOB_AFTER);
+pub(super) async fn announce(
+    ctx: &Context,
+    account: AccountToken,
+    file: FileToken,
+) -> Result<stray_blob::Model, Error> {
+    let row = stray_row(account, file, ctx.clock.now() + STRAY_BLOB_AFTER);
     let unit = ctx.store.write(row, |tx, row| {
         async move {
             tx.append(row);

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use entity::{AccountToken, account};
 use futures::TryStreamExt;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, Statement};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryResult, QuerySelect, Statement};
 use serde::Serialize;
 
-use super::proofs::proofs;
+use super::proofs::{LedgerInvariant, proofs};
 use crate::error::Error;
 use crate::runtime::progress::Progress;
 use crate::store::Store;
@@ -44,25 +44,45 @@ pub async fn verify(
     let proofs = proofs();
     progress.set_total(proofs.len() as u64);
     for (n, proof) in proofs.into_iter().enumerate() {
-        let query = Statement::from_string(snapshot.get_database_backend(), proof.sql);
+        let query = Statement::from_string(snapshot.get_database_backend(), &proof.sql);
         let mut rows = snapshot.stream(query).await?;
         while let Some(row) = rows.try_next().await? {
-            let account = row.try_get("", "account_id")?;
-            if deleted.contains(&account) {
+            let difference = difference(&proof, &row)?;
+            if deleted.contains(&difference.account) {
                 continue;
             }
-            on_difference(&Difference {
-                proof: proof.name,
-                account,
-                subject: proof.subject.of(&row)?,
-                expected: row.try_get("", "expected")?,
-                found: row.try_get("", "found")?,
-            });
+            on_difference(&difference);
             differences += 1;
         }
         progress.set_done(n as u64 + 1);
     }
     Ok(differences)
+}
+
+/// Returns the first difference in an account's books, as a unit of work sees them.
+pub async fn first_difference(
+    db: &impl ConnectionTrait,
+    account: AccountToken,
+) -> Result<Option<Difference>, Error> {
+    for proof in proofs() {
+        let query = Statement::from_string(db.get_database_backend(), &proof.sql);
+        for row in db.query_all_raw(query).await? {
+            if row.try_get::<AccountToken>("", "account_id")? == account {
+                return difference(&proof, &row).map(Some);
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn difference(proof: &LedgerInvariant, row: &QueryResult) -> Result<Difference, Error> {
+    Ok(Difference {
+        proof: proof.name,
+        account: row.try_get("", "account_id")?,
+        subject: proof.subject.of(row)?,
+        expected: row.try_get("", "expected")?,
+        found: row.try_get("", "found")?,
+    })
 }
 
 /// Returns the accounts being deleted, table by table: their books need not balance any more.

@@ -5,6 +5,7 @@
 //! encrypted pages, with the values that are encrypted in them in the clear, because a later data key can re-encrypt a
 //! page like any other row. Files are held by name: their blobs stay, as they never change.
 
+pub mod account_file;
 pub mod create;
 pub mod find;
 pub mod remove;

@@ -32,7 +32,7 @@ pub async fn restore(ctx: &Context, caller: &Caller, token: &str) -> Result<Snap
     }
     let _turn = acquire_permit().await?;
     let (itself, rows) = read(ctx, &row).await?;
-    let restoring = RestoreUnit { row, itself, rows, wall: ctx.clock.now() };
+    let restoring = RestoreUnit { row, contents: AccountContents { itself, rows, wall: ctx.clock.now() } };
     let restored =
         idempotency::write_exclusively(ctx, caller, restoring, |tx, restoring| restoring.record(tx).boxed())
             .await?;
@@ -62,16 +62,24 @@ async fn read(ctx: &Context, row: &snapshot::Model) -> Result<(account::Model, V
     Ok((itself.ok_or(ErrorCode::NotFound)?, rows))
 }
 
-/// The rows to restore.
+/// The snapshot to restore.
 struct RestoreUnit {
     row: snapshot::Model,
-    itself: account::Model,
-    rows: Vec<Box<dyn Rows>>,
-    wall: Timestamp,
+    contents: AccountContents,
+}
+
+/// What an account is to hold.
+pub(super) struct AccountContents {
+    /// Its row.
+    pub itself: account::Model,
+    /// The rows that it owns.
+    pub rows: Vec<Box<dyn Rows>>,
+    /// The wall clock's time.
+    pub wall: Timestamp,
 }
 
 /// Returns whether a restore keeps the column: it identifies the account, or the holder of its clock.
-fn is_kept(column: Column) -> bool {
+pub(super) fn is_kept(column: Column) -> bool {
     matches!(
         column,
         Column::Id
@@ -89,9 +97,30 @@ fn is_kept(column: Column) -> bool {
 
 impl RestoreUnit {
     async fn record(&self, tx: &Tx) -> Result<Snapshot, Error> {
-        let owner = self.row.account_id;
         tx.disable_timeouts().await?;
-        let life = life(tx, &self.refuse(tx).await?).await?;
+        self.contents.put(tx, &self.refuse(tx).await?).await?;
+        Ok(self.row.clone().into())
+    }
+
+    /// Locks the account and returns its current row, or an error if it cannot be restored now.
+    async fn refuse(&self, tx: &Tx) -> Result<account::Model, Error> {
+        let owner = settings::lock_account(tx, self.row.account_id).await?;
+        if owner.moving_until.is_some_and(|until| until > self.contents.wall) {
+            return Err(ErrorCode::ClockMoving.into());
+        }
+        refuse_payments(tx, owner.id).await?;
+        let snapshot = snapshot::Entity::at(owner.id, self.row.id);
+        match snapshot.lock(LockType::KeyShare).one(tx).await? {
+            Some(_) => Ok(owner),
+            None => Err(ErrorCode::NotFound.into()),
+        }
+    }
+}
+
+impl AccountContents {
+    /// Puts them in the place of what the account holds, in a unit that runs alone and holds the account's lock.
+    pub async fn put(&self, tx: &Tx, owner: &account::Model) -> Result<(), Error> {
+        let (life, owner) = (life(tx, owner).await?, owner.id);
         let before = file_tokens(tx, owner).await?;
         for table in wipe::copied() {
             table.clear(tx, owner).await?;
@@ -112,21 +141,7 @@ impl RestoreUnit {
             .col_expr(Column::ClockMoves, Expr::value(life))
             .col_expr(Column::MovingUntil, Expr::value(None::<i64>));
         itself.exec(tx).await?;
-        Ok(self.row.clone().into())
-    }
-
-    /// Locks the account and returns its current row, or an error if it cannot be restored now.
-    async fn refuse(&self, tx: &Tx) -> Result<account::Model, Error> {
-        let owner = settings::lock_account(tx, self.row.account_id).await?;
-        if owner.moving_until.is_some_and(|until| until > self.wall) {
-            return Err(ErrorCode::ClockMoving.into());
-        }
-        refuse_payments(tx, owner.id).await?;
-        let snapshot = snapshot::Entity::at(owner.id, self.row.id);
-        match snapshot.lock(LockType::KeyShare).one(tx).await? {
-            Some(_) => Ok(owner),
-            None => Err(ErrorCode::NotFound.into()),
-        }
+        Ok(())
     }
 }
 
