@@ -31,12 +31,7 @@ rm -f "$folder"/{*.whl,*.tgz,*.deb,SHA256SUMS}
 stripped=$(mktemp -d)
 trap 'rm -rf "$stripped"' EXIT
 
-# Each takes a core for a while.
-begun=() npm=()
-beside() {
-    "$@" &
-    begun+=($!)
-}
+prepared=() npm=()
 for program in "${@:3}"; do
     head=$(readelf --file-header --program-headers --sections "$program")
     case $head in
@@ -46,17 +41,26 @@ for program in "${@:3}"; do
     esac
     case $head in
         *INTERP*) platforms=linux_$machine depends=libc6 ;;
-        *) platforms=manylinux_2_17_$machine.musllinux_1_1_$machine depends= ;;
+        *) platforms=manylinux_2_17_$machine.musllinux_1_1_$machine depends='' ;;
     esac
     own=$stripped/$debian/card-payments
     install -D -m 0755 "$program" "$own"
     # A release has no symbols; another machine's could not be stripped here.
     case $head in *.symtab*) strip "$own" ;; esac
     npm+=("$node=$own")
-    beside packages/python/wheel.py "$version" "$own" "py3-none-$platforms" "$folder"
-    beside packages/debian/deb.sh "$version" "$own" "$debian" "$depends" "$folder"
+    prepared+=("$own py3-none-$platforms $debian $depends")
 done
-beside packages/npm/pack.mjs "$version" "$folder" "${npm[@]}"
+
+# Each takes a core for a while.
+packages/npm/pack.mjs "$version" "$folder" "${npm[@]}" &
+begun=($!)
+for one in "${prepared[@]}"; do
+    read -r own tag debian depends <<<"$one"
+    packages/python/wheel.py "$version" "$own" "$tag" "$folder" &
+    begun+=($!)
+    packages/debian/deb.sh "$version" "$own" "$debian" "$depends" "$folder" &
+    begun+=($!)
+done
 for process in "${begun[@]}"; do
     wait "$process"
 done

@@ -3,7 +3,8 @@
 # seconds; then runs the helpers' own tests: packages/test.sh PROGRAM... The first program is for this machine, others are for other
 # platforms and need an emulator. pytest and lintian are those of .ci/run. docs/install.md must name each door that is tried here;
 # UPDATE_DOCUMENTS=1 writes into it how long it took, and the size of its files.
-set -euo pipefail
+set -Eeuo pipefail
+trap 'echo "failed: $BASH_COMMAND (line $LINENO)" >&2' ERR
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 program=$(realpath "$1")
@@ -154,7 +155,7 @@ in_crate card-payments fixtures/sample.yaml | cmp - fixtures/sample.yaml
 
 for other in "${@:2}"; do
     section "$other"
-    if ! readelf --file-header "$other" | grep -q AArch64 || ! emulator=$(command -v qemu-aarch64-static); then
+    if ! readelf --file-header "$other" | grep AArch64 >/dev/null || ! emulator=$(command -v qemu-aarch64-static); then
         echo "$other is not tried: there is no emulator for it" >&2
         continue
     fi
