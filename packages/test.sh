@@ -1,30 +1,68 @@
 #!/usr/bin/env bash
 # Makes every package of a program, installs each from its own file, offline and where nothing else is, and lets it pay within ten
-# seconds; then runs the helpers' own tests: packages/test.sh PROGRAM. pytest is that of .ci/run.
-set -euo pipefail
+# seconds; then runs the helpers' own tests: packages/test.sh PROGRAM... The first program is for this machine, others are for other
+# platforms and need an emulator. pytest and lintian are those of .ci/run. docs/install.md must name each door that is tried here;
+# UPDATE_DOCUMENTS=1 writes into it how long it took, and the size of its files.
+set -Eeuo pipefail
+trap 'echo "failed: $BASH_COMMAND (line $LINENO)" >&2' ERR
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 program=$(realpath "$1")
 version=$("$program" --version | cut -d ' ' -f 2)
 packages=$PWD/packages
 root=$(mktemp -d)
-trap 'rm -rf "$root"' EXIT
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$root"' EXIT
 files=$root/files
+case $(uname -m) in
+    x86_64) node=linux-x64 debian=amd64 ;;
+    aarch64) node=linux-arm64 debian=arm64 ;;
+esac
+wheel() { compgen -G "$files/*_$(uname -m).whl"; }
 # Nothing of this machine's configuration, and no other server.
 unset "${!CARD_PAYMENTS_@}"
 export PYTHONDONTWRITEBYTECODE=1
-export COMPRESSION=1
+export COMPRESSION=${UPDATE_DOCUMENTS:+9}
+export COMPRESSION=${COMPRESSION:-1}
 
 section() {
     printf -- '-- %s: %d s\n' "$1" "$SECONDS"
 }
 
-packages/build.sh "$version" "$program" "$files"
+# Takes the first payment of a server, which is at hand.
+# shellcheck disable=SC2016
+payment='[ 201 = "$(curl -s -o /dev/null -w "%{http_code}" "$CARD_PAYMENTS_URL/1/charges" -u "$CARD_PAYMENTS_SECRET_KEY:" \
+    -d email=roland@example.com -d description=Test -d amount=400 -d ip_address=203.192.1.172 -d "card[number]=4200000000000000" \
+    -d "card[expiry_month]=12" -d "card[expiry_year]=2099" -d "card[cvc]=123" -d "card[name]=Roland Robot" \
+    -d "card[address_line1]=42 Sevenoaks St" -d "card[address_city]=Lathlain" -d "card[address_country]=AU")" ]'
+pays() {
+    timeout "${LIMIT:-10}" "$@" exec -- sh -c "$payment"
+}
+
+# Goes through a door, from an empty root to the first 201, and notes the time and the files.
+through() {
+    local begun=$EPOCHREALTIME
+    "$2"
+    printf '%s\t%s\t%s\t%s\n' "$1" "$begun" "$EPOCHREALTIME" "$(cat "${@:3}" | wc -c)" >>"$root/doors"
+}
+
+packages/build.sh "$version" "$files" "$@"
+
+section file
+by_file() {
+    install -D "$program" "$root/file/card-payments"
+    pays "$root/file/card-payments"
+}
+through 'one file' by_file "$program"
 
 section python
+by_pip() {
+    python3 -m venv "$root/python"
+    "$root/python/bin/pip" install -q --no-index "$(wheel)"
+    pays "$root/python/bin/card-payments"
+}
+through pip by_pip "$(wheel)"
 pytest=$PWD/target/verifiers
-python3 -m venv "$root/python"
-"$root/python/bin/pip" install -q --no-index "$files"/*.whl
 "$root/python/bin/card-payments" --version | grep -F "$version"
 export PYTHONPATH=$("$pytest/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 in_python() { (cd "$packages/python" && timeout "$1" "$root/python/bin/python" -m pytest -q -p no:cacheprovider "${@:2}"); }
@@ -33,10 +71,28 @@ in_python 60 tests
 in_python 60 -n 2 examples
 unset PYTHONPATH
 
+section action
+by_action() {
+    local RUNNER_TEMP=$root/runner GITHUB_ENV=$root/runner/env GITHUB_OUTPUT=$root/runner/output
+    mkdir "$RUNNER_TEMP"
+    export RUNNER_TEMP GITHUB_ENV GITHUB_OUTPUT
+    PACKAGE=$(wheel) FIXTURES='' SAMPLE=false PIP_NO_INDEX=1 deploy/action/start.sh >/dev/null
+    server=$(sed -n 's/^pid=//p' "$GITHUB_OUTPUT")
+    # shellcheck disable=SC2046
+    env $(cat "$GITHUB_ENV") sh -c "$payment"
+    kill "$server"
+    server=
+}
+through 'GitHub Actions' by_action "$(wheel)"
+
 section npm
-mkdir "$root/npm"
-cd "$root/npm"
-npm install --offline --ignore-scripts --no-audit --no-fund --silent "$files"/*.tgz
+by_npm() {
+    mkdir "$root/npm"
+    cd "$root/npm"
+    npm install --offline --ignore-scripts --no-audit --no-fund --silent "$files"/card-payments-{"$node-",}"$version.tgz"
+    pays npx --offline card-payments
+}
+through npm by_npm "$files"/card-payments-{"$node-",}"$version.tgz"
 cp "$packages"/npm/{examples,test}/* .
 npx --offline card-payments --version | grep -F "$version"
 timeout 10 node --test --test-reporter=dot checkout.test.mjs
@@ -49,23 +105,43 @@ cargo fmt --check --manifest-path packages/rust/Cargo.toml
 in_rust clippy -- -D warnings
 in_rust test
 
+section crates
+cargo package --quiet --workspace --no-verify --locked --allow-dirty
+# What lies outside of a crate here is in it there.
+in_crate() { tar --extract --to-stdout --file="target/package/$1-$version.crate" "$1-$version/$2"; }
+in_crate card-payments-macros limits.rs | cmp - src/limits.rs
+in_crate card-payments-macros token.rs | cmp - entity/src/token.rs
+in_crate card-payments fixtures/sample.yaml | cmp - fixtures/sample.yaml
+
+for other in "${@:2}"; do
+    section "$other"
+    if ! readelf --file-header "$other" | grep AArch64 >/dev/null || ! emulator=$(command -v qemu-aarch64-static); then
+        echo "$other is not tried: there is no emulator for it" >&2
+        continue
+    fi
+    dpkg-deb --extract "$files"/card-payments_*_arm64.deb "$root/arm64"
+    LIMIT=60 pays "$emulator" "$root/arm64/usr/bin/card-payments"
+done
+
 section debian
+deb=$files/card-payments_${version}_$debian.deb
+lintian --fail-on error "$deb"
 if [ "$(id -u)" != 0 ]; then
     echo 'the package of Debian is not tried: only root installs one' >&2
     exit 0
 fi
 machine=$root/debian
-mkdir -p "$machine"/{etc,var/lib/dpkg/{info,updates,triggers}}
-touch "$machine"/etc/{passwd,shadow,group,gshadow} "$machine"/var/lib/dpkg/{status,available}
 # What it depends on is this machine's; its scripts are told the other root.
 in_machine() { dpkg --root="$machine" --force-script-chrootless --force-depends "$@" >"$root/dpkg" 2>&1 || { cat "$root/dpkg" >&2; return 1; }; }
-before=$(cd "$machine" && find . -not -path './var/lib/dpkg/*' | sort)
-in_machine --install "$files"/*.deb
-# shellcheck disable=SC2016
-timeout 10 "$machine/usr/bin/card-payments" exec -- sh -c 'curl -sf "$CARD_PAYMENTS_URL/1/charges" -u "$CARD_PAYMENTS_SECRET_KEY:" \
-    -d email=roland@example.com -d description=Test -d amount=400 -d ip_address=203.192.1.172 -d "card[number]=4200000000000000" \
-    -d "card[expiry_month]=12" -d "card[expiry_year]=2099" -d "card[cvc]=123" -d "card[name]=Roland Robot" \
-    -d "card[address_line1]=42 Sevenoaks St" -d "card[address_city]=Lathlain" -d "card[address_country]=AU"' | grep -qF '"success":true'
+everything() { (cd "$machine" && find . -not -path './var/lib/dpkg/*' -not -name '*-' | sort); }
+by_deb() {
+    mkdir -p "$machine"/{etc,var/lib/dpkg/{info,updates,triggers}}
+    touch "$machine"/etc/{passwd,shadow,group,gshadow} "$machine"/var/lib/dpkg/{status,available}
+    before=$(everything)
+    in_machine --install "$deb"
+    pays "$machine/usr/bin/card-payments"
+}
+through Debian by_deb "$deb"
 grep -q '^card-payments:' "$machine/etc/passwd"
 [ "$(stat -c %a "$machine/etc/card-payments/vault.key")" = 600 ]
 [ "$(stat -c %a "$machine/var/lib/card-payments")" = 700 ]
@@ -73,10 +149,13 @@ CARD_PAYMENTS_DATA_DIR=$root/checked CARD_PAYMENTS_VAULT_KEY_FILE=$machine/etc/c
     "$machine/usr/bin/card-payments" account list
 grep -q '^User=card-payments$' "$machine/usr/lib/systemd/system/card-payments.service"
 bash -n "$machine/usr/share/bash-completion/completions/card-payments"
-gzip -dc "$machine/usr/share/man/man1/card-payments.1.gz" | grep -qF '.SH "card-payments account create"'
+gzip -dc "$machine/usr/share/man/man1/card-payments.1.gz" | grep -F '.SH "card-payments account create"' >/dev/null
+dpkg --root="$machine" --verify card-payments
 key=$(cat "$machine/etc/card-payments/vault.key")
-in_machine --install "$files"/*.deb
+in_machine --install "$deb"
 [ "$(cat "$machine/etc/card-payments/vault.key")" = "$key" ]
 in_machine --purge card-payments
-[ "$(cd "$machine" && find . -not -path './var/lib/dpkg/*' -not -name '*-' | sort)" = "$before" ]
+[ "$(everything)" = "$before" ]
+
+packages/doors.py "$root/doors"
 section done

