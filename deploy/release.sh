@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# A release, in target/dist: one static Linux binary that needs nothing beside it, what it is made of, and checksums of
-# both. The same commit and the same compilers make the same bytes, in whatever folder they run.
+# A release, in target/dist: for each platform one static Linux binary that needs nothing beside it, and what it is made of; all packages
+# of them; and checksums of all. The same commit and the same compilers make the same bytes, in whatever folder they run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-target=x86_64-unknown-linux-musl
+# Those of Rust, and behind each its name in containers and in Debian.
+targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
+declare -A architectures=([x86_64-unknown-linux-musl]=amd64 [aarch64-unknown-linux-musl]=arm64)
 dist=target/dist
 
 missing() {
@@ -12,9 +14,12 @@ missing() {
     exit 1
 }
 
-command -v musl-gcc >/dev/null || missing 'there is no musl-gcc: apt-get install musl-tools'
+export ZIG="${ZIG:-$(compgen -G "$PWD/target/zig/lib/python3*/site-packages/ziglang/zig")}"
+[ -x "$ZIG" ] || missing 'there is no zig: python3 -m venv target/zig && target/zig/bin/pip install -r .ci/zig.txt'
 { command -v make && command -v readelf; } >/dev/null || missing 'there is no make, or no readelf: apt-get install build-essential'
-[ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ] || missing "there is no $target: rustup target add $target"
+for target in "${targets[@]}"; do
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ] || missing "there is no $target: rustup target add $target"
+done
 
 # Which commit --version names, and its time; a builder without the repository says so himself.
 changes() { [ -z "$(git status --porcelain)" ] || echo '+changes'; }
@@ -31,44 +36,70 @@ for folder in "$cargo_home=/cargo" "$PWD=/card-payments" "$built=/target"; do
     rust+=" --remap-path-prefix=$folder"
     c+=" -ffile-prefix-map=$folder"
 done
-# Of ninety thousand pointers each would be a line of its own: two megabytes.
-rust+=' -C link-arg=-Wl,-z,pack-relative-relocs'
-export RUSTFLAGS=$rust CFLAGS_x86_64_unknown_linux_musl=$c
-# Nor must the processor: the allocator would ask it how long its addresses are. Those of Linux programs have 48 bits.
-export JEMALLOC_SYS_WITH_LG_VADDR=48
+# Rust brings a linker that knows every platform, and the C library of each. Of ninety thousand pointers each would be a line of its
+# own: two megabytes.
+export RUSTFLAGS="$rust -C linker=rust-lld -C linker-flavor=ld.lld -C link-arg=-zpack-relative-relocs"
+# zig compiles C; by itself it would add checks for programmers.
+export ZIG_GLOBAL_CACHE_DIR=$built/zig-cache ZIG_LOCAL_CACHE_DIR=$built/zig-cache
+for target in "${targets[@]//-/_}"; do
+    export "CC_$target=$PWD/deploy/zig-cc" "AR_$target=ar" "CFLAGS_$target=$c -fno-sanitize=undefined"
+done
+# The allocator would ask this machine's processor how long its addresses are: those of Linux programs have 48 bits. Pages of arm64
+# may have 64 KiB.
+export JEMALLOC_SYS_WITH_LG_VADDR=48 AARCH64_UNKNOWN_LINUX_MUSL_JEMALLOC_SYS_WITH_LG_PAGE=16
 export CARGO_INCREMENTAL=0
-cargo build --profile dist --locked --target "$target" --bin card-payments
+cargo build --profile dist --locked "${targets[@]/#/--target=}" --bin card-payments
 
-rm -rf "$dist"
-mkdir -p "$dist"
-install -m 0755 "$built/$target/dist/card-payments" "$dist/card-payments"
-deploy/sbom.py "$target" Cargo.toml "$dist/card-payments" >"$dist/card-payments.cdx.json"
-(cd "$dist" && sha256sum card-payments card-payments.cdx.json >SHA256SUMS)
+# Of a platform, how this machine runs its programs: by itself, by an emulator, or not at all.
+emulator_of() {
+    [ "$1" = "$(uname -m)" ] || command -v "qemu-$1-static" || echo none
+}
 
-# It is what it should be: static, of this commit, and well in a root where there is nothing else.
-needs=$(readelf --program-headers --dynamic "$dist/card-payments")
-! grep -E 'INTERP|NEEDED' <<<"$needs" || missing 'it is not static'
-"$dist/card-payments" --version | grep -F "$RELEASE_COMMIT"
 root=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$root"' EXIT
-install -m 0755 "$dist/card-payments" "$root/card-payments"
-alone() { exec unshare --user --map-root-user chroot "$root" /card-payments "$@"; }
-if ! (alone --version) >/dev/null; then
-    echo 'not tried in an empty root: this machine lets nobody make one' >&2
-else
-    mkfifo "$root/said"
-    (alone serve --listen 127.0.0.1:0 --data-dir /data) >"$root/said" 2>"$root/log" &
+
+# It is what it should be: static, of this commit, and well in a root where there is nothing else.
+try() {
+    local program=$1 empty=$root/$2 emulator=$3 address='' line
+    ! readelf --program-headers --dynamic "$program" | grep -E 'INTERP|NEEDED' || missing "$program is not static"
+    if [ "$emulator" = none ]; then
+        echo "$program is not tried: there is no emulator for it (qemu-user-static)" >&2
+        return
+    fi
+    # shellcheck disable=SC2086
+    $emulator "$program" --version | grep -F "$RELEASE_COMMIT"
+    mkdir "$empty"
+    install -m 0755 "$program" "$empty/card-payments"
+    [ -z "$emulator" ] || install -m 0755 "$emulator" "$empty/emulator"
+    alone() { exec unshare --user --map-root-user chroot "$empty" ${emulator:+/emulator} /card-payments "$@"; }
+    if ! (alone --version) >/dev/null; then
+        echo "$program is not tried in an empty root: this machine lets nobody make one" >&2
+        return
+    fi
+    mkfifo "$empty/said"
+    (alone serve --listen 127.0.0.1:0 --data-dir /data) >"$empty/said" 2>"$empty/log" &
     server=$!
-    address=
     while read -r line; do
         case $line in 'Listening on http://'*) address=${line#Listening on http://} && break ;; esac
-    done <"$root/said"
-    [ -n "$address" ] || { cat "$root/log" >&2; missing 'it does not start'; }
+    done <"$empty/said"
+    [ -n "$address" ] || { cat "$empty/log" >&2; missing "$program does not start"; }
     (alone health --listen "$address")
     # What they have become is the server itself.
     kill -TERM "$server"
-    wait "$server" || { cat "$root/log" >&2; missing 'it does not end well'; }
+    wait "$server" || { cat "$empty/log" >&2; missing "$program does not end well"; }
     server=
-fi
-cat "$dist/SHA256SUMS"
+}
+
+rm -rf "$dist"
+mkdir -p "$dist"
+programs=()
+for target in "${targets[@]}"; do
+    program=$dist/card-payments-linux-${architectures[$target]}
+    install -m 0755 "$built/$target/dist/card-payments" "$program"
+    deploy/sbom.py "$target" Cargo.toml "$program" >"$program.cdx.json"
+    programs+=("$program")
+    try "$program" "$target" "$(emulator_of "${target%%-*}")"
+done
+version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+packages/build.sh "$version" "$dist" "${programs[@]}"

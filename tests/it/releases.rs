@@ -82,8 +82,8 @@ fn the_container_starts_the_program_that_the_release_makes() {
     let (file, script) = (text("deploy/Containerfile"), text("deploy/release.sh"));
     let program = listed("ENTRYPOINT")[0].clone();
     let name = program.trim_start_matches('/');
-    assert!(file.contains(&format!("\nCOPY {name} {program}\n")));
-    assert!(script.contains(&format!("\"$dist/{name}\"")));
+    assert!(file.contains(&format!("\nCOPY {name}-linux-${{TARGETARCH}} {program}\n")));
+    assert!(script.contains(&format!("$dist/{name}-linux-${{architectures[$target]}}\n")));
     let last = file.rsplit("\nFROM ").next().unwrap();
     assert!(last.starts_with("scratch\n"), "nothing else is in it");
     let user = last.lines().find_map(|line| line.strip_prefix("USER ")).unwrap();
