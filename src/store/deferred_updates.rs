@@ -39,6 +39,11 @@ impl DeferredUpdate {
         update
     }
 
+    /// Returns a statement of this update alone.
+    pub fn into_statement(self) -> Statement {
+        Statement::from_sql_and_values(DbBackend::Postgres, self.to_string(), self.values)
+    }
+
     /// Returns the statement with `placeholder` of each value, by its position.
     pub fn text(&self, placeholder: impl Fn(usize) -> String) -> String {
         let mut sql = String::new();
@@ -120,7 +125,10 @@ impl DeferredUpdates {
     }
 }
 
+/// The error of a unit that assumed what is not so. Nothing else in the store returns it.
+pub(super) const LOST: DbErr = DbErr::RecordNotUpdated;
+
 /// Returns whether a statement failed because a compare-and-set in it changed no row: nothing else divides.
 pub(super) fn has_lost(error: &DbErr) -> bool {
-    answered(error).is_some_and(|code| code == "22012")
+    matches!(error, DbErr::RecordNotUpdated) || answered(error).is_some_and(|code| code == "22012")
 }

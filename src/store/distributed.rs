@@ -5,6 +5,7 @@ use migration::{RECORD, STEPS};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 
 use super::connect::{self, ConnectError, Location};
+use super::unit_call;
 use crate::runtime::progress::Progress;
 
 /// The placement of a table's rows.
@@ -91,6 +92,7 @@ pub async fn distribute(location: &Location, progress: &dyn Progress) -> Result<
         distributed.push(table.name.clone());
         progress.set_done(distributed.len() as u64);
     }
+    unit_call::create_function(&database).await?;
     // The coordinator's own tables still hold the copied rows, which no query sees and which take room; a killed run may
     // have left some.
     for table in &tables {

@@ -28,6 +28,7 @@ mod statements;
 mod sums;
 mod tx;
 mod unit;
+mod unit_call;
 mod write_buffer;
 
 use std::any::Any;
@@ -66,8 +67,9 @@ use either::{Either, Reading};
 use group_commit::GroupCommit;
 use sqlite::Look;
 use statements::Counting;
-use tx::{Listener, TransactionFactory};
+use tx::{Listener, Together, TransactionFactory};
 use unit::{UnitOfWork, UnitResult, typed};
+use unit_call::UnitCalls;
 
 /// Returns the number of migrations of the schema.
 pub fn schema_steps() -> i32 {
@@ -133,12 +135,13 @@ impl Store {
         if let Some(why) = full {
             condition.failed(&why);
         }
-        let groups = match (location, &origin) {
+        let together = match (location, &origin) {
             (Location::Postgres { url }, Either::Postgres(connections)) => {
                 if distributed::is_distributed(connections).await? {
-                    None
+                    UnitCalls::find(connections).await?.map(|calls| Together::Calls(Arc::new(calls)))
                 } else {
-                    Some(Arc::new(GroupCommit::new(connect::for_groups(url).await?, Arc::clone(&statements))))
+                    let groups = GroupCommit::new(connect::for_groups(url).await?, Arc::clone(&statements));
+                    Some(Together::Groups(Arc::new(groups)))
                 }
             }
             _ => None,
@@ -146,7 +149,8 @@ impl Store {
         let reader = Counting::new(reading, Arc::clone(&statements));
         let (listener, operator) = (Listener::default(), Arc::default());
         let (counted, notified) = (Arc::clone(&statements), Arc::clone(&listener));
-        let begin = TransactionFactory::new((origin, groups), ids, counted, notified, Arc::clone(&operator));
+        let begin =
+            TransactionFactory::new((origin, together), ids, counted, notified, Arc::clone(&operator));
         let writer = match reader.inner() {
             Either::Sqlite(readers) => {
                 let file = Arc::clone(readers.0.file());
@@ -165,7 +169,7 @@ impl Store {
 
     /// Returns whether rows have versions that a unit can require with its commit: on a PostgreSQL that is not distributed.
     pub fn has_row_versions(&self) -> bool {
-        matches!(&self.writer, Writer::Postgres(begin) if begin.writes_at_once())
+        matches!(&self.writer, Writer::Postgres(begin) if begin.has_groups())
     }
 
     /// Returns the connections that reads run on.

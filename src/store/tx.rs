@@ -1,5 +1,7 @@
 //! The transaction that a unit of work runs in.
 
+mod commit;
+
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -18,15 +20,14 @@ use uuid::Uuid;
 
 use super::AS_LONG_AS_IT_TAKES;
 use super::Operator;
-use super::connect::taken;
-use super::deferred_updates::{Change, DeferredUpdates};
+use super::deferred_updates::{Change, DeferredUpdates, LOST};
 use super::derived::Derivation;
 use super::either::Origin;
-use super::group_commit::{Committed, GroupCommit};
-use super::group_statement::Writes;
-use super::open_transaction::{CommitError, OpenTransaction, uncommitted};
+use super::group_commit::GroupCommit;
+use super::open_transaction::OpenTransaction;
 use super::statements::Statements;
 use super::sums::Sum;
+use super::unit_call::UnitCalls;
 use super::write_buffer::{WriteBuffer, WriteStatement};
 use crate::error::{Error, ErrorCode};
 use crate::runtime::clock::IdGenerator;
@@ -34,6 +35,15 @@ use crate::trace::TraceContext;
 
 /// The value of a store that its transactions find.
 pub(super) type Listener = Arc<OnceLock<Box<dyn Any + Send + Sync>>>;
+
+/// How PostgreSQL gets all that a unit writes at once.
+#[derive(Clone)]
+pub(super) enum Together {
+    /// One statement, which units may share.
+    Groups(Arc<GroupCommit>),
+    /// Distributed: a call of a function.
+    Calls(Arc<UnitCalls>),
+}
 
 /// Begins transactions.
 #[derive(Clone)]
@@ -43,19 +53,19 @@ pub(super) struct TransactionFactory {
     statements: Arc<Statements>,
     listener: Listener,
     operator: Arc<OnceLock<Operator>>,
-    /// Writes units together; `None` where the writes of one unit are no single statement.
-    groups: Option<Arc<GroupCommit>>,
+    /// `None` where a unit is several statements.
+    together: Option<Together>,
 }
 
 impl TransactionFactory {
     pub fn new(
-        (origin, groups): (Origin, Option<Arc<GroupCommit>>),
+        (origin, together): (Origin, Option<Together>),
         ids: Arc<IdGenerator>,
         statements: Arc<Statements>,
         listener: Listener,
         operator: Arc<OnceLock<Operator>>,
     ) -> Self {
-        Self { origin, ids, statements, listener, operator, groups }
+        Self { origin, ids, statements, listener, operator, together }
     }
 
     pub fn tx(&self) -> Tx {
@@ -70,14 +80,14 @@ impl TransactionFactory {
         }
     }
 
-    /// Returns whether the writes of a unit are one statement.
-    pub fn writes_at_once(&self) -> bool {
-        self.groups.is_some()
+    /// Returns whether units share statements: on a PostgreSQL that is not distributed.
+    pub fn has_groups(&self) -> bool {
+        matches!(self.together, Some(Together::Groups(_)))
     }
 
     /// Creates a transaction that assumes the success of compare-and-sets, where they can be sent with the other writes.
     pub fn guessing(&self) -> Tx {
-        Tx { held: self.groups.is_some().then(Mutex::default), ..self.tx() }
+        Tx { held: self.together.is_some().then(Mutex::default), ..self.tx() }
     }
 }
 
@@ -335,9 +345,8 @@ impl Tx {
             let begun = OpenTransaction::begin(&self.begin.origin).await?;
             let held = self.held.as_ref().map(|held| lock(held).clone()).filter(|held| !held.is_empty());
             let Some(held) = held else { return Ok(begun) };
-            self.begin.statements.wrote();
-            match begun.execute_raw(held.into_statement()).await {
-                Ok(_) => Ok(begun),
+            match self.send_held(&begun, held).await {
+                Ok(()) => Ok(begun),
                 Err(error) => {
                     // Without the rollback the connection would not be used again.
                     begun.rollback().await;
@@ -346,6 +355,23 @@ impl Tx {
             }
         };
         self.begun.get_or_try_init(begin).await
+    }
+
+    /// Sends the deferred updates: together, or one by one to a coordinator, which plans each for its worker.
+    async fn send_held(&self, begun: &OpenTransaction, held: DeferredUpdates) -> Result<(), DbErr> {
+        if self.begin.has_groups() {
+            self.begin.statements.wrote();
+            return begun.execute_raw(held.into_statement()).await.map(drop);
+        }
+        for update in held.0 {
+            self.begin.statements.wrote();
+            let is_decisive = update.change != Change::Follows;
+            let done = begun.execute_raw(update.into_statement()).await?;
+            if is_decisive && done.rows_affected() == 0 {
+                return Err(LOST);
+            }
+        }
+        Ok(())
     }
 
     /// Returns the transaction for a statement that may write.
@@ -375,68 +401,6 @@ impl Tx {
         *self.unit() = WriteBuffer::default();
         !self.wrote.load(Ordering::Relaxed)
     }
-
-    /// Sends the buffered writes and commits.
-    pub(super) async fn commit(self) -> Result<(), CommitError> {
-        let mut rows = std::mem::take(&mut *self.batch());
-        // The first statement sent has sent the deferred updates before it.
-        let held = self.held.as_ref().filter(|_| !self.begun.initialized());
-        let held = held.map(|held| std::mem::take(&mut *lock(held))).unwrap_or_default();
-        if rows.is_empty() && held.is_empty() && !self.begun.initialized() {
-            return Ok(());
-        }
-        let looked_up = self.look_up(&mut rows).await.map_err(|error| CommitError::Failed(error.into()))?;
-        let then = std::mem::take(&mut rows.derived.then);
-        let unique = std::mem::take(&mut rows.unique);
-        let derived = self.send(Writes { held, rows }).await.map_err(|error| refused(error, &unique))?;
-        if derived || looked_up {
-            for then in then {
-                then();
-            }
-        }
-        Ok(())
-    }
-
-    /// A distributed PostgreSQL: looks up the rows to derive, appends them, and returns whether there are any.
-    async fn look_up(&self, rows: &mut WriteBuffer) -> Result<bool, DbErr> {
-        if self.get_database_backend() != DbBackend::Postgres || self.begin.groups.is_some() {
-            return Ok(false);
-        }
-        let Some(derivation) = rows.derived.derivation.take() else { return Ok(false) };
-        let any = (derivation.look_up)(self, std::mem::take(&mut rows.derived.values)).await?;
-        rows.absorb(std::mem::take(&mut *self.unit()));
-        Ok(any)
-    }
-
-    /// Sends all writes and commits, in a group where the unit has sent nothing before. Returns whether rows were derived.
-    async fn send(self, writes: Writes) -> Result<bool, CommitError> {
-        let (writes, _lead) = match &self.begin.groups {
-            Some(groups) if !self.begun.initialized() => match groups.commit(writes).await? {
-                Committed::Written(derived) => return Ok(derived),
-                Committed::Alone(writes, lead) => (writes, lead),
-            },
-            _ => (writes, None),
-        };
-        let backend = self.get_database_backend();
-        let begun = match self.begun.into_inner() {
-            Some(begun) => begun,
-            None => OpenTransaction::alone(&self.begin.origin).await.map_err(uncommitted)?,
-        };
-        let together = self.begin.groups.as_ref().map(|_| writes.held);
-        let statements = writes.rows.into_statements(backend, together, begun.slot());
-        if !statements.is_empty() {
-            self.begin.statements.wrote();
-        }
-        self.begin.statements.committed();
-        begun.commit(statements).await
-    }
-
-    /// Rolls back.
-    pub(super) async fn rollback(self) {
-        if let Some(begun) = self.begun.into_inner() {
-            begun.rollback().await;
-        }
-    }
 }
 
 #[async_trait]
@@ -464,13 +428,6 @@ impl ConnectionTrait for Tx {
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         self.reading(&statement.sql).await?.query_all_raw(statement).await
     }
-}
-
-/// Returns the error of a commit: the code of a unique row, if one with its key exists.
-fn refused(error: CommitError, unique: &[(&'static str, ErrorCode)]) -> CommitError {
-    let CommitError::Failed(Error::Database(cause)) = &error else { return error };
-    let code = unique.iter().find(|(table, _)| taken(cause, table)).map(|(_, code)| *code);
-    code.map_or(error, |code| CommitError::Failed(code.into()))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

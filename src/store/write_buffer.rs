@@ -198,7 +198,7 @@ fn as_one(held: DeferredUpdates, tables: Vec<Table>, derived: DerivedRows, slot:
         values.push(slot.into());
         sql.push_str(&derivation.count_derived(values.len()));
         sql.push(')');
-        end.push("(SELECT COUNT(*) FROM derived) AS derived".to_owned());
+        end.insert(0, "(SELECT COUNT(*) FROM derived) AS derived".to_owned());
     }
     let _ = write!(sql, " SELECT {}", end.join(", "));
     let statement = Statement::from_sql_and_values(DbBackend::Postgres, sql, values);

@@ -286,6 +286,7 @@ const TABLES_OF_THE_STORE: &[(&str, &[&str], &str)] = &[
     ("src/store/inspect.rs", &["vault_keys"], "when the keys were rotated, without opening them"),
     ("src/store/installation_info.rs", &["installation", "vault_keys"], "read before anything is migrated"),
     ("src/store/room.rs", &["installation"], "written to prove that there is room"),
+    ("src/store/unit_call.rs", &["accounts"], "an account's rows lie with its own"),
     ("src/store/sqlite/fault.rs", &["charges", "idempotency_keys"], "messages of SQLite's, in a test"),
 ];
 

@@ -8,12 +8,17 @@ use card_payments::store::Place;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, Statement};
 
 use crate::harness::postgres::{self, Template};
-use crate::harness::process::{Process, output, program};
+use crate::harness::process::{
+    PAYMENT, Process, RawResponse, output, program, repeatable_request, try_to_ask,
+};
 use crate::harness::{App, Database, token_of};
 
 const CITUS: &str = include_str!("distributed/citus.sql");
 
 static BARE: Template = Template::new("bare");
+
+const CARD: &str = "number=4200000000000000&expiry_month=5&expiry_year=2030&cvc=123&name=Roland+Robot\
+    &address_line1=42+Sevenoaks+St&address_city=Lathlain&address_country=AU";
 
 /// Lines of text from a query.
 async fn lines(database: &impl ConnectionTrait, sql: &str) -> Vec<String> {
@@ -152,18 +157,52 @@ async fn a_run_that_ended_half_way_is_gone_on_with() {
     assert!(told.lines().all(|table| !before.contains(&table.to_owned())), "{told}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_statement_adds_rows_in_one_part_and_every_endpoint_is_told_of_every_event() {
-    let Some((database, connection)) = with_citus().await else { return };
-    assert_eq!(migrate(&database).0, Some(0));
-    let data = tempfile::tempdir().unwrap();
-    let here = |arguments: &[&str]| {
-        let mut command = program(data.path());
-        command.args(arguments).env("CARD_PAYMENTS_DATABASE_URL", database.url());
+/// A distributed database, and what its commands are run in.
+struct Distributed {
+    database: postgres::Database,
+    connection: DatabaseConnection,
+    data: tempfile::TempDir,
+}
+
+impl Distributed {
+    async fn new() -> Option<Self> {
+        let (database, connection) = with_citus().await?;
+        assert_eq!(migrate(&database).0, Some(0));
+        Some(Self { database, connection, data: tempfile::tempdir().unwrap() })
+    }
+
+    fn program(&self, arguments: &[&str]) -> Command {
+        let mut command = program(self.data.path());
+        command.args(arguments).env("CARD_PAYMENTS_DATABASE_URL", self.database.url());
         command
-    };
-    let server = Process::start(&mut here(&[]));
-    let (key, _) = server.keys();
+    }
+
+    /// Returns a server and its secret key.
+    fn server(&self) -> (Process, String) {
+        let server = Process::start(&mut self.program(&[]));
+        let (key, _) = server.keys();
+        (server, key)
+    }
+
+    async fn number(&self, sql: &str) -> i64 {
+        let statement = Statement::from_string(DbBackend::Postgres, sql);
+        self.connection.query_one_raw(statement).await.unwrap().unwrap().try_get_by_index(0).unwrap()
+    }
+
+    /// Returns the number of units that were calls.
+    async fn calls(&self) -> i64 {
+        self.number("SELECT count(*) FROM citus.locked").await
+    }
+
+    fn check_books(&self) {
+        let (code, _, stderr) = output(&mut self.program(&["ledger", "verify"]));
+        assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    }
+}
+
+/// Returns the number of events after a payment and a refund, of webhooks, and of webhooks that were counted.
+async fn events_and_webhooks(database: &Distributed) -> [i64; 3] {
+    let (server, key) = database.server();
     for endpoint in ["one", "two"] {
         let url = format!("url=http://127.0.0.1:9/{endpoint}");
         server.ask("POST", "/1/webhook_endpoints", Some(&key), &url).ok(201);
@@ -171,17 +210,154 @@ async fn each_statement_adds_rows_in_one_part_and_every_endpoint_is_told_of_ever
     let refunds = format!("/1/charges/{}/refunds", token_of(&server.pay(&key).ok(201)));
     server.ask("POST", &refunds, Some(&key), "amount=100").ok(201);
     server.stopped();
-    let counted = "SELECT concat_ws(' ', (SELECT count(*) FROM events), (SELECT count(*) FROM webhooks), \
-        (SELECT sum(n) FROM counters WHERE kind = 'webhooks'))";
-    let [counted] = &lines(&connection, counted).await[..] else { panic!("one row") };
-    let [events, webhooks, told] = counted.split(' ').map(|n| n.parse().unwrap()).collect::<Vec<i64>>()[..]
-    else {
-        panic!("{counted}")
-    };
+    database.check_books();
+    [
+        database.number("SELECT count(*) FROM events").await,
+        database.number("SELECT count(*) FROM webhooks").await,
+        database.number("SELECT sum(n)::bigint FROM counters WHERE kind = 'webhooks'").await,
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_endpoint_is_told_of_every_event() {
+    let Some(database) = Distributed::new().await else { return };
+    let [events, webhooks, counted] = events_and_webhooks(&database).await;
     assert!(events > 0);
-    assert_eq!((webhooks, told), (2 * events, 2 * events));
-    let (code, _, stderr) = output(&mut here(&["ledger", "verify"]));
-    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    assert_eq!((webhooks, counted), (2 * events, 2 * events));
+    assert!(database.calls().await > 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_the_function_each_statement_adds_rows_in_one_part() {
+    let Some(database) = Distributed::new().await else { return };
+    // So an earlier release has distributed it.
+    database.connection.execute_unprepared("DROP FUNCTION write_unit").await.unwrap();
+    let [events, webhooks, counted] = events_and_webhooks(&database).await;
+    assert!(events > 0);
+    assert_eq!((webhooks, counted), (2 * events, 2 * events));
+    assert_eq!(database.calls().await, 0);
+    assert_eq!(migrate(&database.database), (Some(0), String::new(), String::new()));
+    let function = "SELECT count(*) FROM citus.distributed_functions WHERE name = 'write_unit'::regproc::oid";
+    assert_eq!(database.number(function).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payment_is_two_calls_and_a_capture_two() {
+    let Some(database) = Distributed::new().await else { return };
+    let (server, key) = database.server();
+    let before = database.calls().await;
+    server.pay(&key).ok(201);
+    assert_eq!(database.calls().await, before + 2);
+    let authorised =
+        server.ask("POST", "/1/charges", Some(&key), &format!("{PAYMENT}&capture=false")).ok(201);
+    let before = database.calls().await;
+    let capture = format!("/1/charges/{}/capture", token_of(&authorised));
+    server.ask("PUT", &capture, Some(&key), "").ok(200);
+    assert_eq!(database.calls().await, before + 2);
+    server.stopped();
+    database.check_books();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_guard_a_taken_key_and_a_refused_row_are_one_units_alone() {
+    let Some(database) = Distributed::new().await else { return };
+    let (server, key) = database.server();
+    let paid = server.ask("POST", "/1/cards", Some(&key), CARD).ok(201);
+    let with_token = format!(
+        "email=roland@example.com&description=Test&amount=400&ip_address=203.192.1.172&card_token={}",
+        token_of(&paid)
+    );
+    let answers = |form: &str, idempotency_key: Option<&str>| -> Vec<RawResponse> {
+        let text = repeatable_request("POST", "/1/charges", Some(&key), idempotency_key, form);
+        std::thread::scope(|scope| {
+            let askers: Vec<_> =
+                (0..6).map(|_| scope.spawn(|| try_to_ask(server.address, &text).unwrap())).collect();
+            askers.into_iter().map(|asker| asker.join().unwrap()).collect()
+        })
+    };
+    let charges = async || database.number("SELECT count(*) FROM charges").await;
+
+    let before = charges().await;
+    let statuses: Vec<_> = answers(&with_token, None).iter().map(|answer| answer.status).collect();
+    assert_eq!(statuses.iter().filter(|status| **status == 201).count(), 1, "{statuses:?}");
+    assert!(statuses.iter().all(|status| [201, 400].contains(status)), "{statuses:?}");
+    assert_eq!(charges().await, before + 1);
+
+    let answered = answers(PAYMENT, Some("once"));
+    assert!(answered.iter().all(|answer| [201, 409].contains(&answer.status)), "{answered:?}");
+    assert_eq!(charges().await, before + 2);
+
+    let refuse = "ALTER TABLE charges ADD CONSTRAINT refused CHECK (amount <> 666)";
+    database.connection.execute_unprepared(refuse).await.unwrap();
+    let refused = PAYMENT.replace("amount=400", "amount=666");
+    let (refused, paid) = std::thread::scope(|scope| {
+        let refused = scope.spawn(|| answers(&refused, None));
+        let paid = answers(PAYMENT, None);
+        (refused.join().unwrap(), paid)
+    });
+    assert!(refused.iter().all(|answer| answer.status >= 500), "{refused:?}");
+    assert!(paid.iter().all(|answer| answer.status == 201), "{paid:?}");
+    assert_eq!(charges().await, before + 8);
+    server.stopped();
+    database.check_books();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_account_that_the_call_does_not_reach_is_written_by_statements() {
+    let Some(database) = Distributed::new().await else { return };
+    let (server, key) = database.server();
+    server.pay(&key).ok(201);
+    let before = database.calls().await;
+    database.connection.execute_unprepared("UPDATE citus.pg_dist_placement SET groupid = 2").await.unwrap();
+    server.pay(&key).ok(201);
+    assert_eq!(database.calls().await, before);
+    database.connection.execute_unprepared("UPDATE citus.pg_dist_placement SET groupid = 1").await.unwrap();
+    server.pay(&key).ok(201);
+    assert_eq!(database.calls().await, before + 2);
+    server.stopped();
+    database.check_books();
+}
+
+#[tokio::test]
+async fn a_session_keeps_its_newest_plans_and_works_by_all() {
+    let Some(database) = Distributed::new().await else { return };
+    let mut options = sea_orm::ConnectOptions::new(database.database.url());
+    options.max_connections(1);
+    let session = sea_orm::Database::connect(options).await.unwrap();
+    let write = async |text: &str, values: &[&str]| {
+        let values: Vec<_> = values.iter().map(|value| format!("'{value}'")).collect();
+        let sql = format!(
+            "SELECT write_unit('00000000-0000-0000-0000-000000000001', $unit${text}$unit$, ARRAY[{}]::text[])",
+            values.join(", ")
+        );
+        let row = session.query_one_raw(Statement::from_string(DbBackend::Postgres, sql)).await?;
+        row.unwrap().try_get_by_index::<i64>(0)
+    };
+    let plans = async || {
+        let plans = "SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'unit_%'";
+        let row =
+            session.query_one_raw(Statement::from_string(DbBackend::Postgres, plans)).await.unwrap().unwrap();
+        row.try_get_by_index::<i64>(0).unwrap()
+    };
+    let lost = "SELECT 1 / ($1)[1]::bigint";
+    for won in ["0", "1", "0", "1"] {
+        assert_eq!(write(lost, &[won]).await.ok(), (won == "1").then_some(1));
+    }
+    assert_eq!(plans().await, 1);
+    let text = |n: i64| format!("SELECT {n} / ($1)[1]::bigint");
+    for n in 2..=320 {
+        assert_eq!(write(&text(n), &["1"]).await.unwrap(), n);
+    }
+    assert!((200..=201).contains(&plans().await), "{}", plans().await);
+    // A transaction that makes room and is undone leaves all plans usable.
+    for n in 2..=320 {
+        assert!(write(&text(n), &["0"]).await.is_err());
+        assert_eq!(write(&text(n), &["1"]).await.unwrap(), n);
+    }
+    assert!((200..=201).contains(&plans().await), "{}", plans().await);
+    let many = ["3"; 257];
+    assert_eq!(write("SELECT ($1)[257]::bigint", &many).await.unwrap(), 3);
+    assert!((200..=201).contains(&plans().await), "a text with many values is not kept");
 }
 
 #[tokio::test]

@@ -68,7 +68,7 @@ static WEBHOOKS: Derivation = Derivation {
          SELECT e.account_id, ",
         its_webhook!(),
         ", v.event_id, e.id, 'pending', v.attempt, v.leased_until, v.at, 0, '{}', v.at, v.trace \
-         FROM v JOIN webhook_endpoints e ON e.account_id = v.account_id"
+         FROM v JOIN webhook_endpoints AS e ON e.account_id = v.account_id"
     ),
     locked: " FOR KEY SHARE OF e RETURNING account_id",
     count_derived: "INSERT INTO counters (account_id, kind, slot, n) \
@@ -76,7 +76,7 @@ static WEBHOOKS: Derivation = Derivation {
          ON CONFLICT (account_id, kind, slot) DO UPDATE SET n = counters.n + excluded.n",
     count: "INSERT INTO counters (account_id, kind, slot, n) \
          SELECT v.account_id, 'webhooks', 0, COUNT(*) \
-         FROM v JOIN webhook_endpoints e ON e.account_id = v.account_id WHERE TRUE GROUP BY v.account_id \
+         FROM v JOIN webhook_endpoints AS e ON e.account_id = v.account_id WHERE TRUE GROUP BY v.account_id \
          ON CONFLICT (account_id, kind, slot) DO UPDATE SET n = counters.n + excluded.n",
     look_up: |tx, events| look_up(tx, events).boxed(),
 };

@@ -1,6 +1,14 @@
--- Stands for the Citus extension: its functions, with the checks of theirs that our schema must pass.
+-- Stands for the Citus extension: its functions, with the checks of theirs that our schema must pass. Each table is one shard, on
+-- the only node.
 CREATE SCHEMA citus;
-CREATE TABLE citus.pg_dist_partition (logicalrelid regclass PRIMARY KEY, distributed_by text, beside text);
+CREATE TABLE citus.pg_dist_partition (logicalrelid regclass PRIMARY KEY, distributed_by text, beside text, colocationid integer);
+CREATE TABLE citus.pg_dist_shard (logicalrelid regclass, shardid bigint, shardminvalue text);
+CREATE TABLE citus.pg_dist_placement (shardid bigint, groupid integer);
+CREATE TABLE citus.pg_dist_local_group (groupid integer);
+INSERT INTO citus.pg_dist_local_group VALUES (1);
+-- The committed transactions that locked a shard.
+CREATE TABLE citus.locked (shardid bigint);
+CREATE TABLE citus.distributed_functions (name regprocedure, distributed_by text, beside regclass);
 CREATE TABLE citus.truncated (name regclass);
 -- While a table stands here, distributing it fails.
 CREATE TABLE citus.failing (name text);
@@ -37,7 +45,12 @@ BEGIN
     ) THEN
         RAISE EXCEPTION 'relation % is not distributed', colocate_with;
     END IF;
-    INSERT INTO citus.pg_dist_partition VALUES (table_name, distribution_column, colocate_with);
+    INSERT INTO citus.pg_dist_partition VALUES (
+        table_name, distribution_column, colocate_with,
+        CASE WHEN colocate_with = 'none' THEN table_name::oid::integer ELSE colocate_with::regclass::oid::integer END
+    );
+    INSERT INTO citus.pg_dist_shard VALUES (table_name, table_name::oid::bigint + 100000, '-2147483648');
+    INSERT INTO citus.pg_dist_placement VALUES (table_name::oid::bigint + 100000, 1);
     EXECUTE format(
         'CREATE TRIGGER several_parts AFTER INSERT ON %s FOR EACH STATEMENT EXECUTE FUNCTION citus.refuse_several_parts()', table_name
     );
@@ -55,4 +68,23 @@ BEGIN
     END IF;
     INSERT INTO citus.truncated VALUES (function_name);
 END
+$$;
+
+CREATE FUNCTION citus.create_distributed_function(function_name regprocedure, distribution_arg_name text, colocate_with text)
+RETURNS void LANGUAGE sql AS $$
+    INSERT INTO citus.distributed_functions VALUES (function_name, distribution_arg_name, colocate_with::regclass)
+$$;
+
+CREATE FUNCTION citus.get_shard_id_for_distribution_column(table_name regclass, distribution_value anyelement)
+RETURNS bigint LANGUAGE sql AS $$
+    SELECT shardid FROM citus.pg_dist_shard WHERE logicalrelid = table_name
+$$;
+
+CREATE FUNCTION citus.shard_name(object_name regclass, shard_id bigint) RETURNS text LANGUAGE sql AS $$
+    SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.oid = object_name
+$$;
+
+CREATE FUNCTION citus.lock_shard_metadata(lock_mode integer, shard_ids bigint[]) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO citus.locked SELECT unnest(shard_ids)
 $$;

@@ -1,0 +1,115 @@
+//! How a unit's writes leave: in a group, as one call of a function, as one statement, or one after the other.
+
+use sea_orm::{ConnectionTrait, DbBackend, DbErr};
+
+use super::{Together, Tx, lock};
+use crate::error::{Error, ErrorCode};
+use crate::store::connect::taken;
+use crate::store::deferred_updates::LOST;
+use crate::store::either::Either;
+use crate::store::group_commit::Committed;
+use crate::store::group_statement::Writes;
+use crate::store::open_transaction::{CommitError, OpenTransaction, uncommitted};
+use crate::store::unit_call::{UnitCall, UnitCalls};
+use crate::store::write_buffer::WriteBuffer;
+
+impl Tx {
+    /// Sends the buffered writes and commits.
+    pub(in crate::store) async fn commit(self) -> Result<(), CommitError> {
+        let mut rows = std::mem::take(&mut *self.batch());
+        // The first statement sent has sent the deferred updates before it.
+        let held = self.held.as_ref().filter(|_| !self.begun.initialized());
+        let held = held.map(|held| std::mem::take(&mut *lock(held))).unwrap_or_default();
+        if rows.is_empty() && held.is_empty() && !self.begun.initialized() {
+            return Ok(());
+        }
+        let looked_up = self.look_up(&mut rows).await.map_err(|error| CommitError::Failed(error.into()))?;
+        let then = std::mem::take(&mut rows.derived.then);
+        let unique = std::mem::take(&mut rows.unique);
+        let derived = self.send(Writes { held, rows }).await.map_err(|error| refused(error, &unique))?;
+        if derived || looked_up {
+            for then in then {
+                then();
+            }
+        }
+        Ok(())
+    }
+
+    /// A distributed PostgreSQL: looks up the rows to derive, appends them, and returns whether there are any.
+    async fn look_up(&self, rows: &mut WriteBuffer) -> Result<bool, DbErr> {
+        let is_one = self.begin.has_groups() || self.calls().is_some();
+        if self.get_database_backend() != DbBackend::Postgres || is_one {
+            return Ok(false);
+        }
+        let Some(derivation) = rows.derived.derivation.take() else { return Ok(false) };
+        let any = (derivation.look_up)(self, std::mem::take(&mut rows.derived.values)).await?;
+        rows.absorb(std::mem::take(&mut *self.unit()));
+        Ok(any)
+    }
+
+    /// Sends all writes and commits; together with other units', or as a call, where the unit has sent nothing before. Returns
+    /// whether rows were derived.
+    async fn send(self, writes: Writes) -> Result<bool, CommitError> {
+        if let Some(calls) = self.calls() {
+            return self.call(calls, writes).await;
+        }
+        let (writes, _lead) = match &self.begin.together {
+            Some(Together::Groups(groups)) if !self.begun.initialized() => match groups.commit(writes).await?
+            {
+                Committed::Written(derived) => return Ok(derived),
+                Committed::Alone(writes, lead) => (writes, lead),
+            },
+            _ => (writes, None),
+        };
+        let backend = self.get_database_backend();
+        let together = self.begin.has_groups().then_some(writes.held);
+        let begun = match self.begun.into_inner() {
+            Some(begun) => begun,
+            None => OpenTransaction::alone(&self.begin.origin).await.map_err(uncommitted)?,
+        };
+        let statements = writes.rows.into_statements(backend, together, begun.slot());
+        if !statements.is_empty() {
+            self.begin.statements.wrote();
+        }
+        self.begin.statements.committed();
+        begun.commit(statements).await
+    }
+
+    /// Returns the calls of which the unit may be one: it has assumed the success of what it deferred, and has sent nothing.
+    fn calls(&self) -> Option<&UnitCalls> {
+        match &self.begin.together {
+            Some(Together::Calls(calls)) if self.held.is_some() && !self.begun.initialized() => {
+                Some(calls.as_ref())
+            }
+            _ => None,
+        }
+    }
+
+    /// Sends all writes as a call. A unit whose writes do not lie together runs again, and sends each statement.
+    async fn call(&self, calls: &UnitCalls, writes: Writes) -> Result<bool, CommitError> {
+        let (Either::Postgres(connections), Some(account)) = (&self.begin.origin, calls.account(&writes))
+        else {
+            return Err(CommitError::Failed(LOST.into()));
+        };
+        let transaction = connections.transaction().await.map_err(uncommitted)?;
+        let call = UnitCall::new(account, writes, transaction.slot);
+        let call = call.ok_or_else(|| CommitError::Failed(LOST.into()))?;
+        self.begin.statements.wrote();
+        self.begin.statements.committed();
+        call.send(&transaction).await
+    }
+
+    /// Rolls back.
+    pub(in crate::store) async fn rollback(self) {
+        if let Some(begun) = self.begun.into_inner() {
+            begun.rollback().await;
+        }
+    }
+}
+
+/// Returns the error of a commit: the code of a unique row, if one with its key exists.
+fn refused(error: CommitError, unique: &[(&'static str, ErrorCode)]) -> CommitError {
+    let CommitError::Failed(Error::Database(cause)) = &error else { return error };
+    let code = unique.iter().find(|(table, _)| taken(cause, table)).map(|(_, code)| *code);
+    code.map_or(error, |code| CommitError::Failed(code.into()))
+}
