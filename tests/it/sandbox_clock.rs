@@ -365,7 +365,7 @@ async fn two_hundred_accounts(database: Database) {
     let Some(app) = App::start(database).await else { return };
     let keys = join_all((0..200).map(|_| another_account(app.ctx()))).await;
     let jobs = keys.iter().enumerate().map(|(n, keys)| {
-        let client = app.with_key(keys.secret.expose());
+        let client = app.with_key(keys.secret.expose()).patient();
         tokio::spawn(async move {
             let charge = token_of(&client.captured(400).await);
             let refund = token_of(&client.refund(&charge, 300).await.ok(201));

@@ -1,5 +1,7 @@
 //! A client. Every answer that it gets is checked against the document.
 
+use std::time::Duration;
+
 use axum::Router;
 use axum::body::Body;
 use base64::Engine;
@@ -16,6 +18,8 @@ use super::app::CONTRACT;
 pub struct Client {
     router: Router,
     key: Option<String>,
+    /// Whether it sends again what a busy server has refused.
+    is_patient: bool,
 }
 
 /// An answer.
@@ -28,7 +32,12 @@ pub struct Answer {
 
 impl Client {
     pub fn new(router: Router, key: Option<String>) -> Self {
-        Self { router, key }
+        Self { router, key, is_patient: false }
+    }
+
+    /// Returns a client that waits and sends again, as the document says, what a busy server refuses with 503.
+    pub fn patient(self) -> Self {
+        Self { is_patient: true, ..self }
     }
 
     /// Returns a client of the same server with another key.
@@ -37,7 +46,7 @@ impl Client {
     }
 
     pub async fn get(&self, path: &str) -> Answer {
-        self.send(self.request(Method::GET, path).body(Body::empty()).unwrap()).await
+        self.send_patiently(|| self.request(Method::GET, path).body(Body::empty()).unwrap()).await
     }
 
     pub async fn delete(&self, path: &str) -> Answer {
@@ -55,8 +64,22 @@ impl Client {
     }
 
     async fn json(&self, method: Method, path: &str, body: &Value) -> Answer {
-        let request = self.request(method, path).header(header::CONTENT_TYPE, "application/json");
-        self.send(request.body(Body::from(body.to_string())).unwrap()).await
+        let request = || {
+            let request = self.request(method.clone(), path).header(header::CONTENT_TYPE, "application/json");
+            request.body(Body::from(body.to_string())).unwrap()
+        };
+        self.send_patiently(request).await
+    }
+
+    async fn send_patiently(&self, request: impl Fn() -> Request<Body>) -> Answer {
+        loop {
+            let answer = self.send(request()).await;
+            if !self.is_patient || answer.status != 503 {
+                return answer;
+            }
+            let seconds = answer.headers[header::RETRY_AFTER].to_str().unwrap().parse().unwrap();
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+        }
     }
 
     /// Sends a POST of a form, nested parameters as name[key].
