@@ -56,7 +56,7 @@ pub struct Exec {
 const STOP: Duration = Duration::from_secs(5);
 
 /// How long it may take if it keeps its account: payments in flight end first.
-const EXPORT: Duration = Duration::from_secs(120);
+const EXPORT: Duration = Duration::from_mins(2);
 
 /// Runs the command.
 pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {

@@ -191,12 +191,12 @@ async fn follow(ctx: &Context, newest: Option<Uuid>) -> Result<(), Error> {
 /// Reads the file's rows as the account's.
 async fn contents(ctx: &Context, owner: AccountToken, file: &AccountFile) -> Result<AccountContents, Error> {
     let keys = ctx.vault.data_keys();
-    let mut fill = |row: &mut dyn Any| fill(row, &ctx.chance);
+    let mut seal_into = |row: &mut dyn Any| fill(row, &ctx.chance);
     let mut rows = Vec::new();
     for (name, named) in &file.tables {
         let table = tables().find(|table| table.name() == name);
         let table = table.ok_or_else(|| wrong(format!("{name} is no table of this release's files")))?;
-        rows.push(table.import(named, owner, &keys, &mut fill).map_err(wrong)?);
+        rows.push(table.import(named, owner, &keys, &mut seal_into).map_err(wrong)?);
     }
     let itself = account::Entity::find_by_id(owner).one(ctx.store.read()).await?;
     let mut itself = itself.ok_or_else(wipe::deleted)?.into_active_model();
