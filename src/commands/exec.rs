@@ -58,6 +58,10 @@ const STOP: Duration = Duration::from_secs(5);
 /// How long it may take if it keeps its account: payments in flight end first.
 const EXPORT: Duration = Duration::from_mins(2);
 
+/// Variables that a server which the command starts must not take over: it would use the same database, or write the same file.
+const OF_THIS_SERVER: [&str; 3] =
+    ["CARD_PAYMENTS_DATABASE_URL", "CARD_PAYMENTS_IMPORT", "CARD_PAYMENTS_EXPORT_ON_EXIT"];
+
 /// Runs the command.
 pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
     let mut signals = on_signals([Signal::INT, Signal::TERM, Signal::HUP])?;
@@ -93,7 +97,10 @@ pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
         ];
         let mut command = Command::new(program);
         command.args(arguments).envs(variables).env("CARD_PAYMENTS_DATA_DIR", folder.path());
-        match command.env_remove("CARD_PAYMENTS_DATABASE_URL").kill_on_drop(true).spawn() {
+        for own in OF_THIS_SERVER {
+            command.env_remove(own);
+        }
+        match command.kill_on_drop(true).spawn() {
             Ok(child) => until_end(child, signals).await,
             Err(error) => {
                 terminal::print_notice(format_args!("error: {}: {error}", program.display()));

@@ -77,6 +77,18 @@ fn other_commands_find_the_same_server_and_its_database() {
 }
 
 #[test]
+fn the_command_does_not_inherit_what_is_about_the_first_account() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("account.json");
+    let mut exec = exec(folder.path());
+    exec.env("CARD_PAYMENTS_EXPORT_ON_EXIT", &file);
+    let (code, stdout, stderr) =
+        output(exec.args(["--", "sh", "-c", "echo \"$CARD_PAYMENTS_EXPORT_ON_EXIT\""]));
+    assert_eq!((code, stdout.as_str()), (Some(0), "\n"), "{stderr}");
+    assert!(file.exists(), "this server's account is exported");
+}
+
+#[test]
 fn files_of_the_command_have_the_users_mask() {
     let folder = tempfile::tempdir().unwrap();
     let (_, own, _) = output(Command::new("sh").args(["-c", "umask"]));
