@@ -140,7 +140,7 @@ impl RandomSource {
     }
 }
 
-/// Returns the start that drew an id of [`RandomSource::ordered_id`] at this time; `None` if it is older, or no id of a seed.
+/// Returns the start that drew an ordered id at this time; `None` if it is older, or no id of a seed.
 pub fn start_of(id: Uuid, millis: i64) -> Option<u32> {
     /// More starts than any database has; ids without a seed are later by more than these.
     const STARTS: u128 = 1 << 20;
