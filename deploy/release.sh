@@ -77,12 +77,12 @@ try() {
         echo "$program is not tried in an empty root: this machine lets nobody make one" >&2
         return
     fi
-    mkfifo "$empty/said"
-    (alone serve --listen 127.0.0.1:0 --data-dir /data) >"$empty/said" 2>"$empty/log" &
+    mkfifo "$empty/output"
+    (alone serve --listen 127.0.0.1:0 --data-dir /data) >"$empty/output" 2>"$empty/log" &
     server=$!
     while read -r line; do
         case $line in 'Listening on http://'*) address=${line#Listening on http://} && break ;; esac
-    done <"$empty/said"
+    done <"$empty/output"
     [ -n "$address" ] || { cat "$empty/log" >&2; missing "$program does not start"; }
     (alone health --listen "$address")
     # What they have become is the server itself.

@@ -120,7 +120,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
             all.extend(values);
             let backend = ctx.store.backend();
             let build = || list().build(backend, counter(account, what), paging);
-            let rows = ctx.store.read().records(worded.built(all, backend, build)).await?;
+            let rows = ctx.store.read().records(worded.statement(all, backend, build)).await?;
             if let Some(page) = ListPage::of(rows, paging) {
                 return Ok(page);
             }

@@ -31,12 +31,12 @@ impl CachedStatement {
         word: impl FnOnce() -> SelectStatement,
     ) -> Result<Option<R>, DbErr> {
         let backend = db.get_database_backend();
-        let statement = self.built(values, backend, || backend.build(&word()));
+        let statement = self.statement(values, backend, || backend.build(&word()));
         Ok(db.records(statement).await?.pop())
     }
 
     /// Returns the statement with these values, built by `build` with the same ones.
-    pub fn built(
+    pub fn statement(
         &self,
         values: Vec<Value>,
         backend: DbBackend,

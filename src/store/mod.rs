@@ -67,7 +67,7 @@ use either::{Either, Reading};
 use group_commit::GroupCommit;
 use sqlite::Look;
 use statements::Counting;
-use tx::{Listener, Together, TransactionFactory};
+use tx::{CommitPath, Listener, TransactionFactory};
 use unit::{UnitOfWork, UnitResult, typed};
 use unit_call::UnitCalls;
 
@@ -135,13 +135,13 @@ impl Store {
         if let Some(why) = full {
             condition.failed(&why);
         }
-        let together = match (location, &origin) {
+        let path = match (location, &origin) {
             (Location::Postgres { url }, Either::Postgres(connections)) => {
                 if distributed::is_distributed(connections).await? {
-                    UnitCalls::find(connections).await?.map(|calls| Together::Calls(Arc::new(calls)))
+                    UnitCalls::find(connections).await?.map(|calls| CommitPath::Calls(Arc::new(calls)))
                 } else {
                     let groups = GroupCommit::new(connect::for_groups(url).await?, Arc::clone(&statements));
-                    Some(Together::Groups(Arc::new(groups)))
+                    Some(CommitPath::Groups(Arc::new(groups)))
                 }
             }
             _ => None,
@@ -149,8 +149,7 @@ impl Store {
         let reader = Counting::new(reading, Arc::clone(&statements));
         let (listener, operator) = (Listener::default(), Arc::default());
         let (counted, notified) = (Arc::clone(&statements), Arc::clone(&listener));
-        let begin =
-            TransactionFactory::new((origin, together), ids, counted, notified, Arc::clone(&operator));
+        let begin = TransactionFactory::new((origin, path), ids, counted, notified, Arc::clone(&operator));
         let writer = match reader.inner() {
             Either::Sqlite(readers) => {
                 let file = Arc::clone(readers.0.file());

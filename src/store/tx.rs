@@ -38,7 +38,7 @@ pub(super) type Listener = Arc<OnceLock<Box<dyn Any + Send + Sync>>>;
 
 /// How PostgreSQL gets all that a unit writes at once.
 #[derive(Clone)]
-pub(super) enum Together {
+pub(super) enum CommitPath {
     /// One statement, which units may share.
     Groups(Arc<GroupCommit>),
     /// Distributed: a call of a function.
@@ -54,18 +54,18 @@ pub(super) struct TransactionFactory {
     listener: Listener,
     operator: Arc<OnceLock<Operator>>,
     /// `None` where a unit is several statements.
-    together: Option<Together>,
+    path: Option<CommitPath>,
 }
 
 impl TransactionFactory {
     pub fn new(
-        (origin, together): (Origin, Option<Together>),
+        (origin, path): (Origin, Option<CommitPath>),
         ids: Arc<IdGenerator>,
         statements: Arc<Statements>,
         listener: Listener,
         operator: Arc<OnceLock<Operator>>,
     ) -> Self {
-        Self { origin, ids, statements, listener, operator, together }
+        Self { origin, ids, statements, listener, operator, path }
     }
 
     pub fn tx(&self) -> Tx {
@@ -82,12 +82,12 @@ impl TransactionFactory {
 
     /// Returns whether units share statements: on a PostgreSQL that is not distributed.
     pub fn has_groups(&self) -> bool {
-        matches!(self.together, Some(Together::Groups(_)))
+        matches!(self.path, Some(CommitPath::Groups(_)))
     }
 
     /// Creates a transaction that assumes the success of compare-and-sets, where they can be sent with the other writes.
     pub fn guessing(&self) -> Tx {
-        Tx { held: self.together.is_some().then(Mutex::default), ..self.tx() }
+        Tx { held: self.path.is_some().then(Mutex::default), ..self.tx() }
     }
 }
 

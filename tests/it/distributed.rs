@@ -270,9 +270,9 @@ async fn a_lost_guard_a_taken_key_and_a_refused_row_are_one_units_alone() {
     let answers = |form: &str, idempotency_key: Option<&str>| -> Vec<RawResponse> {
         let text = repeatable_request("POST", "/1/charges", Some(&key), idempotency_key, form);
         std::thread::scope(|scope| {
-            let askers: Vec<_> =
+            let clients: Vec<_> =
                 (0..6).map(|_| scope.spawn(|| try_to_ask(server.address, &text).unwrap())).collect();
-            askers.into_iter().map(|asker| asker.join().unwrap()).collect()
+            clients.into_iter().map(|client| client.join().unwrap()).collect()
         })
     };
     let charges = async || database.number("SELECT count(*) FROM charges").await;

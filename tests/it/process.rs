@@ -149,9 +149,9 @@ fn sigterm_lets_what_is_in_flight_end() {
     let mut stream = TcpStream::connect(server.address).unwrap();
     stream.write_all(first.as_bytes()).unwrap();
     // The server says so once it reads the body: a connection that waits to be read is closed, not drained.
-    let mut goes_on = [0; b"HTTP/1.1 100 Continue\r\n\r\n".len()];
-    stream.read_exact(&mut goes_on).unwrap();
-    assert_eq!(&goes_on, b"HTTP/1.1 100 Continue\r\n\r\n");
+    let mut interim = [0; b"HTTP/1.1 100 Continue\r\n\r\n".len()];
+    stream.read_exact(&mut interim).unwrap();
+    assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
     server.terminate();
     while TcpStream::connect(server.address).is_ok() {}
     stream.write_all(second.as_bytes()).unwrap();

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Returns the text: the document's description, how to pay, and each operation's summary by section.
 pub fn text(document: &Value, base_url: &str, environment: &str) -> String {
     let info = &document["info"];
-    let (about, more) = word(&info["description"]).split_once("\n\n").unwrap_or_default();
+    let (about, more) = text_of(&info["description"]).split_once("\n\n").unwrap_or_default();
     let payment = &document["paths"]["/1/charges"]["post"];
     let body = &payment["requestBody"]["content"]["application/json"]["example"];
     let mut text = format!(
@@ -18,15 +18,15 @@ pub fn text(document: &Value, base_url: &str, environment: &str) -> String {
          - [openapi.yaml](/openapi.yaml): every operation with its parameters, responses and error codes (OpenAPI 3.1)\n\
          - [openapi.json](/openapi.json): the same; `jq '.paths[\"/1/charges\"].post'` shows one operation\n\
          - [Swagger](/docs/): the same as a page\n",
-        title = word(&info["title"]),
+        title = text_of(&info["title"]),
         about = about.replace('\n', " "),
         more = without_headings(more),
     );
     let sections = sections(document);
     for tag in document["tags"].as_array().into_iter().flatten() {
-        let name = word(&tag["name"]);
+        let name = text_of(&tag["name"]);
         let Some(operations) = sections.get(name) else { continue };
-        let (link, about) = (link(name), word(&tag["description"]));
+        let (link, about) = (link(name), text_of(&tag["description"]));
         // Writing to a string does not fail.
         let _ = write!(text, "\n## {name}\n\n- [{name}](/docs/#/{link}): {about}\n{operations}");
     }
@@ -40,9 +40,9 @@ fn sections(document: &Value) -> HashMap<&str, String> {
         for (method, operation) in
             methods.as_object().into_iter().flatten().filter(|(method, _)| *method != "head")
         {
-            let section = word(&operation["tags"][0]);
+            let section = text_of(&operation["tags"][0]);
             let (method, link) = (method.to_uppercase(), link(section));
-            let (id, summary) = (word(&operation["operationId"]), word(&operation["summary"]));
+            let (id, summary) = (text_of(&operation["operationId"]), text_of(&operation["summary"]));
             let lines = sections.entry(section).or_default();
             let _ = writeln!(lines, "- [{method} {path}](/docs/#/{link}/{id}): {summary}");
         }
@@ -64,6 +64,6 @@ fn link(section: &str) -> String {
     section.replace(' ', "%20")
 }
 
-fn word(value: &Value) -> &str {
+fn text_of(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

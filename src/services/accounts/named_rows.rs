@@ -28,7 +28,7 @@ pub type NamedRow = Map<String, Json>;
 pub type Fill<'a> = &'a mut dyn FnMut(&mut dyn Any) -> Result<(), String>;
 
 /// A table whose rows can be written to a file and read from it.
-pub trait Named {
+pub trait NamedRows {
     /// Returns the account's rows as a snapshot of the database shows them, in an order that depends on nothing else.
     fn export<'a>(
         &'a self,
@@ -48,7 +48,7 @@ pub trait Named {
     ) -> Result<Box<dyn Rows>, String>;
 }
 
-impl<E: Table> Named for Of<E> {
+impl<E: Table> NamedRows for Of<E> {
     fn export<'a>(
         &'a self,
         from: &'a Snapshot,

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use super::named_rows::Named;
+use super::named_rows::NamedRows;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{SNAPSHOT_BYTES_MAX, SNAPSHOT_PAGE_BYTES, SNAPSHOT_ROWS_AT_ONCE, SNAPSHOT_ROWS_MAX};
 use crate::services::data_keys::reencrypt;
@@ -27,7 +27,7 @@ use crate::store::{Snapshot, Tx};
 use crate::vault::DataKeys;
 
 /// A table whose rows are copied and restored.
-pub trait Copied: Named + Send + Sync {
+pub trait Copied: NamedRows + Send + Sync {
     /// Returns the table's name.
     fn name(&self) -> &'static str;
 

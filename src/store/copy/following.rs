@@ -42,7 +42,7 @@ impl<'s> FollowingCopy<'s> {
         let copy = Copy::begin(source, location).await?;
         let changes = ChangeLog::begin(source, &copy.tables).await?;
         let to = location.display();
-        let is_following = copy.left.as_deref() == Some(FOLLOWING)
+        let is_following = copy.former_stage.as_deref() == Some(FOLLOWING)
             && changes.followed_by().await?.as_deref() == Some(to.as_str());
         Ok(Self { copy, changes, to, is_following })
     }

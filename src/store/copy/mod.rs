@@ -70,7 +70,7 @@ pub struct Copy<'s> {
     rows: u64,
     target: Target,
     /// The stage in which an earlier run has left the target.
-    left: Option<String>,
+    former_stage: Option<String>,
 }
 
 impl<'s> Copy<'s> {
@@ -93,11 +93,11 @@ impl<'s> Copy<'s> {
             return Err(CopyError::NothingThere);
         }
         let target = Target::open(location).await?;
-        let left = found.copying;
-        if left.as_deref().is_none_or(|stage| stage == CANCELLED) {
+        let former_stage = found.copying;
+        if former_stage.as_deref().is_none_or(|stage| stage == CANCELLED) {
             target.begin().await?;
         }
-        Ok(Self { source, tables, rows, target, left })
+        Ok(Self { source, tables, rows, target, former_stage })
     }
 
     /// Copies every table as it is at one instant, compares each with its copy and passes it to `on_table`.

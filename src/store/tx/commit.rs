@@ -2,7 +2,7 @@
 
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
 
-use super::{Together, Tx, lock};
+use super::{CommitPath, Tx, lock};
 use crate::error::{Error, ErrorCode};
 use crate::store::connect::taken;
 use crate::store::deferred_updates::LOST;
@@ -53,12 +53,13 @@ impl Tx {
         if let Some(calls) = self.calls() {
             return self.call(calls, writes).await;
         }
-        let (writes, _lead) = match &self.begin.together {
-            Some(Together::Groups(groups)) if !self.begun.initialized() => match groups.commit(writes).await?
-            {
-                Committed::Written(derived) => return Ok(derived),
-                Committed::Alone(writes, lead) => (writes, lead),
-            },
+        let (writes, _lead) = match &self.begin.path {
+            Some(CommitPath::Groups(groups)) if !self.begun.initialized() => {
+                match groups.commit(writes).await? {
+                    Committed::Written(derived) => return Ok(derived),
+                    Committed::Alone(writes, lead) => (writes, lead),
+                }
+            }
             _ => (writes, None),
         };
         let backend = self.get_database_backend();
@@ -77,8 +78,8 @@ impl Tx {
 
     /// Returns the calls of which the unit may be one: it has assumed the success of what it deferred, and has sent nothing.
     fn calls(&self) -> Option<&UnitCalls> {
-        match &self.begin.together {
-            Some(Together::Calls(calls)) if self.held.is_some() && !self.begun.initialized() => {
+        match &self.begin.path {
+            Some(CommitPath::Calls(calls)) if self.held.is_some() && !self.begun.initialized() => {
                 Some(calls.as_ref())
             }
             _ => None,

@@ -35,7 +35,7 @@ impl Client {
         Self { router, key, is_patient: false }
     }
 
-    /// Returns a client that waits and sends again, as the document says, what a busy server refuses with 503.
+    /// Returns a client that waits and sends a GET or JSON again, as the document says, if a busy server refuses it with 503.
     pub fn patient(self) -> Self {
         Self { is_patient: true, ..self }
     }
@@ -72,14 +72,17 @@ impl Client {
     }
 
     async fn send_patiently(&self, request: impl Fn() -> Request<Body>) -> Answer {
-        loop {
-            let answer = self.send(request()).await;
+        const RETRIES: usize = 60;
+        let mut answer = self.send(request()).await;
+        for _ in 0..RETRIES {
             if !self.is_patient || answer.status != 503 {
-                return answer;
+                break;
             }
             let seconds = answer.headers[header::RETRY_AFTER].to_str().unwrap().parse().unwrap();
             tokio::time::sleep(Duration::from_secs(seconds)).await;
+            answer = self.send(request()).await;
         }
+        answer
     }
 
     /// Sends a POST of a form, nested parameters as name[key].
