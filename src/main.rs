@@ -22,10 +22,10 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// A card payments API server, and its operator commands.
 ///
-/// Commands print text for people; with --json one JSON object per record and line. Exit code 0 means success; 1 a refusal,
+/// Commands print text for people; with --json one JSON object per record and line; mcp speaks its protocol. Exit code 0 means success; 1 a refusal,
 /// with one line on stderr that begins with "error: " and nothing changed; 2 wrong usage. Commands work next to a running
 /// server, on SQLite and PostgreSQL, and bring the schema of an empty or older database up to date first; only backup and
-/// check leave it, and listen, trigger and seed call the server instead.
+/// check leave it, and listen, trigger, seed and mcp call the server instead.
 #[derive(Parser)]
 #[command(name = NAME, version = VERSION.as_str(), after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
     card-payments serve --listen 127.0.0.1:8080.")]
@@ -68,6 +68,7 @@ enum Command {
     Listen(commands::listen::Listen),
     Trigger(commands::trigger::Trigger),
     Seed(commands::seed::Seed),
+    Mcp(commands::mcp::Mcp),
     Exec(commands::exec::Exec),
     Health(commands::health::Health),
     Acquirer(commands::acquirer::Acquirer),
@@ -184,6 +185,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Listen(command) => commands::listen::run(command).await,
         Command::Trigger(command) => commands::trigger::run(command).await,
         Command::Seed(command) => commands::seed::run(command).await,
+        Command::Mcp(command) => commands::mcp::run(command).await,
         Command::Health(command) => commands::health::run(&command),
         Command::Acquirer(command) => commands::acquirer::run(command).await,
         Command::Completions(Completions { shell, json }) => {

@@ -1,5 +1,5 @@
 //! The commands that operators run beside a server. A command opens the database as a server does, which migrates its schema,
-//! and calls a service; `listen` and `trigger` call the server itself.
+//! and calls a service; `listen`, `trigger`, `seed` and `mcp` call the server itself.
 
 pub mod account;
 mod account_file;
@@ -16,6 +16,7 @@ pub mod exec;
 pub mod health;
 pub mod ledger;
 pub mod listen;
+pub mod mcp;
 pub mod merchant;
 pub mod migrate;
 mod progress_bar;
@@ -23,6 +24,7 @@ pub mod seed;
 pub mod serve;
 mod server;
 pub mod terminal;
+mod test_cards;
 pub mod trigger;
 pub mod vault;
 pub mod webhook;

@@ -55,6 +55,8 @@ pub enum ApiClientError {
         body: Value,
         /// How long to wait before a repeat, if the server says so.
         retry_after: Option<Duration>,
+        /// The X-Request-Id of the response.
+        request_id: Option<String>,
     },
     /// The response is not one of this API.
     #[error("{0}: unexpected response")]
@@ -159,10 +161,11 @@ impl ApiClient {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let Raw { status, is_replayed, text, .. } = self.patiently(&call, request, PATIENCE).await?;
+        let raw = self.patiently(&call, request, PATIENCE).await?;
+        let Raw { status, is_replayed, request_id, text, .. } = raw;
         let body = if text.is_empty() { Ok(Value::Null) } else { serde_json::from_str(&text) };
         let body = body.map_err(|_| ApiClientError::Unintelligible(call))?;
-        Ok(ClientResponse { status, is_replayed, body })
+        Ok(ClientResponse { status, is_replayed, request_id, body })
     }
 
     async fn patiently(
@@ -205,7 +208,10 @@ impl ApiClient {
         let status = answer.status().as_u16();
         let is_replayed = answer.headers().contains_key("idempotent-replayed");
         let retry_after = retry_after(status, answer.headers());
-        Ok(Raw { status, is_replayed, retry_after, text: answer.text().await.map_err(unreached)? })
+        let request_id = answer.headers().get("x-request-id");
+        let request_id = request_id.and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let text = answer.text().await.map_err(unreached)?;
+        Ok(Raw { status, is_replayed, retry_after, request_id, text })
     }
 }
 
@@ -225,14 +231,15 @@ struct Raw {
     status: u16,
     is_replayed: bool,
     retry_after: Option<Duration>,
+    request_id: Option<String>,
     text: String,
 }
 
 impl Raw {
     fn refusal(self, call: String) -> ApiClientError {
-        let Self { status, retry_after, text, .. } = self;
+        let Self { status, retry_after, request_id, text, .. } = self;
         let body = serde_json::from_str(&text).unwrap_or_default();
-        ApiClientError::Refused { call, status, body, retry_after }
+        ApiClientError::Refused { call, status, body, retry_after, request_id }
     }
 }
 
@@ -242,6 +249,8 @@ pub struct ClientResponse {
     pub status: u16,
     /// Whether it is a replay under the same Idempotency-Key.
     pub is_replayed: bool,
+    /// Its X-Request-Id.
+    pub request_id: Option<String>,
     /// The body; null if there is none.
     pub body: Value,
 }

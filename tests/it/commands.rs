@@ -363,15 +363,17 @@ fn the_help_of_every_command_teaches_it() {
             assert!(help.contains("Example"), "{path:?} has no example:\n{help}");
             let example = help.lines().skip_while(|line| !line.starts_with("Example")).nth(1).unwrap();
             assert!(example.contains(&format!("card-payments {}", path.join(" "))), "{path:?}: {example}");
-            assert!(
-                help.contains("      --json\n") || help.contains("      --json "),
-                "{path:?} takes no --json"
+            let takes_json = help.contains("      --json\n") || help.contains("      --json ");
+            assert_eq!(
+                takes_json,
+                path != &["mcp"],
+                "{path:?}: all but mcp, which speaks a protocol of JSON"
             );
         }
         // Only the server reports a wrong setting that only the server needs.
         assert_eq!(help.contains("--trusted-proxies"), path == &["serve"], "{path:?}");
         let no_database =
-            ["", "acquirer", "openapi", "health", "listen", "trigger", "seed", "exec", "completions"];
+            ["", "acquirer", "openapi", "health", "listen", "trigger", "seed", "mcp", "exec", "completions"];
         let has_database = !no_database.contains(&path.join(" ").as_str());
         assert_eq!(help.contains("--database-url"), has_database, "{path:?}");
     }

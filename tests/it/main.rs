@@ -65,6 +65,7 @@ mod live;
 mod llms;
 mod locks;
 mod lost_answers;
+mod mcp;
 mod merchant_moves;
 mod merchants;
 mod migrations;

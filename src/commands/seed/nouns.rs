@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use super::plan::{Entry, SeedRequest};
 use super::times::{Length, Unit};
+use crate::commands::test_cards;
 
 /// A section.
 pub struct Section {
@@ -89,32 +90,14 @@ pub fn names() -> String {
 /// A placeholder for a token that is not known yet.
 const NOT_YET: Uuid = Uuid::nil();
 
-/// Words for cards, and their test numbers.
-const CARDS: [(&str, &str); 8] = [
-    ("accepted", "4200000000000000"),
-    ("mastercard", "5520000000000000"),
-    ("american_express", "372000000000000"),
-    ("foreign", "4242424242424242"),
-    ("declined", "4100000000000001"),
-    ("insufficient_funds", "4000000000000002"),
-    ("disputed", "4200300000000012"),
-    ("refunds_fail", "4200700000000013"),
-];
-
 /// Returns the parameters of a card, from a word or a number. Without one, of an accepted card.
 fn card(entry: &mut Entry<'_>, holder: &str) -> Value {
-    let word = entry.words("card").unwrap_or_else(|| CARDS[0].0.to_owned());
-    let known = CARDS.iter().find(|(known, _)| *known == word);
-    let number = known.map_or(word.as_str(), |(_, number)| number);
+    let word = entry.words("card").unwrap_or_else(|| test_cards::ACCEPTED.to_owned());
+    let number = test_cards::number(&word).unwrap_or(&word);
     if !(12..=19).contains(&number.len()) || !number.bytes().all(|digit| digit.is_ascii_digit()) {
-        let words: Vec<_> = CARDS.iter().map(|(word, _)| *word).collect();
-        entry.wrong("card", format!("is no card: a number, or {}", words.join(", ")));
+        entry.wrong("card", format!("is no card: a number, or {}", test_cards::words().join(", ")));
     }
-    let cvc = if number.len() == 15 { "1234" } else { "123" };
-    json!({
-        "number": number, "expiry_month": 12, "expiry_year": 2099, "cvc": cvc, "name": holder,
-        "address_line1": "42 Sevenoaks St", "address_city": "Lathlain", "address_country": "AU",
-    })
+    test_cards::card(number, holder)
 }
 
 /// Returns the currency of an entry, if it is valid.
