@@ -118,6 +118,12 @@ pub(super) fn described(operation: &mut Map<String, Value>) {
         {
             parameter["schema"]["enum"] = words;
         }
+        // What is not required need not say so.
+        if parameter["required"] == false
+            && let Some(parameter) = parameter.as_object_mut()
+        {
+            parameter.shift_remove("required");
+        }
         match (parameter["in"].as_str(), parameter["name"].as_str().unwrap_or_default()) {
             // An optional header is left out, never null.
             (Some("header"), _) => parameter["schema"] = json!({ "type": "string" }),
