@@ -1,6 +1,5 @@
 //! Parameters besides the body: paging, search, and tokens in paths.
 
-use entity::dispute::DisputeStatus;
 use serde_json::{Map, Value, json};
 use utoipa::IntoParams;
 
@@ -131,9 +130,6 @@ pub(super) fn described(operation: &mut Map<String, Value>) {
                 parameter["schema"]["minLength"] = QUERY_CHARACTERS_MIN.into();
             }
             (Some("query"), "direction") => parameter["schema"]["enum"] = json!([1, -1]),
-            (Some("query"), "status") => {
-                parameter["schema"]["enum"] = DisputeStatus::ALL.iter().map(|status| status.code()).collect();
-            }
             _ => {}
         }
     }
