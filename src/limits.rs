@@ -371,6 +371,16 @@ pub const REQUESTS_LOGGED: usize = 1000;
 pub const REQUESTS_WAITING_MAX: usize = 4096;
 /// How many of them one transaction writes.
 pub const REQUESTS_WRITTEN_AT_ONCE: usize = 256;
+/// The longest X-Request-Id, in characters (`docs/decisions.md`, 14).
+pub const REQUEST_ID_LENGTH_MAX: usize = 128;
+/// The longest wait of a sandbox list, in seconds.
+pub const WAIT_SECONDS_MAX: i64 = 30;
+/// The most records that a sandbox list is waited for: as many as the log keeps.
+pub const WAIT_COUNT_MAX: i64 = 1000;
+/// How often a waiting request looks for what another copy of the server has written.
+pub const WAIT_LOOKS: Duration = Duration::from_secs(1);
+/// How many commits a waiting request may fall behind before it looks in the database instead.
+pub const WAIT_BACKLOG: usize = 16;
 /// How many characters of a parameter's text the log shows (`docs/decisions.md`, 281).
 pub const LOGGED_CHARACTERS_MAX: usize = 200;
 /// The longest parameters, in JSON, of which the log shows more than the names (`docs/decisions.md`, 281).

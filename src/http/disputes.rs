@@ -1,6 +1,7 @@
 //! Disputes (specification, Endpoints, Disputes).
 
 use axum::extract::State;
+use entity::dispute::DisputeStatus;
 
 use super::AppState;
 use super::answer::{Counted, Done, Envelope, LongList, Shown};
@@ -50,7 +51,8 @@ pub async fn list_disputes(
 #[utoipa::path(get, path = "/disputes/search", tag = "Disputes",
     params(
         SearchParameters,
-        ("status" = Option<String>, Query, description = "Only disputes in this status"),
+        ("status" = Option<String>, Query, description = "Only disputes in this status",
+            extensions(("x-enum" = json!(DisputeStatus::ALL.iter().map(|status| status.code()).collect::<Vec<_>>())))),
         ("sort" = Option<String>, Query, description = "received_at (default), evidence_required_by or amount",
             extensions(("x-enum" = json!(find::SORTS)))),
         PageParameters,

@@ -21,7 +21,7 @@ use super::paths::SUFFIX;
 use super::request_log::RequestLogWriter;
 use super::request_log_data;
 use crate::error::{Error, ErrorCode};
-use crate::limits::REQUEST_TIMEOUT;
+use crate::limits::{REQUEST_ID_LENGTH_MAX, REQUEST_TIMEOUT};
 use crate::runtime::random::RandomStream;
 use crate::runtime::request_context::{self, RequestContext, Wait};
 use crate::trace::{self, Span};
@@ -153,7 +153,7 @@ fn given_id(headers: &HeaderMap) -> Option<String> {
     let id = headers.get(REQUEST_ID)?.to_str().ok()?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
     let named = id.starts_with(|first: char| first.is_ascii_alphanumeric()) && !id.ends_with(SUFFIX);
-    (id.len() <= 128 && named && id.bytes().all(plain)).then(|| id.to_owned())
+    (id.len() <= REQUEST_ID_LENGTH_MAX && named && id.bytes().all(plain)).then(|| id.to_owned())
 }
 
 /// Draws a new id. API requests have their own stream: with a seed, their ids do not depend on how often a page or a

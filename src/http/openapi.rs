@@ -105,6 +105,7 @@ pub fn finished(api: &OpenApi) -> Value {
     parameters::shared(&mut document);
     refusals::shared(&mut document);
     answers::shared(&mut document);
+    answers::deleted(&mut document);
     head_operations(&mut document);
     document["webhooks"] = webhooks::section();
     document
@@ -168,7 +169,7 @@ fn components(document: &mut Value) {
     }
     document["components"]["parameters"] = json!({
         "IdempotencyKey": {
-            "name": "Idempotency-Key", "in": "header", "required": false,
+            "name": "Idempotency-Key", "in": "header",
             "description": "Makes the request repeatable: repeated with the same key within 24 hours, it has no second effect and gets the first response.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" },
         },

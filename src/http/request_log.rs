@@ -59,7 +59,16 @@ impl RequestLogWriter {
         if !this.route().starts_with(OF_THE_LOG)
             && let Some(row) = self.row(this, &request_log_data::take(&self.data), method, status, took)
         {
+            let account = row.account_id;
             self.ctx.request_log.note(row);
+            if self.ctx.request_log.is_watched(account) {
+                let ctx = Ctx::clone(&self.ctx);
+                tokio::spawn(async move {
+                    if let Err(error) = ctx.request_log.write(&ctx.store, Some(account)).await {
+                        tracing::warn!(%error, "the log of requests lacks some requests");
+                    }
+                });
+            }
         }
     }
 

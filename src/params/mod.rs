@@ -17,6 +17,7 @@ mod findings;
 mod grace;
 mod http_url;
 mod loggable;
+pub mod logged_request;
 pub mod merchant;
 mod paging;
 mod patch;

@@ -3,16 +3,16 @@
 //! part.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use entity::logged_request::{self, Column};
 use entity::{AccountToken, LoggedRequestToken, Owned};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, broadcast};
 
 use crate::error::Error;
-use crate::limits::{REQUESTS_LOGGED, REQUESTS_WAITING_MAX, REQUESTS_WRITTEN_AT_ONCE};
+use crate::limits::{REQUESTS_LOGGED, REQUESTS_WAITING_MAX, REQUESTS_WRITTEN_AT_ONCE, WAIT_BACKLOG};
 use crate::store::{Store, Tx};
 
 /// The unwritten part of the log.
@@ -23,7 +23,11 @@ pub struct RequestLog {
     writing: tokio::sync::Mutex<()>,
     /// Notified while half of the capacity is used.
     fills: Notify,
+    watched: Mutex<HashMap<AccountToken, broadcast::Sender<WrittenRequests>>>,
 }
+
+/// Requests that one commit has added to an account's log.
+pub type WrittenRequests = Arc<Vec<logged_request::Model>>;
 
 #[derive(Default)]
 struct WaitingEntries {
@@ -54,6 +58,27 @@ impl RequestLog {
         }
     }
 
+    /// Returns what this process writes to an account's log from now on.
+    pub fn watch(&self, account: AccountToken) -> broadcast::Receiver<WrittenRequests> {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.retain(|_, sender| sender.receiver_count() > 0);
+        watched.entry(account).or_insert_with(|| broadcast::Sender::new(WAIT_BACKLOG)).subscribe()
+    }
+
+    /// Returns whether somebody waits for requests of this account, so that they are written at once.
+    pub fn is_watched(&self, account: AccountToken) -> bool {
+        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.get(&account).is_some_and(|sender| sender.receiver_count() > 0)
+    }
+
+    fn announce(&self, account: AccountToken, rows: WrittenRequests) {
+        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = watched.get(&account) {
+            // Without a receiver nobody waits.
+            let _ = sender.send(rows);
+        }
+    }
+
     /// Waits until half of the capacity is used.
     pub async fn fills(&self) {
         self.fills.notified().await;
@@ -66,8 +91,10 @@ impl RequestLog {
         let mut turn = self.writing.lock().await;
         for (account, waiting) in self.waiting(of) {
             for _ in 0..waiting.div_ceil(REQUESTS_WRITTEN_AT_ONCE) {
-                let rows = (account, self.take(account));
-                store.write(rows, |tx, (account, rows)| add(tx, *account, rows).boxed()).await?;
+                let rows = Arc::new(self.take(account));
+                let written = Announced { log: self, account, rows: Arc::clone(&rows) };
+                store.write((account, rows), |tx, (account, rows)| add(tx, *account, rows).boxed()).await?;
+                drop(written);
                 drop(turn);
                 turn = self.writing.lock().await;
             }
@@ -92,6 +119,19 @@ impl RequestLog {
         }
         waiting.count -= taken.len();
         taken
+    }
+}
+
+/// Announces a write when it ends, however it ends: who waits then looks into the database.
+struct Announced<'a> {
+    log: &'a RequestLog,
+    account: AccountToken,
+    rows: WrittenRequests,
+}
+
+impl Drop for Announced<'_> {
+    fn drop(&mut self) {
+        self.log.announce(self.account, Arc::clone(&self.rows));
     }
 }
 

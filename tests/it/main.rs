@@ -88,6 +88,7 @@ mod releases;
 mod remote_acquirer;
 mod representations;
 mod request_log;
+mod request_waits;
 mod requests;
 mod sandbox_accounts;
 mod sandbox_acquirer;

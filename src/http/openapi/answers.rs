@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::names::SCHEMAS;
-use super::operations;
 use super::refusals::EXAMPLES;
+use super::{SANDBOX, operations};
 
 /// One response body per operation that has one. `UPDATE_DOCUMENTS=1 cargo test --test it documents` records those that are missing
 /// or no longer fit.
@@ -36,12 +36,13 @@ pub(super) fn shown(operation: &mut Map<String, Value>, recorded: &Value) {
 }
 
 /// Moves an example that several operations share to the components, named after its schema: a record as it was created, a page of a
-/// list.
+/// list. A changed record differs in one field or two, and an action that moves it to another state has an example of its own.
 pub(super) fn shared(document: &mut Value) {
-    let mut groups: BTreeMap<String, Vec<&mut Map<String, Value>>> = BTreeMap::new();
+    let mut groups: BTreeMap<String, Vec<(bool, &mut Map<String, Value>)>> = BTreeMap::new();
     for (_, method, operation) in operations(document) {
-        let is_maker = operation["operationId"].as_str().is_some_and(|id| id.starts_with("create_"));
-        if method != "get" && !is_maker {
+        let id = operation["operationId"].as_str().unwrap_or_default();
+        let shows_record = method == "get" || id.starts_with("create_");
+        if !shows_record && !id.starts_with("update_") && operation["tags"][0] != SANDBOX {
             continue;
         }
         let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
@@ -50,25 +51,35 @@ pub(super) fn shared(document: &mut Value) {
             let Some(json) = json.filter(|json| json.contains_key("example")) else { continue };
             let schema = json["schema"]["$ref"].as_str().and_then(|schema| schema.strip_prefix(SCHEMAS));
             if let Some(schema) = schema.map(str::to_owned) {
-                groups.entry(schema).or_default().push(json);
+                groups.entry(schema).or_default().push((shows_record, json));
             }
         }
     }
     let mut shared = Map::new();
     for (schema, mut alike) in groups.into_iter().filter(|(_, alike)| alike.len() > 1) {
         // The longest example wins: some lists below a record are empty.
-        let Some(fullest) =
-            alike.iter().map(|json| json["example"].clone()).max_by_key(|shown| shown.to_string().len())
-        else {
-            continue;
-        };
+        let longest = alike
+            .iter()
+            .max_by_key(|(shows_record, json)| (*shows_record, json["example"].to_string().len()));
+        let Some(fullest) = longest.map(|(_, json)| json["example"].clone()) else { continue };
         shared.insert(schema.clone(), json!({ "value": fullest }));
-        for json in &mut alike {
+        for (_, json) in &mut alike {
             json.remove("example");
             json.insert("examples".into(), json!({ "shown": { "$ref": format!("{EXAMPLES}{schema}") } }));
         }
     }
     if let Some(examples) = document["components"]["examples"].as_object_mut() {
         examples.append(&mut shared);
+    }
+}
+
+/// Moves the empty response of deletions to the components.
+pub(super) fn deleted(document: &mut Value) {
+    let empty =
+        operations(document).filter_map(|(.., operation)| operation.get_mut("responses")?.get_mut("204"));
+    let mut shared = super::share(empty.collect(), "responses", |_| "Deleted".to_owned());
+    if let Some(responses) = document["components"]["responses"].as_object_mut() {
+        responses.append(&mut shared);
+        responses.sort_keys();
     }
 }

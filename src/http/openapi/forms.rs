@@ -31,7 +31,11 @@ pub(super) fn describe(operation: &mut Map<String, Value>, schemas: &Value, form
         content.insert(FORM.into(), form);
         forms.insert(name.clone());
     }
-    body["required"] = schemas[&name].get("required").is_some().into();
+    if schemas[&name].get("required").is_some() {
+        body["required"] = true.into();
+    } else if let Some(body) = body.as_object_mut() {
+        body.shift_remove("required");
+    }
 }
 
 fn is_object(schema: &Value) -> bool {
@@ -48,12 +52,13 @@ fn not_null(either: &[Value]) -> Option<Value> {
 
 /// Gives form and JSON a schema each: Python clients choose the encoding by the class of the body, and would send one shared class as
 /// both. The form's schema holds the properties, because the Java generator leaves out schemas that only forms refer to, and because
-/// an `allOf` of one part would only rename it.
+/// an `allOf` of one part would only rename it. Only the JSON's has the description, which is the same.
 pub(super) fn apart(schemas: &mut Value, forms: BTreeSet<String>) {
     for name in forms {
-        let form = schemas[&name].take();
+        let mut form = schemas[&name].take();
+        let description = form.as_object_mut().and_then(|form| form.shift_remove("description"));
         let both = json!([{ "$ref": format!("{SCHEMAS}{name}Form") }, { "description": "As JSON." }]);
-        schemas[&name] = json!({ "description": form["description"], "allOf": both });
+        schemas[&name] = json!({ "description": description, "allOf": both });
         schemas[format!("{name}Form")] = form;
     }
 }

@@ -1,6 +1,5 @@
 //! Parameters besides the body: paging, search, and tokens in paths.
 
-use entity::dispute::DisputeStatus;
 use serde_json::{Map, Value, json};
 use utoipa::IntoParams;
 
@@ -118,6 +117,12 @@ pub(super) fn described(operation: &mut Map<String, Value>) {
         {
             parameter["schema"]["enum"] = words;
         }
+        // What is not required need not say so.
+        if parameter["required"] == false
+            && let Some(parameter) = parameter.as_object_mut()
+        {
+            parameter.shift_remove("required");
+        }
         match (parameter["in"].as_str(), parameter["name"].as_str().unwrap_or_default()) {
             // An optional header is left out, never null.
             (Some("header"), _) => parameter["schema"] = json!({ "type": "string" }),
@@ -125,9 +130,6 @@ pub(super) fn described(operation: &mut Map<String, Value>) {
                 parameter["schema"]["minLength"] = QUERY_CHARACTERS_MIN.into();
             }
             (Some("query"), "direction") => parameter["schema"]["enum"] = json!([1, -1]),
-            (Some("query"), "status") => {
-                parameter["schema"]["enum"] = DisputeStatus::ALL.iter().map(|status| status.code()).collect();
-            }
             _ => {}
         }
     }

@@ -141,9 +141,9 @@ impl DocumentedRefusal {
     fn example(&self, operation: &str, recorded: &Value) -> Value {
         let shared = |name: String| json!({ "$ref": format!("{EXAMPLES}{name}") });
         if recorded["error"] == self.code.code() {
-            json!({ "summary": self.code.description(), "value": recorded })
+            json!({ "value": recorded })
         } else if let Some(sentence) = &self.sentence {
-            example_body(self.code, &Error::explained(self.code, sentence.clone()))
+            example_body(&Error::explained(self.code, sentence.clone()))
         } else if is_about_payment(self.code) && operation.ends_with("_authorisation") {
             shared(authorisation_example(self.code))
         } else {
@@ -152,8 +152,9 @@ impl DocumentedRefusal {
     }
 }
 
-fn example_body(code: ErrorCode, error: &Error) -> Value {
-    json!({ "summary": code.description(), "value": serde_json::to_value(error.body("0198c5e5")).unwrap_or_default() })
+/// Returns a body as an example. Its name is the code, and its text says the rest, so it has no summary.
+fn example_body(error: &Error) -> Value {
+    json!({ "value": serde_json::to_value(error.body("0198c5e5")).unwrap_or_default() })
 }
 
 /// Returns the name of a code's example. Two codes are spelled alike; a subscription's has a body of its own.
@@ -171,12 +172,12 @@ fn bodies() -> Map<String, Value> {
     let mut bodies = Map::new();
     for code in ErrorCode::ALL {
         if !matches!(code, ErrorCode::RouteNotFound | ErrorCode::MethodNotAllowed) {
-            bodies.insert(example_name(*code).into(), example_body(*code, &example(*code)));
+            bodies.insert(example_name(*code).into(), example_body(&example(*code)));
         }
         if is_about_payment(*code) {
             let authorisation_token = example_token("auth_token");
             let refusal = Refusal { authorisation_token, ..Refusal::from(*code) };
-            bodies.insert(authorisation_example(*code), example_body(*code, &refusal.into()));
+            bodies.insert(authorisation_example(*code), example_body(&refusal.into()));
         }
     }
     bodies

@@ -8,6 +8,8 @@ use crate::http::AppState;
 use crate::http::answer::{Envelope, Listed, LongList, Shown};
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
+use crate::http::patience::Patience;
+use crate::params::logged_request::RequestSearch;
 use crate::services::Account;
 use crate::services::sandbox::requests;
 use crate::views::logged_request::LoggedRequest;
@@ -15,16 +17,35 @@ use crate::views::logged_request::LoggedRequest;
 /// List requests.
 ///
 /// Returns a paginated list of the last 1,000 requests with a key of this account, the newest first, with their answers'
-/// errors and without their secrets. Requests for this list are not in it.
-#[utoipa::path(get, path = "/sandbox/requests", tag = "Sandbox", params(PageParameters),
+/// errors and without their secrets; with filters those that fit all of them. Requests for this list are not in it. With
+/// `wait` it answers as soon as `count` requests match, or after that time; `pagination.count` is how many match.
+#[utoipa::path(get, path = "/sandbox/requests", tag = "Sandbox",
+    params(
+        ("method" = Option<String>, Query, description = "Only requests with this method",
+            extensions(("x-enum" = json!(["GET", "HEAD", "POST", "PUT", "DELETE"])))),
+        ("route" = Option<String>, Query, description = "Only requests of this operation, as in `/1/charges/{charge_token}`"),
+        ("status" = Option<i32>, Query, description = "Only responses with this status", minimum = 100, maximum = 599),
+        ("error" = Option<String>, Query, description = "Only responses with this error code"),
+        ("token" = Option<String>, Query, description = "Only requests with this token in their path, shown parameters or error"),
+        ("since" = Option<String>, Query, description = "Only requests after the newest one with this X-Request-Id"),
+        ("count" = Option<i32>, Query, description = "How many to wait for; 1 if absent", minimum = 1, maximum = 1000),
+        ("wait" = Option<i32>, Query, description = "Seconds to wait; 0 if absent", minimum = 0, maximum = 30),
+        PageParameters,
+    ),
     responses((status = 200, description = "A page of requests", body = LongList<LoggedRequest>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_sandbox_requests(
     State(app): State<AppState>,
     account: Account,
+    patience: Patience,
     input: Input,
 ) -> Result<Listed<LoggedRequest>, Error> {
-    Ok(Listed(requests::list(&app, &account, input.paging()).await?))
+    let search = requests::search(&app, &account, RequestSearch::read(&input)).await?;
+    if let Some(arrivals) = search.wanting(&app).await? {
+        let goal = search.satisfied(&app, arrivals);
+        patience.wait(&app, &input, search.params.wait, goal).await?;
+    }
+    Ok(Listed(search.page(&app).await?))
 }
 
 /// Get a request.

@@ -1,27 +1,146 @@
-//! GET /sandbox/requests: the account's recent requests.
+//! GET /sandbox/requests: the account's recent requests, and waits for the next ones (`docs/decisions.md`, 371).
 
-use entity::Owned;
+use std::future::pending;
+
 use entity::logged_request::{self, Column};
-use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
+use entity::{AccountToken, LoggedRequestToken, Owned};
+use sea_orm::sea_query::{Expr, ExprTrait, Func};
+use sea_orm::{ColumnTrait, Condition, DbBackend, PaginatorTrait, QueryFilter, QueryOrder, Select};
+use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::error::{Error, ErrorCode};
-use crate::params::{Paging, Params};
+use crate::limits::WAIT_LOOKS;
+use crate::params::Params;
+use crate::params::logged_request::{RequestFilter, RequestSearch};
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
+use crate::services::request_log::WrittenRequests;
 use crate::views::logged_request::LoggedRequest;
 
-/// Lists the account's recent requests, newest first.
+/// A search in the log of an account.
+pub struct LogSearch {
+    account: AccountToken,
+    /// The search, without faults.
+    pub params: RequestSearch,
+    /// The request that `since` names.
+    after: Option<LoggedRequestToken>,
+}
+
+/// What is written to the log of an account, commit by commit.
+pub type Arrivals = broadcast::Receiver<WrittenRequests>;
+
+/// Begins a search, with everything written that the account has asked for so far.
 ///
 /// Refusals: `invalid_resource`.
-pub async fn list(
+pub async fn search(
     ctx: &Context,
     account: &Account,
-    paging: Params<Paging>,
-) -> Result<ListPage<LoggedRequest>, Error> {
-    let paging = paging.valid()?;
+    params: Params<RequestSearch>,
+) -> Result<LogSearch, Error> {
+    let Params { value: params, mut faults } = params;
     ctx.request_log.write(&ctx.store, Some(account.id())).await?;
-    let rows = logged_request::Entity::owned_by(account.id());
-    Ok(List::newest_first(account.id(), rows).ranged(ctx, paging).await?.map(LoggedRequest::from))
+    let after = match &params.since {
+        Some(since) if !faults.has("since") => {
+            let id = newest(ctx, account, since).await?.map(|row| row.id);
+            if id.is_none() {
+                faults.add("since", "is not in the log");
+            }
+            id
+        }
+        Some(_) | None => None,
+    };
+    Ok(LogSearch { account: account.id(), params: Params { value: params, faults }.valid()?, after })
+}
+
+impl LogSearch {
+    /// Returns what arrives from now on, if fewer requests match than the client waits for.
+    pub async fn wanting(&self, ctx: &Context) -> Result<Option<Arrivals>, Error> {
+        if self.params.wait.is_zero() {
+            return Ok(None);
+        }
+        // Before the look, so that nothing falls between.
+        let arrivals = ctx.request_log.watch(self.account);
+        Ok((!self.is_satisfied(ctx).await?).then_some(arrivals))
+    }
+
+    /// Waits until enough requests match: woken by this process's commits, and on PostgreSQL by a look now and then, for
+    /// what other copies write.
+    pub async fn satisfied(&self, ctx: &Context, mut arrivals: Arrivals) -> Result<(), Error> {
+        let mut looks = interval_at(Instant::now() + WAIT_LOOKS, WAIT_LOOKS);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let has_copies = ctx.store.backend() == DbBackend::Postgres;
+        loop {
+            let may_match = tokio::select! {
+                arrived = arrivals.recv() => match arrived {
+                    Ok(rows) => rows.iter().any(|row| is_match(&self.params.filter, row)),
+                    Err(RecvError::Lagged(_)) => true,
+                    Err(RecvError::Closed) => pending().await,
+                },
+                _ = looks.tick(), if has_copies => true,
+            };
+            if may_match && self.is_satisfied(ctx).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn is_satisfied(&self, ctx: &Context) -> Result<bool, Error> {
+        Ok(self.rows().count(ctx.store.read()).await? >= self.params.count)
+    }
+
+    /// Returns a page of the requests that match, newest first.
+    pub async fn page(self, ctx: &Context) -> Result<ListPage<LoggedRequest>, Error> {
+        let list = List::newest_first(self.account, self.rows());
+        Ok(list.ranged(ctx, self.params.paging).await?.map(LoggedRequest::from))
+    }
+
+    fn rows(&self) -> Select<logged_request::Entity> {
+        let rows = logged_request::Entity::owned_by(self.account).filter(condition(&self.params.filter));
+        match self.after {
+            Some(id) => rows.filter(Column::Id.gt(id)),
+            None => rows,
+        }
+    }
+}
+
+/// Returns what the database compares; [`is_match`] is the same for a row in memory.
+fn condition(filter: &RequestFilter) -> Condition {
+    let RequestFilter { method, route, status, error, token } = filter;
+    let token = token.as_deref().map(|token| {
+        [Column::Path, Column::Parameters, Column::Error]
+            .into_iter()
+            .fold(Condition::any(), |any, column| any.add(contains(column, token)))
+    });
+    Condition::all()
+        .add_option(method.map(|method| Column::Method.eq(method)))
+        .add_option(route.as_deref().map(|route| Column::Route.eq(route)))
+        .add_option(status.map(|status| Column::Status.eq(status)))
+        .add_option(error.as_deref().map(|error| contains(Column::Error, &named(error))))
+        .add_option(token)
+}
+
+fn is_match(filter: &RequestFilter, row: &logged_request::Model) -> bool {
+    let RequestFilter { method, route, status, error, token } = filter;
+    let of_error = |part: &str| row.error.as_ref().is_some_and(|error| error.as_str().contains(part));
+    method.is_none_or(|method| row.method == method)
+        && route.as_deref().is_none_or(|route| row.route == route)
+        && status.is_none_or(|status| row.status == status)
+        && error.as_deref().is_none_or(|error| of_error(&named(error)))
+        && token.as_deref().is_none_or(|token| {
+            row.path.contains(token) || row.parameters.as_str().contains(token) || of_error(token)
+        })
+}
+
+/// Returns how a logged error holds its code. No text inside of it has unescaped quotation marks.
+fn named(code: &str) -> String {
+    format!("\"error\":\"{code}\",")
+}
+
+/// Compares letter by letter: LIKE has wildcards, and on SQLite no letter case.
+fn contains(column: Column, part: &str) -> Expr {
+    let without = Func::cust("replace").arg(Expr::col(column)).arg(part).arg("");
+    Expr::expr(without).ne(Expr::col(column))
 }
 
 /// Returns a request by the id of its response; of several the newest.
@@ -29,12 +148,19 @@ pub async fn list(
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, request_id: &str) -> Result<LoggedRequest, Error> {
     ctx.request_log.write(&ctx.store, Some(account.id())).await?;
+    Ok(newest(ctx, account, request_id).await?.ok_or(ErrorCode::NotFound)?.into())
+}
+
+/// Finds the newest request whose response had this id.
+async fn newest(
+    ctx: &Context,
+    account: &Account,
+    request_id: &str,
+) -> Result<Option<logged_request::Model>, Error> {
     // An id that no request can have may hold characters that a database does not take.
-    let printable = Some(request_id).filter(|id| id.bytes().all(|byte| byte.is_ascii_graphic()));
-    let row = logged_request::Entity::owned_by(account.id())
-        .filter(Column::RequestId.eq(printable.ok_or(ErrorCode::NotFound)?))
-        .order_by_desc(Column::Id)
-        .one(ctx.store.read())
-        .await?;
-    Ok(row.ok_or(ErrorCode::NotFound)?.into())
+    if !request_id.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(None);
+    }
+    let rows = logged_request::Entity::owned_by(account.id()).filter(Column::RequestId.eq(request_id));
+    Ok(rows.order_by_desc(Column::Id).one(ctx.store.read()).await?)
 }

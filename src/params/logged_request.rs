@@ -1,0 +1,133 @@
+//! Parameters of the log of requests (`docs/decisions.md`, 280).
+
+use std::time::Duration;
+
+use entity::token::is_token;
+use serde::Deserialize;
+use validator::{Validate, ValidationError};
+
+use super::rules::check;
+use super::{Paging, ParameterTree, Params, non_blank};
+use crate::limits::{REQUEST_ID_LENGTH_MAX, WAIT_COUNT_MAX, WAIT_SECONDS_MAX};
+
+/// Which requests of the log to show, and how many of them to wait for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestSearch {
+    /// What a request must fit.
+    pub filter: RequestFilter,
+    /// Only requests after the newest one with this X-Request-Id.
+    pub since: Option<String>,
+    /// How many requests must match.
+    pub count: u64,
+    /// How long to wait for them.
+    pub wait: Duration,
+    /// The page of the matching requests.
+    pub paging: Paging,
+}
+
+/// What a request of the log must fit; absent parts fit every request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestFilter {
+    /// The HTTP method.
+    pub method: Option<&'static str>,
+    /// The operation's path with its parameters' names.
+    pub route: Option<String>,
+    /// The status of the response.
+    pub status: Option<i32>,
+    /// The error code of the response.
+    pub error: Option<String>,
+    /// A token in the path, the shown parameters or the error.
+    pub token: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum LoggedMethod {
+    Get,
+    Head,
+    Post,
+    Put,
+    Delete,
+}
+
+impl LoggedMethod {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+#[derive(Deserialize, Validate)]
+struct RequestSearchParams {
+    method: Option<LoggedMethod>,
+    #[validate(custom(function = "route"))]
+    route: Option<String>,
+    #[validate(range(min = 100, max = 599))]
+    status: Option<i64>,
+    #[validate(custom(function = "error_code"))]
+    error: Option<String>,
+    #[validate(custom(function = "token"))]
+    token: Option<String>,
+    #[validate(custom(function = "request_id"))]
+    since: Option<String>,
+    #[validate(range(min = 1, max = WAIT_COUNT_MAX))]
+    count: Option<i64>,
+    #[validate(range(min = 0, max = WAIT_SECONDS_MAX))]
+    wait: Option<i64>,
+}
+
+impl RequestSearch {
+    /// Reads the parameters of GET /sandbox/requests.
+    pub fn read(tree: &impl ParameterTree) -> Params<Self> {
+        let Params { value: params, mut faults } = tree.params::<RequestSearchParams>();
+        let paging = Paging::read(tree);
+        faults.append(paging.faults);
+        let text = |text: Option<String>| non_blank(text.as_deref()).map(str::to_owned);
+        let filter = RequestFilter {
+            method: params.method.map(LoggedMethod::name),
+            route: text(params.route),
+            status: params.status.and_then(|status| i32::try_from(status).ok()),
+            error: text(params.error),
+            token: text(params.token),
+        };
+        let number = |number: Option<i64>, absent| number.map_or(absent, i64::unsigned_abs);
+        let value = Self {
+            filter,
+            since: text(params.since),
+            count: number(params.count, 1),
+            wait: Duration::from_secs(number(params.wait, 0)),
+            paging: paging.value,
+        };
+        Params { value, faults }
+    }
+}
+
+fn route(text: &str) -> Result<(), ValidationError> {
+    well_formed(text, |text| text.starts_with('/') && text.bytes().all(|byte| byte.is_ascii_graphic()))
+}
+
+fn error_code(text: &str) -> Result<(), ValidationError> {
+    well_formed(text, |text| {
+        text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+    })
+}
+
+fn token(text: &str) -> Result<(), ValidationError> {
+    well_formed(text, is_token)
+}
+
+fn request_id(text: &str) -> Result<(), ValidationError> {
+    well_formed(text, |text| {
+        text.len() <= REQUEST_ID_LENGTH_MAX && text.bytes().all(|byte| byte.is_ascii_graphic())
+    })
+}
+
+/// Checks a text that may be blank.
+fn well_formed(text: &str, is_well_formed: impl Fn(&str) -> bool) -> Result<(), ValidationError> {
+    check(non_blank(Some(text)).is_none_or(is_well_formed), "is not formatted properly")
+}
