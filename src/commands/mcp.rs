@@ -8,7 +8,7 @@ use card_payments::outbound::api_client::{ApiClient, ApiClientError};
 use clap::Args;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerInfo,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::transport::stdio;
@@ -63,8 +63,8 @@ struct ToolServer {
 }
 
 impl ServerHandler for ToolServer {
-    fn get_info(&self) -> ServerInfo {
-        ServerInfo::new(ServerCapabilities::builder().enable_tools().build())
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new(NAME, VERSION.as_str()))
             .with_instructions(INSTRUCTIONS)
     }

@@ -18,7 +18,6 @@ mod events;
 pub mod extract;
 mod files;
 mod frame;
-mod hangup;
 mod heads;
 mod ledger;
 mod merchants;

@@ -23,7 +23,6 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
 use super::connections::Connections;
-use super::hangup::{Hangup, WatchedStream};
 use super::heads::Heads;
 use super::stall_timeout::StallTimeoutStream;
 use super::unread_body;
@@ -79,10 +78,8 @@ pub async fn serve(
                     seat = seats.seat() => seat,
                     _ = &mut closing => break,
                 };
-                let hangup = Arc::<Hangup>::default();
-                let stream = WatchedStream::new(stream, Arc::clone(&hangup));
                 let stream = Heads::new(StallTimeoutStream::with_timeout(ANSWER_STALLED, stream), seat);
-                connections.spawn(connection(stream, peer, hangup, router.clone(), phase.clone()));
+                connections.spawn(connection(stream, peer, router.clone(), phase.clone()));
             }
             // That connection is gone already, or too many files are open; the server goes on in both cases.
             Err(error) => {
@@ -102,7 +99,6 @@ pub async fn serve(
 async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
     stream: Heads<S>,
     peer: SocketAddr,
-    hangup: Arc<Hangup>,
     router: Router,
     mut phase: watch::Receiver<ServerPhase>,
 ) {
@@ -111,7 +107,6 @@ async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
     let service = service_fn(|request: Request<Incoming>| {
         let (mut request, rest) = unread_body::track(request);
         request.extensions_mut().insert(ConnectInfo(peer));
-        request.extensions_mut().insert(Arc::clone(&hangup));
         if let Some(refused) = refused.take() {
             request.extensions_mut().insert(refused);
         }

@@ -65,15 +65,15 @@ impl LoggedMethod {
 #[derive(Deserialize, Validate)]
 struct RequestSearchParams {
     method: Option<LoggedMethod>,
-    #[validate(custom(function = "route"))]
+    #[validate(custom(function = "route_form"))]
     route: Option<String>,
     #[validate(range(min = 100, max = 599))]
     status: Option<i64>,
-    #[validate(custom(function = "error_code"))]
+    #[validate(custom(function = "error_code_form"))]
     error: Option<String>,
-    #[validate(custom(function = "token"))]
+    #[validate(custom(function = "token_form"))]
     token: Option<String>,
-    #[validate(custom(function = "request_id"))]
+    #[validate(custom(function = "request_id_form"))]
     since: Option<String>,
     #[validate(range(min = 1, max = WAIT_COUNT_MAX))]
     count: Option<i64>,
@@ -107,21 +107,21 @@ impl RequestSearch {
     }
 }
 
-fn route(text: &str) -> Result<(), ValidationError> {
+fn route_form(text: &str) -> Result<(), ValidationError> {
     well_formed(text, |text| text.starts_with('/') && text.bytes().all(|byte| byte.is_ascii_graphic()))
 }
 
-fn error_code(text: &str) -> Result<(), ValidationError> {
+fn error_code_form(text: &str) -> Result<(), ValidationError> {
     well_formed(text, |text| {
         text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
     })
 }
 
-fn token(text: &str) -> Result<(), ValidationError> {
+fn token_form(text: &str) -> Result<(), ValidationError> {
     well_formed(text, is_token)
 }
 
-fn request_id(text: &str) -> Result<(), ValidationError> {
+fn request_id_form(text: &str) -> Result<(), ValidationError> {
     well_formed(text, |text| {
         text.len() <= REQUEST_ID_LENGTH_MAX && text.bytes().all(|byte| byte.is_ascii_graphic())
     })

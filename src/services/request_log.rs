@@ -92,9 +92,9 @@ impl RequestLog {
         for (account, waiting) in self.waiting(of) {
             for _ in 0..waiting.div_ceil(REQUESTS_WRITTEN_AT_ONCE) {
                 let rows = Arc::new(self.take(account));
-                let written = Announced { log: self, account, rows: Arc::clone(&rows) };
-                store.write((account, rows), |tx, (account, rows)| add(tx, *account, rows).boxed()).await?;
-                drop(written);
+                let unit = (account, Arc::clone(&rows));
+                store.write(unit, |tx, (account, rows)| add(tx, *account, rows).boxed()).await?;
+                self.announce(account, rows);
                 drop(turn);
                 turn = self.writing.lock().await;
             }
@@ -119,19 +119,6 @@ impl RequestLog {
         }
         waiting.count -= taken.len();
         taken
-    }
-}
-
-/// Announces a write when it ends, however it ends: who waits then looks into the database.
-struct Announced<'a> {
-    log: &'a RequestLog,
-    account: AccountToken,
-    rows: WrittenRequests,
-}
-
-impl Drop for Announced<'_> {
-    fn drop(&mut self) {
-        self.log.announce(self.account, Arc::clone(&self.rows));
     }
 }
 

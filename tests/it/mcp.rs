@@ -358,7 +358,7 @@ fn a_malformed_line_is_passed_over_and_the_end_of_input_ends_it() {
     session.request("initialize", &json!({
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
     }));
-    session.send("4200000000000000 is no JSON");
+    session.send("no JSON: 4200000000000000");
     session.send("{\"jsonrpc\":\"2.0\",\"number\":\"4200000000000000\"}");
     let refused = session.line();
     assert_eq!(

@@ -107,6 +107,11 @@ rules! {
         let (client, stranger) = (app.client(), app.stranger().await);
         let (found, ()) = join(search(&client, "wait=1"), sent(&stranger, "theirs", "/1/balance")).await;
         assert_eq!(found, (0, vec![]));
+        let theirs = stranger.post("/1/charges", &charge(400)).await.ok(201);
+        let theirs = token(&theirs);
+        sent(&stranger, "theirs", &format!("/1/charges/{theirs}")).await;
+        assert_eq!(search(&client, &format!("token={theirs}")).await.0, 0);
+        client.get(&format!("{LOG}?since=theirs")).await.refused(422, "invalid_resource");
     }
 
     async fn a_wait_holds_no_permit_and_ends_with_the_server(app) {
@@ -118,7 +123,7 @@ rules! {
             }
             app.enters(ServerPhase::Draining);
         };
-        let waits = join_all((0..100).map(|_| search(&client, "wait=30&per_page=500")));
+        let waits = join_all((0..100).map(|_| search(&client, "wait=30")));
         let (found, ()) = join(waits, leave).await;
         assert!(found.iter().all(|found| found.0 == 0));
         assert!(began.elapsed() < Duration::from_secs(20));

@@ -155,6 +155,7 @@ struct CreateCharge {
     /// ISO 4217 code; AUD if absent.
     currency: Option<String>,
     /// Which test card pays, by what it does; accepted if absent.
+    #[serde(default)]
     #[schemars(schema_with = "card_words")]
     card: Option<String>,
     /// Whether the money is taken at once (default), or only authorised.

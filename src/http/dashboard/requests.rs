@@ -8,6 +8,7 @@ use super::layout::{PageContent, PageResult};
 use super::record::{self, Address, Column, Record, facts, words};
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
+use crate::params::logged_request::RequestSearch;
 use crate::services::sandbox::requests;
 
 const COLUMNS: [Column; 6] = [
@@ -27,7 +28,7 @@ fn request(request: &Record) -> Markup {
 
 /// Lists the requests, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = requests::list(&app, &user.account, input.paging()).await?;
+    let page = requests::search(&app, &user.account, RequestSearch::read(&input)).await?.page(&app).await?;
     let same = Address::of("/1/sandbox/requests").page(page.paging).to_string();
     let here = Address::of("/dashboard/requests");
     Ok(PageContent::of(same, "Requests", record::list("Requests, newest first", &COLUMNS, page, &here)?))

@@ -8,7 +8,7 @@ use crate::http::AppState;
 use crate::http::answer::{Envelope, Listed, LongList, Shown};
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
-use crate::http::patience::Patience;
+use crate::http::patience::wait_for;
 use crate::params::logged_request::RequestSearch;
 use crate::services::Account;
 use crate::services::sandbox::requests;
@@ -37,13 +37,12 @@ use crate::views::logged_request::LoggedRequest;
 pub async fn list_sandbox_requests(
     State(app): State<AppState>,
     account: Account,
-    patience: Patience,
     input: Input,
 ) -> Result<Listed<LoggedRequest>, Error> {
     let search = requests::search(&app, &account, RequestSearch::read(&input)).await?;
     if let Some(arrivals) = search.wanting(&app).await? {
         let goal = search.satisfied(&app, arrivals);
-        patience.wait(&app, &input, search.params.wait, goal).await?;
+        wait_for(goal, search.params.wait, &app).await?;
     }
     Ok(Listed(search.page(&app).await?))
 }

@@ -1,11 +1,11 @@
-//! GET /sandbox/requests: the account's recent requests, and waits for the next ones (`docs/decisions.md`, 371).
+//! GET /sandbox/requests: the account's recent requests, and waits for the next ones (`docs/decisions.md`, 372).
 
 use std::future::pending;
 
 use entity::logged_request::{self, Column};
 use entity::{AccountToken, LoggedRequestToken, Owned};
 use sea_orm::sea_query::{Expr, ExprTrait, Func};
-use sea_orm::{ColumnTrait, Condition, DbBackend, PaginatorTrait, QueryFilter, QueryOrder, Select};
+use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QueryOrder, Select};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
@@ -64,12 +64,11 @@ impl LogSearch {
         Ok((!self.is_satisfied(ctx).await?).then_some(arrivals))
     }
 
-    /// Waits until enough requests match: woken by this process's commits, and on PostgreSQL by a look now and then, for
-    /// what other copies write.
+    /// Waits until enough requests match: woken by this process's commits, and by a look now and then, for what other copies
+    /// write and for commits whose caller went away.
     pub async fn satisfied(&self, ctx: &Context, mut arrivals: Arrivals) -> Result<(), Error> {
         let mut looks = interval_at(Instant::now() + WAIT_LOOKS, WAIT_LOOKS);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let has_copies = ctx.store.backend() == DbBackend::Postgres;
         loop {
             let may_match = tokio::select! {
                 arrived = arrivals.recv() => match arrived {
@@ -77,7 +76,7 @@ impl LogSearch {
                     Err(RecvError::Lagged(_)) => true,
                     Err(RecvError::Closed) => pending().await,
                 },
-                _ = looks.tick(), if has_copies => true,
+                _ = looks.tick() => true,
             };
             if may_match && self.is_satisfied(ctx).await? {
                 return Ok(());
