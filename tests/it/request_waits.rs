@@ -53,7 +53,9 @@ rules! {
         }
         assert_eq!(search(&client, &format!("token={token}")).await.0, 2, "in a path, and in parameters");
         assert_eq!(search(&client, &format!("token={token}&method=GET")).await, (1, vec!["read".into()]));
-        assert_eq!(search(&client, &format!("token={}", token.to_ascii_uppercase().replacen("CH_", "ch_", 1))).await.0, 0);
+        let at = token[3..24].find(|letter: char| letter.is_ascii_lowercase()).unwrap() + 3;
+        let other_case = format!("{}{}{}", &token[..at], token[at..=at].to_ascii_uppercase(), &token[at + 1..]);
+        assert_eq!(search(&client, &format!("token={other_case}")).await.0, 0);
     }
 
     async fn every_fault_of_a_search_is_told_and_nothing_is_waited_for(app) {
