@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Makes the clients to publish: packages/clients/make.sh [LANGUAGE...], each in target/clients/packages/LANGUAGE: what a generator makes
+# of openapi.yaml, what is written by hand in packages/clients/LANGUAGE, the licence and the project's version. The generators are those
+# of .ci/run (docs/clients.md); CARGO_TARGET_DIR moves target.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+here=$PWD/packages/clients
+built=$(realpath -m "${CARGO_TARGET_DIR:-target}")/clients
+tools=$built/tools/bin
+packages=$built/packages
+document=$packages/openapi.json
+version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+
+[ -x "$tools/openapi-python-client" ] && [ -d tests/clients/node_modules ] ||
+    { echo 'error: there are no generators: .ci/run installs them, see install_clients' >&2; exit 1; }
+
+# Runs a generator, which is quiet if it succeeds.
+quietly() {
+    "$@" >"$packages/generator.log" 2>&1 || { cat "$packages/generator.log" >&2; exit 1; }
+}
+
+# The client of openapi-generator in a folder, with its options; without tests and pages of each class.
+openapi_generator() {
+    JAVA_TOOL_OPTIONS='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC' PATH=$tools:$PATH quietly openapi-generator-cli generate -g "$1" -i "$document" -o "$2" \
+        --global-property=apis,models,supportingFiles,apiDocs=false,modelDocs=false,apiTests=false,modelTests=false \
+        --additional-properties="hideGenerationTimestamp=true,$3"
+}
+
+# A hand-written manifest with the version of the project.
+manifest() {
+    sed "s/0\.0\.0/$version/" "$here/$language/$1" >"$folder/$1"
+}
+
+python() {
+    local package=$folder/card_payments_client
+    PATH=$tools:$PATH quietly openapi-python-client generate --path "$document" --output-path "$package" --meta none --overwrite --fail-on-warning
+    cp "$here"/python/src/*.py "$package"
+    touch "$package/py.typed"
+    manifest pyproject.toml
+}
+
+mkdir -p "$packages"
+"$tools/python" "$here/document.py" openapi.yaml >"$document"
+for language in "${@:-python}"; do
+    folder=$packages/$language
+    rm -rf "$folder"
+    mkdir "$folder"
+    "$language"
+    cp "$here/$language/README.md" LICENSE "$folder"
+done

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Makes the clients and lets each live its flow beside a server: packages/clients/test.sh PROGRAM [LANGUAGE...]. A language without its
+# toolchain is said and skipped, in CI it is a failure.
+set -Eeuo pipefail
+trap 'echo "failed: $BASH_COMMAND (line $LINENO)" >&2' ERR
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+program=$(realpath "$1")
+here=$PWD/packages/clients
+built=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+packages=$built/clients/packages
+tools=$built/clients/tools/bin
+export PYTHONDONTWRITEBYTECODE=1
+unset "${!CARD_PAYMENTS_@}"
+
+beside() {
+    timeout 120 "$program" exec -- python3 "$here/beside.py" "$@"
+}
+
+python() {
+    # Its libraries are those of the generator, pytest is that of the verifiers.
+    local pytest=$("$built/verifiers/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    PYTHONPATH=$packages/python:$pytest beside "$tools/python" -m pytest -q -p no:cacheprovider "$here/python/tests"
+}
+
+languages=("${@:2}")
+[ ${#languages[@]} -gt 0 ] || languages=(python)
+packages/clients/make.sh "${languages[@]}"
+for language in "${languages[@]}"; do
+    start=$SECONDS
+    "$language"
+    printf -- '-- client for %s: %d s\n' "$language" $((SECONDS - start))
+done
