@@ -40,9 +40,22 @@ python() {
     manifest pyproject.toml
 }
 
+typescript() {
+    cp -R "$here"/typescript/{src,tsconfig.json} "$folder"
+    ln -s "$PWD/tests/clients/node_modules" "$folder/node_modules"
+    quietly tests/clients/node_modules/.bin/openapi-typescript "$document" -o "$folder/src/api.ts"
+    # Of each operation its method and path.
+    jq -r '[.paths | to_entries[] | .key as $path | .value | to_entries[] | select(.value.operationId?)
+        | { (.value.operationId): [.key, $path] }] | add | "export const routes = \(.) as const;"' "$document" >"$folder/src/routes.ts"
+    manifest package.json
+    quietly tests/clients/node_modules/.bin/tsc -p "$folder"
+}
+
 mkdir -p "$packages"
 "$tools/python" "$here/document.py" openapi.yaml >"$document"
-for language in "${@:-python}"; do
+languages=("$@")
+[ $# -gt 0 ] || languages=(python typescript)
+for language in "${languages[@]}"; do
     folder=$packages/$language
     rm -rf "$folder"
     mkdir "$folder"

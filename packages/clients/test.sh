@@ -23,8 +23,17 @@ python() {
     PYTHONPATH=$packages/python:$pytest beside "$tools/python" -m pytest -q -p no:cacheprovider "$here/python/tests"
 }
 
+typescript() {
+    local folder=$packages/typescript
+    # In its folder it is a user of the package.
+    cp "$here"/typescript/test/*.ts "$folder"
+    (cd "$folder" && npx --offline tsc --strict --noUncheckedIndexedAccess --module nodenext --target es2022 --lib es2023,dom --types node \
+        --skipLibCheck --rootDir . --outDir test client.test.ts && beside node --test --test-reporter=dot test/client.test.js)
+    rm -r "$folder"/{test,client.test.ts}
+}
+
 languages=("${@:2}")
-[ ${#languages[@]} -gt 0 ] || languages=(python)
+[ ${#languages[@]} -gt 0 ] || languages=(python typescript)
 packages/clients/make.sh "${languages[@]}"
 for language in "${languages[@]}"; do
     start=$SECONDS
