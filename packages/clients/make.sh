@@ -51,10 +51,17 @@ typescript() {
     quietly tests/clients/node_modules/.bin/tsc -p "$folder"
 }
 
+go() {
+    openapi_generator go "$folder" packageName=cardpaymentsclient
+    rm -r "$folder"/{api,.openapi-generator,.openapi-generator-ignore,.travis.yml,.gitignore,git_push.sh,go.sum}
+    find "$here/go" -name '*.go' -not -name '*_test.go' -exec cp -t "$folder" {} +
+    manifest go.mod
+}
+
 mkdir -p "$packages"
 "$tools/python" "$here/document.py" openapi.yaml >"$document"
 languages=("$@")
-[ $# -gt 0 ] || languages=(python typescript)
+[ $# -gt 0 ] || languages=(python typescript go)
 for language in "${languages[@]}"; do
     folder=$packages/$language
     rm -rf "$folder"

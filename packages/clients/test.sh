@@ -32,8 +32,21 @@ typescript() {
     rm -r "$folder"/{test,client.test.ts}
 }
 
+go() {
+    # Debian's packages of Go lie in a GOPATH.
+    local sources=$built/clients/go/src
+    export GO111MODULE=off GOPATH=$built/clients/go:/usr/share/gocode GOCACHE=$built/go
+    rm -rf "$sources"
+    mkdir -p "$sources"
+    cp -R "$packages/go" "$sources/cardpaymentsclient"
+    cp "$here"/go/*_test.go "$sources/cardpaymentsclient"
+    gofmt -l "$here/go" | { ! grep .; }
+    command go vet cardpaymentsclient
+    beside go test -count=1 cardpaymentsclient
+}
+
 languages=("${@:2}")
-[ ${#languages[@]} -gt 0 ] || languages=(python typescript)
+[ ${#languages[@]} -gt 0 ] || languages=(python typescript go)
 packages/clients/make.sh "${languages[@]}"
 for language in "${languages[@]}"; do
     start=$SECONDS
