@@ -58,10 +58,21 @@ go() {
     manifest go.mod
 }
 
+java() {
+    local sources=$folder/src/main/java/cardpayments/client
+    openapi_generator java "$packages/java.generated" \
+        library=native,openApiNullable=false,useJakartaEe=false,invokerPackage=cardpayments.client,apiPackage=cardpayments.client.api,modelPackage=cardpayments.client.model
+    mkdir -p "${sources%/*}"
+    mv "$packages/java.generated/src/main/java/cardpayments/client" "$sources"
+    rm -r "$packages/java.generated"
+    cp "$here"/java/src/*.java "$sources"
+    manifest pom.xml
+}
+
 mkdir -p "$packages"
 "$tools/python" "$here/document.py" openapi.yaml >"$document"
 languages=("$@")
-[ $# -gt 0 ] || languages=(python typescript go)
+[ $# -gt 0 ] || languages=(python typescript go java)
 for language in "${languages[@]}"; do
     folder=$packages/$language
     rm -rf "$folder"
