@@ -69,10 +69,19 @@ java() {
     manifest pom.xml
 }
 
+ruby() {
+    openapi_generator ruby "$packages/ruby.generated" "gemName=card_payments_client,moduleName=CardPaymentsClient,gemVersion=$version"
+    mv "$packages/ruby.generated/lib" "$folder"
+    rm -r "$packages/ruby.generated"
+    cp "$here"/ruby/src/*.rb "$folder/lib/card_payments_client"
+    printf "require 'card_payments_client/%s'\n" error client webhooks >>"$folder/lib/card_payments_client.rb"
+    manifest card_payments_client.gemspec
+}
+
 mkdir -p "$packages"
 "$tools/python" "$here/document.py" openapi.yaml >"$document"
 languages=("$@")
-[ $# -gt 0 ] || languages=(python typescript go java)
+[ $# -gt 0 ] || languages=(python typescript go java ruby)
 for language in "${languages[@]}"; do
     folder=$packages/$language
     rm -rf "$folder"

@@ -58,8 +58,13 @@ java() {
         --details=none --fail-if-no-tests --select-class=ClientTest
 }
 
+ruby() {
+    # The generated code warns.
+    beside ruby -W0 -I"$packages/ruby/lib" "$here/ruby/test/client_test.rb"
+}
+
 languages=("${@:2}")
-[ ${#languages[@]} -gt 0 ] || languages=(python typescript go java)
+[ ${#languages[@]} -gt 0 ] || languages=(python typescript go java ruby)
 packages/clients/make.sh "${languages[@]}"
 for language in "${languages[@]}"; do
     start=$SECONDS
