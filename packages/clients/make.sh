@@ -78,10 +78,18 @@ ruby() {
     manifest card_payments_client.gemspec
 }
 
+php() {
+    openapi_generator php "$packages/php.generated" 'invokerPackage=CardPayments\Client'
+    mv "$packages/php.generated/lib" "$folder"
+    rm -r "$packages/php.generated"
+    cp "$here"/php/src/*.php "$folder/lib"
+    manifest composer.json
+}
+
 mkdir -p "$packages"
 "$tools/python" "$here/document.py" openapi.yaml >"$document"
 languages=("$@")
-[ $# -gt 0 ] || languages=(python typescript go java ruby)
+[ $# -gt 0 ] || languages=(python typescript go java ruby php)
 for language in "${languages[@]}"; do
     folder=$packages/$language
     rm -rf "$folder"

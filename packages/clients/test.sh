@@ -63,8 +63,12 @@ ruby() {
     beside ruby -W0 -I"$packages/ruby/lib" "$here/ruby/test/client_test.rb"
 }
 
+php() {
+    PACKAGE=$packages/php beside php "$here/php/test/client_test.php"
+}
+
 languages=("${@:2}")
-[ ${#languages[@]} -gt 0 ] || languages=(python typescript go java ruby)
+[ ${#languages[@]} -gt 0 ] || languages=(python typescript go java ruby php)
 packages/clients/make.sh "${languages[@]}"
 for language in "${languages[@]}"; do
     start=$SECONDS
