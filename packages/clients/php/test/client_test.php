@@ -2,15 +2,7 @@
 // The client against a real server: see packages/clients/beside.py. Without PHPUnit: each test is a function.
 use CardPayments\Client\{Api, ApiError, Client, ErrorKind, Model, WebhookRefused, Webhooks};
 
-// What Composer would write: Debian's Guzzle, and the client by its name space.
-require_once 'GuzzleHttp/autoload.php';
-require_once 'GuzzleHttp/Psr7/autoload.php';
-spl_autoload_register(function (string $class): void {
-    $prefix = 'CardPayments\\Client\\';
-    if (str_starts_with($class, $prefix)) {
-        require_once getenv('PACKAGE') . '/lib/' . strtr(substr($class, strlen($prefix)), '\\', '/') . '.php';
-    }
-});
+require 'autoload.php';
 
 const CARD = [
     'number' => '4200000000000000', 'expiry_month' => 12, 'expiry_year' => 2099, 'cvc' => '123', 'name' => 'Roland Robot',
