@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes every package of a program, installs each from its own file, offline and where nothing else is, and lets it pay within ten
-# seconds; then runs the helpers' own tests: packages/test.sh PROGRAM... The first program is for this machine, others are for other
+# seconds; then runs the tests of helpers and clients: packages/test.sh PROGRAM... The first program is for this machine, others are for other
 # platforms and need an emulator. pytest and lintian are those of .ci/run. docs/install.md must name each door that is tried here;
 # UPDATE_DOCUMENTS=1 writes into it how long it took, and the size of its files.
 set -Eeuo pipefail
@@ -104,6 +104,13 @@ in_rust() { PATH=$root/python/bin:$PATH cargo "$1" --quiet --locked --manifest-p
 cargo fmt --check --manifest-path packages/rust/Cargo.toml
 in_rust clippy -- -D warnings
 in_rust test
+
+section clients
+if [ -x target/clients/tools/bin/python ] && command -v javac go ruby php jq | [ "$(wc -l)" = 5 ]; then
+    packages/clients/test.sh "$program"
+else
+    echo 'the clients are not tried: .ci/run installs their generators and toolchains' >&2
+fi
 
 # Runs tests with the installed program, and waits until their servers have left nothing.
 leaving_nothing() {

@@ -38,7 +38,7 @@ pub(super) fn shown(operation: &mut Map<String, Value>, recorded: &Value) {
 /// Moves an example that several operations share to the components, named after its schema: a record as it was created, a page of a
 /// list. A changed record differs in one field or two, and an action that moves it to another state has an example of its own.
 pub(super) fn shared(document: &mut Value) {
-    let mut groups: BTreeMap<String, Vec<(bool, &mut Map<String, Value>)>> = BTreeMap::new();
+    let mut groups = BTreeMap::<String, Vec<(bool, &mut Map<String, Value>)>>::new();
     for (_, method, operation) in operations(document) {
         let id = operation["operationId"].as_str().unwrap_or_default();
         let shows_record = method == "get" || id.starts_with("create_");

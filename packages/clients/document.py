@@ -1,0 +1,26 @@
+"""Prints openapi.yaml, which it is told, as JSON for the generators: without refusals, because the clients raise them, and without
+what the server sends, because no client calls that. For Java, pages and their positions are of one type each."""
+
+import json
+import sys
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+document = YAML(typ="safe").load(Path(sys.argv[1]))
+# Generators repeat it in each file.
+document["info"]["description"] = document["info"]["description"].split("\n\n")[0]
+del document["webhooks"]
+for path in document["paths"].values():
+    for operation in path.values():
+        if isinstance(operation, dict):
+            answers = operation["responses"].items()
+            operation["responses"] = {status: answer for status, answer in answers if status.startswith("2")}
+for name, schema in document["components"]["schemas"].items():
+    fields = schema.get("properties", {})
+    if name.endswith("Pagination"):
+        schema["x-implements"] = ["cardpayments.client.Position"]
+    elif "pagination" in fields:
+        item = fields["response"]["items"]["$ref"].rsplit("/", 1)[1]
+        schema["x-implements"] = [f"cardpayments.client.Page<{item}>"]
+json.dump(document, sys.stdout, default=str)

@@ -1,0 +1,139 @@
+package cardpayments.client;
+
+import cardpayments.client.model.ErrorBody;
+import cardpayments.client.model.ErrorMessage;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import java.net.http.HttpHeaders;
+import java.util.List;
+import java.util.Set;
+
+/** The server refused a request, or there was no response: {@link #kind} says which. */
+public class ApiException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+    private static final Set<String> DECLINES = Set.of(
+            "card_declined", "insufficient_funds", "invalid_cvv", "invalid_card", "processing_error", "suspected_fraud", "expired_card",
+            "lost_card", "stolen_card", "unknown");
+
+    /** What programs tell apart. */
+    public enum Kind {
+        /** The card was declined; nothing was charged. */
+        CARD_DECLINED,
+        /** Parameters are missing or invalid; {@link #messages} has each. */
+        INVALID_RESOURCE,
+        /** The key is none of the account. */
+        UNAUTHORIZED,
+        /** There is no such record. */
+        NOT_FOUND,
+        /** Another request is still in flight. */
+        CONFLICT,
+        /** There were too many requests. */
+        RATE_LIMITED,
+        /** The server or the acquirer failed, and repeating did not help: repeat the request later, under the same Idempotency-Key. */
+        SERVER_ERROR,
+        /** There was no response: repeat the request later, under the same Idempotency-Key. */
+        NO_RESPONSE,
+        /** Another refusal: {@link #code} says which. */
+        OTHER
+    }
+
+    private final int status;
+    private final String requestId;
+    private final transient ErrorBody body;
+
+    /** Without a response: the connection was lost. */
+    public ApiException(Throwable cause) {
+        super(cause);
+        this.status = 0;
+        this.requestId = null;
+        this.body = new ErrorBody();
+    }
+
+    /** Without a request: an argument is missing. */
+    public ApiException(int status, String message) {
+        super(message);
+        this.status = status;
+        this.requestId = null;
+        this.body = new ErrorBody();
+    }
+
+    /** For a response. */
+    public ApiException(int status, String message, HttpHeaders headers, String text) {
+        this(status, headers.firstValue("X-Request-Id").orElse(null), parse(text));
+    }
+
+    private ApiException(int status, String requestId, ErrorBody body) {
+        super(String.format("%d %s: %s (request %s)", status, body.getError(), body.getErrorDescription(), requestId));
+        this.status = status;
+        this.requestId = requestId;
+        this.body = body;
+    }
+
+    private static ErrorBody parse(String text) {
+        try {
+            var mapper = ApiClient.createDefaultObjectMapper();
+            var tree = mapper.readTree(text == null ? "" : text);
+            // insufficient_service_balance comes in a list.
+            var error = tree.isArray() && !tree.isEmpty() ? tree.get(0) : tree;
+            return error.isObject() ? mapper.treeToValue(error, ErrorBody.class) : new ErrorBody();
+        } catch (JsonProcessingException exception) {
+            return new ErrorBody();
+        }
+    }
+
+    /** The status of the response, 0 if there was none. */
+    public int status() {
+        return status;
+    }
+
+    /** The error code, null if there was none; docs/errors.md lists them. */
+    public String code() {
+        return body.getError();
+    }
+
+    /** The sentence of the code. */
+    public String description() {
+        return body.getErrorDescription();
+    }
+
+    /** One for each fault of a parameter. */
+    public List<ErrorMessage> messages() {
+        return body.getMessages() == null ? List.of() : body.getMessages();
+    }
+
+    /** X-Request-Id of the response. */
+    public String requestId() {
+        return requestId;
+    }
+
+    /** The charge that was refused or declined, or null. */
+    public String chargeToken() {
+        return body.getChargeToken();
+    }
+
+    /** What it is. */
+    public Kind kind() {
+        if (code() != null && DECLINES.contains(code())) {
+            return Kind.CARD_DECLINED;
+        }
+        if ("invalid_resource".equals(code())) {
+            return Kind.INVALID_RESOURCE;
+        }
+        if (status >= 500) {
+            return Kind.SERVER_ERROR;
+        }
+        switch (status) {
+            case 0:
+                return Kind.NO_RESPONSE;
+            case 401:
+                return Kind.UNAUTHORIZED;
+            case 404:
+                return Kind.NOT_FOUND;
+            case 409:
+                return Kind.CONFLICT;
+            case 429:
+                return Kind.RATE_LIMITED;
+            default:
+                return Kind.OTHER;
+        }
+    }
+}

@@ -1,0 +1,160 @@
+// The client against a real server: see packages/clients/beside.py.
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import cardpayments.client.ApiException;
+import cardpayments.client.Client;
+import cardpayments.client.Items;
+import cardpayments.client.Webhooks;
+import cardpayments.client.api.CardsApi;
+import cardpayments.client.api.ChargesApi;
+import cardpayments.client.api.PlansApi;
+import cardpayments.client.api.RefundsApi;
+import cardpayments.client.model.BrowserCardInput;
+import cardpayments.client.model.CardInput;
+import cardpayments.client.model.Charge;
+import cardpayments.client.model.ChargeInput;
+import cardpayments.client.model.Plan;
+import cardpayments.client.model.PlanInput;
+import cardpayments.client.model.RefundInput;
+import cardpayments.client.model.ThreeDSecureInput;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+import org.junit.jupiter.api.Test;
+
+class ClientTest {
+    static final Client CLIENT = new Client(System.getenv("SERVER"), System.getenv("KEY"));
+    static final ChargesApi CHARGES = new ChargesApi(CLIENT);
+
+    static ChargeInput order(long amount) {
+        var card = new CardInput().number("4200000000000000").expiryMonth(12L).expiryYear(2099L).cvc("123").name("Roland Robot")
+                .addressLine1("42 Sevenoaks St").addressCity("Lathlain").addressCountry("AU");
+        return new ChargeInput().email("roland@example.com").description("Order").amount(amount).ipAddress("203.192.1.172").card(card);
+    }
+
+    static Charge charge(ChargesApi charges, long amount) {
+        return charges.createCharge(order(amount), null, null).getResponse().getCharge();
+    }
+
+    /** The tokens of the successful charges, newest first. */
+    static List<String> charges() {
+        return StreamSupport.stream(Items.of(page -> CHARGES.listCharges(page, 2L)).spliterator(), false)
+                .filter(Charge::getSuccess).map(Charge::getToken).collect(Collectors.toList());
+    }
+
+    static List<String> joined(List<String> first, List<String> then) {
+        return Stream.concat(first.stream(), then.stream()).collect(Collectors.toList());
+    }
+
+    @Test
+    void aCardIsStoredChargedCapturedAndRefunded() {
+        var stored = new BrowserCardInput().number("4200000000000000").expiryMonth(12L).expiryYear(2099L).cvc("123").name("Roland Robot")
+                .addressLine1("42 Sevenoaks St").addressCity("Lathlain").addressCountry("AU");
+        var card = new CardsApi(CLIENT).createCard(stored, null).getResponse();
+        var order = order(400).card(null).cardToken(card.getToken()).capture(false);
+        var charge = CHARGES.createCharge(order, null, null).getResponse().getCharge();
+        assertFalse(charge.getCaptured());
+        assertTrue(CHARGES.captureCharge(charge.getToken(), null, null).getResponse().getCaptured());
+        var refund = new RefundsApi(CLIENT).createRefund(charge.getToken(), null, new RefundInput().amount(100L)).getResponse();
+        assertEquals(List.of(charge.getToken(), 100L), List.of(refund.getCharge(), refund.getAmount()));
+    }
+
+    @Test
+    void aListGivesTheItemsOfAllPages() {
+        var before = charges();
+        var made = new ArrayList<String>();
+        for (var amount : List.of(100L, 200L, 300L)) {
+            made.add(0, charge(CHARGES, amount).getToken());
+        }
+        assertEquals(joined(made, before), charges());
+        var plans = new PlansApi(CLIENT);
+        for (var name : List.of("One", "Two")) {
+            plans.createPlan(new PlanInput().name(name).amount(1000L).interval(1L).intervalUnit("month"), null);
+        }
+        var names = new ArrayList<String>();
+        for (Plan plan : Items.of(page -> plans.listPlans(page, 1L))) {
+            names.add(plan.getName());
+        }
+        assertEquals(List.of("Two", "One"), names);
+    }
+
+    @Test
+    void aChargeWhoseConnectionIsCutIsMadeOnce() {
+        var before = charges();
+        var charge = charge(new ChargesApi(new Client(System.getenv("CUT"), System.getenv("KEY"))), 400);
+        assertEquals(joined(List.of(charge.getToken()), before), charges());
+    }
+
+    @Test
+    void aChargeThatWasApprovedButLostIsMadeOnce() {
+        var before = charges();
+        var lost = assertThrows(ApiException.class, () -> CHARGES.createCharge(order(400), "approved_but_lost", "lost"));
+        assertEquals(List.of(ApiException.Kind.SERVER_ERROR, 502, "gateway_error"), List.of(lost.kind(), lost.status(), lost.code()));
+        var charge = CHARGES.createCharge(order(400), null, "lost").getResponse().getCharge();
+        var again = CHARGES.createCharge(order(400), null, "lost").getResponse().getCharge();
+        assertEquals(charge.getToken(), again.getToken());
+        assertEquals(joined(List.of(charge.getToken()), before), charges());
+    }
+
+    @Test
+    void aRefusalIsOfItsKind() {
+        var declined = assertThrows(ApiException.class, () -> CHARGES.createCharge(order(400), "insufficient_funds", null));
+        assertEquals(ApiException.Kind.CARD_DECLINED, declined.kind());
+        assertEquals(List.of(400, "insufficient_funds"), List.of(declined.status(), declined.code()));
+        assertNotNull(declined.requestId());
+        assertTrue(declined.chargeToken().startsWith("ch_"));
+        var invalid = assertThrows(ApiException.class, () -> charge(CHARGES, 0));
+        assertEquals(ApiException.Kind.INVALID_RESOURCE, invalid.kind());
+        assertEquals("amount", invalid.messages().get(0).getParam());
+        var missing = assertThrows(ApiException.class, () -> CHARGES.getCharge("ch_none"));
+        assertEquals(ApiException.Kind.NOT_FOUND, missing.kind());
+        var stranger = new ChargesApi(new Client(System.getenv("SERVER"), "sk_test_nobody"));
+        assertEquals(ApiException.Kind.UNAUTHORIZED, assertThrows(ApiException.class, () -> stranger.getCharge("ch_none")).kind());
+    }
+
+    @Test
+    void aPendingChargeIsToldFromACharge() {
+        var order = order(400).threeDSecure(new ThreeDSecureInput().enabled(true).callbackUrl("http://127.0.0.1/back"));
+        var pending = CHARGES.createCharge(order, null, null).getResponse().getPendingCharge();
+        assertTrue(pending.getRedirectUrl().contains("/3d-secure/"), pending.getRedirectUrl());
+    }
+
+    @Test
+    void aWebhookIsVerified() throws Exception {
+        var webhook = new ObjectMapper().readTree(Path.of(System.getenv("WEBHOOK")).toFile());
+        var headers = new ObjectMapper().convertValue(webhook.get("headers"), Map.class);
+        var body = webhook.get("body").asText();
+        var key = webhook.get("key").asText();
+        var event = Webhooks.verify(name -> (String) headers.get(name), body.getBytes(UTF_8), key);
+        assertEquals("charge.captured", event.getType());
+        assertTrue(event.getData().get("token").toString().startsWith("ch_"));
+        var other = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        var example = Map.of(
+                "webhook-id", "msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp", "1614265330",
+                "webhook-signature", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+        var later = new HashMap<Object, Object>(headers);
+        later.put("webhook-timestamp", "" + (Long.parseLong((String) headers.get("webhook-timestamp")) + 1));
+        refuses("does not fit", headers, body, other);
+        refuses("does not fit", headers, body.replaceFirst("400", "4000"), key);
+        refuses("does not fit", later, body, key);
+        refuses("too old", example, "{\"test\": 2432232314}", other);
+        refuses("headers", Map.of(), body, key);
+    }
+
+    static void refuses(String reason, Map<?, ?> headers, String body, String key) {
+        var refused = assertThrows(
+                Webhooks.Refused.class, () -> Webhooks.verify(name -> (String) headers.get(name), body.getBytes(UTF_8), key));
+        assertTrue(refused.getMessage().contains(reason), refused.getMessage());
+    }
+}

@@ -1,0 +1,45 @@
+<?php
+
+namespace CardPayments\Client;
+
+use Psr\Http\Message\ResponseInterface;
+
+/** The server refused a request. If there was no response at all, operations throw an ApiException. */
+final class ApiError extends \RuntimeException
+{
+    private function __construct(
+        public readonly ErrorKind $kind,
+        /** The status of the response. */
+        public readonly int $status,
+        /** The error code, null if the response is none of this server; docs/errors.md lists them. */
+        public readonly ?string $errorCode,
+        /** The sentence of the code. */
+        public readonly ?string $description,
+        /** @var list<array{param: string, code?: string, message: string}> One for each fault of a parameter. */
+        public readonly array $messages,
+        /** X-Request-Id of the response. */
+        public readonly ?string $requestId,
+        /** The charge that was refused or declined. */
+        public readonly ?string $chargeToken,
+    ) {
+        parent::__construct("$status $errorCode: $description (request $requestId)");
+    }
+
+    public static function fromResponse(ResponseInterface $response): self
+    {
+        $body = json_decode((string) $response->getBody(), true);
+        // insufficient_service_balance comes in a list.
+        $body = is_array($body) && array_is_list($body) && $body !== [] ? $body[0] : $body;
+        $body = is_array($body) ? $body : [];
+        $status = $response->getStatusCode();
+        return new self(
+            ErrorKind::of($status, $body['error'] ?? null),
+            $status,
+            $body['error'] ?? null,
+            $body['error_description'] ?? null,
+            $body['messages'] ?? [],
+            $response->getHeader('X-Request-Id')[0] ?? null,
+            $body['charge_token'] ?? null,
+        );
+    }
+}

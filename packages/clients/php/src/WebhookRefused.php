@@ -1,0 +1,8 @@
+<?php
+
+namespace CardPayments\Client;
+
+/** The webhook is not of the server, or too old. */
+final class WebhookRefused extends \RuntimeException
+{
+}
