@@ -2,7 +2,7 @@
 
 use super::database::Kind;
 use super::lines::{
-    ALONE, BARE, BINARY, CHARGE, COPIES, CUSTOMER, EMPTY_ROUTE, FLUSH, IDLE, LOCK_WAITS, START,
+    ALONE, BARE, BINARY, CHARGE, COPIES, CUSTOMER, EMPTY_ROUTE, FLUSH, IDLE, KEYED, LOCK_WAITS, START,
 };
 use super::report::Wanted::{AtLeast, AtMost};
 use super::report::{Figure, Report};
@@ -18,6 +18,9 @@ pub fn judge(kind: Kind, report: &mut Report) {
         if let Some(is) = report.is_part(on, name, of) {
             report.goal(on, format!("{name}, of {of}"), is, AtLeast(share), "%");
         }
+    }
+    if let Some(is) = report.is_part(on, KEYED, CHARGE) {
+        report.goal(on, "keyed, of charge", is, AtLeast(90), "%");
     }
     let figure = |name| report.figure(on, name).cloned();
     let fact = |name| report.value(on, name);

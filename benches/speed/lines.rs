@@ -16,6 +16,7 @@ use super::{Options, Result, usage};
 pub const EMPTY_ROUTE: &str = "empty route";
 pub const CHARGE: &str = "charge";
 pub const CUSTOMER: &str = "customer";
+pub const KEYED: &str = "keyed";
 pub const COPIES: &str = "copies";
 pub const ALONE: &str = "alone";
 pub const FLUSH: &str = "flush of 16 KiB";
@@ -159,7 +160,7 @@ async fn rounds(
     let lines = lines(account, by_customer, options).await?;
     let empty = Process::start(&mut empty_route()?);
     let other = (site.cluster.is_some() && options.wants(COPIES)).then(|| site.start());
-    for _ in 0..options.rounds.get() {
+    for round in 0..options.rounds.get() {
         for (name, requests) in &lines {
             let server = if *name == EMPTY_ROUTE { &empty } else { measured };
             let (run, cpu) = site.measure(&[server], CONNECTIONS, requests, stop).await?;
@@ -172,6 +173,11 @@ async fn rounds(
                 report.best(Figure { per_second, ..Figure::new(on, name, &run, &Cpu::default()) }, &run);
             }
         }
+        if options.wants(KEYED) {
+            let requests = fresh_keys(account, round, options);
+            let (run, cpu) = site.measure(&[measured], CONNECTIONS, &requests, stop).await?;
+            report.best(Figure::new(on, KEYED, &run, &cpu), &run);
+        }
         if let Some(other) = &other {
             let requests = [account.request("POST", "/1/charges", PAYMENT)];
             let (run, cpu) = site.measure(&[measured, other], CONNECTIONS, &requests, stop).await?;
@@ -183,6 +189,13 @@ async fn rounds(
         report.fact(on, LOCK_WAITS, waits.values().sum(), format!("sessions seen {waits:?}"));
     }
     Ok(())
+}
+
+/// Payments of one round, each under an Idempotency-Key of its own: more than any server makes.
+fn fresh_keys(account: &Account, round: usize, options: &Options) -> Vec<Vec<u8>> {
+    const PER_SECOND: u64 = 20_000;
+    let keys = (0..options.seconds * PER_SECOND).map(|n| format!("fresh-{round}-{n}"));
+    keys.map(|key| account.repeatable("POST", "/1/charges", Some(&key), PAYMENT)).collect()
 }
 
 /// A bare program that writes what payments write.

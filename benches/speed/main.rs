@@ -52,7 +52,7 @@ struct Options {
     /// How many charges there are before anything is measured.
     #[arg(long, default_value = "10000")]
     charges: NonZeroUsize,
-    /// Only these lines: charge, customer, get, list, word, token, replay, copies, alone, handoff, renewals, start.
+    /// Only these lines: charge, customer, get, list, word, token, replay, keyed, copies, alone, handoff, renewals, start.
     #[arg(long, num_args = 1..)]
     only: Vec<String>,
     /// The server's program.
