@@ -1,4 +1,4 @@
-"""Prints openapi.yaml, which it is told, as JSON for the generators: without refusals, because the clients raise them, and without
+"""Prints openapi.yaml, whose path it gets, as JSON for the generators: without refusals, because the clients raise them, and without
 what the server sends, because no client calls that. For Java, pages and their positions are of one type each."""
 
 import json

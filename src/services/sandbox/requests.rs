@@ -30,7 +30,7 @@ pub struct LogSearch {
 /// What is written to the log of an account, commit by commit.
 pub type Arrivals = broadcast::Receiver<WrittenRequests>;
 
-/// Begins a search, with everything written that the account has asked for so far.
+/// Begins a search, once the requests that this account has made so far are written.
 ///
 /// Refusals: `invalid_resource`.
 pub async fn search(
