@@ -193,8 +193,8 @@ async fn rounds(
 
 /// Payments of one round, each under an Idempotency-Key of its own: more than any server makes.
 fn fresh_keys(account: &Account, round: usize, options: &Options) -> Vec<Vec<u8>> {
-    const PER_SECOND: u64 = 20_000;
-    let keys = (0..options.seconds * PER_SECOND).map(|n| format!("fresh-{round}-{n}"));
+    const PER_MILLISECOND: u128 = 20;
+    let keys = (0..options.span().as_millis() * PER_MILLISECOND).map(|n| format!("fresh-{round}-{n}"));
     keys.map(|key| account.repeatable("POST", "/1/charges", Some(&key), PAYMENT)).collect()
 }
 
