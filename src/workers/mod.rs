@@ -7,8 +7,7 @@ pub use webhook_dispatcher::WorkerHandles;
 
 use std::time::{Duration, Instant};
 
-use sea_orm::DbErr;
-
+use crate::error::Error;
 use crate::limits::{DATA_KEYS_READ_AGAIN, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITTEN};
 use crate::services::due_work::registry;
 use crate::services::{Ctx, audit, data_keys, event_sequence};
@@ -95,7 +94,7 @@ async fn hear(ctx: Ctx) {
                 ctx.arrivals.hear(&messages.next().await?);
             }
         };
-        let ended: Result<(), DbErr> = heard.await;
+        let ended: Result<(), Error> = heard.await;
         let Err(error) = ended else { return };
         tracing::warn!(%error, "other copies are not heard; requests that wait look for themselves");
         tokio::time::sleep(PAUSE).await;
