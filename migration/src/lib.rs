@@ -50,7 +50,7 @@ impl Step {
     fn script(&self, backend: DbBackend) -> String {
         let (begin, now) = if backend == DbBackend::Postgres {
             (
-                "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;",
+                "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL client_min_messages = warning;",
                 "CAST(extract(epoch FROM now()) AS BIGINT)",
             )
         } else {

@@ -10,13 +10,6 @@ use serde_json::value::RawValue;
 
 use super::terminal::HEAD;
 
-/// A page of events, newest first.
-pub struct Page {
-    pub events: Vec<Event>,
-    /// The number of events on all pages.
-    pub count: u64,
-}
-
 /// One event.
 pub struct Event {
     pub head: Head,
@@ -26,7 +19,7 @@ pub struct Event {
 
 impl Display for Event {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Head { token, r#type, created_at, data } = &self.head;
+        let Head { token, r#type, created_at, data, .. } = &self.head;
         write!(f, "{created_at}  {HEAD}{}{HEAD:#}  {token}  {}", r#type, data.token)
     }
 }
@@ -38,6 +31,7 @@ pub struct Head {
     pub r#type: String,
     pub created_at: String,
     pub data: Subject,
+    pub sequence: u64,
 }
 
 /// The record in an event.
@@ -46,26 +40,32 @@ pub struct Subject {
     pub token: String,
 }
 
+/// How many events are read at once.
+const PAGE: usize = 200;
+
+/// Returns the number of the account's last event; 0 without one.
+pub async fn last(server: &ApiClient) -> Result<u64, ApiClientError> {
+    let newest = list(server, "per_page=1").await?;
+    Ok(newest.first().map_or(0, |event| event.head.sequence))
+}
+
+/// Returns the next events after this number, oldest first. If there are none, waits so many seconds for some.
+pub async fn after(server: &ApiClient, number: u64, wait: u64) -> Result<Vec<Event>, ApiClientError> {
+    list(server, &format!("after={number}&wait={wait}&per_page={PAGE}")).await
+}
+
 #[derive(Deserialize)]
 struct Listed {
     response: Vec<Box<RawValue>>,
-    pagination: Pagination,
 }
 
-#[derive(Deserialize)]
-struct Pagination {
-    count: u64,
-}
-
-/// Requests a page, counted from 1.
-pub async fn page(server: &ApiClient, page: usize, per_page: usize) -> Result<Page, ApiClientError> {
-    let path = format!("/1/events?page={page}&per_page={per_page}");
+async fn list(server: &ApiClient, query: &str) -> Result<Vec<Event>, ApiClientError> {
+    let path = format!("/1/events?{query}");
     let text = server.request_text(Method::GET, &path, None).await?;
     read(&text).map_err(|_| ApiClientError::Unintelligible(format!("GET {path}")))
 }
 
-fn read(text: &str) -> serde_json::Result<Page> {
-    let Listed { response, pagination } = serde_json::from_str(text)?;
-    let events = response.into_iter().map(|body| Ok(Event { head: serde_json::from_str(body.get())?, body }));
-    Ok(Page { events: events.collect::<serde_json::Result<_>>()?, count: pagination.count })
+fn read(text: &str) -> serde_json::Result<Vec<Event>> {
+    let Listed { response } = serde_json::from_str(text)?;
+    response.into_iter().map(|body| Ok(Event { head: serde_json::from_str(body.get())?, body })).collect()
 }

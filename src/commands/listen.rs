@@ -1,7 +1,5 @@
 //! `card-payments listen`: an account's events as they happen.
 
-mod tail;
-
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::time::{Duration, Instant};
@@ -22,19 +20,20 @@ use entity::event::EventType;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use self::tail::EventCursor;
-use super::events::Event;
+use super::events::{self, Event};
 use super::print_result;
 use super::serve::{STOP, on_signals};
 use super::server::{ServerOptions, address};
 use super::terminal::print_notice;
 
-/// The pause between two polls of the server.
+/// How many seconds the server waits for events.
+const WAIT: u64 = 20;
+/// The pause after a request that brought none.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Print the events of an account as they happen, and forward them to a receiver on your machine.
 ///
-/// Polls a running server until Ctrl-C. It waits through restarts of the server, and loses or repeats no event that the server
+/// Asks a running server until Ctrl-C. It waits through restarts of the server, and loses or repeats no event that the server
 /// keeps; a move of the clock past the retention of events may delete some before they are seen. Each event is forwarded once,
 /// oldest first, like a webhook: the event's own bytes, signed as the Standard Webhooks specification says. The receiver's
 /// response is printed. If the receiver is down or refuses, the event is not sent again.
@@ -84,14 +83,14 @@ pub async fn run(command: Listen) -> Result<(), Box<dyn Error>> {
     let mut stop = on_signals(STOP)?;
     let listening = async {
         let server = server.open().await?;
-        let tail = EventCursor::begin(&server).await?;
+        let last = events::last(&server).await?;
         let receiver = forward_to.map(|url| Receiver::new(url, sign_with));
         print_notice(format_args!("Listening to the events of {}", server.address()));
         if let Some(receiver) = &receiver {
             print_notice(format_args!("Forwarding to {}", receiver.url));
             print_notice(format_args!("Signing with {}", receiver.key.expose()));
         }
-        listen(&server, tail, receiver.as_ref(), &events, json).await
+        listen(&server, last, receiver.as_ref(), &events, json).await
     };
     tokio::select! {
         ended = listening => ended,
@@ -101,7 +100,7 @@ pub async fn run(command: Listen) -> Result<(), Box<dyn Error>> {
 
 async fn listen(
     server: &ApiClient,
-    mut tail: EventCursor,
+    mut last: u64,
     receiver: Option<&Receiver>,
     wanted: &[String],
     json: bool,
@@ -109,7 +108,7 @@ async fn listen(
     let mut answers = true;
     loop {
         let mut pause = PAUSE;
-        match tail.look(server).await {
+        match events::after(server, last, WAIT).await {
             Ok(new) => {
                 if !answers {
                     print_notice(format_args!("{} answers again", server.address()));
@@ -124,7 +123,13 @@ async fn listen(
                     let result = ForwardResult { event: &event.body, forwarded };
                     print_result(&result, &Line(event, &result), json)?;
                 }
+                if let Some(newest) = new.last() {
+                    last = newest.head.sequence;
+                    continue;
+                }
             }
+            // A snapshot was restored, and with it the number of its last event.
+            Err(ApiClientError::Refused { status: 422, .. }) => last = events::last(server).await?,
             Err(error) if error.is_transient() => {
                 pause = error.retry_after().unwrap_or(PAUSE);
                 // A server that limits the rate of requests is reachable.

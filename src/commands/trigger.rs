@@ -9,19 +9,15 @@ use std::fmt::{self, Display, Formatter};
 use card_payments::outbound::api_client::{ApiClient, ApiClientError};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use entity::EventToken;
 use entity::event::EventType;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use self::recipes::{Step, recipe};
-use super::events::{Event, Page, page};
+use super::events::{self, Event};
 use super::print_result;
 use super::server::{ServerOptions, refuse_live};
-
-/// Events per page.
-const PAGE: usize = 100;
 
 /// Cause an event of any type by the API calls that really lead to it.
 ///
@@ -57,7 +53,7 @@ pub async fn run(command: Trigger) -> Result<(), Box<dyn Error>> {
     let Some(what) = event.as_deref().and_then(EventType::from_code) else { return list(json) };
     let server = server.open().await?;
     refuse_live(&server, "nothing is triggered").await?;
-    let before = page(&server, 1, 1).await?.events.first().map(|event| event.head.token);
+    let before = events::last(&server).await?;
     let mut doing = Doing { server: &server, json, made: BTreeMap::new(), did: Vec::new() };
     for step in recipe(what) {
         doing.does(step).await?;
@@ -148,21 +144,18 @@ impl Doing<'_> {
     }
 
     /// Finds the event of this type about one of these records, after `before`.
-    async fn event(&self, what: EventType, before: Option<EventToken>) -> Result<Event, Box<dyn Error>> {
-        let is_new = |event: &Event| before.is_none_or(|before| before < event.head.token);
+    async fn event(&self, what: EventType, before: u64) -> Result<Event, Box<dyn Error>> {
         let is_it = |event: &Event| {
             event.head.r#type == what.code()
                 && self.made.values().any(|token| *token == event.head.data.token)
         };
-        for n in 1.. {
-            let Page { events, .. } = page(self.server, n, PAGE).await?;
-            let new: Vec<_> = events.into_iter().take_while(is_new).collect();
-            let is_last = new.len() < PAGE;
-            if let Some(event) = new.into_iter().find(is_it) {
+        let mut seen = before;
+        loop {
+            let new = events::after(self.server, seen, 0).await?;
+            let Some(last) = new.last() else { break };
+            seen = last.head.sequence;
+            if let Some(event) = new.into_iter().rev().find(is_it) {
                 return Ok(event);
-            }
-            if is_last {
-                break;
             }
         }
         Err(format!("all of it was done, but {} did not happen", what.code()).into())

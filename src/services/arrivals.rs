@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
 
 use crate::limits::{WAIT_HEARD, WAIT_LOOKS, WAIT_SECOND_LOOK};
+use crate::runtime::random::random;
 
 /// What is waited for, of which account.
 type Subject = (AccountToken, Topic);
@@ -73,7 +74,7 @@ impl Arrivals {
     /// Creates it, with or without other copies.
     pub fn new(has_copies: bool) -> Self {
         Self {
-            process: Uuid::new_v4(),
+            process: Uuid::from_bytes(random()),
             here: Mutex::default(),
             elsewhere: Mutex::default(),
             outgoing: has_copies.then(Mutex::default),

@@ -58,7 +58,7 @@ impl EventSequences {
     fn turn(&self, account: AccountToken) -> &tokio::sync::Mutex<()> {
         let mut hasher = DefaultHasher::new();
         account.hash(&mut hasher);
-        &self.turns[hasher.finish() as usize % self.turns.len()]
+        &self.turns[usize::from(hasher.finish().to_be_bytes()[7]) % self.turns.len()]
     }
 }
 
@@ -68,7 +68,10 @@ pub async fn number(ctx: &Context, account: AccountToken) -> Result<(), Error> {
 }
 
 /// Numbers the events of some accounts that are committed by now.
-pub async fn number_all(ctx: &Context, accounts: HashSet<AccountToken>) -> Result<(), Error> {
+pub async fn number_all(
+    ctx: &Context,
+    accounts: impl IntoIterator<Item = AccountToken>,
+) -> Result<(), Error> {
     try_join_all(accounts.into_iter().map(|account| number(ctx, account))).await.map(drop)
 }
 
@@ -82,6 +85,12 @@ pub async fn number_fresh(ctx: &Context) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Returns the last number that an account has given.
+pub async fn last(ctx: &Context, account: AccountToken) -> Result<i64, Error> {
+    let row = event_sequence::Entity::owned_by(account).one(ctx.store.read()).await?;
+    Ok(row.map_or(0, |row| row.last))
 }
 
 async fn number_or(ctx: &Context, account: AccountToken, busy: Busy) -> Result<(), Error> {
@@ -113,7 +122,7 @@ async fn lacks_numbers(ctx: &Context, account: AccountToken) -> Result<bool, Err
 /// Numbers a batch, in the order of ids, and returns its size. First takes the last number, which orders those who number; `None`
 /// if another copy has it and is not waited for.
 async fn number_some(tx: &Tx, account: AccountToken, busy: Busy) -> Result<Option<u64>, Error> {
-    let Some(last) = last(tx, account, busy).await? else { return Ok(None) };
+    let Some(last) = locked(tx, account, busy).await? else { return Ok(None) };
     let statement = format!(
         "UPDATE events SET sequence = n.sequence FROM v, \
          (SELECT e.id, v.last + row_number() OVER (ORDER BY e.id) AS sequence FROM v JOIN events e ON e.account_id = v.account_id \
@@ -131,7 +140,7 @@ async fn number_some(tx: &Tx, account: AccountToken, busy: Busy) -> Result<Optio
 }
 
 /// Locks and returns an account's last number. `None` if another copy has it locked and is not waited for.
-async fn last(tx: &Tx, account: AccountToken, busy: Busy) -> Result<Option<i64>, Error> {
+async fn locked(tx: &Tx, account: AccountToken, busy: Busy) -> Result<Option<i64>, Error> {
     let mut row = event_sequence::Entity::owned_by(account);
     match (tx.get_database_backend(), busy) {
         (DbBackend::Postgres, Busy::Wait) => row = row.lock(LockType::NoKeyUpdate),

@@ -36,8 +36,12 @@ struct WaitingEntries {
 impl RequestLog {
     /// Creates an empty log, which announces what it writes.
     pub fn new(arrivals: Arc<Arrivals>) -> Self {
-        let (waiting, writing, fills) = Default::default();
-        Self { waiting, writing, fills, arrivals }
+        Self {
+            waiting: Mutex::default(),
+            writing: tokio::sync::Mutex::default(),
+            fills: Notify::new(),
+            arrivals,
+        }
     }
 
     /// Adds a request, in place of its account's oldest one if the account has its maximum, and otherwise only while

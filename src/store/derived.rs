@@ -31,25 +31,17 @@ type LookUp = for<'t> fn(&'t Tx, Vec<Vec<Value>>) -> BoxFuture<'t, Result<bool, 
 pub(super) struct DerivedRows {
     pub derivation: Option<&'static Derivation>,
     pub values: Vec<Vec<Value>>,
-    /// What follows the commit, if it has derived any rows.
-    pub then: Vec<Box<dyn FnOnce() + Send + Sync>>,
 }
 
 impl DerivedRows {
-    pub fn add(
-        &mut self,
-        how: &'static Derivation,
-        values: Vec<Value>,
-        then: Option<Box<dyn FnOnce() + Send + Sync>>,
-    ) {
-        self.absorb(Self { derivation: Some(how), values: vec![values], then: then.into_iter().collect() });
+    pub fn add(&mut self, how: &'static Derivation, values: Vec<Value>) {
+        self.absorb(Self { derivation: Some(how), values: vec![values] });
     }
 
     pub fn absorb(&mut self, other: Self) {
         debug_assert!(self.derivation.is_none() || other.derivation.is_none_or(|it| self.is_of(it)));
         self.derivation = self.derivation.or(other.derivation);
         self.values.extend(other.values);
-        self.then.extend(other.then);
     }
 
     fn is_of(&self, derivation: &'static Derivation) -> bool {

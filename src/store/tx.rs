@@ -28,7 +28,7 @@ use super::open_transaction::OpenTransaction;
 use super::statements::Statements;
 use super::sums::Sum;
 use super::unit_call::UnitCalls;
-use super::write_buffer::{WriteBuffer, WriteStatement};
+use super::write_buffer::{Then, WriteBuffer, WriteStatement};
 use crate::error::{Error, ErrorCode};
 use crate::runtime::clock::IdGenerator;
 use crate::trace::TraceContext;
@@ -297,12 +297,14 @@ impl Tx {
         values: Vec<Value>,
         then: Option<Box<dyn FnOnce() + Send + Sync>>,
     ) {
-        self.unit().derived.add(how, values, then);
+        let mut unit = self.unit();
+        unit.derived.add(how, values);
+        unit.then.extend(then.map(Then::IfDerived));
     }
 
     /// Does `then` after the commit, if it is known to have succeeded.
     pub fn after_commit(&self, then: impl FnOnce() + Send + Sync + 'static) {
-        self.unit().then.push(Box::new(then));
+        self.unit().then.push(Then::Always(Box::new(then)));
     }
 
     /// Returns the store's listener of this type, if it has one.

@@ -59,7 +59,14 @@ pub(super) struct WriteBuffer {
     /// Tables in which a row that exists already refuses the unit, with the code.
     pub unique: Vec<(&'static str, ErrorCode)>,
     /// What follows the commit.
-    pub then: Vec<Box<dyn FnOnce() + Send + Sync>>,
+    pub then: Vec<Then>,
+}
+
+/// Something to do after the commit.
+pub(super) enum Then {
+    Always(Box<dyn FnOnce() + Send + Sync>),
+    /// If it has derived rows.
+    IfDerived(Box<dyn FnOnce() + Send + Sync>),
 }
 
 impl WriteBuffer {

@@ -81,7 +81,11 @@ rules! {
         assert_eq!((left, &page[..]), (count - 2, &all[2..4]));
         assert_eq!(listed(&client, "after=2&per_page=2&page=2").await.1, all[4..]);
         assert_eq!(listed(&client, &format!("after={count}")).await, (0, vec![]));
-        assert_eq!(listed(&client, "after=9223372036854775807").await, (0, vec![]));
+        for beyond in [count + 1, 9_223_372_036_854_775_807] {
+            let answer = client.get(&format!("/1/events?after={beyond}&wait=30")).await;
+            answer.refused(422, "invalid_resource");
+            assert_eq!(answer.faults(), [("after".to_owned(), "After is not the number of an event yet".to_owned())]);
+        }
     }
 
     async fn filters_show_what_fits_all_of_them(app) {

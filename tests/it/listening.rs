@@ -311,7 +311,7 @@ operated! {
         let server = installed.serve();
         let address = format!("http://{}", server.address);
         let wrong_key = ["listen", "--server", &address, "--key", "nobody-has-this-key"];
-        installed.refuses(&wrong_key, "GET /1/events?page=1&per_page=200: 401 Not authorised. (Check API Key)");
+        installed.refuses(&wrong_key, "GET /1/events?per_page=1: 401 Not authorised. (Check API Key)");
         for wrong in [
             &["--forward-to", "localhost:3000"][..], &["--forward-to", "ftp://localhost/"], &["--forward-to", ""],
             &["--events", "charge"], &["--events", "charges.*"], &["--events", "charge.captured,"], &["--events", ""],

@@ -31,7 +31,12 @@ pub struct EventList {
 pub async fn list(ctx: &Context, account: &Account, params: Params<EventSearch>) -> Result<EventList, Error> {
     let Params { value: params, mut faults } = params;
     let after = match params.after {
-        Some(After::Number(number)) => Some(number),
+        Some(After::Number(number)) => {
+            if number > event_sequence::last(ctx, account.id()).await? {
+                faults.add("after", "is not the number of an event yet");
+            }
+            Some(number)
+        }
         Some(After::Event(token)) => {
             let event = numbered(ctx, account, token).await?;
             if event.is_none() {

@@ -1,6 +1,8 @@
 //! Leases webhooks: a process delivers only the webhooks it has leased. The search locks nothing; if two processes find
 //! the same webhook, a compare-and-set on the attempt gives it to one of them.
 
+use std::collections::HashSet;
+
 use entity::webhook::{self, Column, WebhookState};
 use entity::{
     AccountToken, EventToken, JsonText, TimeSpan, Timestamp, WebhookEndpointToken, WebhookToken, event,
@@ -154,7 +156,8 @@ async fn load(
         return Ok(Vec::new());
     }
     let accounts = rows.iter().map(|row| <AccountToken as ValueType>::try_from(row[0].clone()));
-    let accounts = accounts.collect::<Result<_, _>>().map_err(|error| DbErr::Type(error.to_string()))?;
+    let accounts: HashSet<_> =
+        accounts.collect::<Result<_, _>>().map_err(|error| DbErr::Type(error.to_string()))?;
     event_sequence::number_all(ctx, accounts).await?;
     let statement = format!(
         "SELECT w.account_id, w.id, w.attempt, w.leased_until, w.due_at, w.state, w.retries, w.errors, w.endpoint_id, w.trace, \

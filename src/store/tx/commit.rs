@@ -11,7 +11,7 @@ use crate::store::group_commit::Committed;
 use crate::store::group_statement::Writes;
 use crate::store::open_transaction::{CommitError, OpenTransaction, uncommitted};
 use crate::store::unit_call::{UnitCall, UnitCalls};
-use crate::store::write_buffer::WriteBuffer;
+use crate::store::write_buffer::{Then, WriteBuffer};
 
 impl Tx {
     /// Sends the buffered writes and commits.
@@ -24,11 +24,16 @@ impl Tx {
             return Ok(());
         }
         let looked_up = self.look_up(&mut rows).await.map_err(|error| CommitError::Failed(error.into()))?;
-        let (then, if_derived) = (std::mem::take(&mut rows.then), std::mem::take(&mut rows.derived.then));
+        let then = std::mem::take(&mut rows.then);
         let unique = std::mem::take(&mut rows.unique);
         let derived = self.send(Writes { held, rows }).await.map_err(|error| refused(error, &unique))?;
-        let if_derived = if_derived.into_iter().filter(|_| derived || looked_up);
-        then.into_iter().chain(if_derived).for_each(|then| then());
+        for then in then {
+            match then {
+                Then::Always(then) => then(),
+                Then::IfDerived(then) if derived || looked_up => then(),
+                Then::IfDerived(_) => {}
+            }
+        }
         Ok(())
     }
 
