@@ -43,7 +43,7 @@ pub use http_url::HttpUrl;
 pub use loggable::LoggableParams;
 pub use paging::Paging;
 pub use patch::Patch;
-pub use search::{Search, Sorting, parse_time};
+pub use search::{Search, Sorting, parse_time, read_instant};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
