@@ -119,6 +119,7 @@ impl Merchant {
         client.set(json!({ "transfers_schedule": "daily" })).await;
         let recipients = ["self".into(), recipient, returns];
         Self {
+            account,
             client,
             recipients,
             charges: Vec::new(),
