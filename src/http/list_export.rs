@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::uri::InvalidUri;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header, request, response};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use csv::{Terminator, WriterBuilder};
@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::limits::PER_PAGE_MAX;
 use crate::runtime::request_context::{self, RequestContext};
 
-/// How long a page that is refused for now is tried again, a second apart.
+/// How often a page that is shed or over the rate is tried, a second apart.
 const TRIES: u32 = 60;
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -86,7 +86,7 @@ struct Position {
 
 /// Reads a list page by page.
 struct ListReader {
-    head: Parts,
+    head: request::Parts,
     next: Next,
     columns: Columns,
     /// The pages that were read.
@@ -98,7 +98,7 @@ struct ListReader {
 }
 
 impl ListReader {
-    fn new(mut head: Parts, next: Next, columns: Columns) -> Self {
+    fn new(mut head: request::Parts, next: Next, columns: Columns) -> Self {
         for name in [header::CONTENT_LENGTH, header::CONTENT_TYPE] {
             head.headers.remove(name);
         }
@@ -111,14 +111,13 @@ impl ListReader {
 
     /// Reads the next page, without records of the last one: those that new records have moved. Returns the response if it is a
     /// refusal.
-    async fn read_page(&mut self) -> Result<(axum::http::response::Parts, Vec<Value>), Response> {
+    async fn read_page(&mut self) -> Result<(response::Parts, Vec<Value>), Response> {
         let internal = |error: String| Error::internal(error).into_response();
         let query = page_query(self.head.uri.query().unwrap_or_default(), self.pages + 1);
         let mut head = self.head.clone();
-        head.uri = format!("{}?{query}", self.head.uri.path()).parse().map_err(|error| {
-            let error: axum::http::uri::InvalidUri = error;
-            internal(error.to_string())
-        })?;
+        head.uri = format!("{}?{query}", self.head.uri.path())
+            .parse()
+            .map_err(|error: InvalidUri| internal(error.to_string()))?;
         let response = self.next.clone().run(Request::from_parts(head, Body::empty())).await;
         if response.status() != StatusCode::OK {
             return Err(response);
@@ -142,7 +141,7 @@ impl ListReader {
         for _ in 0..TRIES {
             match request_context::scope(Arc::clone(&context), self.read_page()).await {
                 Ok((_, records)) => return Ok(records),
-                Err(refusal) if is_for_now(refusal.status()) => tokio::time::sleep(PAUSE).await,
+                Err(refusal) if is_transient(refusal.status()) => tokio::time::sleep(PAUSE).await,
                 Err(refusal) => {
                     return Err(io::Error::other(format!("a page was refused: {}", refusal.status())));
                 }
@@ -164,7 +163,7 @@ impl ListReader {
     }
 }
 
-fn is_for_now(status: StatusCode) -> bool {
+fn is_transient(status: StatusCode) -> bool {
     [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&status)
 }
 

@@ -42,12 +42,15 @@ async fn records(client: &Client, path: &str) -> Vec<Value> {
     records
 }
 
-/// What a cell is of a record that has no formulas.
+/// What a cell is of a record.
 fn cell(record: &Value, column: &str) -> String {
-    let value = column.split('.').fold(record, |record, field| &record[field]);
-    value
-        .as_str()
-        .map_or_else(|| if value.is_null() { String::new() } else { value.to_string() }, str::to_owned)
+    match column.split('.').fold(record, |record, field| &record[field]) {
+        Value::Null => String::new(),
+        // A certificate begins as a formula might.
+        Value::String(text) if text.starts_with('-') => format!("'{text}"),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 async fn is_the_whole_list(client: &Client, path: &str) -> usize {
