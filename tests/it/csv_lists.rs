@@ -49,7 +49,7 @@ fn cell(record: &Value, column: &str) -> String {
         // A certificate begins as a formula might.
         Value::String(text) if text.starts_with('-') => format!("'{text}"),
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
     }
 }
 

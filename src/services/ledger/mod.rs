@@ -251,14 +251,14 @@ pub async fn balance_at(
     read_balance(ctx, rows, (&Amount, &AvailableOn), at.day(), arriving).await
 }
 
-/// Returns the condition of a posting whose entry was made by the end of an instant's second.
+/// Returns the condition of a posting whose entry was made at an instant or before it.
 fn is_posted_by(at: Timestamp) -> SimpleExpr {
     use journal_entry::Column::{AccountId, CreatedAt, Id};
 
     let entry = journal_entry::Entity::find()
         .filter(AccountId.into_expr().eq(posting::Column::AccountId.into_expr()))
         .filter(Id.into_expr().eq(posting::Column::EntryId.into_expr()))
-        .filter(CreatedAt.lte(at.end_of_second()))
+        .filter(CreatedAt.lte(at))
         .select_only()
         .column(Id);
     Expr::exists(entry.into_query())

@@ -114,7 +114,7 @@ pub async fn trial_balance(
 
     let books = posting::Entity::find()
         .apply_if(account, |postings, account| postings.filter(AccountId.eq(account)))
-        .filter(is_posted_by(at))
+        .filter(is_posted_by(at.end_of_second()))
         .select_only()
         .column_as(AccountId, "account")
         .column_as(Book, "book")
