@@ -16,7 +16,7 @@ use crate::harness::app::{DOCUMENT, another_account};
 use crate::harness::{Answer, App, Client, rules, token_of};
 
 /// Parameters of queries that name no record which must exist. Those of the log of requests narrow it (`request_waits.rs`).
-const OF_NO_RECORD: [&str; 16] = [
+const OF_NO_RECORD: [&str; 19] = [
     "at",
     "page",
     "per_page",
@@ -33,6 +33,10 @@ const OF_NO_RECORD: [&str; 16] = [
     "since",
     "count",
     "wait",
+    "type",
+    // They find nothing of another account: event_sequence.rs.
+    "about",
+    "after",
 ];
 
 /// The requests that a key allows.
