@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A release, in target/dist: for each platform one static Linux binary that needs nothing beside it, and what it is made of; all packages
-# of them; and checksums of all. The same commit and the same compilers make the same bytes, in whatever folder they run.
+# of them; checksums of all; and the clients. The same commit and the same compilers make the same bytes, in whatever folder they run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -103,3 +103,9 @@ for target in "${targets[@]}"; do
 done
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 packages/build.sh "$version" "$dist" "${programs[@]}"
+if [ -x "$built/clients/tools/bin/python" ]; then
+    packages/clients/make.sh
+    packages/clients/pack.sh "$dist/clients"
+else
+    echo 'the clients are not packed: .ci/run installs their generators' >&2
+fi

@@ -62,6 +62,12 @@ impl Timestamp {
         Self(self.0.saturating_sub(self.0.rem_euclid(1000)))
     }
 
+    /// Returns the last millisecond of the instant's second. Times are shown in whole seconds.
+    #[must_use]
+    pub const fn end_of_second(self) -> Self {
+        Self(self.last_second().0.saturating_add(999))
+    }
+
     /// Returns the first whole second that is not before this instant.
     #[must_use]
     pub const fn next_second(self) -> Self {

@@ -86,10 +86,20 @@ php() {
     manifest composer.json
 }
 
+rust() {
+    openapi_generator rust "$packages/rust.generated" avoidBoxedModels=true,useSingleRequestParameter=true
+    mv "$packages/rust.generated/src" "$folder"
+    rm -r "$packages/rust.generated" "$folder/src/apis/configuration.rs"
+    cp "$here"/rust/src/*.rs "$folder/src"
+    "$tools/python" "$here/rust/thin.py" "$folder/src"
+    manifest Cargo.toml
+    manifest Cargo.lock
+}
+
 mkdir -p "$packages"
 "$tools/python" "$here/document.py" openapi.yaml >"$document"
 languages=("$@")
-[ $# -gt 0 ] || languages=(python typescript go java ruby php)
+[ $# -gt 0 ] || languages=(python typescript go java ruby php rust)
 for language in "${languages[@]}"; do
     folder=$packages/$language
     rm -rf "$folder"

@@ -93,8 +93,22 @@ php() {
     (cd "$work" && pays php first_payment.php)
 }
 
+rust() {
+    local folder=$packages/rust
+    rustfmt --check --edition 2024 --config-path rustfmt.toml "$here"/rust/test/client.rs "$here"/rust/src/[!l]*.rs
+    # In its folder it is a user of the package.
+    mkdir "$folder"/{tests,examples}
+    cp "$here/rust/test/client.rs" "$folder/tests"
+    first_payment "$folder/examples/first_payment.rs"
+    local it=(--quiet --locked --no-default-features --manifest-path "$folder/Cargo.toml" --target-dir "$built/rust-package")
+    cargo build "${it[@]}" --tests --examples
+    beside cargo test "${it[@]}" --test client
+    pays "$built/rust-package/debug/examples/first_payment"
+    rm -r "$folder"/{tests,examples}
+}
+
 languages=("${@:2}")
-[ ${#languages[@]} -gt 0 ] || languages=(python typescript go java ruby php)
+[ ${#languages[@]} -gt 0 ] || languages=(python typescript go java ruby php rust)
 packages/clients/make.sh "${languages[@]}"
 for language in "${languages[@]}"; do
     start=$SECONDS

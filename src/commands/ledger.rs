@@ -6,12 +6,12 @@ use std::error::Error;
 use std::io::Write;
 
 use card_payments::config::DatabaseOptions;
-use card_payments::services::ledger::report::ReportFilter;
+use card_payments::services::ledger::report::{BOOK_COLUMNS, COLUMNS, ReportFilter, trial_balance};
 use card_payments::services::ledger::verify::{Difference, verify};
 use clap::Subcommand;
 use entity::Timestamp;
 
-use self::report::{Csv, JsonLines, Table, print_report};
+use self::report::{BookTable, Csv, JsonLines, Table, print_books, print_report};
 use super::print_result;
 use super::progress_bar::{Bar, Unit};
 use super::terminal::{self, GOOD};
@@ -41,10 +41,14 @@ pub enum Ledger {
         /// Only postings before this day or time.
         #[arg(long, value_parser = super::deposit::time)]
         to: Option<Timestamp>,
+        /// Print what lay in each book of an account at the end of this second, or of the first one of a day, by the account's clock.
+        /// The books of an account sum to zero.
+        #[arg(long, value_parser = super::deposit::time, conflicts_with_all = ["from", "to"])]
+        at: Option<Timestamp>,
         /// Print comma-separated values.
         #[arg(long)]
         csv: bool,
-        /// Print one JSON object per posting, one per line.
+        /// Print one JSON object per posting or book, one per line.
         #[arg(long, conflicts_with = "csv")]
         json: bool,
     },
@@ -53,15 +57,23 @@ pub enum Ledger {
 /// Runs a command.
 pub async fn run(command: Ledger, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     match command {
-        Ledger::Report { account, from, to, csv, json } => {
+        Ledger::Report { account, from, to, at, csv, json } => {
             let store = super::open(database).await?;
             let account = match account {
                 Some(named) => Some(super::account(&store, &named, super::now(database)?).await?.id()),
                 None => None,
             };
+            if let Some(at) = at {
+                let books = trial_balance(&store, account, at).await?;
+                return match (csv, json) {
+                    (true, _) => print_books(&books, Csv::new(&BOOK_COLUMNS)?),
+                    (_, true) => print_books(&books, JsonLines),
+                    _ => print_books(&books, BookTable::default()),
+                };
+            }
             let extent = ReportFilter { account, from, to };
             if csv {
-                return print_report(&store, extent, Csv::new()?).await;
+                return print_report(&store, extent, Csv::new(&COLUMNS)?).await;
             }
             if json {
                 return print_report(&store, extent, JsonLines).await;

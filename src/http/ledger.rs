@@ -1,4 +1,4 @@
-//! Balance (`docs/decisions.md`, 195).
+//! Balance (`docs/decisions.md`, 195 and 378).
 
 use axum::extract::State;
 
@@ -6,18 +6,23 @@ use super::AppState;
 use super::answer::{Envelope, Shown};
 use super::extract::Input;
 use crate::error::Error;
+use crate::error::ErrorCode::InvalidResource;
+use crate::params::read_instant;
 use crate::services::{Account, ledger};
 use crate::views::balance::Balance;
 
 /// Get the balance.
 ///
-/// Returns what the account owns: available now, and pending until a later day.
+/// Returns what the account owns: available now, and pending until a later day; with `at` as it was then.
 #[utoipa::path(get, path = "/balance", tag = "Balance",
-    responses((status = 200, description = "The balance", body = Envelope<Balance>)))]
+    params(("at" = Option<String>, Query, description = "An extension: a day, for its first moment in UTC, or an ISO 8601 time; not in the future",
+        example = "2026-03-01")),
+    responses((status = 200, description = "The balance", body = Envelope<Balance>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn get_balance(
     State(app): State<AppState>,
     account: Account,
-    _input: Input,
+    input: Input,
 ) -> Result<Shown<Balance>, Error> {
-    Ok(Shown(ledger::balance(&app, &account).await?))
+    Ok(Shown(ledger::balance_at(&app, &account, read_instant(&input)).await?))
 }

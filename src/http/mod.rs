@@ -20,6 +20,7 @@ mod files;
 mod frame;
 mod heads;
 mod ledger;
+mod list_export;
 mod merchants;
 mod metrics;
 mod observe;
@@ -51,6 +52,7 @@ mod webhook_endpoints;
 mod webhooks;
 mod write_request;
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use axum::Router;
@@ -228,6 +230,7 @@ pub struct Document {
     yaml: OnceLock<Representations>,
     json: OnceLock<Representations>,
     llms: OnceLock<Representations>,
+    columns: OnceLock<HashMap<String, openapi::Columns>>,
 }
 
 impl Document {
@@ -239,6 +242,11 @@ impl Document {
     fn json<'a>(&'a self, info: &ServerInfo) -> &'a Representations {
         let text = || own(info).to_string();
         self.json.get_or_init(|| Representations::new("application/json", text()))
+    }
+
+    /// Returns the columns of a list as CSV, if the path is one.
+    fn columns(&self, path: &str) -> Option<openapi::Columns> {
+        self.columns.get_or_init(|| openapi::columns(&openapi())).get(path).cloned()
     }
 
     fn llms<'a>(&'a self, info: &ServerInfo) -> &'a Representations {
@@ -274,6 +282,7 @@ pub fn router(app: AppState) -> Router {
         .route_layer(from_fn_with_state(app.clone(), admission::admit))
         .merge(system::health())
         .layer(from_fn(observe::catch_panic_and_timeout))
+        .layer(from_fn_with_state(app.clone(), list_export::export_lists))
         .with_state(app.clone());
     // Around the router, because these middlewares decide the route; observe is outermost, because the others may
     // answer, too.

@@ -2,6 +2,7 @@
 
 mod answers;
 mod bodies;
+mod columns;
 mod examples;
 mod forms;
 mod headers;
@@ -21,6 +22,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::OpenApi;
 
 pub use bodies::{AddedCard, BrowserBankAccount, BrowserCard, BrowserPaymentSource, PaymentSourceSource};
+pub use columns::{Columns, columns};
 pub use parameters::{PageParameters, SearchParameters};
 pub use refusals::declines;
 

@@ -1,6 +1,7 @@
 //! Search parameters.
 
 use chrono::{DateTime, Datelike, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Utc};
+use entity::Timestamp;
 use serde::Deserialize;
 use validator::Validate;
 
@@ -105,6 +106,22 @@ impl Search {
         let Sorting { sort, ascending, paging } = sorting.value;
         Params { value: Self { query, from, to, sort, ascending, paging }, faults }
     }
+}
+
+#[derive(Deserialize, Validate)]
+struct InstantParams {
+    at: Option<String>,
+}
+
+/// Reads `at`, an instant.
+pub fn read_instant(tree: &impl ParameterTree) -> Params<Option<Timestamp>> {
+    let Params { value: params, mut faults } = tree.params::<InstantParams>();
+    let text = non_blank(params.at.as_deref());
+    let at = text.and_then(parse_time).map(Timestamp::from);
+    if text.is_some() && at.is_none() {
+        faults.add("at", "is not formatted properly");
+    }
+    Params { value: at, faults }
 }
 
 /// Parses a day, which means its first moment in UTC, or a time, which is UTC without an offset.

@@ -88,6 +88,11 @@ pub async fn scope<F: Future>(request: Arc<RequestContext>, work: F) -> F::Outpu
     REQUEST_CONTEXT.scope(request, request_permits::scope(work)).await
 }
 
+/// Returns the context of the current request, for a part of it that runs after its response has begun.
+pub fn current() -> Arc<RequestContext> {
+    REQUEST_CONTEXT.try_with(Arc::clone).unwrap_or_default()
+}
+
 /// Returns the client's address; `None` outside a request.
 pub fn address() -> Option<IpAddr> {
     REQUEST_CONTEXT.try_with(|request| request.address).ok().flatten()
@@ -96,7 +101,7 @@ pub fn address() -> Option<IpAddr> {
 /// Detaches work that a request began, for a task of its own: its time still counts for the request, and its permits are
 /// kept until it ends.
 pub fn detach<F: Future>(work: F) -> impl Future<Output = F::Output> {
-    let request = REQUEST_CONTEXT.try_with(Arc::clone).unwrap_or_default();
+    let request = current();
     DETACHED.scope((), REQUEST_CONTEXT.scope(request, request_permits::keep(work)))
 }
 

@@ -16,7 +16,8 @@ use crate::harness::app::{DOCUMENT, another_account};
 use crate::harness::{Answer, App, Client, rules, token_of};
 
 /// Parameters of queries that name no record which must exist. Those of the log of requests narrow it (`request_waits.rs`).
-const OF_NO_RECORD: [&str; 18] = [
+const OF_NO_RECORD: [&str; 19] = [
+    "at",
     "page",
     "per_page",
     "query",

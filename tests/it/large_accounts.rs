@@ -8,6 +8,7 @@ use sea_orm::{ColumnTrait, EntityTrait, IdenStatic, Iterable, QueryFilter, Query
 use serde_json::json;
 use url::form_urlencoded::byte_serialize;
 
+use crate::csv_lists::exported_while_paying;
 use crate::harness::{App, Client, charge_with, rules, token_of};
 
 /// Makes a voided charge, which has moved no money, and copies it. Returns the account.
@@ -216,6 +217,18 @@ rules! {
             searches_are_true(app, &client, account, &broad[..3]).await;
             app.clock.advance(entity::TimeSpan::seconds(40));
         }
+    }
+
+    async fn ten_thousand_charges_as_csv_come_in_pieces_each_once_while_others_are_made(app) {
+        let client = app.client();
+        filled(app, &client, 1..=10_000).await;
+        let (tokens, largest) = exported_while_paying(app).await;
+        let all: BTreeSet<_> = tokens.iter().collect();
+        // Those that were made meanwhile stand on the first page, which had been read.
+        assert_eq!((tokens.len(), all.len()), (10_001, 10_001));
+        assert!(largest < 500 * 2_000, "{largest} bytes at once");
+        let last = client.get("/1/charges?per_page=500&page=21").await.ok(200);
+        assert!(last.as_array().unwrap().iter().all(|charge| all.contains(&token_of(charge))));
     }
 
     async fn deep_pages_are_those_that_reading_page_by_page_gives(app) {

@@ -129,6 +129,8 @@ fn an_accountant_checks_a_transfer_with_the_report() {
     server
         .ask("POST", "/1/transfers", Some(&key), "description=out&amount=50&currency=AUD&recipient=self")
         .ok(201);
+    let clock = server.ask("GET", "/1/sandbox/clock", Some(&key), "").ok(200);
+    let charge_time = clock["now"].as_str().unwrap().to_owned();
     put("/1/sandbox/clock", "advance=1d");
     let transfers = server.ask("GET", "/1/transfers", Some(&key), "").ok(200);
     let settlement = &transfers[0];
@@ -187,6 +189,25 @@ fn an_accountant_checks_a_transfer_with_the_report() {
         assert_eq!(run(wrong).0, Some(2), "{wrong:?}");
     }
 
+    // What lay in the books before the settlement's day, and now.
+    let books = |further: &[&str]| {
+        let rows = reported(&run(&[&["--account", &account], further].concat()).1);
+        rows.iter().map(|row| (row["book"].as_str().unwrap().to_owned(), cents(row))).collect::<Vec<_>>()
+    };
+    let earlier = books(&["--at", &charge_time]);
+    assert_eq!(earlier.iter().map(|(_, cents)| cents).sum::<i64>(), 0);
+    let total = |of: &[(String, i64)], book: &str| {
+        of.iter().find(|(named, _)| named == book).map(|(_, cents)| *cents)
+    };
+    assert_eq!(
+        (total(&earlier, "fees"), total(&earlier, "merchant")),
+        (Some(37), Some(100_000_000 + 363 - 100 - 50))
+    );
+    assert_eq!(total(&books(&["--at", day]), "merchant"), Some(100_000_000));
+    assert!(books(&["--at", "2020-01-01"]).is_empty());
+    assert_eq!(run(&["--at", day, "--from", day]).0, Some(2));
+    assert_eq!(run(&["--at", "soon"]).0, Some(2));
+
     // The same for a program, and for a person.
     let report = |further: &[&str]| {
         let (code, stdout, stderr) =
@@ -213,6 +234,10 @@ fn an_accountant_checks_a_transfer_with_the_report() {
     let fees = lines.iter().find(|line| line.contains(" fees ")).unwrap();
     assert!(fees.contains(" 0.37 AUD"), "{fees}");
     assert_eq!(report(&["--to", "2020-01-01"]), "No postings.\n");
+    let table = report(&["--at", day]);
+    assert!(table.starts_with(&account) && table.contains("\nmerchant       1000000.00 AUD\n"), "{table}");
+    let objects = report(&["--at", day, "--json"]);
+    assert_eq!(objects.lines().count(), books(&["--at", day]).len());
     assert_eq!(output(program(data.path()).args(["ledger", "report", "--csv", "--json"])).0, Some(2));
     server.stopped();
 }

@@ -31,6 +31,7 @@ mod compatibility;
 mod connections;
 mod copies;
 mod crashes;
+mod csv_lists;
 mod customer_cards;
 mod customers;
 mod dashboard;

@@ -5,7 +5,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-use crate::harness::{App, Client, card, charge_with, rules};
+use crate::harness::{App, Client, card, charge_with, rules, token_of};
 
 const OPENING: i64 = 100_000_000;
 const VISA_AU: &str = "4200000000000000";
@@ -166,6 +166,57 @@ rules! {
         client.post("/1/charges", &declined).await.refused(400, "card_declined");
         assert_eq!(app.number("SELECT COUNT(*) FROM postings").await, postings);
         assert_eq!(client.balance().await, (OPENING, 0));
+    }
+
+    async fn the_balance_of_an_instant_is_what_it_was_then(app) {
+        let client = app.client();
+        let balance = async |query: &str| client.get(&format!("/1/balance{query}")).await.ok(200);
+        let now = async || client.get("/1/sandbox/clock").await.ok(200)["now"].as_str().unwrap().to_owned();
+        let before = now().await;
+        app.clock.advance(TimeSpan::seconds(1));
+        let charge = token_of(&client.captured(400).await);
+        let mut seen = vec![(now().await, balance("").await)];
+        for hours in [1, 23, 96, 24] {
+            let arrival = json!({ "amount": 700, "available_at": "2026-03-02T20:00:00Z" });
+            client.post("/1/sandbox/deposits", &arrival).await.ok(201);
+            client.refund(&charge, 10).await.ok(201);
+            seen.push((now().await, balance("").await));
+            // Within a second that the API shows as one.
+            app.clock.advance(TimeSpan::from_millis(3_600_000 * hours + 250));
+            client.captured(500).await;
+            seen.push((now().await, balance("").await));
+            app.clock.advance(TimeSpan::seconds(1));
+        }
+        let last: std::collections::BTreeMap<_, _> = seen.into_iter().collect();
+        for (at, then) in last {
+            assert_eq!(balance(&format!("?at={at}")).await, then, "{at}");
+        }
+        assert_eq!(balance(&format!("?at={before}")).await["available"][0]["amount"], OPENING);
+        assert_eq!(balance("?at=2026-03-02").await["available"][0]["amount"], 0, "before the account was there");
+        let first_of_day = balance("?at=2026-03-07T00:00:00Z").await;
+        assert_eq!(balance("?at=2026/03/07").await, first_of_day);
+        assert_eq!(balance("?at=%20").await, balance("").await);
+    }
+
+    async fn a_balance_has_no_malformed_and_no_future_instant(app) {
+        let client = app.client();
+        for (at, message) in [
+            ("yesterday", "At is not formatted properly"),
+            ("2026-02-30", "At is not formatted properly"),
+            ("2026-03-02T10:00:01Z", "At must not be in the future"),
+            ("9999-12-31", "At must not be in the future"),
+        ] {
+            let faults = client.get(&format!("/1/balance?at={at}")).await.faults();
+            assert_eq!(faults, [("at".to_owned(), message.to_owned())], "{at}");
+        }
+        client.get("/1/balance?at=2026-03-02T10:00:00.999Z").await.ok(200);
+    }
+
+    async fn a_balance_of_an_instant_is_the_accounts_own(app) {
+        let stranger = app.stranger().await;
+        stranger.captured(400).await;
+        let pending = async |client: &Client| client.get("/1/balance?at=2026-03-02T10:00:00Z").await.ok(200)["pending"][0]["amount"].clone();
+        assert_eq!((pending(&stranger).await, pending(&app.client()).await), (json!(363), json!(0)));
     }
 
     async fn the_first_account_opens_with_a_million_aud(app) {

@@ -3,7 +3,12 @@
 //!
 //! `CARD_PAYMENTS_MONEY_SEQUENCES` (30; on PostgreSQL a tenth) says how many sequences are lived.
 
-use chrono::{DateTime, Utc};
+use std::collections::BTreeMap;
+
+use card_payments::services::accounts;
+use card_payments::services::ledger::report::{ReportFilter, report, trial_balance};
+use chrono::{DateTime, SecondsFormat, Utc};
+use entity::{AccountToken, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -93,22 +98,35 @@ struct Disputed {
 
 /// A merchant, and what the model knows of its money: all that it owns, available or not.
 struct Merchant {
+    account: AccountToken,
     client: Client,
     recipients: [String; 3],
     charges: Vec<(String, i64, i64)>,
     disputes: Vec<Disputed>,
     /// Amounts, and when they arrive.
     deposits: Vec<(i64, DateTime<Utc>)>,
+    /// What it owned, available and pending, at the end of each instant.
+    seen: BTreeMap<String, (i64, i64)>,
 }
 
 impl Merchant {
     async fn new(app: &App) -> Self {
-        let client = app.with_key(another_account(app.ctx()).await.secret.expose());
+        let secret = another_account(app.ctx()).await.secret;
+        let account = accounts::authenticate(app.ctx(), &secret, None).await.unwrap().account.id();
+        let client = app.with_key(secret.expose());
         let recipient = token_of(&client.recipient("987654321").await);
         let returns = token_of(&client.recipient("123999").await);
         client.set(json!({ "transfers_schedule": "daily" })).await;
         let recipients = ["self".into(), recipient, returns];
-        Self { client, recipients, charges: Vec::new(), disputes: Vec::new(), deposits: Vec::new() }
+        Self {
+            account,
+            client,
+            recipients,
+            charges: Vec::new(),
+            disputes: Vec::new(),
+            deposits: Vec::new(),
+            seen: BTreeMap::new(),
+        }
     }
 
     async fn does(&mut self, action: &Action) {
@@ -187,6 +205,39 @@ impl Merchant {
 
     async fn now(&self) -> DateTime<Utc> {
         self.client.get("/1/sandbox/clock").await.ok(200)["now"].as_str().unwrap().parse().unwrap()
+    }
+
+    async fn notes(&mut self) {
+        let balance = self.client.balance().await;
+        self.seen.insert(self.now().await.to_rfc3339_opts(SecondsFormat::Secs, true), balance);
+    }
+
+    /// The balance and the books of each instant are what they were, and the postings up to then.
+    async fn each_instant_is_as_it_was(&self, app: &App) {
+        let (store, mut postings) = (&app.ctx().store, Vec::new());
+        let extent = ReportFilter { account: Some(self.account), ..ReportFilter::default() };
+        let collected = report(store, extent, |row| {
+            postings.push((row.created_at.to_string(), row.book, row.amount));
+            Ok(())
+        });
+        collected.await.unwrap();
+        for (at, (available, pending)) in &self.seen {
+            let balance = self.client.get(&format!("/1/balance?at={at}")).await.ok(200);
+            assert_eq!(
+                (&balance["available"][0]["amount"], &balance["pending"][0]["amount"]),
+                (&json!(available), &json!(pending)),
+                "{at}"
+            );
+            let mut replayed = BTreeMap::new();
+            for (_, book, amount) in postings.iter().filter(|(time, ..)| time <= at) {
+                *replayed.entry(book.code()).or_insert(0) += amount;
+            }
+            let time = Timestamp::from(at.parse::<DateTime<Utc>>().unwrap());
+            let books = trial_balance(store, Some(self.account), time).await.unwrap();
+            assert_eq!(replayed, books.iter().map(|row| (row.book.code(), row.amount)).collect(), "{at}");
+            assert_eq!(replayed.get("merchant"), Some(&(available + pending)), "{at}");
+            assert_eq!(replayed.values().sum::<i64>(), 0, "{at}");
+        }
     }
 
     /// Deposits that have not arrived.
@@ -310,9 +361,11 @@ async fn lives(database: Database, share: usize) {
             let mut merchant = Merchant::new(&app).await;
             for action in &acts {
                 merchant.does(action).await;
+                merchant.notes().await;
                 assert_eq!(app.differences().await, [], "after {action:?} of {acts:?}");
             }
             merchant.settlements_are_their_lines().await;
+            merchant.each_instant_is_as_it_was(&app).await;
         }
         app.check_books().await;
         left = left.saturating_sub(IN_ONE_DATABASE);

@@ -1,19 +1,20 @@
-//! The three output formats of `card-payments ledger report`. Rows are printed one by one as the database returns them.
+//! The three output formats of `card-payments ledger report`. Postings are printed one by one as the database returns them.
 
 use std::error::Error;
 use std::io::{self, StdoutLock, Write};
 
-use card_payments::services::ledger::report::{COLUMNS, ReportFilter, ReportRow, report};
+use card_payments::services::ledger::report::{BookRow, ReportFilter, ReportRow, report};
 use card_payments::store::Store;
 use csv::{Writer, WriterBuilder};
 use entity::{AccountToken, Currency};
+use serde::Serialize;
 
 use crate::commands::terminal::{self, HEAD, Output};
 
-/// An output format.
-pub trait ReportFormat {
-    /// Prints a posting.
-    fn print_row(&mut self, row: &ReportRow) -> io::Result<()>;
+/// An output format of rows.
+pub trait ReportFormat<R> {
+    /// Prints a row.
+    fn print_row(&mut self, row: &R) -> io::Result<()>;
 
     /// Prints the end.
     fn finish(self) -> io::Result<()>;
@@ -23,7 +24,7 @@ pub trait ReportFormat {
 pub async fn print_report(
     store: &Store,
     extent: ReportFilter,
-    mut format: impl ReportFormat,
+    mut format: impl ReportFormat<ReportRow>,
 ) -> Result<(), Box<dyn Error>> {
     let mut failed = None;
     let reported = report(store, extent, |row| {
@@ -41,20 +42,26 @@ pub async fn print_report(
     }
 }
 
+/// Prints a trial balance.
+pub fn print_books(books: &[BookRow], mut format: impl ReportFormat<BookRow>) -> Result<(), Box<dyn Error>> {
+    books.iter().try_for_each(|row| format.print_row(row))?;
+    Ok(format.finish()?)
+}
+
 /// Comma-separated values, with a heading.
 pub struct Csv(Writer<Output<StdoutLock<'static>>>);
 
 impl Csv {
     /// Prints the heading.
-    pub fn new() -> Result<Self, Box<dyn Error>> {
+    pub fn new(columns: &[&str]) -> Result<Self, Box<dyn Error>> {
         let mut out = WriterBuilder::new().has_headers(false).from_writer(terminal::stdout());
-        out.write_record(COLUMNS)?;
+        out.write_record(columns)?;
         Ok(Self(out))
     }
 }
 
-impl ReportFormat for Csv {
-    fn print_row(&mut self, row: &ReportRow) -> io::Result<()> {
+impl<R: Serialize> ReportFormat<R> for Csv {
+    fn print_row(&mut self, row: &R) -> io::Result<()> {
         self.0.serialize(row).map_err(|error| {
             let kind = error.into_kind();
             // A row of ours always serialises.
@@ -67,11 +74,11 @@ impl ReportFormat for Csv {
     }
 }
 
-/// One JSON object a posting.
+/// One JSON object a row.
 pub struct JsonLines;
 
-impl ReportFormat for JsonLines {
-    fn print_row(&mut self, row: &ReportRow) -> io::Result<()> {
+impl<R: Serialize> ReportFormat<R> for JsonLines {
+    fn print_row(&mut self, row: &R) -> io::Result<()> {
         writeln!(terminal::stdout(), "{}", serde_json::to_string(row)?)
     }
 
@@ -87,7 +94,7 @@ pub struct Table {
     postings: u64,
 }
 
-impl ReportFormat for Table {
+impl ReportFormat<ReportRow> for Table {
     fn print_row(&mut self, row: &ReportRow) -> io::Result<()> {
         let mut out = terminal::styled_stdout();
         if self.account != Some(row.account) {
@@ -119,6 +126,26 @@ impl ReportFormat for Table {
             1 => writeln!(terminal::styled_stdout(), "\n1 posting."),
             many => writeln!(terminal::styled_stdout(), "\n{many} postings."),
         }
+    }
+}
+
+/// A table of books for a person, with a heading for each account.
+#[derive(Default)]
+pub struct BookTable(Option<AccountToken>);
+
+impl ReportFormat<BookRow> for BookTable {
+    fn print_row(&mut self, row: &BookRow) -> io::Result<()> {
+        let mut out = terminal::styled_stdout();
+        if self.0 != Some(row.account) {
+            let above = if self.0.is_some() { "\n" } else { "" };
+            writeln!(out, "{above}{HEAD}{}{HEAD:#}", row.account)?;
+            self.0 = Some(row.account);
+        }
+        writeln!(out, "{:<9}  {:>18}", row.book.code(), amount(row.amount, row.currency))
+    }
+
+    fn finish(self) -> io::Result<()> {
+        if self.0.is_none() { writeln!(terminal::styled_stdout(), "No postings.") } else { Ok(()) }
     }
 }
 

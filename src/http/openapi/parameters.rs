@@ -107,8 +107,13 @@ pub(super) fn repeatable(operation: &mut Map<String, Value>) {
 /// The header that forces an outcome in the sandbox.
 pub(super) const OUTCOME: &str = "Sandbox-Outcome";
 
-/// Adds to an operation's parameters what annotations cannot express.
+/// Adds to an operation's parameters what annotations cannot express, and CSV to the response of a list.
 pub(super) fn described(operation: &mut Map<String, Value>) {
+    let parameters = operation.get("parameters").and_then(Value::as_array).into_iter().flatten();
+    if parameters.into_iter().any(|parameter| parameter["name"] == "page") {
+        let description = &mut operation["responses"]["200"]["description"];
+        *description = format!("{}; or all as CSV", description.as_str().unwrap_or_default()).into();
+    }
     let too_short = "/400/content/application~1json/examples/invalid_search_query_param";
     let is_narrow = operation["responses"].pointer(too_short).is_some();
     let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);

@@ -15,11 +15,12 @@ use entity::{
     journal_entry, posting,
 };
 use sea_orm::sea_query::{Expr, ExprTrait, SelectStatement, SimpleExpr};
-use sea_orm::{ColumnTrait, DbErr, QueryFilter, QuerySelect, QueryTrait};
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 use uuid::Uuid;
 
 use crate::error::Error;
 use crate::limits::DEBIT_SLOT;
+use crate::params::Params;
 use crate::services::context::{Account, Context};
 use crate::store::{Sum, Tx};
 use crate::views;
@@ -221,23 +222,66 @@ fn merchant_posting(tx: &Tx, entry: &Entry) -> PostingToken {
 
 /// Returns the account's balance: available today, and pending.
 pub async fn balance(ctx: &Context, account: &Account) -> Result<views::balance::Balance, Error> {
-    let today = account.now.day();
-    let in_days = sum_where(balance::Column::AvailableOn.into_expr().lte(today.number()));
-    let arriving =
-        SimpleExpr::SubQuery(None, Box::new(pending_deposits(account.id(), account.now, Some(today)).into()));
-    let pending = sum_where(balance::Column::AvailableOn.into_expr().gt(today.number()));
-    let (in_days, arriving, pending) = balance::Entity::owned_by(account.id())
+    use balance::Column::{Amount, AvailableOn};
+
+    let arriving = pending_deposits(account.id(), account.now, Some(account.now.day()));
+    let rows = balance::Entity::owned_by(account.id());
+    read_balance(ctx, rows, (&Amount, &AvailableOn), account.now.day(), arriving).await
+}
+
+/// Returns the account's balance as it was at the end of a second, by the postings up to then; the present one without an instant
+/// (`docs/decisions.md`, 378).
+pub async fn balance_at(
+    ctx: &Context,
+    account: &Account,
+    at: Params<Option<Timestamp>>,
+) -> Result<views::balance::Balance, Error> {
+    use posting::Column::{Amount, AvailableOn, Book as InBook};
+
+    let Params { value: at, mut faults } = at;
+    if at.is_some_and(|at| at.seconds() > account.now.seconds()) {
+        faults.add("at", "must not be in the future");
+    }
+    let Some(at) = (Params { value: at, faults }).valid()? else { return balance(ctx, account).await };
+    let at = at.end_of_second();
+    let mut arriving = pending_deposits(account.id(), at, Some(at.day()));
+    arriving.and_where(deposit::Column::CreatedAt.lte(at));
+    let rows =
+        posting::Entity::owned_by(account.id()).filter(InBook.eq(Book::Merchant)).filter(is_posted_by(at));
+    read_balance(ctx, rows, (&Amount, &AvailableOn), at.day(), arriving).await
+}
+
+/// Returns the condition of a posting whose entry was made at an instant or before it.
+fn is_posted_by(at: Timestamp) -> SimpleExpr {
+    use journal_entry::Column::{AccountId, CreatedAt, Id};
+
+    let entry = journal_entry::Entity::find()
+        .filter(AccountId.into_expr().eq(posting::Column::AccountId.into_expr()))
+        .filter(Id.into_expr().eq(posting::Column::EntryId.into_expr()))
+        .filter(CreatedAt.lte(at))
         .select_only()
-        .column_as(in_days, "in_days")
-        .column_as(arriving, "arriving")
-        .column_as(pending, "pending")
+        .column(Id);
+    Expr::exists(entry.into_query())
+}
+
+/// Sums amounts by the days from which they are available. Deposits that arrive later today are pending.
+async fn read_balance<E: EntityTrait, C: ColumnTrait>(
+    ctx: &Context,
+    rows: Select<E>,
+    (amount, available_on): (&C, &C),
+    today: Day,
+    arriving: SelectStatement,
+) -> Result<views::balance::Balance, Error> {
+    let sum_where =
+        |condition: SimpleExpr| sum_of(Expr::case(condition, amount.into_expr()).finally(0).into());
+    let (in_days, arriving, pending) = rows
+        .select_only()
+        .column_as(sum_where(available_on.into_expr().lte(today.number())), "in_days")
+        .column_as(SimpleExpr::SubQuery(None, Box::new(arriving.into())), "arriving")
+        .column_as(sum_where(available_on.into_expr().gt(today.number())), "pending")
         .into_tuple::<(i64, i64, i64)>()
         .one(ctx.store.read())
         .await?
         .ok_or_else(|| DbErr::RecordNotFound("a sum".into()))?;
     Ok(views::balance::Balance::new(in_days - arriving, pending + arriving))
-}
-
-fn sum_where(condition: SimpleExpr) -> SimpleExpr {
-    sum_of(Expr::case(condition, balance::Column::Amount.into_expr()).finally(0).into())
 }

@@ -8,9 +8,13 @@ use entity::{
 };
 use futures::TryStreamExt;
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SelectStatement};
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, QueryResult};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QueryResult,
+    QuerySelect, QueryTrait,
+};
 use serde::Serialize;
 
+use super::{is_posted_by, sum_of};
 use crate::error::Error;
 use crate::store::Store;
 
@@ -81,6 +85,48 @@ pub async fn report(
         on_row(&read(&row)?).map_err(|error| Error::internal(error.to_string()))?;
     }
     Ok(())
+}
+
+/// The names of [`BookRow`]'s columns.
+pub const BOOK_COLUMNS: [&str; 4] = ["account", "book", "amount", "currency"];
+
+/// What lies in a book of an account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, FromQueryResult)]
+pub struct BookRow {
+    /// The account's token.
+    pub account: AccountToken,
+    /// The book.
+    pub book: Book,
+    /// AUD cents, signed. An account's books sum to zero.
+    pub amount: i64,
+    /// The ledger's currency, AUD.
+    pub currency: Currency,
+}
+
+/// Returns the trial balance at the end of a second: each account's books, in the order of the accounts and the names of their
+/// books.
+pub async fn trial_balance(
+    store: &Store,
+    account: Option<AccountToken>,
+    at: Timestamp,
+) -> Result<Vec<BookRow>, Error> {
+    use posting::Column::{AccountId, Amount, Book, Currency};
+
+    let books = posting::Entity::find()
+        .apply_if(account, |postings, account| postings.filter(AccountId.eq(account)))
+        .filter(is_posted_by(at.end_of_second()))
+        .select_only()
+        .column_as(AccountId, "account")
+        .column_as(Book, "book")
+        .column_as(sum_of(Amount.into_expr()), "amount")
+        .column_as(Currency, "currency")
+        .group_by(AccountId)
+        .group_by(Book)
+        .group_by(Currency)
+        .order_by_asc(AccountId)
+        .order_by_asc(Book)
+        .order_by_asc(Currency);
+    Ok(books.into_model().all(&store.snapshot().await?).await?)
 }
 
 fn read(row: &QueryResult) -> Result<ReportRow, DbErr> {

@@ -39,7 +39,7 @@ async fn every_operation_that_refuses_parameters_shows_what_it_answers() {
 }
 
 /// What each operation answers to faulty parameters: the body without the required ones, or with a list where a text or a
-/// number stands; of a list, a page that is no number.
+/// number stands; of a list, a page that is no number; of the balance, an instant that is none.
 async fn refused() -> BTreeMap<String, Value> {
     const OF_PARAMETERS: [&str; 3] = ["invalid_resource", "unprocessable_entity", "invalid_subscription"];
     let app = App::start(Database::Sqlite).await.unwrap();
@@ -61,7 +61,7 @@ async fn refused() -> BTreeMap<String, Value> {
         let mut answer = None;
         for body in [json!({})].into_iter().chain(bodies) {
             let response = match operation.method {
-                Method::GET => client.get(&format!("{path}?page=x")).await,
+                Method::GET => client.get(&format!("{path}?page=x&at=x")).await,
                 // As JSON a file may be missing.
                 Method::POST => client.post(&path, &body).await,
                 _ => client.perform(&operation.method, &path, &body).await,

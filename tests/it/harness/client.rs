@@ -124,14 +124,17 @@ impl Client {
 
     /// Gets a path. Returns an answer whose body is not read yet.
     pub async fn unread(&self, path: &str) -> http::Response<Body> {
-        let request = self.request(Method::GET, path).body(Body::empty()).unwrap();
+        self.respond(self.request(Method::GET, path).body(Body::empty()).unwrap()).await
+    }
+
+    /// Sends a request. Returns an answer whose body is not read yet.
+    pub async fn respond(&self, request: Request<Body>) -> http::Response<Body> {
         self.router.clone().oneshot(request).await.unwrap()
     }
 
     /// Sends a request that the document does not describe: pages, unknown routes, JSONP.
     pub async fn send_unchecked(&self, request: Request<Body>) -> Answer {
-        let response = self.router.clone().oneshot(request).await.unwrap();
-        let (parts, body) = response.into_parts();
+        let (parts, body) = self.respond(request).await.into_parts();
         let text = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
         Answer { status: parts.status.as_u16(), headers: parts.headers, text }
     }

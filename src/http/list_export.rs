@@ -1,0 +1,242 @@
+//! Whole lists as CSV, for `Accept: text/csv` (`docs/decisions.md`, 379). A list is read page after page by its own operation. Each
+//! page is admitted, and counted against the account's rate, as any request, and only one is in memory at a time.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::uri::InvalidUri;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header, request, response};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use csv::{Terminator, WriterBuilder};
+use futures::{StreamExt, stream};
+use http_body_util::BodyExt;
+use serde::Deserialize;
+use serde_json::Value;
+use url::form_urlencoded;
+
+use super::AppState;
+use super::openapi::Columns;
+use crate::error::Error;
+use crate::limits::PER_PAGE_MAX;
+use crate::runtime::request_context::{self, RequestContext};
+
+/// How often a page that is shed or over the rate is tried, a second apart.
+const TRIES: u32 = 60;
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Middleware around the routes: answers a GET of a list with all its records, if the client wants CSV.
+pub async fn export_lists(State(app): State<AppState>, request: Request, next: Next) -> Response {
+    let wanted = *request.method() == Method::GET && wants_csv(request.headers());
+    let route =
+        request.extensions().get::<MatchedPath>().filter(|_| wanted && request.body().is_end_stream());
+    let Some(columns) = route.and_then(|route| app.document.columns(route.as_str())) else {
+        return next.run(request).await;
+    };
+    let mut list = ListReader::new(request.into_parts().0, next, columns);
+    let (mut head, page) = match list.read_page().await {
+        Ok(first) => first,
+        Err(refusal) => return refusal,
+    };
+    let first = match list.write(page, true) {
+        Ok(rows) => rows,
+        Err(error) => return Error::internal(error.to_string()).into_response(),
+    };
+    head.headers.remove(header::CONTENT_LENGTH);
+    head.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
+    let context = request_context::current();
+    let rest = stream::try_unfold(list, move |mut list| {
+        let context = Arc::clone(&context);
+        async move {
+            if list.is_complete() {
+                return Ok(None);
+            }
+            let page = list.read_on(context).await?;
+            Ok::<_, io::Error>(Some((list.write(page, false)?, list)))
+        }
+    });
+    Response::from_parts(head, Body::from_stream(stream::iter([Ok(first)]).chain(rest)))
+}
+
+/// Returns whether the client names CSV and not JSON.
+fn wants_csv(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let types: Vec<_> = accepted
+        .flat_map(|value| value.split(','))
+        .map(|range| range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+        .collect();
+    let names = |wanted: &str| types.iter().any(|named| named == wanted);
+    names("text/csv") && !names("application/json")
+}
+
+#[derive(Deserialize)]
+struct ListedPage {
+    response: Vec<Value>,
+    pagination: Position,
+}
+
+#[derive(Deserialize)]
+struct Position {
+    count: u64,
+}
+
+/// Reads a list page by page.
+struct ListReader {
+    head: request::Parts,
+    next: Next,
+    columns: Columns,
+    /// The pages that were read.
+    pages: u64,
+    /// The size of the list, as of the last page.
+    count: u64,
+    /// The tokens of the last page.
+    tokens: HashSet<String>,
+}
+
+impl ListReader {
+    fn new(mut head: request::Parts, next: Next, columns: Columns) -> Self {
+        for name in [header::CONTENT_LENGTH, header::CONTENT_TYPE] {
+            head.headers.remove(name);
+        }
+        Self { head, next, columns, pages: 0, count: 0, tokens: HashSet::new() }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.pages * PER_PAGE_MAX.unsigned_abs() >= self.count
+    }
+
+    /// Reads the next page, without records of the last one: those that new records have moved. Returns the response if it is a
+    /// refusal.
+    async fn read_page(&mut self) -> Result<(response::Parts, Vec<Value>), Response> {
+        let internal = |error: String| Error::internal(error).into_response();
+        let query = page_query(self.head.uri.query().unwrap_or_default(), self.pages + 1);
+        let mut head = self.head.clone();
+        head.uri = format!("{}?{query}", self.head.uri.path())
+            .parse()
+            .map_err(|error: InvalidUri| internal(error.to_string()))?;
+        let response = self.next.clone().run(Request::from_parts(head, Body::empty())).await;
+        if response.status() != StatusCode::OK {
+            return Err(response);
+        }
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.map_err(|error| internal(error.to_string()))?.to_bytes();
+        let page: ListedPage = serde_json::from_slice(&body).map_err(|error| internal(error.to_string()))?;
+        let mut moved = if self.pages == 0 { 0 } else { page.pagination.count.saturating_sub(self.count) };
+        let (tokens, mut records) = (page.response.iter().filter_map(token).collect(), page.response);
+        records.retain(|record| {
+            let is_moved = moved > 0 && token(record).is_some_and(|token| self.tokens.contains(&token));
+            moved -= u64::from(is_moved);
+            !is_moved
+        });
+        (self.pages, self.count, self.tokens) = (self.pages + 1, page.pagination.count, tokens);
+        Ok((head, records))
+    }
+
+    /// Reads a page after the first one, as a request of its own. An error cuts the response off.
+    async fn read_on(&mut self, context: Arc<RequestContext>) -> io::Result<Vec<Value>> {
+        for _ in 0..TRIES {
+            match request_context::scope(Arc::clone(&context), self.read_page()).await {
+                Ok((_, records)) => return Ok(records),
+                Err(refusal) if is_transient(refusal.status()) => tokio::time::sleep(PAUSE).await,
+                Err(refusal) => {
+                    return Err(io::Error::other(format!("a page was refused: {}", refusal.status())));
+                }
+            }
+        }
+        Err(io::ErrorKind::TimedOut.into())
+    }
+
+    /// Writes records as rows, with or without a heading.
+    fn write(&self, records: Vec<Value>, heading: bool) -> io::Result<Bytes> {
+        let mut rows = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
+        if heading {
+            rows.write_record(&*self.columns)?;
+        }
+        for record in records {
+            rows.write_record(self.columns.iter().map(|column| cell(&record, column)))?;
+        }
+        Ok(rows.into_inner().map_err(|error| io::Error::other(error.to_string()))?.into())
+    }
+}
+
+fn is_transient(status: StatusCode) -> bool {
+    [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&status)
+}
+
+/// Returns the query of a page: the client's, but for its page. Nothing waits for a page that follows another one.
+fn page_query(query: &str, page: u64) -> String {
+    let named =
+        |pair: &str| form_urlencoded::parse(pair.as_bytes()).next().map(|(name, _)| name.into_owned());
+    let is_kept = |name: &str| !["page", "per_page"].contains(&name) && (page == 1 || name != "wait");
+    let kept = query.split('&').filter(|pair| named(pair).is_some_and(|name| is_kept(&name)));
+    let own = [format!("page={page}"), format!("per_page={PER_PAGE_MAX}")];
+    kept.map(str::to_owned).chain(own).collect::<Vec<_>>().join("&")
+}
+
+fn token(record: &Value) -> Option<String> {
+    record["token"].as_str().map(str::to_owned)
+}
+
+/// Returns a field as a cell. Spreadsheets would run a text that begins like a formula.
+fn cell(record: &Value, column: &str) -> String {
+    match column.split('.').fold(record, |record, field| &record[field]) {
+        Value::Null => String::new(),
+        Value::String(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => format!("'{text}"),
+        Value::String(text) => text.clone(),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn csv_is_for_clients_that_name_it_and_not_json() {
+        for (accept, wanted) in [
+            ("text/csv", true),
+            ("TEXT/CSV;q=0.9, */*", true),
+            ("*/*", false),
+            ("application/json, text/csv", false),
+            ("text/*", false),
+        ] {
+            let headers = HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))]);
+            assert_eq!(wants_csv(&headers), wanted, "{accept}");
+        }
+    }
+
+    #[test]
+    fn a_page_has_the_clients_filters() {
+        assert_eq!(page_query("", 1), "page=1&per_page=500");
+        assert_eq!(
+            page_query("query=a%20b&page=7&per%5Fpage=x&wait=3", 2),
+            "query=a%20b&page=2&per_page=500"
+        );
+        assert_eq!(page_query("wait=3", 1), "wait=3&page=1&per_page=500");
+    }
+
+    #[test]
+    fn texts_that_begin_like_formulas_are_defused_and_numbers_are_not() {
+        let record = json!({
+            "a": "=1+1", "b": "@x", "c": "x=1", "n": -5, "none": null, "yes": true, "of": { "it": "+1" }, "list": [1, "-"],
+        });
+        for (column, text) in [
+            ("a", "'=1+1"),
+            ("b", "'@x"),
+            ("c", "x=1"),
+            ("n", "-5"),
+            ("none", ""),
+            ("yes", "true"),
+            ("of.it", "'+1"),
+            ("list", "[1,\"-\"]"),
+            ("gone.by", ""),
+        ] {
+            assert_eq!(cell(&record, column), text, "{column}");
+        }
+    }
+}
