@@ -25,8 +25,15 @@ pub struct RequestLogData {
     pub parameters: Option<Arc<Value>>,
     /// The values of the parameters that were read.
     pub read: ReadValues,
-    /// The body of the response so far, if it is an error.
-    pub error: Option<Vec<u8>>,
+    /// The body of the response so far, if it is an error, or if the request is recorded.
+    pub answer: Option<Vec<u8>>,
+    /// Whether the request is recorded.
+    pub is_recorded: bool,
+}
+
+/// Creates the data of a request that is recorded or not.
+pub fn shared(is_recorded: bool) -> SharedLogData {
+    Arc::new(Mutex::new(RequestLogData { is_recorded, ..RequestLogData::default() }))
 }
 
 /// Runs a request whose data is recorded, if there is a log.
