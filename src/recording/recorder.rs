@@ -1,12 +1,12 @@
 //! Writes a recording while a server answers.
 
-use std::fs::File;
+use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use entity::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
 
 use super::concealment::Concealment;
@@ -29,6 +29,8 @@ struct State {
     failed: Option<io::Error>,
     count: usize,
     concealment: Concealment,
+    /// The parameters of requests with an Idempotency-Key. Those of a repeated request are not read, and are the same.
+    keyed: HashMap<String, (Map<String, Value>, Vec<String>)>,
 }
 
 /// A request as the server has seen it, secrets included.
@@ -75,7 +77,7 @@ impl Recorder {
             Format::JsonLines => writeln!(file, "{}", head())?,
         }
         let state =
-            State { file: Some(file), failed: None, count: 0, concealment: Concealment::default() };
+            State { file: Some(file), failed: None, count: 0, concealment: Concealment::default(), keyed: HashMap::new() };
         Ok(Self { path: path.to_owned(), format, state: Mutex::new(state) })
     }
 
@@ -87,9 +89,12 @@ impl Recorder {
     /// Writes a request. The order is that of the answers, so a request comes after those whose tokens it names.
     pub fn record(&self, request: &RecordedRequest<'_>) {
         let mut state = self.state();
-        let State { file, failed, count, concealment } = &mut *state;
+        if state.file.is_none() {
+            return;
+        }
+        let exchange = state.exchange(request);
+        let State { file, failed, count, .. } = &mut *state;
         let Some(open) = file else { return };
-        let exchange = exchange(concealment, request);
         let written = match self.format {
             Format::Har => {
                 let comma = if *count == 0 { "" } else { ",\n" };
@@ -116,8 +121,7 @@ impl Recorder {
         }
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.as_file().sync_all()?;
-        let file: File = file.persist(&self.path).map_err(|error| error.error)?;
-        drop(file);
+        file.persist(&self.path)?;
         Ok(state.count)
     }
 
@@ -126,24 +130,38 @@ impl Recorder {
     }
 }
 
-fn exchange(concealment: &mut Concealment, request: &RecordedRequest<'_>) -> Exchange {
-    let mut body: Value = serde_json::from_slice(request.body).unwrap_or_default();
-    let (parameters, hidden) = concealment.parameters(request.parameters, request.read);
-    let path = concealment.path(request.route, request.path, request.requested);
-    concealment.answer(&mut body, "");
-    Exchange {
-        at: request.at.to_string(),
-        method: request.method.to_owned(),
-        path,
-        key: request.key.map(|key| concealment.key(key)),
-        idempotency_key: request.idempotency_key.map(|key| concealment.plain(key)),
-        sandbox_outcome: request.sandbox_outcome.map(|outcome| concealment.plain(outcome)),
-        parameters,
-        hidden,
-        status: request.status,
-        replayed: request.replayed,
-        location: request.location.map(|location| concealment.location(location)),
-        duration_ms: request.duration_ms,
-        body,
+impl State {
+    fn exchange(&mut self, request: &RecordedRequest<'_>) -> Exchange {
+        let Self { concealment, keyed, .. } = self;
+        let mut body: Value = serde_json::from_slice(request.body).unwrap_or_default();
+        let key = request.key.map(|key| concealment.key(key));
+        let path = concealment.path(request.route, request.path, request.requested);
+        let idempotency_key = request.idempotency_key.map(|key| concealment.plain(key));
+        let mut sent = concealment.parameters(request.parameters, request.read);
+        if let Some(idempotency_key) = &idempotency_key {
+            let request_key = format!("{key:?} {} {path} {idempotency_key}", request.method);
+            if request.replayed {
+                sent = keyed.get(&request_key).cloned().unwrap_or(sent);
+            } else {
+                keyed.insert(request_key, sent.clone());
+            }
+        }
+        let (parameters, hidden) = sent;
+        concealment.answer(&mut body, "");
+        Exchange {
+            at: request.at.to_string(),
+            method: request.method.to_owned(),
+            path,
+            key,
+            idempotency_key,
+            sandbox_outcome: request.sandbox_outcome.map(|outcome| concealment.plain(outcome)),
+            parameters,
+            hidden,
+            status: request.status,
+            replayed: request.replayed,
+            location: request.location.map(|location| concealment.location(location)),
+            duration_ms: request.duration_ms,
+            body,
+        }
     }
 }

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::harness::process::{RawResponse, output, program, try_to_ask};
-use crate::harness::{PASSWORD, application, bank_account, card, charge_with, operated, token_of, with};
+use crate::harness::{PASSWORD, PDF, application, bank_account, card, charge_with, multipart, operated, token_of, with};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_card-payments");
 /// No published test card, but a possible number.
@@ -115,7 +115,9 @@ impl Recorded {
         self.three_d_secure();
         let dispute = self.post("/1/sandbox/disputes", &json!({ "charge_token": charge }));
         self.get(&format!("/1/disputes/{}", token_of(&dispute)));
-        let endpoint = self.post("/1/webhook_endpoints", &json!({ "url": "https://user:word@hooks.example.com/" }));
+        let named = json!({ "url": "https://user:word@hooks.example.com/" });
+        assert_eq!(self.call("POST", "/1/webhook_endpoints", &named).status, 422);
+        let endpoint = self.post("/1/webhook_endpoints", &json!({ "url": "http://127.0.0.1:9/" }));
         self.learn(&endpoint, "key");
         self.call("DELETE", &format!("/1/webhook_endpoints/{}", token_of(&endpoint)), &json!({}));
         let own = self.post("/1/sandbox/accounts", &json!({}));
@@ -248,13 +250,13 @@ fn a_changed_answer_is_named_and_only_that() {
 #[test]
 fn what_a_recording_does_not_hold_is_named_with_the_difference() {
     let mut recorded = Recorded::start("run.jsonl");
-    recorded.post("/1/charges", &charge_with(400, json!({ "card": card(OTHER_CARD) })));
+    let (key, upload) = (recorded.key.clone(), String::from_utf8(multipart("receipt.pdf", PDF)).unwrap());
+    recorded.send(&key, "POST", "/1/files", "multipart/form-data; boundary=x", &upload).ok(200);
     let (_folder, file, _) = recorded.finished();
     let (code, stdout, _) = output(&mut replay_of(&file));
-    assert_eq!(code, Some(1));
-    let first = stdout.lines().next().unwrap();
-    let expected = "request 1, POST /1/charges: status was 201, is 422 (the recording does not hold card.number)";
-    assert_eq!(first, expected, "{stdout}");
+    let expected =
+        "request 1, POST /1/files: status was 200, is 422 invalid_resource (the recording does not hold file)\n";
+    assert_eq!((code, stdout.as_str()), (Some(1), expected));
 }
 
 #[test]

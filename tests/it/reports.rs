@@ -35,7 +35,7 @@ operated! {
         assert_eq!((&report["token"], &report["record"]["token"]), (&json!(charge), &json!(charge)));
         assert_eq!(report["seed"], Value::Null);
         assert_eq!(all("refunds", "/charge"), [charge.as_str()]);
-        assert_eq!(all("disputes", "/charge_token"), [charge.as_str()]);
+        assert_eq!(all("disputes", "/charge/token"), [charge.as_str()]);
         let calls = all("requests", "/route");
         let refunds = "/1/charges/{charge_token}/refunds";
         assert_eq!(calls, ["/1/charges", refunds, refunds, "/1/sandbox/disputes"]);

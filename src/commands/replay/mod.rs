@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use card_payments::outbound::api_client::{ApiClient, ApiClientError, ExactResponse};
 use card_payments::recording::{self, Exchange, KEY, PUBLISHABLE_KEY};
+use card_payments::runtime::clock::{Clock, FixedClock};
 use card_payments::sensitive::secret::Secret;
 use chrono::DateTime;
 use clap::Args;
@@ -31,9 +32,8 @@ use super::terminal::{self, GOOD};
 /// with a fresh server: `card-payments exec -- card-payments replay FILE`. A token, key or address that the server answers replaces
 /// the recorded one in everything that follows. Times in parameters move by the time since the recording.
 ///
-/// Prints a line per difference and exits with 1 if there is one. Not compared: request ids, and times and days where the wall clock
-/// is another one than the recording's; with a seed it is the same, and they are compared as well. A request to which the recording
-/// has no answer is sent, and not compared. Refuses a live server.
+/// Prints a line per difference and exits with 1 if there is one. Not compared are request ids; times and days, and what a move of
+/// the clock ran, unless recording and server have a seed; and a request whose client had gone. Refuses a live server.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  card-payments exec -- card-payments replay run.jsonl\n  \
     card-payments replay run.har --server http://127.0.0.1:8080\n\n\
@@ -130,7 +130,8 @@ impl<'a> ReplayRun<'a> {
     async fn send(&mut self, exchange: &Exchange, method: Method) -> Result<Vec<Difference>, Box<dyn Error>> {
         if self.later.is_none() {
             self.later = Some(self.since(&exchange.at).await?);
-            self.answers.compares_times = self.later == Some(TimeSpan::default());
+            let of_a_seed = FixedClock::SEEDED.now().to_string();
+            self.answers.is_exact = exchange.at == of_a_seed && self.later == Some(TimeSpan::default());
         }
         let response = self.answer(exchange, method).await?;
         const UNANSWERED: u16 = 499;

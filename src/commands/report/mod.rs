@@ -116,6 +116,8 @@ async fn gather(
 ) -> Result<RecordReport, Box<dyn Error>> {
     let list = LISTS.iter().find(|(prefix, _)| token.starts_with(prefix)).map(|(_, list)| *list);
     let list = list.ok_or_else(|| format!("{token} is the token of no record that can be reported"))?;
+    // Before the requests that this report makes.
+    let mut requests = all(server, "/1/sandbox/requests?", "").await?;
     let record = get(server, &format!("/1/{list}/{token}")).await?;
     let (mut refunds, mut disputes) = (Vec::new(), Vec::new());
     if list == "charges" {
@@ -136,7 +138,6 @@ async fn gather(
     webhooks.retain(|webhook| {
         own.is_named_in(webhook) || events.iter().any(|event| event["token"] == webhook["event_token"])
     });
-    let mut requests = all(server, "/1/sandbox/requests?", "").await?;
     requests.retain(|request| own.is_named_in(request) || own.may_be_made_by(request));
     for newest_first in [&mut events, &mut webhooks, &mut requests] {
         newest_first.reverse();
