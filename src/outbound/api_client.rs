@@ -194,7 +194,12 @@ impl ApiClient {
             request = request.header(*name, *value);
         }
         let Raw { status, is_replayed, headers, text, .. } = self.answer(request).await?;
-        Ok(ExactResponse { status, is_replayed, headers, body: serde_json::from_str(&text).unwrap_or_default() })
+        Ok(ExactResponse {
+            status,
+            is_replayed,
+            headers,
+            body: serde_json::from_str(&text).unwrap_or_default(),
+        })
     }
 
     async fn patiently(

@@ -123,7 +123,9 @@ impl Concealment {
         let mut pass = ParameterPass { concealment: self, shown: read.shown(), hidden: Vec::new() };
         let parameters = match pass.value(tree, "", "") {
             Value::Object(parameters) => parameters,
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                Map::new()
+            }
         };
         (parameters, pass.hidden)
     }

@@ -124,9 +124,10 @@ impl Har {
         if creator.name != CREATOR {
             return Err(format!("a recording of {}, and not of {CREATOR}", creator.name));
         }
-        let read = entries.into_iter().zip(1..).map(|(entry, number)| {
-            entry.exchange().map_err(|error| format!("entry {number}: {error}"))
-        });
+        let read = entries
+            .into_iter()
+            .zip(1..)
+            .map(|(entry, number)| entry.exchange().map_err(|error| format!("entry {number}: {error}")));
         read.collect()
     }
 }
@@ -142,7 +143,8 @@ impl Entry {
         if !pairs.is_empty() {
             url.query_pairs_mut().extend_pairs(&pairs);
         }
-        let body = (!reads && !exchange.parameters.is_empty()).then(|| Value::Object(exchange.parameters.clone()));
+        let body =
+            (!reads && !exchange.parameters.is_empty()).then(|| Value::Object(exchange.parameters.clone()));
         let body = body.map(|body| body.to_string());
         let text = if exchange.body.is_null() { String::new() } else { exchange.body.to_string() };
         let kind = if text.is_empty() { "x-unknown" } else { JSON };
@@ -195,7 +197,9 @@ impl Entry {
         };
         let parameters = match &request.post_data {
             Some(body) => serde_json::from_str(&body.text).map_err(|error| format!("postData: {error}"))?,
-            None => request.query_string.iter().map(|one| (one.name.clone(), one.value.clone().into())).collect(),
+            None => {
+                request.query_string.iter().map(|one| (one.name.clone(), one.value.clone().into())).collect()
+            }
         };
         let url = Url::parse(&request.url).map_err(|error| format!("url: {error}"))?;
         let text = &response.content.text;

@@ -47,7 +47,9 @@ fn placeholder(text: &str) -> Option<&str> {
     let end = text.find('}')? + 1;
     let word = &text[1..end - 1];
     let is_one = matches!(word, "key" | "publishable_key" | "server")
-        || word.strip_prefix("secret ").is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
+        || word
+            .strip_prefix("secret ")
+            .is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
         || word.starts_with("card ");
     is_one.then(|| &text[..end])
 }
@@ -75,7 +77,9 @@ mod tests {
             Piece::Placeholder("{secret 12}"),
         ];
         assert_eq!(pieces(&path), expected);
-        for plain in ["ch_AZqYv3rVcBKUQ1mHn7tKR", "xch_AZqYv3rVcBKUQ1mHn7tKRw", "{secret x}", "{}", "{", "_", "ch_é"] {
+        for plain in
+            ["ch_AZqYv3rVcBKUQ1mHn7tKR", "xch_AZqYv3rVcBKUQ1mHn7tKRw", "{secret x}", "{}", "{", "_", "ch_é"]
+        {
             assert_eq!(pieces(plain), [Piece::Literal(plain)], "{plain}");
         }
         assert_eq!(pieces(""), []);

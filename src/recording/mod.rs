@@ -5,6 +5,8 @@ mod har;
 mod holes;
 mod recorder;
 
+use chrono::DateTime;
+use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -64,6 +66,16 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// Refuses what is no request of a server's: an address that begins otherwise may lead to another server.
+    fn validate(&self) -> Result<(), String> {
+        if !self.path.starts_with('/') {
+            return Err(format!("{} is no path", self.path));
+        }
+        self.method.parse::<Method>().map_err(|error| format!("{}: {error}", self.method))?;
+        DateTime::parse_from_rfc3339(&self.at).map_err(|error| format!("{}: {error}", self.at))?;
+        Ok(())
+    }
+
     /// Returns whether the parameters stand in the query.
     pub fn reads(&self) -> bool {
         self.method == "GET"
@@ -106,6 +118,14 @@ pub enum Format {
 ///
 /// Errors: one line that says where it is wrong.
 pub fn read(text: &str) -> Result<Vec<Exchange>, String> {
+    let exchanges = parse(text)?;
+    for (exchange, number) in exchanges.iter().zip(1..) {
+        exchange.validate().map_err(|error| format!("request {number}: {error}"))?;
+    }
+    Ok(exchanges)
+}
+
+fn parse(text: &str) -> Result<Vec<Exchange>, String> {
     let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
     let head = lines.next().and_then(|(line, _)| serde_json::from_str::<Value>(line).ok());
     let Some(head) = head.filter(|head| head.get(HEAD).is_some()) else {
@@ -116,9 +136,8 @@ pub fn read(text: &str) -> Result<Vec<Exchange>, String> {
     if head[HEAD] != VERSION {
         return Err(format!("its version is {}, and this program reads {VERSION}", head[HEAD]));
     }
-    let read = lines.map(|(line, number)| {
-        serde_json::from_str(line).map_err(|error| format!("line {number}: {error}"))
-    });
+    let read = lines
+        .map(|(line, number)| serde_json::from_str(line).map_err(|error| format!("line {number}: {error}")));
     read.collect()
 }
 

@@ -76,8 +76,13 @@ impl Recorder {
             Format::Har => file.write_all(har::frame().0.as_bytes())?,
             Format::JsonLines => writeln!(file, "{}", head())?,
         }
-        let state =
-            State { file: Some(file), failed: None, count: 0, concealment: Concealment::default(), keyed: HashMap::new() };
+        let state = State {
+            file: Some(file),
+            failed: None,
+            count: 0,
+            concealment: Concealment::default(),
+            keyed: HashMap::new(),
+        };
         Ok(Self { path: path.to_owned(), format, state: Mutex::new(state) })
     }
 

@@ -9,7 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::harness::process::{RawResponse, output, program, try_to_ask};
-use crate::harness::{PASSWORD, PDF, application, bank_account, card, charge_with, multipart, operated, token_of, with};
+use crate::harness::{
+    PASSWORD, PDF, application, bank_account, card, charge_with, multipart, operated, token_of, with,
+};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_card-payments");
 /// No published test card, but a possible number.
@@ -91,7 +93,8 @@ impl Recorded {
     /// Requests of all kinds.
     fn run(&mut self) {
         let publishable_key = self.publishable_key.clone();
-        let browser = with(card("4200000000000000"), &json!({ "publishable_api_key": publishable_key, "cvc": "739" }));
+        let browser =
+            with(card("4200000000000000"), &json!({ "publishable_api_key": publishable_key, "cvc": "739" }));
         let stored = self.send("", "POST", "/1/cards", "application/json", &browser.to_string());
         let stored = token_of(&stored.ok(201));
         self.post("/1/charges", &charge_with(400, json!({ "card": null, "card_token": stored })));
@@ -107,7 +110,10 @@ impl Recorded {
         assert_eq!(again.headers["idempotent-replayed"], "true");
         let declined = charge_with(400, json!({ "card": card("4100000000000001") }));
         assert_eq!(self.call("POST", "/1/charges", &declined).status, 400);
-        assert_eq!(self.call("POST", "/1/charges", &json!({ "amount": "x", "crad": OTHER_CARD })).status, 422);
+        assert_eq!(
+            self.call("POST", "/1/charges", &json!({ "amount": "x", "crad": OTHER_CARD })).status,
+            422
+        );
         let noted = json!({ "description": format!("by {OTHER_CARD}"), "metadata": { "card": OTHER_CARD } });
         self.post("/1/charges", &charge_with(600, noted));
         assert_eq!(self.call("GET", "/1/charges/ch_AZqYv3rVcBKUQ1mHn7tKRw", &json!({})).status, 404);
@@ -127,7 +133,13 @@ impl Recorded {
         self.send(&own, "POST", "/1/charges", "application/json", &other).ok(201);
         self.wallet_and_bank();
         self.subscribe();
-        for list in ["charges?per_page=500", "events?per_page=500", "refunds", "customers", "charges/search?query=Form"] {
+        for list in [
+            "charges?per_page=500",
+            "events?per_page=500",
+            "refunds",
+            "customers",
+            "charges/search?query=Form",
+        ] {
             self.get(&format!("/1/{list}"));
         }
         self.secrets.extend([OTHER_CARD, CVC, PASSWORD, "987654", "user:word"].map(str::to_owned));
@@ -155,7 +167,8 @@ impl Recorded {
         self.post("/1/merchants", &application());
         let recipient = json!({ "email": "payee@example.com", "bank_account": bank_account("987654321") });
         let recipient = token_of(&self.post("/1/recipients", &recipient));
-        let transfer = json!({ "description": "x", "amount": 100, "currency": "AUD", "recipient": recipient });
+        let transfer =
+            json!({ "description": "x", "amount": 100, "currency": "AUD", "recipient": recipient });
         self.post("/1/transfers", &transfer);
     }
 
@@ -254,8 +267,7 @@ fn what_a_recording_does_not_hold_is_named_with_the_difference() {
     recorded.send(&key, "POST", "/1/files", "multipart/form-data; boundary=x", &upload).ok(200);
     let (_folder, file, _) = recorded.finished();
     let (code, stdout, _) = output(&mut replay_of(&file));
-    let expected =
-        "request 1, POST /1/files: status was 200, is 422 invalid_resource (the recording does not hold file)\n";
+    let expected = "request 1, POST /1/files: status was 200, is 422 invalid_resource (the recording does not hold file)\n";
     assert_eq!((code, stdout.as_str()), (Some(1), expected));
 }
 
@@ -298,7 +310,10 @@ fn a_har_file_replays_as_well_and_neither_form_holds_a_secret_or_card_number() {
         assert_eq!((code, stderr.as_str()), (Some(0), ""), "{name}: {stdout}");
         if name.ends_with("har") {
             let har: Value = serde_json::from_str(&text).unwrap();
-            assert_eq!((&har["log"]["version"], &har["log"]["creator"]["name"]), (&json!("1.2"), &json!("card-payments")));
+            assert_eq!(
+                (&har["log"]["version"], &har["log"]["creator"]["name"]),
+                (&json!("1.2"), &json!("card-payments"))
+            );
             for entry in har["log"]["entries"].as_array().unwrap() {
                 let request = &entry["request"];
                 let url = request["url"].as_str().unwrap();
@@ -331,7 +346,8 @@ fn the_exit_code_is_the_commands_and_the_file_is_there_however_it_ends() {
     let (code, _, stderr) = output(record(folder.path(), &nowhere).args(["--", "touch", "ran"]));
     assert_eq!(code, Some(1));
     assert!(stderr.starts_with(&format!("error: {}: ", nowhere.display())), "{stderr}");
-    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
     assert_eq!(left, ["run.jsonl"]);
 }
 
@@ -350,7 +366,9 @@ operated! {
             (&head.replace('1', "2"), "its version is 2, and this program reads 1"),
             (&format!("{head}\n{charge}\n{{\"at\":1}}\n"), "line 3: "),
             (of_another, "a recording of Firefox, and not of card-payments"),
-            (&format!("{head}\n{charge}\n{}", charge.replace("POST", "a b")), "invalid HTTP method"),
+            (&format!("{head}\n{charge}\n{}", charge.replace("POST", "a b")), "request 2: a b: invalid HTTP method"),
+            (&format!("{head}\n{}", charge.replace("/1/", "@example.com/")), "request 1: @example.com/plans is no path"),
+            (&format!("{head}\n{}", charge.replace("2026", "")), "request 1: -11-25T10:00:00Z: "),
         ] {
             std::fs::write(&file, text).unwrap();
             let (code, stdout, stderr) =

@@ -87,7 +87,11 @@ impl Answers {
         if recorded.status != answered.status {
             let code = answered.body.get(0).unwrap_or(&answered.body)["error"].as_str().unwrap_or_default();
             let status = format!("{} {code}", answered.status).trim_end().to_owned();
-            return vec![Difference { at: "status".into(), recorded: recorded.status.to_string(), answered: status }];
+            return vec![Difference {
+                at: "status".into(),
+                recorded: recorded.status.to_string(),
+                answered: status,
+            }];
         }
         let mut differences = Vec::new();
         let pairs = [
@@ -101,22 +105,25 @@ impl Answers {
         differences
     }
 
-    fn compare_values(
+    fn compare_values<'v>(
         &mut self,
         at: &str,
-        recorded: &Value,
-        answered: &Value,
+        recorded: &'v Value,
+        answered: &'v Value,
         differences: &mut Vec<Difference>,
     ) {
         match (recorded, answered) {
             (Value::Object(one), Value::Object(other)) => {
                 let (one, other) = (by_names(one), by_names(other));
                 let names = one.iter().map(|(name, _)| name).chain(
-                    other.iter().map(|(name, _)| name).filter(|name| !one.iter().any(|(known, _)| known == *name)),
+                    other
+                        .iter()
+                        .map(|(name, _)| name)
+                        .filter(|name| !one.iter().any(|(known, _)| known == *name)),
                 );
                 for name in names.filter(|name| !NOT_COMPARED.contains(&name.as_str())) {
-                    let field = |of: &[(String, &Value)]| {
-                        of.iter().find(|(known, _)| known == name).map(|(_, value)| (*value).clone())
+                    let field = |of: &[(String, &'v Value)]| {
+                        of.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
                     };
                     let dot = if at.is_empty() { "" } else { "." };
                     let at = format!("{at}{dot}{name}");
@@ -124,8 +131,8 @@ impl Answers {
                         continue;
                     }
                     match (field(&one), field(&other)) {
-                        (Some(one), Some(other)) => self.compare_values(&at, &one, &other, differences),
-                        (one, other) => differences.push(Difference::new(at, one.as_ref(), other.as_ref())),
+                        (Some(one), Some(other)) => self.compare_values(&at, one, other, differences),
+                        (one, other) => differences.push(Difference::new(at, one, other)),
                     }
                 }
             }

@@ -8,7 +8,7 @@ use std::fmt::{self, Display, Formatter};
 use std::io::Write;
 use std::path::PathBuf;
 
-use card_payments::outbound::api_client::{ApiClient, ApiClientError, ExactResponse};
+use card_payments::outbound::api_client::{ApiClient, ExactResponse};
 use card_payments::recording::{self, Exchange, KEY, PUBLISHABLE_KEY};
 use card_payments::runtime::clock::{Clock, FixedClock};
 use card_payments::sensitive::secret::Secret;
@@ -81,8 +81,6 @@ pub async fn run(command: Replay) -> Result<(), Box<dyn Error>> {
     let of_file = |error: &dyn Display| format!("{}: {error}", file.display());
     let text = std::fs::read_to_string(&file).map_err(|error| of_file(&error))?;
     let exchanges = recording::read(&text).map_err(|error| of_file(&error))?;
-    let methods = exchanges.iter().map(|exchange| exchange.method.parse::<Method>());
-    let methods = methods.collect::<Result<Vec<_>, _>>().map_err(|error| of_file(&error))?;
     if publishable_key.is_none() && text.contains(PUBLISHABLE_KEY) {
         return Err("the recording uses the publishable key: name it by CARD_PAYMENTS_PUBLISHABLE_KEY".into());
     }
@@ -90,8 +88,8 @@ pub async fn run(command: Replay) -> Result<(), Box<dyn Error>> {
     refuse_live(&server, "nothing is sent").await?;
     let mut run = ReplayRun::new(&server, publishable_key.as_ref());
     let mut differences = 0;
-    for ((exchange, method), request) in exchanges.iter().zip(methods).zip(1..) {
-        for difference in &run.send(exchange, method).await? {
+    for (exchange, request) in exchanges.iter().zip(1..) {
+        for difference in &run.send(exchange).await? {
             let call = format!("{} {}", exchange.method, exchange.path);
             let found = Found { request, call, difference, hidden: &exchange.hidden };
             print_result(&found, &found, json)?;
@@ -127,21 +125,21 @@ impl<'a> ReplayRun<'a> {
     }
 
     /// Sends a request, and returns how the answer differs.
-    async fn send(&mut self, exchange: &Exchange, method: Method) -> Result<Vec<Difference>, Box<dyn Error>> {
+    async fn send(&mut self, exchange: &Exchange) -> Result<Vec<Difference>, Box<dyn Error>> {
+        const UNANSWERED: u16 = 499;
         if self.later.is_none() {
             self.later = Some(self.since(&exchange.at).await?);
             let of_a_seed = FixedClock::SEEDED.now().to_string();
             self.answers.is_exact = exchange.at == of_a_seed && self.later == Some(TimeSpan::default());
         }
-        let response = self.answer(exchange, method).await?;
-        const UNANSWERED: u16 = 499;
+        let response = self.answer(exchange).await?;
         if exchange.status == UNANSWERED {
             return Ok(Vec::new());
         }
         Ok(self.answers.compare(exchange, &response))
     }
 
-    async fn answer(&self, exchange: &Exchange, method: Method) -> Result<ExactResponse, ApiClientError> {
+    async fn answer(&self, exchange: &Exchange) -> Result<ExactResponse, Box<dyn Error>> {
         let key = exchange.key.as_deref().map(|key| Secret::from(self.answers.resolve(key)));
         let mut path = self.answers.resolve(&exchange.path);
         let mut parameters = exchange.parameters.clone();
@@ -168,9 +166,9 @@ impl<'a> ReplayRun<'a> {
             ("idempotency-key", idempotency_key.as_deref()),
             ("sandbox-outcome", exchange.sandbox_outcome.as_deref()),
         ];
-        let headers: Vec<_> =
-            headers.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        self.server.answer_once(key.as_ref(), method, &path, body, &headers).await
+        let headers: Vec<_> = headers.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        let method = exchange.method.parse()?;
+        Ok(self.server.answer_once(key.as_ref(), method, &path, body, &headers).await?)
     }
 
     /// Returns the time since an instant, by the server's wall clock.
@@ -178,8 +176,7 @@ impl<'a> ReplayRun<'a> {
         let shown = self.server.answer_once(None, Method::GET, "/healthz", None, &[]).await?;
         let date = shown.header(DATE).and_then(|date| DateTime::parse_from_rfc2822(date).ok());
         let date = date.ok_or("the server does not say its time")?;
-        let recorded = DateTime::parse_from_rfc3339(recorded)
-            .map_err(|error| format!("{recorded}: {error}"))?;
+        let recorded = DateTime::parse_from_rfc3339(recorded)?;
         Ok(Timestamp::from(date.to_utc()) - Timestamp::from(recorded.to_utc()))
     }
 }

@@ -91,7 +91,10 @@ const PAGE: usize = 500;
 pub async fn run(command: Report) -> Result<(), Box<dyn Error>> {
     let Report { token, to, json, server, database } = command;
     let is_json = json
-        || to.as_deref().and_then(|file| file.extension()).is_some_and(|name| name.eq_ignore_ascii_case("json"));
+        || to
+            .as_deref()
+            .and_then(|file| file.extension())
+            .is_some_and(|name| name.eq_ignore_ascii_case("json"));
     let server = server.open().await?;
     refuse_live(&server, "nothing is reported").await?;
     let report = gather(&server, token, database).await?;
@@ -103,7 +106,9 @@ pub async fn run(command: Report) -> Result<(), Box<dyn Error>> {
         page::page(&report).into_string()
     };
     match to {
-        Some(file) => std::fs::write(&file, text + "\n").map_err(|error| format!("{}: {error}", file.display()))?,
+        Some(file) => {
+            std::fs::write(&file, text + "\n").map_err(|error| format!("{}: {error}", file.display()))?
+        }
         None => writeln!(terminal::stdout(), "{text}")?,
     }
     Ok(())
