@@ -118,13 +118,19 @@ impl RequestLogWriter {
         if !is_replayable || !RECORDED.iter().any(|path| route.starts_with(path)) {
             return;
         }
+        let answer = data.answer.as_ref();
+        // What a script posts is recorded as a post.
+        let (method, key, status) = match answer.filter(|_| data.is_jsonp) {
+            Some((status, _)) => (&Method::POST, None, *status),
+            None => (method, recording.key.as_ref(), status),
+        };
         recording.recorder.record(&RecordedRequest {
             at: self.ctx.clock.now(),
             method: method.as_str(),
             route,
             path: &path(route, &self.path),
             requested: &self.path,
-            key: recording.key.as_ref(),
+            key,
             idempotency_key: self.idempotency_key.as_deref(),
             sandbox_outcome: recording.sandbox_outcome.as_deref(),
             parameters: data.parameters.as_deref().unwrap_or(&Value::Null),
@@ -133,7 +139,7 @@ impl RequestLogWriter {
             replayed: self.replayed,
             location: recording.location.as_deref(),
             duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            body: data.answer.as_deref().unwrap_or_default(),
+            body: answer.map(|(_, body)| body.as_slice()).unwrap_or_default(),
         });
     }
 
@@ -147,7 +153,8 @@ impl RequestLogWriter {
     ) -> Option<logged_request::Model> {
         let (account_id, created_at) = data.account?;
         let shown = LoggableParams::of(data.parameters.as_deref().unwrap_or(&Value::Null), &data.read);
-        let error = data.answer.as_deref().filter(|_| status >= 400).and_then(LoggedError::of);
+        let error = data.answer.as_ref().filter(|(status, _)| *status >= 400);
+        let error = error.and_then(|(_, body)| LoggedError::of(body));
         Some(logged_request::Model {
             account_id,
             id: self.ctx.ids.token(),

@@ -25,8 +25,10 @@ pub struct RequestLogData {
     pub parameters: Option<Arc<Value>>,
     /// The values of the parameters that were read.
     pub read: ReadValues,
-    /// The body of the response so far, if it is an error, or if the request is recorded.
-    pub answer: Option<Vec<u8>>,
+    /// Status and body of the response so far, if it is an error, or if the request is recorded.
+    pub answer: Option<(u16, Vec<u8>)>,
+    /// Whether a script has posted it by JSONP, whose own method and status say nothing.
+    pub is_jsonp: bool,
     /// Whether the request is recorded.
     pub is_recorded: bool,
 }

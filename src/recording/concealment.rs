@@ -230,7 +230,7 @@ impl ParameterPass<'_> {
             // A code's length is checked, and never its digits.
             "cvc" if is_digits(text) && digits <= 4 => "0".repeat(digits),
             // The API shows the last three digits of an account number.
-            "account_number" | "number" if path.contains("bank_account") || path == "number" => {
+            "number" if path.contains("bank_account") || path == "number" => {
                 match text.get(digits.saturating_sub(3)..) {
                     Some(last) if is_digits(text) && (4..=9).contains(&digits) => {
                         format!("{}{last}", "0".repeat(digits - 3))

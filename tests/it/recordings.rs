@@ -6,6 +6,8 @@ use std::process::{Child, Command, Stdio};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use card_payments::params::parse_time;
+use entity::{TimeSpan, Timestamp};
 use serde_json::{Value, json};
 
 use crate::harness::process::{RawResponse, output, program, try_to_ask};
@@ -118,6 +120,11 @@ impl Recorded {
         self.post("/1/charges", &charge_with(600, noted));
         assert_eq!(self.call("GET", "/1/charges/ch_AZqYv3rVcBKUQ1mHn7tKRw", &json!({})).status, 404);
         assert_eq!(self.send("sk_nobody_knows_this_one", "GET", "/1/charges", "", "").status, 401);
+        let script = format!(
+            "/1/cards?callback=f&_method=POST&publishable_api_key={publishable_key}&number=4200000000000000&cvc=739\
+             &expiry_month=5&expiry_year=2099&name=R&address_line1=1&address_city=L&address_country=AU"
+        );
+        assert!(self.send("", "GET", &script, "", "").body.starts_with("/**/f("));
         self.three_d_secure();
         let dispute = self.post("/1/sandbox/disputes", &json!({ "charge_token": charge }));
         self.get(&format!("/1/disputes/{}", token_of(&dispute)));
@@ -179,10 +186,11 @@ impl Recorded {
         let customer = token_of(&self.post("/1/customers", &customer));
         self.post("/1/subscriptions", &json!({ "plan_token": plan, "customer_token": customer }));
         self.call("PUT", "/1/sandbox/clock", &json!({ "advance": "40d" })).ok(200);
-        let now = self.get("/1/sandbox/clock");
-        let to = now["now"].as_str().unwrap().replacen("20", "21", 1);
-        // A century later is too far.
-        assert_eq!(self.call("PUT", "/1/sandbox/clock", &json!({ "to": to })).status, 422);
+        let now = parse_time(self.get("/1/sandbox/clock")["now"].as_str().unwrap()).unwrap();
+        let to = (Timestamp::from(now) + TimeSpan::days(40)).to_string();
+        self.call("PUT", "/1/sandbox/clock", &json!({ "to": to })).ok(200);
+        let before = (Timestamp::from(now) - TimeSpan::days(4000)).to_string();
+        assert_eq!(self.call("PUT", "/1/sandbox/clock", &json!({ "to": before })).status, 422);
         self.get("/1/subscriptions");
     }
 

@@ -32,8 +32,8 @@ use super::terminal::{self, GOOD};
 /// with a fresh server: `card-payments exec -- card-payments replay FILE`. A token, key or address that the server answers replaces
 /// the recorded one in everything that follows. Times in parameters move by the time since the recording.
 ///
-/// Prints a line per difference and exits with 1 if there is one. Not compared are request ids; times and days, and what a move of
-/// the clock ran, unless recording and server have a seed; and a request whose client had gone. Refuses a live server.
+/// Prints a line per difference and exits with 1 if there is one. Not compared are request ids; times, days and what a move of the
+/// clock ran, unless recording and server have a seed; and a request whose client had gone. Refuses a live server.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  card-payments exec -- card-payments replay run.jsonl\n  \
     card-payments replay run.har --server http://127.0.0.1:8080\n\n\
@@ -100,7 +100,11 @@ pub async fn run(command: Replay) -> Result<(), Box<dyn Error>> {
         0 if json => Ok(()),
         0 => {
             let count = exchanges.len();
-            Ok(writeln!(terminal::styled_stdout(), "{GOOD}{count} requests, and the same answers.{GOOD:#}")?)
+            let requests = if count == 1 { "request" } else { "requests" };
+            Ok(writeln!(
+                terminal::styled_stdout(),
+                "{GOOD}{count} {requests}, and the same answers.{GOOD:#}"
+            )?)
         }
         1 => Err("the answers are not the same: 1 difference".into()),
         many => Err(format!("the answers are not the same: {many} differences").into()),
