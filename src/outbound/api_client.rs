@@ -295,6 +295,11 @@ impl ExactResponse {
     pub fn header(&self, name: impl AsHeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
+
+    /// Returns the code of a refusal.
+    pub fn code(&self) -> &str {
+        error_code(&self.body)
+    }
 }
 
 /// The response of a server.
@@ -320,8 +325,14 @@ impl ClientResponse {
 
     /// Returns the code of a refusal.
     pub fn code(&self) -> &str {
-        self.body.get(0).unwrap_or(&self.body)["error"].as_str().unwrap_or_default()
+        error_code(&self.body)
     }
+}
+
+/// Returns the code of an error's body.
+fn error_code(body: &Value) -> &str {
+    // The body of `insufficient_service_balance` is an array.
+    body.get(0).unwrap_or(body)["error"].as_str().unwrap_or_default()
 }
 
 /// Returns the sentences of an error's body.

@@ -90,8 +90,7 @@ impl Answers {
     /// Compares an answer with the recorded one, and learns from it.
     pub fn compare(&mut self, recorded: &Exchange, answered: &ExactResponse) -> Vec<Difference> {
         if recorded.status != answered.status {
-            let code = answered.body.get(0).unwrap_or(&answered.body)["error"].as_str().unwrap_or_default();
-            let status = format!("{} {code}", answered.status).trim_end().to_owned();
+            let status = format!("{} {}", answered.status, answered.code()).trim_end().to_owned();
             return vec![Difference {
                 at: "status".into(),
                 recorded: recorded.status.to_string(),
