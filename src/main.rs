@@ -25,7 +25,7 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 /// Commands print text for people; with --json one JSON object per record and line; mcp speaks its protocol. Exit code 0 means success; 1 a refusal,
 /// with one line on stderr that begins with "error: " and nothing changed; 2 wrong usage. Commands work next to a running
 /// server, on SQLite and PostgreSQL, and bring the schema of an empty or older database up to date first; only backup and
-/// check leave it, and listen, trigger, seed, mcp and replay call the server instead; report does both.
+/// check leave it, and listen, trigger, seed, mcp, requests and replay call the server instead; report does both.
 #[derive(Parser)]
 #[command(name = NAME, version = VERSION.as_str(), after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
     card-payments serve --listen 127.0.0.1:8080.")]
@@ -73,6 +73,7 @@ enum Command {
     Record(commands::record::Record),
     Replay(commands::replay::Replay),
     Report(Box<commands::report::Report>),
+    Requests(commands::requests::Requests),
     Health(commands::health::Health),
     Acquirer(commands::acquirer::Acquirer),
     Completions(Completions),
@@ -192,6 +193,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Mcp(command) => commands::mcp::run(command).await,
         Command::Replay(command) => commands::replay::run(command).await,
         Command::Report(command) => commands::report::run(*command).await,
+        Command::Requests(command) => commands::requests::run(command).await,
         Command::Health(command) => commands::health::run(&command),
         Command::Acquirer(command) => commands::acquirer::run(command).await,
         Command::Completions(Completions { shell, json }) => {

@@ -1,7 +1,7 @@
 //! `card-payments record`.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -33,26 +33,33 @@ pub struct Record {
 
 /// The forms of a recording.
 #[derive(Clone, Copy, ValueEnum)]
-enum FileFormat {
+pub enum FileFormat {
     /// HTTP Archive 1.2, for other programs.
     Har,
     /// A JSON object a line.
     Jsonl,
 }
 
+impl FileFormat {
+    /// Returns the form of a file, by its name if none is given.
+    pub fn of(path: &Path, given: Option<Self>) -> Format {
+        let named_har = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("har"));
+        match given {
+            Some(Self::Har) => Format::Har,
+            None if named_har => Format::Har,
+            Some(Self::Jsonl) | None => Format::JsonLines,
+        }
+    }
+}
+
 /// Runs the command.
 pub async fn run(Record { to, format, exec }: Record) -> Result<ExitCode, Box<dyn Error>> {
-    let named_har = to.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("har"));
-    let format = match format {
-        Some(FileFormat::Har) => Format::Har,
-        None if named_har => Format::Har,
-        Some(FileFormat::Jsonl) | None => Format::JsonLines,
-    };
+    let format = FileFormat::of(&to, format);
     let of_file = |error| format!("{}: {error}", to.display());
     let recorder = Arc::new(Recorder::create(&to, format).map_err(of_file)?);
     let ended = exec::serve_for(exec, Some(Arc::clone(&recorder))).await?;
     match recorder.finish() {
-        Ok(_) => Ok(ended),
+        Ok(()) => Ok(ended),
         Err(error) if ended == ExitCode::SUCCESS => Err(of_file(error).into()),
         Err(error) => {
             // The command's own failure says more.

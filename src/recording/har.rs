@@ -50,6 +50,8 @@ pub(super) struct Entry {
     timings: Timings,
     #[serde(rename = "_hidden", default, skip_serializing_if = "Vec::is_empty")]
     hidden: Vec<String>,
+    #[serde(rename = "_of_log", default, skip_serializing_if = "std::ops::Not::not")]
+    of_log: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -186,11 +188,12 @@ impl Entry {
             cache: Map::new(),
             timings: Timings { send: 0, wait: exchange.duration_ms, receive: 0 },
             hidden: exchange.hidden.clone(),
+            of_log: exchange.of_log,
         }
     }
 
     fn exchange(self) -> Result<Exchange, String> {
-        let Self { started_date_time, time, request, response, hidden, .. } = self;
+        let Self { started_date_time, time, request, response, hidden, of_log, .. } = self;
         let header = |name: &str| {
             let found = request.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
             found.map(|header| header.value.clone())
@@ -218,6 +221,7 @@ impl Entry {
             location: Some(response.redirect_url).filter(|location| !location.is_empty()),
             duration_ms: time,
             body: body.map_err(|error| format!("content: {error}"))?,
+            of_log,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Recordings of requests with their answers, without secrets and card numbers (`docs/decisions.md`, 376).
 
 mod concealment;
+mod file;
 mod har;
 mod holes;
 mod recorder;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 pub use self::concealment::{is_drawn, test_card, without_secrets};
+pub use self::file::RecordingFile;
 use self::har::Har;
 pub use self::holes::{Piece, pieces};
 pub use self::recorder::{RecordedRequest, Recorder};
@@ -63,6 +65,9 @@ pub struct Exchange {
     /// The body; null if there is none.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub body: Value,
+    /// Whether it is of a request log, which keeps of answers only errors, and nothing of hidden parameters.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_log: bool,
 }
 
 impl Exchange {
@@ -114,13 +119,16 @@ pub enum Format {
     JsonLines,
 }
 
-/// Reads a recording of either form.
+/// Reads a recording of either form. A copy of a request log is none.
 ///
 /// Errors: one line that says where it is wrong.
 pub fn read(text: &str) -> Result<Vec<Exchange>, String> {
     let exchanges = parse(text)?;
     for (exchange, number) in exchanges.iter().zip(1..) {
         exchange.validate().map_err(|error| format!("request {number}: {error}"))?;
+    }
+    if exchanges.iter().any(|exchange| exchange.of_log) {
+        return Err("a copy of a request log, which has no answers to go on with; `record` keeps them".into());
     }
     Ok(exchanges)
 }

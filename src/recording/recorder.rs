@@ -1,33 +1,27 @@
 //! Writes a recording while a server answers.
 
 use std::collections::HashMap;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use entity::Timestamp;
 use serde_json::{Map, Value};
-use tempfile::NamedTempFile;
 
 use super::concealment::Concealment;
-use super::har::{self, Entry};
-use super::{Exchange, Format, head};
+use super::file::RecordingFile;
+use super::{Exchange, Format};
 use crate::params::ReadValues;
 use crate::sensitive::secret::Secret;
 
 /// A recording in progress. Its file is there once it is finished.
-pub struct Recorder {
-    path: PathBuf,
-    format: Format,
-    state: Mutex<State>,
-}
+pub struct Recorder(Mutex<State>);
 
 struct State {
     /// None once the file is finished, or cannot be written.
-    file: Option<BufWriter<NamedTempFile>>,
+    file: Option<RecordingFile>,
     /// The first error.
     failed: Option<io::Error>,
-    count: usize,
     concealment: Concealment,
     /// The parameters of requests with an Idempotency-Key. Those of a repeated request are not read, and are the same.
     keyed: HashMap<String, (Map<String, Value>, Vec<String>)>,
@@ -68,22 +62,14 @@ pub struct RecordedRequest<'a> {
 }
 
 impl Recorder {
-    /// Begins a file beside its later place.
+    /// Begins a recording.
     pub fn create(path: &Path, format: Format) -> io::Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = BufWriter::new(NamedTempFile::new_in(folder)?);
-        match format {
-            Format::Har => file.write_all(har::frame().0.as_bytes())?,
-            Format::JsonLines => writeln!(file, "{}", head())?,
-        }
-        let state = State {
-            file: Some(file),
+        Ok(Self(Mutex::new(State {
+            file: Some(RecordingFile::create(path, format)?),
             failed: None,
-            count: 0,
             concealment: Concealment::default(),
             keyed: HashMap::new(),
-        };
-        Ok(Self { path: path.to_owned(), format, state: Mutex::new(state) })
+        })))
     }
 
     /// Says what is secret from the start: the keys of the first account; and the server's address.
@@ -98,40 +84,24 @@ impl Recorder {
             return;
         }
         let exchange = state.exchange(request);
-        let State { file, failed, count, .. } = &mut *state;
-        let Some(open) = file else { return };
-        let written = match self.format {
-            Format::Har => {
-                let comma = if *count == 0 { "" } else { ",\n" };
-                serde_json::to_string(&Entry::new(&exchange)).map(|entry| format!("{comma}{entry}"))
-            }
-            Format::JsonLines => serde_json::to_string(&exchange).map(|line| line + "\n"),
-        };
-        let written = written.map_err(io::Error::from).and_then(|text| open.write_all(text.as_bytes()));
-        *count += 1;
-        if let Err(error) = written {
+        let State { file, failed, .. } = &mut *state;
+        if let Some(Err(error)) = file.as_mut().map(|file| file.write(&exchange)) {
             (*file, *failed) = (None, Some(error));
         }
     }
 
-    /// Puts the file in its place, and returns how many requests it holds.
-    pub fn finish(&self) -> io::Result<usize> {
+    /// Puts the file in its place.
+    pub fn finish(&self) -> io::Result<()> {
         let mut state = self.state();
-        if let Some(error) = state.failed.take() {
-            return Err(error);
+        match (state.failed.take(), state.file.take()) {
+            (Some(error), _) => Err(error),
+            (None, Some(file)) => file.finish(),
+            (None, None) => Ok(()),
         }
-        let Some(mut file) = state.file.take() else { return Ok(state.count) };
-        if self.format == Format::Har {
-            file.write_all(har::frame().1.as_bytes())?;
-        }
-        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.as_file().sync_all()?;
-        file.persist(&self.path)?;
-        Ok(state.count)
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -167,6 +137,7 @@ impl State {
             location: request.location.map(|location| concealment.location(location)),
             duration_ms: request.duration_ms,
             body,
+            of_log: false,
         }
     }
 }

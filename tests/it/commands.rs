@@ -384,6 +384,7 @@ fn the_help_of_every_command_teaches_it() {
             "exec",
             "record",
             "replay",
+            "requests",
             "completions",
         ];
         let has_database = !no_database.contains(&path.join(" ").as_str());

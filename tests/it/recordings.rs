@@ -394,3 +394,27 @@ operated! {
         server.stopped();
     }
 }
+
+operated! {
+    async fn the_request_log_is_a_file_as_well_and_no_recording(installed) {
+        let server = installed.serve();
+        let (key, address) = (server.keys().0, format!("http://{}", server.address));
+        server.pay(&key).ok(201);
+        server.ask("POST", "/1/charges", Some(&key), "amount=x").json();
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["log.jsonl", "log.har"] {
+            let file = folder.path().join(name);
+            let file = file.to_str().unwrap();
+            let written = installed.records(&["requests", "--to", file, "--server", &address]);
+            let text = std::fs::read_to_string(file).unwrap();
+            assert!(written[0]["requests"].as_u64() >= Some(2), "{written:?}");
+            assert!(!text.contains(&key) && !text.contains("4200000000000000"), "{text}");
+            assert!(text.contains("card.number") && text.contains("invalid_resource"), "{text}");
+            let refusal = format!(
+                "{file}: a copy of a request log, which has no answers to go on with; `record` keeps them"
+            );
+            installed.refuses(&["replay", file, "--server", &address], &refusal);
+        }
+        server.stopped();
+    }
+}

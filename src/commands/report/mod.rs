@@ -176,7 +176,7 @@ async fn get(server: &ApiClient, path: &str) -> Result<Value, Box<dyn Error>> {
 }
 
 /// Returns the records of a list that begins with the newest ones, up to a time; without one, all of them.
-async fn all(server: &ApiClient, path: &str, since: &str) -> Result<Vec<Value>, Box<dyn Error>> {
+pub async fn all(server: &ApiClient, path: &str, since: &str) -> Result<Vec<Value>, Box<dyn Error>> {
     let mut records = Vec::new();
     for page in 1.. {
         let Value::Array(found) = get(server, &format!("{path}per_page={PAGE}&page={page}")).await? else {
