@@ -12,6 +12,7 @@ use std::time::Duration;
 use axum::Router;
 use entity::TimeSpan;
 use moka::future::Cache;
+use sea_orm::DbBackend;
 use tokio::sync::{Notify, watch};
 use tokio_util::task::TaskTracker;
 
@@ -34,7 +35,9 @@ use crate::runtime::durable_fs;
 use crate::runtime::random::RandomSource;
 use crate::sensitive::secret;
 use crate::services::accounts::{self, ApiKeyPair};
+use crate::services::arrivals::Arrivals;
 use crate::services::audit::key_uses::KeyUses;
+use crate::services::event_sequence::EventSequences;
 use crate::services::installation;
 use crate::services::request_log::RequestLog;
 use crate::services::wallets::{Provider, Wallets};
@@ -214,6 +217,9 @@ async fn context(
     installation::claim(&store, parts.environment).await?;
     chance.begin(installation::begin(&store, chance.fingerprint()).await?);
     let vault = data_keys::open(&store, &parts.operator, &ids, &chance, parts.clock.now()).await?;
+    let arrivals = Arc::new(Arrivals::new(store.backend() == DbBackend::Postgres));
+    let event_sequences = Arc::new(EventSequences::new(Arc::clone(&arrivals)));
+    store.add_listener(Arc::clone(&event_sequences));
     Ok(Arc::new(Context {
         environment: parts.environment,
         store,
@@ -239,7 +245,9 @@ async fn context(
         positions: Positions::default(),
         search_memory: SearchMemory::default(),
         tasks: TaskTracker::new(),
-        request_log: RequestLog::default(),
+        event_sequences,
+        request_log: RequestLog::new(Arc::clone(&arrivals)),
+        arrivals,
         open_scheduled_dispute: disputes::arrival::open_scheduled_dispute,
     }))
 }

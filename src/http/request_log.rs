@@ -94,7 +94,7 @@ impl RequestLogWriter {
         if let Some(row) = self.row(this, &data, method, status, took) {
             let account = row.account_id;
             self.ctx.request_log.note(row);
-            if self.ctx.request_log.is_watched(account) {
+            if self.ctx.request_log.is_awaited(account) {
                 let ctx = Ctx::clone(&self.ctx);
                 tokio::spawn(async move {
                     if let Err(error) = ctx.request_log.write(&ctx.store, Some(account)).await {

@@ -16,8 +16,10 @@ use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 use super::account_version::{AccountVersion, AssumedVersion};
+use super::arrivals::Arrivals;
 use super::audit::key_uses::KeyUses;
 use super::charges::SearchMemory;
+use super::event_sequence::EventSequences;
 use super::idempotency::claim::IdempotencyClaim;
 use super::page::Positions;
 use super::request_log::RequestLog;
@@ -91,6 +93,10 @@ pub struct Context {
     pub search_memory: SearchMemory,
     /// The tasks that must end before the process does.
     pub tasks: TaskTracker,
+    /// Who waits for what.
+    pub arrivals: Arc<Arrivals>,
+    /// The events without numbers.
+    pub event_sequences: Arc<EventSequences>,
     /// The log of the accounts' recent requests, in the test environment.
     pub request_log: RequestLog,
     /// Opens the dispute that a simulated cardholder makes of a captured charge. Payments call it, and know no disputes.

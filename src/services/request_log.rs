@@ -9,25 +9,22 @@ use entity::logged_request::{self, Column};
 use entity::{AccountToken, LoggedRequestToken, Owned};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::Notify;
 
+use super::arrivals::{Arrivals, Topic};
 use crate::error::Error;
-use crate::limits::{REQUESTS_LOGGED, REQUESTS_WAITING_MAX, REQUESTS_WRITTEN_AT_ONCE, WAIT_BACKLOG};
+use crate::limits::{REQUESTS_LOGGED, REQUESTS_WAITING_MAX, REQUESTS_WRITTEN_AT_ONCE};
 use crate::store::{Store, Tx};
 
 /// The unwritten part of the log.
-#[derive(Default)]
 pub struct RequestLog {
     waiting: Mutex<WaitingEntries>,
     /// Locked during a write.
     writing: tokio::sync::Mutex<()>,
     /// Notified while half of the capacity is used.
     fills: Notify,
-    watched: Mutex<HashMap<AccountToken, broadcast::Sender<WrittenRequests>>>,
+    arrivals: Arc<Arrivals>,
 }
-
-/// Requests that one commit has added to an account's log.
-pub type WrittenRequests = Arc<Vec<logged_request::Model>>;
 
 #[derive(Default)]
 struct WaitingEntries {
@@ -37,6 +34,12 @@ struct WaitingEntries {
 }
 
 impl RequestLog {
+    /// Creates an empty log, which announces what it writes.
+    pub fn new(arrivals: Arc<Arrivals>) -> Self {
+        let (waiting, writing, fills) = Default::default();
+        Self { waiting, writing, fills, arrivals }
+    }
+
     /// Adds a request, in place of its account's oldest one if the account has its maximum, and otherwise only while
     /// there is capacity.
     pub fn note(&self, row: logged_request::Model) {
@@ -58,25 +61,9 @@ impl RequestLog {
         }
     }
 
-    /// Returns what this process writes to an account's log from now on.
-    pub fn watch(&self, account: AccountToken) -> broadcast::Receiver<WrittenRequests> {
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        watched.retain(|_, sender| sender.receiver_count() > 0);
-        watched.entry(account).or_insert_with(|| broadcast::Sender::new(WAIT_BACKLOG)).subscribe()
-    }
-
     /// Returns whether somebody waits for requests of this account, so that they are written at once.
-    pub fn is_watched(&self, account: AccountToken) -> bool {
-        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        watched.get(&account).is_some_and(|sender| sender.receiver_count() > 0)
-    }
-
-    fn announce(&self, account: AccountToken, rows: WrittenRequests) {
-        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = watched.get(&account) {
-            // Without a receiver nobody waits.
-            let _ = sender.send(rows);
-        }
+    pub fn is_awaited(&self, account: AccountToken) -> bool {
+        self.arrivals.is_awaited(account, Topic::Requests)
     }
 
     /// Waits until half of the capacity is used.
@@ -91,10 +78,9 @@ impl RequestLog {
         let mut turn = self.writing.lock().await;
         for (account, waiting) in self.waiting(of) {
             for _ in 0..waiting.div_ceil(REQUESTS_WRITTEN_AT_ONCE) {
-                let rows = Arc::new(self.take(account));
-                let unit = (account, Arc::clone(&rows));
-                store.write(unit, |tx, (account, rows)| add(tx, *account, rows).boxed()).await?;
-                self.announce(account, rows);
+                let rows = (account, self.take(account));
+                store.write(rows, |tx, (account, rows)| add(tx, *account, rows).boxed()).await?;
+                self.arrivals.announce(account, Topic::Requests);
                 drop(turn);
                 turn = self.writing.lock().await;
             }
@@ -177,7 +163,7 @@ mod tests {
 
     #[test]
     fn of_each_account_the_last_ones_wait_in_their_order() {
-        let log = RequestLog::default();
+        let log = RequestLog::new(Arc::new(Arrivals::new(false)));
         for request in 0..REQUESTS_LOGGED + 10 {
             log.note(row(1, request));
         }
@@ -193,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_waits_has_an_end_and_there_is_room_again_once_it_is_taken() {
-        let log = RequestLog::default();
+        let log = RequestLog::new(Arc::new(Arrivals::new(false)));
         for request in 0..REQUESTS_LOGGED {
             log.note(row(0, request));
         }
