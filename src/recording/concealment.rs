@@ -55,9 +55,10 @@ pub fn without_secrets(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(without_secrets),
         Value::Object(fields) => {
             for (name, field) in fields {
-                match field {
-                    Value::String(text) if is_secret(name, text) => *text = HIDDEN.to_owned(),
-                    _ => without_secrets(field),
+                if field.as_str().is_some_and(|text| is_secret(name, text)) {
+                    *field = HIDDEN.into();
+                } else {
+                    without_secrets(field);
                 }
             }
         }

@@ -102,10 +102,14 @@ fn add_to_query(name: &str, value: &Value, query: &mut Vec<(String, String)>) {
         Value::String(text) => query.push((name.to_owned(), text.clone())),
         Value::Bool(_) | Value::Number(_) => query.push((name.to_owned(), value.to_string())),
         Value::Array(items) => {
-            items.iter().for_each(|item| add_to_query(&format!("{name}[]"), item, query));
+            for item in items {
+                add_to_query(&format!("{name}[]"), item, query);
+            }
         }
         Value::Object(fields) => {
-            fields.iter().for_each(|(field, value)| add_to_query(&format!("{name}[{field}]"), value, query));
+            for (field, value) in fields {
+                add_to_query(&format!("{name}[{field}]"), value, query);
+            }
         }
     }
 }

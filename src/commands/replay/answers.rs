@@ -81,7 +81,9 @@ impl Answers {
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.resolve_all(item, later)),
             Value::Object(fields) => {
-                fields.values_mut().for_each(|field| self.resolve_all(field, later));
+                for field in fields.values_mut() {
+                    self.resolve_all(field, later);
+                }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
