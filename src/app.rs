@@ -29,6 +29,7 @@ use crate::http::{
 };
 use crate::limits::{ACCOUNT_CACHE_IDLE, ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
 use crate::outbound::{AddressPolicy, Allowed, Outbound};
+use crate::recording::Recorder;
 use crate::runtime::clock::{Clock, FixedClock, IdGenerator, SystemClock};
 use crate::runtime::durable_fs;
 use crate::runtime::random::RandomSource;
@@ -71,6 +72,8 @@ pub struct Parts {
     pub retention: TimeSpan,
     /// How long one request may move a clock.
     pub clock_move: Duration,
+    /// The recording of its requests, in test.
+    pub recorder: Option<Arc<Recorder>>,
 }
 
 /// A server that is ready to answer.
@@ -128,6 +131,7 @@ impl Parts {
             incoming: folder,
             retention: TimeSpan::days(options.retention_days),
             clock_move: CLOCK_MOVE,
+            recorder: None,
         })
     }
 }
@@ -136,11 +140,11 @@ impl App {
     /// Opens the database and assembles the server.
     pub async fn open(
         location: &Location,
-        parts: Parts,
+        mut parts: Parts,
         secrets: Secrets,
         info: ServerInfo,
     ) -> Result<Self, StartError> {
-        let lock = location.lock()?;
+        let (lock, recorder) = (location.lock()?, parts.recorder.take());
         let (environment, incoming) = (parts.environment, parts.incoming.clone());
         let ctx = Box::pin(context(location, lock.as_ref(), parts, &info.base_url)).await?;
         // Not earlier: a server that is refused leaves nothing behind.
@@ -154,6 +158,9 @@ impl App {
             }
             Environment::Live => None,
         };
+        if let Some(recorder) = &recorder {
+            recorder.begin(&info.base_url, keys.as_ref().map(|keys| (&keys.secret, &keys.publishable)));
+        }
         if lock.is_some() || ctx.chance.is_seeded() {
             // No other server can make a payment, submit a refund, deliver a webhook or move a clock on this file. With
             // a seed no other may either, and no time passes that would free the work of a killed server.
@@ -174,6 +181,7 @@ impl App {
             document: Arc::default(),
             metrics: Metrics::install(),
             dashboard: dashboard.map(Arc::new),
+            recorder,
         });
         Ok(Self { router: http::router(site.clone()), ctx, keys, phase, site, _lock: lock })
     }

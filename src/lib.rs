@@ -11,6 +11,7 @@ pub mod http;
 pub mod limits;
 pub mod outbound;
 pub mod params;
+pub mod recording;
 pub mod response;
 pub mod runtime;
 pub mod sensitive;

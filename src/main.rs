@@ -25,7 +25,7 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 /// Commands print text for people; with --json one JSON object per record and line; mcp speaks its protocol. Exit code 0 means success; 1 a refusal,
 /// with one line on stderr that begins with "error: " and nothing changed; 2 wrong usage. Commands work next to a running
 /// server, on SQLite and PostgreSQL, and bring the schema of an empty or older database up to date first; only backup and
-/// check leave it, and listen, trigger, seed and mcp call the server instead.
+/// check leave it, and listen, trigger, seed, mcp, requests and replay call the server instead; report does both.
 #[derive(Parser)]
 #[command(name = NAME, version = VERSION.as_str(), after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
     card-payments serve --listen 127.0.0.1:8080.")]
@@ -70,6 +70,10 @@ enum Command {
     Seed(commands::seed::Seed),
     Mcp(commands::mcp::Mcp),
     Exec(commands::exec::Exec),
+    Record(commands::record::Record),
+    Replay(commands::replay::Replay),
+    Report(Box<commands::report::Report>),
+    Requests(commands::requests::Requests),
     Health(commands::health::Health),
     Acquirer(commands::acquirer::Acquirer),
     Completions(Completions),
@@ -111,7 +115,7 @@ fn main() -> ExitCode {
     let Cli { command } = Cli::parse_from(arguments());
     // Files that the program creates are its user's only: the database, its log, uploads, copies. A command of the user's
     // keeps the user's mask.
-    if !matches!(command, Command::Exec(_)) {
+    if !matches!(command, Command::Exec(_) | Command::Record(_)) {
         umask(Mode::RWXG | Mode::RWXO);
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -157,6 +161,7 @@ fn failed(error: &dyn std::error::Error) -> ExitCode {
 async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
     match command {
         Command::Exec(command) => return Box::pin(commands::exec::run(command)).await,
+        Command::Record(command) => return Box::pin(commands::record::run(command)).await,
         Command::Serve(command) => Box::pin(commands::serve::run(*command)).await,
         Command::Openapi(Openapi { json, postman }) => {
             let document = http::openapi();
@@ -186,6 +191,9 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Trigger(command) => commands::trigger::run(command).await,
         Command::Seed(command) => commands::seed::run(command).await,
         Command::Mcp(command) => commands::mcp::run(command).await,
+        Command::Replay(command) => commands::replay::run(command).await,
+        Command::Report(command) => commands::report::run(*command).await,
+        Command::Requests(command) => commands::requests::run(command).await,
         Command::Health(command) => commands::health::run(&command),
         Command::Acquirer(command) => commands::acquirer::run(command).await,
         Command::Completions(Completions { shell, json }) => {

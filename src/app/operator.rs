@@ -37,6 +37,7 @@ pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> 
         incoming: folder,
         retention: TimeSpan::days(RETENTION_DAYS_MIN),
         clock_move: CLOCK_MOVE,
+        recorder: None,
     };
     context(&location, None, parts, "").await
 }

@@ -8,9 +8,11 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use card_payments::config::FixtureOptions;
+use card_payments::recording::Recorder;
 use clap::{Args, FromArgMatches};
 use rustix::process::{Pid, Signal, getpgrp, kill_process};
 use rustix::termios::tcgetpgrp;
@@ -64,6 +66,11 @@ const OF_THIS_SERVER: [&str; 3] =
 
 /// Runs the command.
 pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
+    serve_for(exec, None).await
+}
+
+/// Serves for a command, and records its requests.
+pub async fn serve_for(exec: Exec, recorder: Option<Arc<Recorder>>) -> Result<ExitCode, Box<dyn Error>> {
     let mut signals = on_signals([Signal::INT, Signal::TERM, Signal::HUP])?;
     let mut folder = tempfile::Builder::new().prefix("card-payments-").tempdir()?;
     let exports = exec.fixtures.export_on_exit.is_some();
@@ -75,7 +82,7 @@ pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
     let (stop, stopped) = mpsc::channel(1);
     let (ready, is_ready) = oneshot::channel();
     let command = exec.command.split_first();
-    let mut serving = pin!(serve::serve(server, stopped, |banner| {
+    let mut serving = pin!(serve::serve(server, recorder, stopped, |banner| {
         if command.is_none() {
             drop(print_result(banner, banner, exec.json));
         }

@@ -1,5 +1,5 @@
 //! The commands that operators run beside a server. A command opens the database as a server does, which migrates its schema,
-//! and calls a service; `listen`, `trigger`, `seed` and `mcp` call the server itself.
+//! and calls a service; `listen`, `trigger`, `seed`, `mcp`, `requests` and `replay` call the server itself.
 
 pub mod account;
 mod account_file;
@@ -20,6 +20,10 @@ pub mod mcp;
 pub mod merchant;
 pub mod migrate;
 mod progress_bar;
+pub mod record;
+pub mod replay;
+pub mod report;
+pub mod requests;
 pub mod seed;
 pub mod serve;
 mod server;

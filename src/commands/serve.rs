@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use card_payments::app::{App, Parts};
@@ -12,6 +13,7 @@ use card_payments::config::{
 use card_payments::http::server::{self, ServerPhase};
 use card_payments::http::{Connections, ServerInfo};
 use card_payments::limits::ADMIN_CONNECTIONS;
+use card_payments::recording::Recorder;
 use card_payments::{outbound, trace, workers};
 use clap::Args;
 use rustix::process::Signal;
@@ -58,12 +60,14 @@ pub async fn run(command: Serve) -> Result<(), Box<dyn Error>> {
     log(&command.options.log, io::stderr, io::stderr().is_terminal())?;
     let (stop, json) = (on_signals(STOP)?, command.json);
     // The server runs on if nobody reads the banner.
-    Box::pin(serve(command, stop, |banner| drop(print_result(banner, banner, json)))).await
+    Box::pin(serve(command, None, stop, |banner| drop(print_result(banner, banner, json)))).await
 }
 
 /// Serves until `stop` yields; a second time skips the wait for balancers. Calls `ready` once the fixtures are created.
+/// The recording holds all requests.
 pub async fn serve(
     Serve { options, database, fixtures, .. }: Serve,
+    recorder: Option<Arc<Recorder>>,
     mut stop: mpsc::Receiver<Signal>,
     ready: impl FnOnce(&Banner<'_>),
 ) -> Result<(), Box<dyn Error>> {
@@ -78,7 +82,8 @@ pub async fn serve(
     let listener = bind(options.listen)?;
     let admin = options.admin_listen.map(bind).transpose()?;
     let configuring = Parts::configured(&options, &database, &secrets);
-    let Some(parts) = unless_stopped(&mut stop, configuring).await.transpose()? else { return Ok(()) };
+    let Some(mut parts) = unless_stopped(&mut stop, configuring).await.transpose()? else { return Ok(()) };
+    parts.recorder = recorder;
     let address = listener.local_addr()?;
     let named = options.base_url.map(|named| named.trim_end_matches('/').to_owned());
     let index = ServerInfo {

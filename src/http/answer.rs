@@ -213,7 +213,10 @@ fn finished(answer: Result<ApiResponse, serde_json::Error>) -> Response {
 
 impl IntoResponse for ApiResponse {
     fn into_response(self) -> Response {
-        log(|data| data.error = (self.status >= 400).then(|| self.body.clone()));
+        log(|data| {
+            let counts = self.status >= 400 || data.is_recorded;
+            data.answer = counts.then(|| (self.status, self.body.clone()));
+        });
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         if self.body.is_empty() {
             return status.into_response();

@@ -10,6 +10,7 @@ use http_body_util::BodyExt;
 use url::form_urlencoded;
 
 use super::auth;
+use super::request_log_data::log;
 use crate::error::{Error, ErrorCode};
 use crate::params::FieldErrors;
 
@@ -95,6 +96,7 @@ async fn jsonp(script: JsonpParams, mut request: Request, next: Next) -> Respons
         return Error::Invalid(faults).into_response();
     }
     if script.posts {
+        log(|data| data.is_jsonp = true);
         *request.method_mut() = Method::POST;
         // Only the publishable key counts.
         request.headers_mut().remove(header::AUTHORIZATION);

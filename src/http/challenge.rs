@@ -2,18 +2,23 @@
 
 mod page;
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use serde_json::json;
 use url::form_urlencoded;
 
 use super::extract::Path;
+use super::request_log_data::log;
 use super::{AppState, pages};
 use crate::error::Error;
 use crate::limits::CHALLENGE_BODY_BYTES_MAX;
+use crate::params::ReadValues;
 use crate::services::three_d_secure::state::ChallengeDecision;
 use crate::services::three_d_secure::{self, ChallengeView};
 
@@ -55,11 +60,17 @@ async fn decide(State(app): State<AppState>, Path(secret): Path<String>, body: B
 async fn decision(body: Body) -> Option<ChallengeDecision> {
     let body = to_bytes(body, CHALLENGE_BODY_BYTES_MAX).await.ok()?;
     let (_, pressed) = form_urlencoded::parse(&body).find(|(name, _)| name == "decision")?;
-    match &*pressed {
-        "approve" => Some(ChallengeDecision::Approve),
-        "fail" => Some(ChallengeDecision::Fail),
-        _ => None,
-    }
+    let decision = match &*pressed {
+        "approve" => ChallengeDecision::Approve,
+        "fail" => ChallengeDecision::Fail,
+        _ => return None,
+    };
+    log(|data| {
+        let tree = Arc::new(json!({ "decision": pressed }));
+        data.read.append(ReadValues::open(&tree["decision"]));
+        data.parameters = Some(tree);
+    });
+    Some(decision)
 }
 
 fn answer(status: StatusCode, app: &AppState, shown: ChallengeView, undecided: bool) -> Response {

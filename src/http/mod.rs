@@ -72,6 +72,7 @@ use server::ServerPhase;
 pub use system::{INSTALLATION, ServerInfo};
 
 use crate::config::Environment;
+use crate::recording::Recorder;
 use crate::sensitive::secret::Secret;
 use crate::services::{Context, Ctx};
 
@@ -102,6 +103,8 @@ pub struct AppStateInner {
     pub admission: Arc<AdmissionControl>,
     /// Whether the server is shutting down, and how far.
     pub phase: watch::Receiver<ServerPhase>,
+    /// The recording of its requests.
+    pub recorder: Option<Arc<Recorder>>,
 }
 
 impl AppState {

@@ -1,25 +1,33 @@
-//! Writes the request log: in the test environment, once a key has opened an account.
+//! Writes the request log: in the test environment, once a key has opened an account. A recording gets every request of
+//! the API, and those of cardholders.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::Request;
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, HeaderName, Method, header};
 use entity::token::is_token;
 use entity::{JsonText, logged_request};
 use serde_json::Value;
 
 use super::AppState;
+use super::auth::basic_user;
 use super::paths::SUFFIX;
 use super::request_log_data::{self, RequestLogData, SharedLogData};
+use super::sandbox::SANDBOX_OUTCOME;
 use super::write_request::{IDEMPOTENT_REPLAYED, idempotency_key, legible};
 use crate::config::Environment;
 use crate::params::LoggableParams;
+use crate::recording::{RecordedRequest, Recorder};
 use crate::runtime::request_context::RequestContext;
+use crate::sensitive::secret::Secret;
 use crate::services::Ctx;
 use crate::views::logged_request::LoggedError;
 
 /// Reading the log must not push out the requests that it is there for.
 const OF_THE_LOG: &str = "/1/sandbox/requests";
+/// The operations, and the page of a cardholder.
+const RECORDED: [&str; 2] = ["/1/", "/3d-secure/"];
 
 /// The log's data of a request, known from the start.
 pub struct RequestLogWriter {
@@ -29,6 +37,15 @@ pub struct RequestLogWriter {
     /// Whether the response is a replayed one.
     replayed: bool,
     data: SharedLogData,
+    recording: Option<RequestRecording>,
+}
+
+/// What only a recording needs of a request.
+struct RequestRecording {
+    recorder: Arc<Recorder>,
+    key: Option<Secret>,
+    sandbox_outcome: Option<String>,
+    location: Option<String>,
 }
 
 impl RequestLogWriter {
@@ -40,7 +57,13 @@ impl RequestLogWriter {
             path: request.uri().path().to_owned(),
             idempotency_key: legible(key.as_ref()).ok().map(str::to_owned),
             replayed: false,
-            data: SharedLogData::default(),
+            data: request_log_data::shared(app.recorder.is_some()),
+            recording: app.recorder.as_ref().map(|recorder| RequestRecording {
+                recorder: Arc::clone(recorder),
+                key: basic_user(request.headers()),
+                sandbox_outcome: text(request.headers(), &SANDBOX_OUTCOME),
+                location: None,
+            }),
         })
     }
 
@@ -52,13 +75,23 @@ impl RequestLogWriter {
     /// Reads the headers of the response.
     pub fn answers(&mut self, headers: &HeaderMap) {
         self.replayed = headers.contains_key(IDEMPOTENT_REPLAYED);
+        if let Some(recording) = &mut self.recording {
+            recording.location = text(headers, &header::LOCATION);
+        }
     }
 
-    /// Adds the request to the log.
+    /// Adds the request to the log and the recording.
     pub fn note(&self, this: &RequestContext, method: &Method, status: u16, took: Duration) {
-        if !this.route().starts_with(OF_THE_LOG)
-            && let Some(row) = self.row(this, &request_log_data::take(&self.data), method, status, took)
-        {
+        if this.route().starts_with(OF_THE_LOG) {
+            return;
+        }
+        let data = request_log_data::take(&self.data);
+        // With a seed, durations are 0, so that runs are identical.
+        let took = if self.ctx.chance.is_seeded() { Duration::ZERO } else { took };
+        if let Some(recording) = &self.recording {
+            self.record(recording, this.route(), &data, method, status, took);
+        }
+        if let Some(row) = self.row(this, &data, method, status, took) {
             let account = row.account_id;
             self.ctx.request_log.note(row);
             if self.ctx.request_log.is_awaited(account) {
@@ -72,6 +105,44 @@ impl RequestLogWriter {
         }
     }
 
+    fn record(
+        &self,
+        recording: &RequestRecording,
+        route: &str,
+        data: &RequestLogData,
+        method: &Method,
+        status: u16,
+        took: Duration,
+    ) {
+        let is_replayable = [Method::GET, Method::POST, Method::PUT, Method::DELETE].contains(method);
+        if !is_replayable || !RECORDED.iter().any(|path| route.starts_with(path)) {
+            return;
+        }
+        let answer = data.answer.as_ref();
+        // What a script posts is recorded as a post.
+        let (method, key, status) = match answer.filter(|_| data.is_jsonp) {
+            Some((status, _)) => (&Method::POST, None, *status),
+            None => (method, recording.key.as_ref(), status),
+        };
+        recording.recorder.record(&RecordedRequest {
+            at: self.ctx.clock.now(),
+            method: method.as_str(),
+            route,
+            path: &path(route, &self.path),
+            requested: &self.path,
+            key,
+            idempotency_key: self.idempotency_key.as_deref(),
+            sandbox_outcome: recording.sandbox_outcome.as_deref(),
+            parameters: data.parameters.as_deref().unwrap_or(&Value::Null),
+            read: &data.read,
+            status,
+            replayed: self.replayed,
+            location: recording.location.as_deref(),
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            body: answer.map(|(_, body)| body.as_slice()).unwrap_or_default(),
+        });
+    }
+
     fn row(
         &self,
         this: &RequestContext,
@@ -82,9 +153,8 @@ impl RequestLogWriter {
     ) -> Option<logged_request::Model> {
         let (account_id, created_at) = data.account?;
         let shown = LoggableParams::of(data.parameters.as_deref().unwrap_or(&Value::Null), &data.read);
-        let error = data.error.as_deref().and_then(LoggedError::of);
-        // With a seed, durations are 0, so that runs are identical.
-        let took = if self.ctx.chance.is_seeded() { Duration::ZERO } else { took };
+        let error = data.answer.as_ref().filter(|(status, _)| *status >= 400);
+        let error = error.and_then(|(_, body)| LoggedError::of(body));
         Some(logged_request::Model {
             account_id,
             id: self.ctx.ids.token(),
@@ -103,6 +173,11 @@ impl RequestLogWriter {
             logged_at: self.ctx.clock.now(),
         })
     }
+}
+
+/// Returns a header that is text.
+fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
 /// Returns the requested path in the router's spelling. Of each variable segment it shows a token, and otherwise only

@@ -25,8 +25,17 @@ pub struct RequestLogData {
     pub parameters: Option<Arc<Value>>,
     /// The values of the parameters that were read.
     pub read: ReadValues,
-    /// The body of the response so far, if it is an error.
-    pub error: Option<Vec<u8>>,
+    /// Status and body of the response so far, if it is an error, or if the request is recorded.
+    pub answer: Option<(u16, Vec<u8>)>,
+    /// Whether a script has posted it by JSONP, whose own method and status say nothing.
+    pub is_jsonp: bool,
+    /// Whether the request is recorded.
+    pub is_recorded: bool,
+}
+
+/// Creates the data of a request that is recorded or not.
+pub fn shared(is_recorded: bool) -> SharedLogData {
+    Arc::new(Mutex::new(RequestLogData { is_recorded, ..RequestLogData::default() }))
 }
 
 /// Runs a request whose data is recorded, if there is a log.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use http::header::AsHeaderName;
 use http::{HeaderMap, Method, header};
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder};
@@ -128,6 +129,11 @@ impl ApiClient {
         key.map(Secret::from).ok_or_else(|| ApiClientError::NoKey(self.address.clone()))
     }
 
+    /// Returns its key.
+    pub const fn key(&self) -> &Secret {
+        &self.key
+    }
+
     /// Returns a client of the same server with another key.
     #[must_use]
     pub fn with_key(&self, key: &str) -> Self {
@@ -166,6 +172,34 @@ impl ApiClient {
         let body = if text.is_empty() { Ok(Value::Null) } else { serde_json::from_str(&text) };
         let body = body.map_err(|_| ApiClientError::Unintelligible(call))?;
         Ok(ClientResponse { status, is_replayed, request_id, body })
+    }
+
+    /// Returns the response to one try, whatever it is. A body has its content type.
+    pub async fn answer_once(
+        &self,
+        key: Option<&Secret>,
+        method: Method,
+        path: &str,
+        body: Option<(&'static str, String)>,
+        headers: &[(&'static str, &str)],
+    ) -> Result<ExactResponse, ApiClientError> {
+        let mut request = self.client.request(method, self.url(path));
+        if let Some(key) = key {
+            request = request.basic_auth(key.expose(), Some(""));
+        }
+        if let Some((content_type, text)) = body {
+            request = request.header(header::CONTENT_TYPE, content_type).body(text);
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let Raw { status, is_replayed, headers, text, .. } = self.answer(request).await?;
+        Ok(ExactResponse {
+            status,
+            is_replayed,
+            headers,
+            body: serde_json::from_str(&text).unwrap_or_default(),
+        })
     }
 
     async fn patiently(
@@ -210,8 +244,9 @@ impl ApiClient {
         let retry_after = retry_after(status, answer.headers());
         let request_id = answer.headers().get("x-request-id");
         let request_id = request_id.and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let headers = answer.headers().clone();
         let text = answer.text().await.map_err(unreached)?;
-        Ok(Raw { status, is_replayed, retry_after, request_id, text })
+        Ok(Raw { status, is_replayed, retry_after, request_id, headers, text })
     }
 }
 
@@ -232,6 +267,7 @@ struct Raw {
     is_replayed: bool,
     retry_after: Option<Duration>,
     request_id: Option<String>,
+    headers: HeaderMap,
     text: String,
 }
 
@@ -240,6 +276,29 @@ impl Raw {
         let Self { status, retry_after, request_id, text, .. } = self;
         let body = serde_json::from_str(&text).unwrap_or_default();
         ApiClientError::Refused { call, status, body, retry_after, request_id }
+    }
+}
+
+/// The response to one try.
+pub struct ExactResponse {
+    /// The status.
+    pub status: u16,
+    /// Whether it is a replay under the same Idempotency-Key.
+    pub is_replayed: bool,
+    headers: HeaderMap,
+    /// The body; null if there is none, or if it is no JSON.
+    pub body: Value,
+}
+
+impl ExactResponse {
+    /// Returns a header.
+    pub fn header(&self, name: impl AsHeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// Returns the code of a refusal.
+    pub fn code(&self) -> &str {
+        error_code(&self.body)
     }
 }
 
@@ -266,8 +325,14 @@ impl ClientResponse {
 
     /// Returns the code of a refusal.
     pub fn code(&self) -> &str {
-        self.body.get(0).unwrap_or(&self.body)["error"].as_str().unwrap_or_default()
+        error_code(&self.body)
     }
+}
+
+/// Returns the code of an error's body.
+fn error_code(body: &Value) -> &str {
+    // The body of `insufficient_service_balance` is an array.
+    body.get(0).unwrap_or(body)["error"].as_str().unwrap_or_default()
 }
 
 /// Returns the sentences of an error's body.

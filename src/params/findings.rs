@@ -1,6 +1,9 @@
 //! What decoding finds besides the value, and where.
 
+use std::collections::HashSet;
 use std::fmt;
+
+use serde_json::Value;
 
 use super::FieldErrors;
 
@@ -13,7 +16,33 @@ pub struct ReadValues {
     pub(super) withheld: Vec<usize>,
 }
 
+/// The values that a type has read and that may be shown.
+pub struct ShownValues(HashSet<usize>);
+
+impl ShownValues {
+    /// Returns whether this very value of the tree is one.
+    pub fn contains(&self, value: &Value) -> bool {
+        self.0.contains(&std::ptr::from_ref(value).addr())
+    }
+
+    /// Forgets all of them.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
 impl ReadValues {
+    /// Creates the values of which this one may be shown.
+    pub fn open(value: &Value) -> Self {
+        Self { open: vec![std::ptr::from_ref(value).addr()], withheld: Vec::new() }
+    }
+
+    /// Returns the values that may be shown: not a secret, even if another type has read it openly.
+    pub fn shown(&self) -> ShownValues {
+        let withheld: HashSet<usize> = self.withheld.iter().copied().collect();
+        ShownValues(self.open.iter().copied().filter(|value| !withheld.contains(value)).collect())
+    }
+
     /// Adds the values that another type has read.
     pub fn append(&mut self, mut others: Self) {
         self.open.append(&mut others.open);

@@ -1,11 +1,9 @@
 //! The parameters of a request that may be shown: the values that a type has read, unless it holds them as a secret. The type
 //! decides, not a pattern; of all other parameters only the name is shown.
 
-use std::collections::HashSet;
-
 use serde_json::{Map, Value};
 
-use super::findings::ReadValues;
+use super::findings::{ReadValues, ShownValues};
 use crate::limits::{LOGGED_BYTES_MAX, LOGGED_CHARACTERS_MAX, LOGGED_NAMES_MAX};
 
 /// Parameters as they may be shown.
@@ -22,14 +20,17 @@ pub struct LoggableParams {
 impl LoggableParams {
     /// Selects the parameters in `tree` that were `read`.
     pub fn of(tree: &Value, read: &ReadValues) -> Self {
-        let withheld: HashSet<usize> = read.withheld.iter().copied().collect();
-        let open = read.open.iter().copied().filter(|value| !withheld.contains(value)).collect();
-        let shown = Self::of_open(tree, open);
+        let mut open = read.shown();
+        let shown = Self::of_open(tree, &open);
         let fits = serde_json::to_vec(&shown.parameters).is_ok_and(|text| text.len() <= LOGGED_BYTES_MAX);
-        if fits { shown } else { Self::of_open(tree, HashSet::new()) }
+        if fits {
+            return shown;
+        }
+        open.clear();
+        Self::of_open(tree, &open)
     }
 
-    fn of_open(tree: &Value, open: HashSet<usize>) -> Self {
+    fn of_open(tree: &Value, open: &ShownValues) -> Self {
         let mut sorting = LoggableFilter { open, hidden: Vec::new() };
         let parameters = match sorting.shown(tree, "") {
             Some(Value::Object(parameters)) => parameters,
@@ -39,12 +40,12 @@ impl LoggableParams {
     }
 }
 
-struct LoggableFilter {
-    open: HashSet<usize>,
+struct LoggableFilter<'a> {
+    open: &'a ShownValues,
     hidden: Vec<String>,
 }
 
-impl LoggableFilter {
+impl LoggableFilter<'_> {
     /// Returns what is shown of a value; nothing of null and empty values.
     fn shown(&mut self, value: &Value, path: &str) -> Option<Value> {
         match value {
@@ -61,17 +62,13 @@ impl LoggableFilter {
                 Some(shown).filter(|items| !items.is_empty()).map(Value::Array)
             }
             Value::Null => None,
-            Value::String(text) if self.is_open(value) => Some(cut(text).into()),
-            Value::Bool(_) | Value::Number(_) if self.is_open(value) => Some(value.clone()),
+            Value::String(text) if self.open.contains(value) => Some(cut(text).into()),
+            Value::Bool(_) | Value::Number(_) if self.open.contains(value) => Some(value.clone()),
             Value::String(_) | Value::Bool(_) | Value::Number(_) => {
                 self.hide(path);
                 None
             }
         }
-    }
-
-    fn is_open(&self, value: &Value) -> bool {
-        self.open.contains(&std::ptr::from_ref(value).addr())
     }
 
     fn hide(&mut self, path: &str) {

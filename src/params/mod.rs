@@ -39,7 +39,7 @@ pub mod wallet;
 pub mod webhook_endpoint;
 
 pub use field_errors::{FieldErrors, FieldMessage};
-pub use findings::ReadValues;
+pub use findings::{ReadValues, ShownValues};
 pub use grace::{GRACE, parse_grace_period};
 pub use http_url::HttpUrl;
 pub use loggable::LoggableParams;

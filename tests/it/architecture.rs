@@ -265,9 +265,20 @@ fn in_room(path: &str, room: &str) -> bool {
 }
 
 fn is_leaf(path: &str) -> bool {
-    ["config", "error", "limits", "outbound", "params", "runtime", "sensitive", "trace", "wallet"]
-        .iter()
-        .any(|leaf| in_room(path, leaf))
+    [
+        "config",
+        "error",
+        "limits",
+        "outbound",
+        "params",
+        "recording",
+        "runtime",
+        "sensitive",
+        "trace",
+        "wallet",
+    ]
+    .iter()
+    .any(|leaf| in_room(path, leaf))
 }
 
 /// The tables that the store may name, where, and why.

@@ -372,8 +372,21 @@ fn the_help_of_every_command_teaches_it() {
         }
         // Only the server reports a wrong setting that only the server needs.
         assert_eq!(help.contains("--trusted-proxies"), path == &["serve"], "{path:?}");
-        let no_database =
-            ["", "acquirer", "openapi", "health", "listen", "trigger", "seed", "mcp", "exec", "completions"];
+        let no_database = [
+            "",
+            "acquirer",
+            "openapi",
+            "health",
+            "listen",
+            "trigger",
+            "seed",
+            "mcp",
+            "exec",
+            "record",
+            "replay",
+            "requests",
+            "completions",
+        ];
         let has_database = !no_database.contains(&path.join(" ").as_str());
         assert_eq!(help.contains("--database-url"), has_database, "{path:?}");
     }

@@ -16,7 +16,7 @@ mod subscriptions;
 mod wallet_payloads;
 mod webhook_endpoints;
 
-pub use outcome::OrderedOutcome;
+pub use outcome::{OrderedOutcome, SANDBOX_OUTCOME};
 
 use super::operations::{Operations, routes};
 

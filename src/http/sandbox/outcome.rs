@@ -9,7 +9,8 @@ use axum::http::request::Parts;
 use crate::config::Environment;
 use crate::http::AppState;
 
-const SANDBOX_OUTCOME: HeaderName = HeaderName::from_static("sandbox-outcome");
+/// The header's name.
+pub const SANDBOX_OUTCOME: HeaderName = HeaderName::from_static("sandbox-outcome");
 
 /// The value of a `Sandbox-Outcome` header.
 pub struct OrderedOutcome(Option<String>);

@@ -114,6 +114,7 @@ impl Installation {
             wallets: (self.wallets)(),
             retention: TimeSpan::days(90),
             clock_move: self.clock_move,
+            recorder: None,
         };
         let index = ServerInfo {
             base_url: "http://test".into(),

@@ -1,0 +1,70 @@
+//! `card-payments record`.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use card_payments::recording::{Format, Recorder};
+use clap::{Args, ValueEnum};
+
+use super::exec::{self, Exec};
+use super::terminal;
+
+/// Run a command beside a test server, as exec does, and record the requests.
+///
+/// The file has every request of the API with its answer, of all accounts, and no secret or card number: published test cards have
+/// names, and what is hidden otherwise is named. `replay` sends it again. It is there once the command has ended, whatever its exit
+/// code, which is returned.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  card-payments record --to run.jsonl -- pytest\n  \
+    card-payments record --to run.har -- npm test\n\n\
+    With --json and without a command {listening, secret_key, publishable_key} and more.")]
+pub struct Record {
+    /// The file. One that exists is replaced.
+    #[arg(long, value_name = "FILE")]
+    to: PathBuf,
+    /// The form of the file. By default har if its name ends so.
+    #[arg(long, value_enum)]
+    format: Option<FileFormat>,
+    #[command(flatten)]
+    exec: Exec,
+}
+
+/// The forms of a recording.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum FileFormat {
+    /// HTTP Archive 1.2, for other programs.
+    Har,
+    /// A JSON object a line.
+    Jsonl,
+}
+
+impl FileFormat {
+    /// Returns the form of a file, by its name if none is given.
+    pub fn of(path: &Path, given: Option<Self>) -> Format {
+        let named_har = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("har"));
+        match given {
+            Some(Self::Har) => Format::Har,
+            None if named_har => Format::Har,
+            Some(Self::Jsonl) | None => Format::JsonLines,
+        }
+    }
+}
+
+/// Runs the command.
+pub async fn run(Record { to, format, exec }: Record) -> Result<ExitCode, Box<dyn Error>> {
+    let format = FileFormat::of(&to, format);
+    let of_file = |error| format!("{}: {error}", to.display());
+    let recorder = Arc::new(Recorder::create(&to, format).map_err(of_file)?);
+    let ended = exec::serve_for(exec, Some(Arc::clone(&recorder))).await?;
+    match recorder.finish() {
+        Ok(()) => Ok(ended),
+        Err(error) if ended == ExitCode::SUCCESS => Err(of_file(error).into()),
+        Err(error) => {
+            // The command's own failure says more.
+            terminal::print_notice(format_args!("error: {}", of_file(error)));
+            Ok(ended)
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! What a recording holds in place of secrets and card numbers.
+
+use std::collections::HashMap;
+
+use entity::token::is_token;
+use serde_json::{Map, Value};
+
+use super::{KEY, PUBLISHABLE_KEY, SERVER};
+use crate::acquirer::test_cards::{self, TestCards};
+use crate::params::{ReadValues, ShownValues};
+use crate::sensitive::card_number::CardNumber;
+use crate::sensitive::secret::Secret;
+
+/// Stands for a value that the recording does not hold.
+const HIDDEN: &str = "{hidden}";
+
+/// Fields of answers whose texts are secret, or drawn again in each run.
+const DRAWN: [&str; 22] = [
+    "certificate_signing_request",
+    "data",
+    "ephemeralPublicKey",
+    "key",
+    "merchantSessionIdentifier",
+    "nonce",
+    "presigned_url",
+    "publicKeyHash",
+    "public_key",
+    "public_key_hash",
+    "publishable",
+    "publishable_key",
+    "redirect_url",
+    "secret",
+    "secret_key",
+    "signature",
+    "signatures",
+    "signedKey",
+    "signedMessage",
+    "test_publishable_api_key",
+    "test_secret_api_key",
+    "transactionId",
+];
+
+/// Secrets are longer than words.
+const SECRET_LETTERS: usize = 16;
+
+/// Returns whether a field of answers holds a secret, or what is drawn again in each run.
+pub fn is_drawn(field: &str) -> bool {
+    DRAWN.contains(&field)
+}
+
+/// Replaces the secrets and card numbers of an answer.
+pub fn without_secrets(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = without_card_numbers(text),
+        Value::Array(items) => items.iter_mut().for_each(without_secrets),
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                if field.as_str().is_some_and(|text| is_secret(name, text)) {
+                    *field = HIDDEN.into();
+                } else {
+                    without_secrets(field);
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn is_secret(field: &str, text: &str) -> bool {
+    is_drawn(field) && text.len() >= SECRET_LETTERS
+}
+
+/// The published test number that a placeholder names: `{card visa 0000 AU}`.
+pub fn test_card(placeholder: &str) -> Option<&'static str> {
+    let words = placeholder.strip_prefix("{card ")?.strip_suffix('}')?;
+    let mut numbers = test_cards::TABLE.iter().flat_map(TestCards::numbers);
+    numbers.find(|number| card_words(number).is_some_and(|known| known == words))
+}
+
+/// Names a test number by what the API shows of it; two that are shown alike do the same.
+fn card_words(number: &str) -> Option<String> {
+    let row = TestCards::of(number)?;
+    let parsed = CardNumber::parse(&number.into())?;
+    let last = number.len().checked_sub(4).and_then(|at| number.get(at..))?;
+    Some(format!("{} {last} {}", parsed.scheme().code(), row.issuing_country))
+}
+
+/// The secrets that a recording has met, and what stands for each.
+#[derive(Default)]
+pub(super) struct Concealment {
+    known: HashMap<String, String>,
+    server: String,
+    secrets: usize,
+}
+
+impl Concealment {
+    /// Begins with the server's address and its first account's keys.
+    pub(super) fn new(server: &str, keys: Option<(&Secret, &Secret)>) -> Self {
+        let mut known = HashMap::new();
+        if let Some((secret, publishable)) = keys {
+            known.insert(secret.expose().to_owned(), KEY.to_owned());
+            known.insert(publishable.expose().to_owned(), PUBLISHABLE_KEY.to_owned());
+        }
+        Self { known, server: server.to_owned(), secrets: 0 }
+    }
+
+    /// Returns what stands for a key.
+    pub(super) fn key(&self, key: &Secret) -> String {
+        self.known.get(key.expose()).cloned().unwrap_or_else(|| HIDDEN.to_owned())
+    }
+
+    /// Returns a path in the router's spelling: of each variable segment a token, or what stands for a secret.
+    pub(super) fn path(&self, route: &str, path: &str, requested: &str) -> String {
+        // Only a page has an address that is a secret; the request log shows no part of it.
+        let last = requested.rsplit('/').next().unwrap_or_default();
+        match (route.strip_suffix("/{secret}"), self.known.get(last)) {
+            (Some(page), known) => format!("{page}/{}", known.map_or(HIDDEN, String::as_str)),
+            (None, _) => path.to_owned(),
+        }
+    }
+
+    /// Returns parameters without secrets, and the names of those left out.
+    pub(super) fn parameters(&self, tree: &Value, read: &ReadValues) -> (Map<String, Value>, Vec<String>) {
+        let mut pass = ParameterPass { concealment: self, shown: read.shown(), hidden: Vec::new() };
+        let parameters = match pass.value(tree, "", "") {
+            Value::Object(parameters) => parameters,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                Map::new()
+            }
+        };
+        (parameters, pass.hidden)
+    }
+
+    /// Replaces the secrets of a field of an answer, and remembers them.
+    pub(super) fn answer(&mut self, value: &mut Value, field: &str) {
+        match value {
+            Value::String(text) if is_secret(field, text) => *text = self.learn(text),
+            Value::String(text) => *text = self.plain(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.answer(item, field)),
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    self.answer(value, name);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Replaces the secret of a Location, and remembers it.
+    pub(super) fn location(&mut self, location: &str) -> String {
+        match location.rsplit_once("session_token=") {
+            Some((before, session)) => {
+                format!("{}session_token={}", self.plain(before), self.learn(session))
+            }
+            None => self.plain(location),
+        }
+    }
+
+    /// Returns what stands for a secret. Of an address only the last part is secret.
+    fn learn(&mut self, text: &str) -> String {
+        let (before, secret) = match text.rsplit_once('/') {
+            Some((before, last)) if text.starts_with("http") => (Some(before), last),
+            _ => (None, text),
+        };
+        let secrets = &mut self.secrets;
+        let placeholder = self.known.entry(secret.to_owned()).or_insert_with(|| {
+            *secrets += 1;
+            format!("{{secret {secrets}}}")
+        });
+        let placeholder = placeholder.clone();
+        match before {
+            Some(before) => format!("{}/{placeholder}", self.plain(before)),
+            None => placeholder,
+        }
+    }
+
+    /// Returns a text without secrets, card numbers and the server's address.
+    pub(super) fn plain(&self, text: &str) -> String {
+        if let Some(placeholder) = self.known.get(text) {
+            return placeholder.clone();
+        }
+        let text = without_card_numbers(text);
+        if self.server.is_empty() { text } else { text.replace(&self.server, SERVER) }
+    }
+}
+
+struct ParameterPass<'a> {
+    concealment: &'a Concealment,
+    shown: ShownValues,
+    hidden: Vec<String>,
+}
+
+impl ParameterPass<'_> {
+    fn value(&mut self, value: &Value, path: &str, name: &str) -> Value {
+        match value {
+            Value::Object(fields) => {
+                let fields = fields.iter().map(|(name, field)| {
+                    let name = without_card_numbers(name);
+                    let dot = if path.is_empty() { "" } else { "." };
+                    let path = format!("{path}{dot}{name}");
+                    let field = self.value(field, &path, &name);
+                    (name, field)
+                });
+                Value::Object(fields.collect())
+            }
+            Value::Array(items) => items.iter().map(|item| self.value(item, path, name)).collect(),
+            Value::Null => Value::Null,
+            Value::String(text) => self.text(text, value, path, name).into(),
+            Value::Bool(_) | Value::Number(_) if self.is_plain(value, path) => value.clone(),
+            Value::Bool(_) | Value::Number(_) => self.text(&value.to_string(), value, path, name).into(),
+        }
+    }
+
+    /// Metadata is in the answers as well. Of an upload there is only the hash.
+    fn is_plain(&self, value: &Value, path: &str) -> bool {
+        (self.shown.contains(value) && path != "file") || path.starts_with("metadata.")
+    }
+
+    fn text(&mut self, text: &str, value: &Value, path: &str, name: &str) -> String {
+        if self.is_plain(value, path) || self.concealment.known.contains_key(text) || is_token(text) {
+            return self.concealment.plain(text);
+        }
+        let number = CardNumber::parse(&text.into());
+        if let Some(words) = number.and_then(|number| card_words(number.digits().expose())) {
+            return format!("{{card {words}}}");
+        }
+        let digits = text.len();
+        match name {
+            // The version of a wallet's payload.
+            "protocolVersion" | "version" if digits < SECRET_LETTERS => text.to_owned(),
+            // A code's length is checked, and never its digits.
+            "cvc" if is_digits(text) && digits <= 4 => "0".repeat(digits),
+            // The API shows the last three digits of an account number.
+            "number" if path.contains("bank_account") || path == "number" => {
+                match text.get(digits.saturating_sub(3)..) {
+                    Some(last) if is_digits(text) && (4..=9).contains(&digits) => {
+                        format!("{}{last}", "0".repeat(digits - 3))
+                    }
+                    _ => self.hide(path),
+                }
+            }
+            _ => self.hide(path),
+        }
+    }
+
+    fn hide(&mut self, path: &str) -> String {
+        if !self.hidden.iter().any(|known| known == path) {
+            self.hidden.push(path.to_owned());
+        }
+        HIDDEN.to_owned()
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The fewest and the most digits of a card number.
+const CARD_DIGITS: std::ops::RangeInclusive<usize> = 13..=19;
+
+/// Replaces what may be a card number, wherever a client wrote it.
+fn without_card_numbers(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(|letter: char| letter.is_ascii_digit()) {
+        let (before, run) = rest.split_at(start);
+        let end = run.find(|letter: char| !letter.is_ascii_digit() && !matches!(letter, ' ' | '-'));
+        let (run, after) = run.split_at(end.unwrap_or(run.len()));
+        shown.push_str(before);
+        shown.push_str(if holds_card_number(run) { HIDDEN } else { run });
+        rest = after;
+    }
+    shown + rest
+}
+
+fn holds_card_number(run: &str) -> bool {
+    let digits: String = run.chars().filter(char::is_ascii_digit).collect();
+    CARD_DIGITS.into_iter().any(|length| {
+        (0..(digits.len() + 1).saturating_sub(length))
+            .any(|at| CardNumber::parse(&digits[at..at + length].into()).is_some())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_test_card_has_words_that_lead_to_one_that_does_the_same() {
+        for row in test_cards::TABLE {
+            for number in row.numbers() {
+                let placeholder = format!("{{card {}}}", card_words(number).unwrap());
+                let found = test_card(&placeholder).unwrap();
+                assert_eq!(TestCards::of(found).unwrap().outcome, row.outcome, "{placeholder}");
+                assert!(!placeholder.contains(number));
+            }
+        }
+        assert_eq!(test_card("{card visa 9999 AU}"), None);
+    }
+
+    #[test]
+    fn card_numbers_are_taken_out_of_any_text() {
+        for (text, expected) in [
+            ("paid by 4000 0566-5566 5556, twice", "paid by {hidden}, twice"),
+            ("x4000056655665556", "x{hidden}"),
+            ("14000056655665556", "{hidden}"),
+            ("order 1001 of 2026-11-25", "order 1001 of 2026-11-25"),
+            ("4000056655665557", "4000056655665557"),
+            ("", ""),
+        ] {
+            assert_eq!(without_card_numbers(text), expected, "{text}");
+        }
+    }
+}
