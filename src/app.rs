@@ -34,6 +34,7 @@ use crate::runtime::durable_fs;
 use crate::runtime::random::RandomSource;
 use crate::sensitive::secret;
 use crate::services::accounts::{self, ApiKeyPair};
+use crate::services::arrivals::Arrivals;
 use crate::services::audit::key_uses::KeyUses;
 use crate::services::installation::{self, InstallationError};
 use crate::services::request_log::RequestLog;
@@ -285,6 +286,7 @@ async fn context(
         search_memory: SearchMemory::default(),
         tasks: TaskTracker::new(),
         request_log: RequestLog::default(),
+        inbox_arrivals: Arrivals::default(),
         open_scheduled_dispute: disputes::arrival::open_scheduled_dispute,
     }))
 }

@@ -1,14 +1,12 @@
 //! Parameters of the log of requests (`docs/decisions.md`, 280).
 
-use std::time::Duration;
-
 use entity::token::is_token;
 use serde::Deserialize;
 use validator::{Validate, ValidationError};
 
 use super::rules::check;
-use super::{Paging, ParameterTree, Params, non_blank};
-use crate::limits::{REQUEST_ID_LENGTH_MAX, WAIT_COUNT_MAX, WAIT_SECONDS_MAX};
+use super::{Paging, ParameterTree, Params, Waiting, non_blank};
+use crate::limits::REQUEST_ID_LENGTH_MAX;
 
 /// Which requests of the log to show, and how many of them to wait for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,10 +15,8 @@ pub struct RequestSearch {
     pub filter: RequestFilter,
     /// Only requests after the newest one with this X-Request-Id.
     pub since: Option<String>,
-    /// How many requests must match.
-    pub count: u64,
-    /// How long to wait for them.
-    pub wait: Duration,
+    /// How many requests must match, and how long to wait for them.
+    pub waiting: Waiting,
     /// The page of the matching requests.
     pub paging: Paging,
 }
@@ -75,17 +71,14 @@ struct RequestSearchParams {
     token: Option<String>,
     #[validate(custom(function = "request_id_form"))]
     since: Option<String>,
-    #[validate(range(min = 1, max = WAIT_COUNT_MAX))]
-    count: Option<i64>,
-    #[validate(range(min = 0, max = WAIT_SECONDS_MAX))]
-    wait: Option<i64>,
 }
 
 impl RequestSearch {
     /// Reads the parameters of GET /sandbox/requests.
     pub fn read(tree: &impl ParameterTree) -> Params<Self> {
         let Params { value: params, mut faults } = tree.params::<RequestSearchParams>();
-        let paging = Paging::read(tree);
+        let (waiting, paging) = (Waiting::read(tree), Paging::read(tree));
+        faults.append(waiting.faults);
         faults.append(paging.faults);
         let text = |text: Option<String>| non_blank(text.as_deref()).map(str::to_owned);
         let filter = RequestFilter {
@@ -95,14 +88,8 @@ impl RequestSearch {
             error: text(params.error),
             token: text(params.token),
         };
-        let number = |number: Option<i64>, absent| number.map_or(absent, i64::unsigned_abs);
-        let value = Self {
-            filter,
-            since: text(params.since),
-            count: number(params.count, 1),
-            wait: Duration::from_secs(number(params.wait, 0)),
-            paging: paging.value,
-        };
+        let since = text(params.since);
+        let value = Self { filter, since, waiting: waiting.value, paging: paging.value };
         Params { value, faults }
     }
 }

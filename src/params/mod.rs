@@ -16,6 +16,7 @@ pub mod file;
 mod findings;
 mod grace;
 mod http_url;
+pub mod inbox;
 mod loggable;
 pub mod logged_request;
 pub mod merchant;
@@ -33,6 +34,7 @@ pub mod subscription;
 mod tests;
 pub mod transfer;
 mod values;
+mod waiting;
 pub mod wallet;
 pub mod webhook_endpoint;
 
@@ -44,6 +46,7 @@ pub use loggable::LoggableParams;
 pub use paging::Paging;
 pub use patch::Patch;
 pub use search::{Search, Sorting, parse_time};
+pub use waiting::Waiting;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use entity::api_key::KeyKind;
 use entity::pricing::Pricing;
-use entity::{AccountToken, ChargeToken, TimeSpan, Timestamp, account};
+use entity::{AccountToken, ChargeToken, InboxToken, TimeSpan, Timestamp, account};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use moka::future::Cache;
@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 use super::account_version::{AccountVersion, AssumedVersion};
+use super::arrivals::Arrivals;
 use super::audit::key_uses::KeyUses;
 use super::charges::SearchMemory;
 use super::idempotency::claim::IdempotencyClaim;
@@ -93,6 +94,8 @@ pub struct Context {
     pub tasks: TaskTracker,
     /// The log of the accounts' recent requests, in the test environment.
     pub request_log: RequestLog,
+    /// What arrives at inboxes while somebody waits for it.
+    pub inbox_arrivals: Arrivals<InboxToken>,
     /// Opens the dispute that a simulated cardholder makes of a captured charge. Payments call it, and know no disputes.
     pub open_scheduled_dispute: OpenScheduledDispute,
 }

@@ -1,7 +1,7 @@
 //! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one direction
 //! only, in this order: an operation lives with the later noun.
 //!
-//! idempotency::claim, account_version, context (which all of them get), request_log, acquirer_lookup (of cards and rates),
+//! idempotency::claim, account_version, context (which all of them get), arrivals (that requests wait for), request_log, acquirer_lookup (of cards and rates),
 //! installation, audit (of operator actions), data_keys (of the vault), idempotency, page (of a list), counts, search_text,
 //! state_table,
 //! due_work::clocks (work due by each account's clock), due_work::work_time (when due work happens), due_work (the
@@ -14,6 +14,7 @@
 mod account_version;
 pub mod accounts;
 mod acquirer_lookup;
+pub mod arrivals;
 pub mod audit;
 pub mod authorisations;
 pub mod bank_accounts;

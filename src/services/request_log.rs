@@ -9,10 +9,11 @@ use entity::logged_request::{self, Column};
 use entity::{AccountToken, LoggedRequestToken, Owned};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::Notify;
 
 use crate::error::Error;
-use crate::limits::{REQUESTS_LOGGED, REQUESTS_WAITING_MAX, REQUESTS_WRITTEN_AT_ONCE, WAIT_BACKLOG};
+use crate::limits::{REQUESTS_LOGGED, REQUESTS_WAITING_MAX, REQUESTS_WRITTEN_AT_ONCE};
+use crate::services::arrivals::Arrivals;
 use crate::store::{Store, Tx};
 
 /// The unwritten part of the log.
@@ -23,7 +24,8 @@ pub struct RequestLog {
     writing: tokio::sync::Mutex<()>,
     /// Notified while half of the capacity is used.
     fills: Notify,
-    watched: Mutex<HashMap<AccountToken, broadcast::Sender<WrittenRequests>>>,
+    /// What is written while somebody waits for it.
+    pub arrivals: Arrivals<WrittenRequests>,
 }
 
 /// Requests that one commit has added to an account's log.
@@ -58,27 +60,6 @@ impl RequestLog {
         }
     }
 
-    /// Returns what this process writes to an account's log from now on.
-    pub fn watch(&self, account: AccountToken) -> broadcast::Receiver<WrittenRequests> {
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        watched.retain(|_, sender| sender.receiver_count() > 0);
-        watched.entry(account).or_insert_with(|| broadcast::Sender::new(WAIT_BACKLOG)).subscribe()
-    }
-
-    /// Returns whether somebody waits for requests of this account, so that they are written at once.
-    pub fn is_watched(&self, account: AccountToken) -> bool {
-        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        watched.get(&account).is_some_and(|sender| sender.receiver_count() > 0)
-    }
-
-    fn announce(&self, account: AccountToken, rows: WrittenRequests) {
-        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = watched.get(&account) {
-            // Without a receiver nobody waits.
-            let _ = sender.send(rows);
-        }
-    }
-
     /// Waits until half of the capacity is used.
     pub async fn fills(&self) {
         self.fills.notified().await;
@@ -94,7 +75,7 @@ impl RequestLog {
                 let rows = Arc::new(self.take(account));
                 let unit = (account, Arc::clone(&rows));
                 store.write(unit, |tx, (account, rows)| add(tx, *account, rows).boxed()).await?;
-                self.announce(account, rows);
+                self.arrivals.announce(account, rows);
                 drop(turn);
                 turn = self.writing.lock().await;
             }

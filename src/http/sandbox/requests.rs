@@ -42,7 +42,7 @@ pub async fn list_sandbox_requests(
     let search = requests::search(&app, &account, RequestSearch::read(&input)).await?;
     if let Some(arrivals) = search.wanting(&app).await? {
         let goal = search.satisfied(&app, arrivals);
-        wait_for(goal, search.params.wait, &app).await?;
+        wait_for(goal, search.params.waiting.at_most, &app).await?;
     }
     Ok(Listed(search.page(&app).await?))
 }

@@ -1,18 +1,15 @@
 //! GET /sandbox/requests: the account's recent requests, and waits for the next ones (`docs/decisions.md`, 372).
 
-use std::future::pending;
-
 use entity::logged_request::{self, Column};
 use entity::{AccountToken, LoggedRequestToken, Owned};
 use sea_orm::sea_query::{Expr, ExprTrait, Func};
 use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QueryOrder, Select};
-use tokio::sync::broadcast::{self, error::RecvError};
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::sync::broadcast::Receiver;
 
 use crate::error::{Error, ErrorCode};
-use crate::limits::WAIT_LOOKS;
 use crate::params::Params;
 use crate::params::logged_request::{RequestFilter, RequestSearch};
+use crate::services::arrivals::wait_until;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::services::request_log::WrittenRequests;
@@ -26,9 +23,6 @@ pub struct LogSearch {
     /// The request that `since` names.
     after: Option<LoggedRequestToken>,
 }
-
-/// What is written to the log of an account, commit by commit.
-pub type Arrivals = broadcast::Receiver<WrittenRequests>;
 
 /// Begins a search, once the requests that this account has made so far are written.
 ///
@@ -55,37 +49,23 @@ pub async fn search(
 
 impl LogSearch {
     /// Returns what arrives from now on, if fewer requests match than the client waits for.
-    pub async fn wanting(&self, ctx: &Context) -> Result<Option<Arrivals>, Error> {
-        if self.params.wait.is_zero() {
+    pub async fn wanting(&self, ctx: &Context) -> Result<Option<Receiver<WrittenRequests>>, Error> {
+        if self.params.waiting.at_most.is_zero() {
             return Ok(None);
         }
         // Before the look, so that nothing falls between.
-        let arrivals = ctx.request_log.watch(self.account);
+        let arrivals = ctx.request_log.arrivals.watch(self.account);
         Ok((!self.is_satisfied(ctx).await?).then_some(arrivals))
     }
 
-    /// Waits until enough requests match: woken by this process's commits, and by a look now and then, for what other copies
-    /// write and for commits whose caller went away.
-    pub async fn satisfied(&self, ctx: &Context, mut arrivals: Arrivals) -> Result<(), Error> {
-        let mut looks = interval_at(Instant::now() + WAIT_LOOKS, WAIT_LOOKS);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            let may_match = tokio::select! {
-                arrived = arrivals.recv() => match arrived {
-                    Ok(rows) => rows.iter().any(|row| is_match(&self.params.filter, row)),
-                    Err(RecvError::Lagged(_)) => true,
-                    Err(RecvError::Closed) => pending().await,
-                },
-                _ = looks.tick() => true,
-            };
-            if may_match && self.is_satisfied(ctx).await? {
-                return Ok(());
-            }
-        }
+    /// Waits until enough requests match.
+    pub async fn satisfied(&self, ctx: &Context, arrivals: Receiver<WrittenRequests>) -> Result<(), Error> {
+        let is_any_match = |rows: &WrittenRequests| rows.iter().any(|row| is_match(&self.params.filter, row));
+        wait_until(arrivals, is_any_match, move || self.is_satisfied(ctx)).await
     }
 
     async fn is_satisfied(&self, ctx: &Context) -> Result<bool, Error> {
-        Ok(self.rows().count(ctx.store.read()).await? >= self.params.count)
+        Ok(self.rows().count(ctx.store.read()).await? >= self.params.waiting.count)
     }
 
     /// Returns a page of the requests that match, newest first.

@@ -1,0 +1,114 @@
+//! Inboxes: receivers of webhooks inside the server.
+
+use axum::extract::State;
+
+use crate::error::Error;
+use crate::error::ErrorCode::{InvalidResource, LimitReached, NotFound};
+use crate::http::AppState;
+use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
+use crate::http::extract::{Input, Path};
+use crate::http::openapi::PageParameters;
+use crate::http::patience::wait_for;
+use crate::http::write_request::WriteRequest;
+use crate::params::inbox::{DeliverySearch, InboxAnswer};
+use crate::services::Account;
+use crate::services::webhooks::inboxes::{self, deliveries};
+use crate::views::inbox::{Inbox, InboxDelivery};
+
+/// Make an inbox.
+///
+/// Makes a receiver of webhooks inside this server: its `url` is for a webhook endpoint. It keeps the last 1,000 deliveries,
+/// and answers as ordered here. At most ten at a time.
+#[utoipa::path(post, path = "/sandbox/inboxes", tag = "Sandbox",
+    request_body(content = Option<InboxAnswer>, example = json!({ "status": 503, "every": 3 })),
+    responses((status = 201, description = "The inbox", body = Envelope<Inbox>)),
+    extensions(("x-refusals" = json!([InvalidResource, (LimitReached, "", inboxes::full())]))))]
+pub async fn create_sandbox_inbox(
+    State(app): State<AppState>,
+    request: WriteRequest,
+) -> Result<Created<Inbox>, Error> {
+    request.answer(inboxes::create(&app, &request.caller, request.input.params())).await
+}
+
+/// List inboxes.
+///
+/// Returns a paginated list of this account's inboxes, newest first.
+#[utoipa::path(get, path = "/sandbox/inboxes", tag = "Sandbox", params(PageParameters),
+    responses((status = 200, description = "A page of inboxes", body = LongList<Inbox>)),
+    extensions(("x-refusals" = json!([InvalidResource]))))]
+pub async fn list_sandbox_inboxes(
+    State(app): State<AppState>,
+    account: Account,
+    input: Input,
+) -> Result<Listed<Inbox>, Error> {
+    Ok(Listed(inboxes::list(&app, &account, input.paging().valid()?).await?))
+}
+
+/// Get an inbox.
+///
+/// Returns an inbox of this account.
+#[utoipa::path(get, path = "/sandbox/inboxes/{inbox_token}", tag = "Sandbox",
+    responses((status = 200, description = "The inbox", body = Envelope<Inbox>)),
+    extensions(("x-refusals" = json!([NotFound]))))]
+pub async fn get_sandbox_inbox(
+    State(app): State<AppState>,
+    account: Account,
+    Path(token): Path<String>,
+    _input: Input,
+) -> Result<Shown<Inbox>, Error> {
+    Ok(Shown(inboxes::show(&app, &account, &token).await?))
+}
+
+/// Order an inbox's answer.
+///
+/// Changes what an inbox answers from its next delivery on. What is absent stays as it is.
+#[utoipa::path(put, path = "/sandbox/inboxes/{inbox_token}", tag = "Sandbox",
+    request_body(content = Option<InboxAnswer>, example = json!({ "fault": "hang" })),
+    responses((status = 200, description = "The inbox", body = Envelope<Inbox>)),
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
+pub async fn update_sandbox_inbox(
+    State(app): State<AppState>,
+    Path(token): Path<String>,
+    request: WriteRequest,
+) -> Result<Shown<Inbox>, Error> {
+    request.answer(inboxes::change(&app, &request.caller, &token, request.input.params())).await
+}
+
+/// Delete an inbox.
+///
+/// Deletes an inbox of this account with its deliveries. Webhooks to it fail from then on.
+#[utoipa::path(delete, path = "/sandbox/inboxes/{inbox_token}", tag = "Sandbox",
+    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([NotFound]))))]
+pub async fn delete_sandbox_inbox(
+    State(app): State<AppState>,
+    Path(token): Path<String>,
+    request: WriteRequest,
+) -> Result<Deleted, Error> {
+    request.answer(inboxes::delete(&app, &request.caller, &token)).await
+}
+
+/// List an inbox's deliveries.
+///
+/// Returns a paginated list of what arrived at an inbox, newest first, with the verdict on its signature and the answer that it
+/// got. With `wait` it answers as soon as there are `count` deliveries, or after that time.
+#[utoipa::path(get, path = "/sandbox/inboxes/{inbox_token}/deliveries", tag = "Sandbox",
+    params(
+        ("count" = Option<i32>, Query, description = "How many to wait for; 1 if absent", minimum = 1, maximum = 1000),
+        ("wait" = Option<i32>, Query, description = "Seconds to wait; 0 if absent", minimum = 0, maximum = 30),
+        PageParameters,
+    ),
+    responses((status = 200, description = "A page of deliveries", body = LongList<InboxDelivery>)),
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
+pub async fn list_sandbox_inbox_deliveries(
+    State(app): State<AppState>,
+    account: Account,
+    Path(token): Path<String>,
+    input: Input,
+) -> Result<Listed<InboxDelivery>, Error> {
+    let list = deliveries::of_inbox(&app, &account, &token, DeliverySearch::read(&input)).await?;
+    if let Some(arrivals) = list.wanting(&app).await? {
+        let goal = list.satisfied(&app, arrivals);
+        wait_for(goal, list.params.waiting.at_most, &app).await?;
+    }
+    Ok(Listed(list.page(&app).await?))
+}

@@ -1,0 +1,37 @@
+//! Waits for records of a sandbox list (`docs/decisions.md`, 372).
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use validator::Validate;
+
+use super::{ParameterTree, Params};
+use crate::limits::{WAIT_COUNT_MAX, WAIT_SECONDS_MAX};
+
+/// How many records of a list to wait for, and how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    /// How many records the list must have.
+    pub count: u64,
+    /// How long to wait for them.
+    pub at_most: Duration,
+}
+
+#[derive(Deserialize, Validate)]
+struct WaitingParams {
+    #[validate(range(min = 1, max = WAIT_COUNT_MAX))]
+    count: Option<i64>,
+    #[validate(range(min = 0, max = WAIT_SECONDS_MAX))]
+    wait: Option<i64>,
+}
+
+impl Waiting {
+    /// Reads `count` and `wait`.
+    pub fn read(tree: &impl ParameterTree) -> Params<Self> {
+        let Params { value, faults } = tree.params::<WaitingParams>();
+        let number = |number: Option<i64>, absent| number.map_or(absent, i64::unsigned_abs);
+        let value =
+            Self { count: number(value.count, 1), at_most: Duration::from_secs(number(value.wait, 0)) };
+        Params { value, faults }
+    }
+}
