@@ -2,9 +2,10 @@
 
 mod operator;
 mod takeover;
+mod vault_key;
 
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,13 +16,15 @@ use tokio::sync::{Notify, watch};
 use tokio_util::task::TaskTracker;
 
 pub use self::operator::{operator_context, operator_store};
+use self::vault_key::vault_key_file;
+pub(crate) use self::vault_key::vault_key_path;
 use crate::acquirer::Acquirer;
 use crate::acquirer::http::{
     AcquirerClientError, Address, HttpAcquirer, Secrets as AcquirerSecrets, WrongAddress, WrongSecrets,
 };
 use crate::acquirer::simulator::Simulator;
 use crate::blobs::{Blobs, Bucket, BucketError, Disk};
-use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
+use crate::config::{ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
 use crate::error::Error;
 use crate::http::server::ServerPhase;
 use crate::http::{
@@ -32,7 +35,6 @@ use crate::outbound::{AddressPolicy, Allowed, Outbound};
 use crate::runtime::clock::{Clock, FixedClock, IdGenerator, SystemClock};
 use crate::runtime::durable_fs;
 use crate::runtime::random::RandomSource;
-use crate::sensitive::secret;
 use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::arrivals::Arrivals;
 use crate::services::audit::key_uses::KeyUses;
@@ -40,7 +42,7 @@ use crate::services::installation::{self, InstallationError};
 use crate::services::request_log::RequestLog;
 use crate::services::wallets::{Provider, Wallets};
 use crate::services::{Context, Ctx, charges::SearchMemory, data_keys, disputes, page::Positions};
-use crate::store::{self, ConnectError, FileLock, InstallationInfo, Location, Store};
+use crate::store::{self, ConnectError, FileLock, Location, Store};
 use crate::vault::{OperatorKeys, OperatorKeysError};
 use crate::wallet::{Gateway, GatewayError, Issuer, Roots};
 
@@ -471,32 +473,4 @@ pub(crate) fn wallets(
         }
     };
     Ok(wallets)
-}
-
-/// Returns the path of a development machine's vault key.
-pub(crate) fn vault_key_path(data_dir: &Path) -> PathBuf {
-    data_dir.join("vault.key")
-}
-
-/// Reads the vault key of a development machine: a file of the data directory that only its owner can read. It is
-/// created for a database without keys; for a database with keys, a new one would open nothing.
-fn vault_key_file(data_dir: &Path, found: &InstallationInfo) -> Result<OperatorKeys, StartError> {
-    let path = vault_key_path(data_dir);
-    let failed = |error| ConfigError::File(path.display().to_string(), error);
-    if path.exists() {
-        return Ok(config::read(&path)?.expose().parse()?);
-    }
-    if !found.keys.is_empty() {
-        return Err(StartError::VaultKeyLost(path));
-    }
-    durable_fs::create_folder(data_dir).map_err(failed)?;
-    let keys = OperatorKeys::generate("local");
-    match secret::write_secret_file(&path, &keys.to_text()) {
-        // Of two processes that start at once, one creates it.
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            return Ok(config::read(&path)?.expose().parse()?);
-        }
-        kept => kept.map_err(failed)?,
-    }
-    Ok(keys)
 }
