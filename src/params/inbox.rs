@@ -6,20 +6,20 @@ use macros::params;
 use super::{Paging, ParameterTree, Params, Patch, Waiting};
 use crate::limits::{INBOX_EVERY_MAX, INBOX_LATENCY_MS_MAX};
 
-/// The answer of an inbox; absent parameters stay.
+/// An inbox's answer; absent parameters stay.
 #[params]
-pub struct InboxAnswer {
-    /// The HTTP status, 200 at first.
+pub struct ChangedInbox {
+    /// HTTP status.
     #[validate(range(min = 200, max = 599))]
     #[schema(example = 503)]
     pub status: Option<i64>,
-    /// The delay, in milliseconds; from 15,000 on a `hang`.
+    /// The delay, in milliseconds.
     #[validate(range(min = 0, max = INBOX_LATENCY_MS_MAX))]
     pub latency_ms: Option<i64>,
-    /// `hang` for no answer in time, `reset` for a broken connection; blank for none.
+    /// `hang` (no answer), `reset` or blank.
     #[schema(value_type = Option<String>, example = "hang")]
     pub fault: Option<Patch<InboxFault>>,
-    /// Only each nth delivery gets this answer, the others 200 at once; 1 at first.
+    /// Only each nth delivery gets this answer, the others 200.
     #[validate(range(min = 1, max = INBOX_EVERY_MAX))]
     #[schema(example = 3)]
     pub every: Option<i64>,

@@ -442,6 +442,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 37, "every operation with a body has an example");
+        assert_eq!(sent, 39, "every operation with a body has an example");
     }
 }

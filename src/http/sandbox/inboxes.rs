@@ -10,17 +10,16 @@ use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
 use crate::http::patience::wait_for;
 use crate::http::write_request::WriteRequest;
-use crate::params::inbox::{DeliverySearch, InboxAnswer};
+use crate::params::inbox::{ChangedInbox, DeliverySearch};
 use crate::services::Account;
 use crate::services::webhooks::inboxes::{self, deliveries};
 use crate::views::inbox::{Inbox, InboxDelivery};
 
 /// Make an inbox.
 ///
-/// Makes a receiver of webhooks inside this server: its `url` is for a webhook endpoint. It keeps the last 1,000 deliveries,
-/// and answers as ordered here. At most ten at a time.
+/// Makes a receiver of webhooks inside this server, which keeps the last 1,000 deliveries and answers as ordered.
 #[utoipa::path(post, path = "/sandbox/inboxes", tag = "Sandbox",
-    request_body(content = Option<InboxAnswer>, example = json!({ "status": 503, "every": 3 })),
+    request_body(content = Option<ChangedInbox>, example = json!({ "status": 503, "every": 3 })),
     responses((status = 201, description = "The inbox", body = Envelope<Inbox>)),
     extensions(("x-refusals" = json!([InvalidResource, (LimitReached, "", inboxes::full())]))))]
 pub async fn create_sandbox_inbox(
@@ -44,26 +43,11 @@ pub async fn list_sandbox_inboxes(
     Ok(Listed(inboxes::list(&app, &account, input.paging().valid()?).await?))
 }
 
-/// Get an inbox.
+/// Change an inbox.
 ///
-/// Returns an inbox of this account.
-#[utoipa::path(get, path = "/sandbox/inboxes/{inbox_token}", tag = "Sandbox",
-    responses((status = 200, description = "The inbox", body = Envelope<Inbox>)),
-    extensions(("x-refusals" = json!([NotFound]))))]
-pub async fn get_sandbox_inbox(
-    State(app): State<AppState>,
-    account: Account,
-    Path(token): Path<String>,
-    _input: Input,
-) -> Result<Shown<Inbox>, Error> {
-    Ok(Shown(inboxes::show(&app, &account, &token).await?))
-}
-
-/// Order an inbox's answer.
-///
-/// Changes what an inbox answers from its next delivery on. What is absent stays as it is.
+/// Changes the answer from the next delivery on.
 #[utoipa::path(put, path = "/sandbox/inboxes/{inbox_token}", tag = "Sandbox",
-    request_body(content = Option<InboxAnswer>, example = json!({ "fault": "hang" })),
+    request_body(content = Option<ChangedInbox>, example = json!({ "status": 503, "every": 3 })),
     responses((status = 200, description = "The inbox", body = Envelope<Inbox>)),
     extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn update_sandbox_inbox(
@@ -76,7 +60,7 @@ pub async fn update_sandbox_inbox(
 
 /// Delete an inbox.
 ///
-/// Deletes an inbox of this account with its deliveries. Webhooks to it fail from then on.
+/// Deletes an inbox with its deliveries.
 #[utoipa::path(delete, path = "/sandbox/inboxes/{inbox_token}", tag = "Sandbox",
     responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn delete_sandbox_inbox(
@@ -89,8 +73,8 @@ pub async fn delete_sandbox_inbox(
 
 /// List an inbox's deliveries.
 ///
-/// Returns a paginated list of what arrived at an inbox, newest first, with the verdict on its signature and the answer that it
-/// got. With `wait` it answers as soon as there are `count` deliveries, or after that time.
+/// Returns a paginated list of what arrived, newest first. With `wait` it answers as soon as there are `count` deliveries, or
+/// after that time.
 #[utoipa::path(get, path = "/sandbox/inboxes/{inbox_token}/deliveries", tag = "Sandbox",
     params(
         ("count" = Option<i32>, Query, description = "How many to wait for; 1 if absent", minimum = 1, maximum = 1000),

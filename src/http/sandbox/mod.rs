@@ -42,11 +42,7 @@ pub fn operations() -> Operations {
         .routes(routes!(snapshots::restore_sandbox_snapshot))
         .routes(routes!(snapshots::delete_sandbox_snapshot))
         .routes(routes!(inboxes::create_sandbox_inbox, inboxes::list_sandbox_inboxes))
-        .routes(routes!(
-            inboxes::get_sandbox_inbox,
-            inboxes::update_sandbox_inbox,
-            inboxes::delete_sandbox_inbox
-        ))
+        .routes(routes!(inboxes::update_sandbox_inbox, inboxes::delete_sandbox_inbox))
         .routes(routes!(inboxes::list_sandbox_inbox_deliveries))
         .routes(routes!(requests::list_sandbox_requests))
         .routes(routes!(requests::get_sandbox_request))

@@ -5,7 +5,7 @@ use entity::{AccountToken, InboxToken, Owned};
 use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, Select};
 use tokio::sync::broadcast::Receiver;
 
-use super::show;
+use super::find;
 use crate::error::Error;
 use crate::params::Params;
 use crate::params::inbox::DeliverySearch;
@@ -31,7 +31,7 @@ pub async fn of_inbox(
     token: &str,
     params: Params<DeliverySearch>,
 ) -> Result<InboxDeliveries, Error> {
-    let inbox = show(ctx, account, token).await?.token;
+    let inbox = find(ctx, account, token).await?;
     Ok(InboxDeliveries { account: account.id(), inbox, params: params.valid()? })
 }
 

@@ -12,7 +12,7 @@ use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QuerySelect};
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::limits::INBOXES_MAX;
-use crate::params::inbox::InboxAnswer;
+use crate::params::inbox::ChangedInbox;
 use crate::params::{Paging, Params, Patch};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
@@ -29,9 +29,8 @@ pub fn by_url(ctx: &Context, url: &str) -> Option<InboxToken> {
     token.parse().ok().filter(|_| ctx.environment == Environment::Test)
 }
 
-fn shown(ctx: &Context, row: inbox::Model) -> Inbox {
-    let url = format!("{}{PATH}{}", ctx.base_url, row.id);
-    Inbox::new(row, url)
+fn url(ctx: &Context, id: InboxToken) -> String {
+    format!("{}{PATH}{id}", ctx.base_url)
 }
 
 /// Returns the error message for an account at its limit of inboxes.
@@ -42,7 +41,7 @@ pub fn full() -> String {
 /// Makes an inbox, which answers 200 at once unless the parameters say otherwise.
 ///
 /// Refusals, first match wins: `invalid_resource`, `limit_reached`.
-pub async fn create(ctx: &Context, caller: &Caller, params: Params<InboxAnswer>) -> Result<Inbox, Error> {
+pub async fn create(ctx: &Context, caller: &Caller, params: Params<ChangedInbox>) -> Result<Inbox, Error> {
     let now = caller.account.now;
     let row = inbox::Model {
         account_id: caller.account.id(),
@@ -55,8 +54,8 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<InboxAnswer>)
         created_at: now,
     };
     let row = answering(row, &params.valid()?);
-    let view = shown(ctx, row.clone());
-    let unit = idempotency::write(ctx, caller, (row, view), |tx, (row, view)| {
+    let url = url(ctx, row.id);
+    let unit = idempotency::write(ctx, caller, (row, url), |tx, (row, url)| {
         async move {
             // The lock serialises the count: two concurrent units would both find capacity.
             tx.lock::<account::Entity>(row.account_id).await?;
@@ -65,7 +64,7 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<InboxAnswer>)
             }
             // Insert immediately: another unit of the same batch may count.
             tx.insert(row).await?;
-            Ok(view.clone())
+            Ok(Inbox::new(row.clone(), url.clone()))
         }
         .boxed()
     });
@@ -73,7 +72,7 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<InboxAnswer>)
 }
 
 /// Returns the row with another answer; absent parameters stay.
-fn answering(row: inbox::Model, answer: &InboxAnswer) -> inbox::Model {
+fn answering(row: inbox::Model, answer: &ChangedInbox) -> inbox::Model {
     inbox::Model {
         status: answer.status.and_then(|status| i32::try_from(status).ok()).unwrap_or(row.status),
         latency_ms: answer.latency_ms.unwrap_or(row.latency_ms),
@@ -90,15 +89,18 @@ fn answering(row: inbox::Model, answer: &InboxAnswer) -> inbox::Model {
 /// Lists the account's inboxes, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Inbox>, Error> {
     let rows = List::newest_first(account.id(), inbox::Entity::owned_by(account.id()));
-    Ok(rows.ranged(ctx, paging).await?.map(|row| shown(ctx, row)))
+    Ok(rows.ranged(ctx, paging).await?.map(|row| {
+        let url = url(ctx, row.id);
+        Inbox::new(row, url)
+    }))
 }
 
-/// Returns an inbox.
+/// Finds the token of an inbox that exists.
 ///
 /// Refusals: `not_found`.
-pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Inbox, Error> {
+async fn find(ctx: &Context, account: &Account, token: &str) -> Result<InboxToken, Error> {
     let row = inbox::Entity::at(account.id(), parse(token)?).one(ctx.store.read()).await?;
-    Ok(shown(ctx, row.ok_or(ErrorCode::NotFound)?))
+    row.map(|row| row.id).ok_or_else(|| ErrorCode::NotFound.into())
 }
 
 /// Locks an inbox, so that its deliveries and changes happen one after another.
@@ -117,16 +119,16 @@ pub async fn change(
     ctx: &Context,
     caller: &Caller,
     token: &str,
-    params: Params<InboxAnswer>,
+    params: Params<ChangedInbox>,
 ) -> Result<Inbox, Error> {
-    let seen = show(ctx, &caller.account, token).await?;
-    let change = (caller.account.id(), seen, params.valid()?);
-    let unit = idempotency::write(ctx, caller, change, |tx, (account, seen, answer)| {
+    let id = find(ctx, &caller.account, token).await?;
+    let change = (caller.account.id(), id, params.valid()?, url(ctx, id));
+    let unit = idempotency::write(ctx, caller, change, |tx, (account, id, answer, url)| {
         async move {
-            let row = lock(tx, *account, seen.token).await?.ok_or(ErrorCode::NotFound)?;
+            let row = lock(tx, *account, *id).await?.ok_or(ErrorCode::NotFound)?;
             let changed = answering(row.clone(), answer);
             tx.update(&row, &changed).await?;
-            Ok(Inbox::new(changed, seen.url.clone()))
+            Ok(Inbox::new(changed, url.clone()))
         }
         .boxed()
     });
