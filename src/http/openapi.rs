@@ -108,6 +108,7 @@ pub fn finished(api: &OpenApi) -> Value {
     answers::deleted(&mut document);
     head_operations(&mut document);
     document["webhooks"] = webhooks::section();
+    webhooks::callbacks(&mut document);
     document
 }
 
