@@ -142,7 +142,8 @@ impl ReceiveUnit {
             InboxReply::Status(status, _) => (Some(status.into()), None),
             InboxReply::Fault(fault) => (None, Some(fault)),
         };
-        tx.append(&inbox_delivery::Model {
+        // Insert immediately: another unit of the same batch may delete the inbox with its deliveries.
+        let delivery = inbox_delivery::Model {
             account_id: self.account,
             id: self.id,
             inbox_id: self.inbox,
@@ -154,7 +155,8 @@ impl ReceiveUnit {
             status,
             fault,
             created_at: self.now,
-        });
+        };
+        tx.insert(&delivery).await?;
         Ok(Some(reply))
     }
 
