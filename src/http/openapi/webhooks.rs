@@ -32,16 +32,14 @@ const CAUSES: &[&str] = &[
     "accept_dispute",
 ];
 
-/// Adds `callbacks` to the operations that cause events.
+/// Adds `callbacks` to the operations that cause events. They share a path, because openapi-python-client reads no shared callback.
 pub fn callbacks(document: &mut Value) {
-    let event = json!({ "event": { "$ref": "#/components/callbacks/Event" } });
+    let event = json!({ "event": { "https://example.com/webhooks": { "$ref": "#/webhooks/event" } } });
     for (.., operation) in super::operations(document) {
         if operation["operationId"].as_str().is_some_and(|id| CAUSES.contains(&id)) {
             operation.insert("callbacks".into(), event.clone());
         }
     }
-    document["components"]["callbacks"] =
-        json!({ "Event": { "https://example.com/webhooks": { "$ref": "#/webhooks/event" } } });
 }
 
 /// Returns the request that every webhook endpoint gets for every event.
