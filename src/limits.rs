@@ -399,7 +399,7 @@ pub const INBOX_LATENCY_MS_MAX: i64 = 30_000;
 /// The rarest answer of an inbox.
 pub const INBOX_EVERY_MAX: i64 = 1000;
 /// How far the time of a signature may be from now: as far as the libraries of Standard Webhooks allow.
-pub const SIGNATURE_TOLERANCE: TimeSpan = TimeSpan::seconds(5 * 60);
+pub const SIGNATURE_TOLERANCE: Duration = Duration::from_mins(5);
 
 /// The longest latency that the sandbox gives an acquirer's response.
 pub const ACQUIRER_LATENCY_MS_MAX: i64 = 30_000;

@@ -301,6 +301,7 @@ rules! {
             (signed(&id, &time, "v1,"), body.to_owned()),
             (signed(&id, &time, &signature), format!("{body} ")),
             (signed(&id, "soon", &signature), body.to_owned()),
+            (signed(&id, "-9223372036854775808", &signature), body.to_owned()),
         ] {
             let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
             sent(app, &inbox, &headers, body).await;
@@ -320,6 +321,7 @@ rules! {
                 json!(["invalid", nobody]),
                 json!(["invalid", nobody]),
                 json!(["invalid", "There is no webhook-timestamp in seconds"]),
+                json!(["invalid", "The webhook-timestamp is more than five minutes from now"]),
                 json!(["invalid", "The webhook-timestamp is more than five minutes from now"]),
                 json!(["invalid", "There is no webhook-id"]),
             ]

@@ -3,8 +3,7 @@
 pub mod deliveries;
 pub mod receive;
 
-use entity::inbox;
-use entity::{AccountToken, InboxToken, Listed, Owned, account, inbox_delivery};
+use entity::{AccountToken, InboxToken, Listed, Owned, account, inbox, inbox_delivery};
 use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QuerySelect};
