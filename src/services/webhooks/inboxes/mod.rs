@@ -52,7 +52,7 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<ChangedInbox>
         received: 0,
         created_at: now,
     };
-    let row = answering(row, &params.valid()?);
+    let row = answering(&row, &params.valid()?);
     let url = url(ctx, row.id);
     let unit = idempotency::write(ctx, caller, (row, url), |tx, (row, url)| {
         async move {
@@ -63,7 +63,7 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<ChangedInbox>
             }
             // Insert immediately: another unit of the same batch may count.
             tx.insert(row).await?;
-            Ok(Inbox::new(row.clone(), url.clone()))
+            Ok(Inbox::new(row, url.clone()))
         }
         .boxed()
     });
@@ -71,7 +71,7 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<ChangedInbox>
 }
 
 /// Returns the row with another answer; absent parameters stay.
-fn answering(row: inbox::Model, answer: &ChangedInbox) -> inbox::Model {
+fn answering(row: &inbox::Model, answer: &ChangedInbox) -> inbox::Model {
     inbox::Model {
         status: answer.status.and_then(|status| i32::try_from(status).ok()).unwrap_or(row.status),
         latency_ms: answer.latency_ms.unwrap_or(row.latency_ms),
@@ -81,7 +81,7 @@ fn answering(row: inbox::Model, answer: &ChangedInbox) -> inbox::Model {
             Some(Patch::Absent) | None => row.fault,
         },
         every: answer.every.unwrap_or(row.every),
-        ..row
+        ..row.clone()
     }
 }
 
@@ -90,7 +90,7 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Li
     let rows = List::newest_first(account.id(), inbox::Entity::owned_by(account.id()));
     Ok(rows.ranged(ctx, paging).await?.map(|row| {
         let url = url(ctx, row.id);
-        Inbox::new(row, url)
+        Inbox::new(&row, url)
     }))
 }
 
@@ -125,9 +125,9 @@ pub async fn change(
     let unit = idempotency::write(ctx, caller, change, |tx, (account, id, answer, url)| {
         async move {
             let row = lock(tx, *account, *id).await?.ok_or(ErrorCode::NotFound)?;
-            let changed = answering(row.clone(), answer);
+            let changed = answering(&row, answer);
             tx.update(&row, &changed).await?;
-            Ok(Inbox::new(changed, url.clone()))
+            Ok(Inbox::new(&changed, url.clone()))
         }
         .boxed()
     });
