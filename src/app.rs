@@ -1,31 +1,28 @@
 //! Assembles the application: configuration in, a context and a router out.
 
 mod operator;
+mod start_error;
 mod takeover;
-mod vault_key;
 
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use entity::TimeSpan;
 use moka::future::Cache;
+use sea_orm::DbBackend;
 use tokio::sync::{Notify, watch};
 use tokio_util::task::TaskTracker;
 
 pub use self::operator::{operator_context, operator_store};
-use self::vault_key::vault_key_file;
-pub(crate) use self::vault_key::vault_key_path;
+pub use self::start_error::StartError;
 use crate::acquirer::Acquirer;
-use crate::acquirer::http::{
-    AcquirerClientError, Address, HttpAcquirer, Secrets as AcquirerSecrets, WrongAddress, WrongSecrets,
-};
+use crate::acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets};
 use crate::acquirer::simulator::Simulator;
-use crate::blobs::{Blobs, Bucket, BucketError, Disk};
-use crate::config::{ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
-use crate::error::Error;
+use crate::blobs::{Blobs, Bucket, Disk};
+use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
 use crate::http::server::ServerPhase;
 use crate::http::{
     self, AdmissionControl, AppState, AppStateInner, DashboardAuth, Metrics, RateLimit, ServerInfo,
@@ -35,68 +32,18 @@ use crate::outbound::{AddressPolicy, Allowed, Outbound};
 use crate::runtime::clock::{Clock, FixedClock, IdGenerator, SystemClock};
 use crate::runtime::durable_fs;
 use crate::runtime::random::RandomSource;
+use crate::sensitive::secret;
 use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::arrivals::Arrivals;
 use crate::services::audit::key_uses::KeyUses;
-use crate::services::installation::{self, InstallationError};
+use crate::services::event_sequence::EventSequences;
+use crate::services::installation;
 use crate::services::request_log::RequestLog;
 use crate::services::wallets::{Provider, Wallets};
 use crate::services::{Context, Ctx, charges::SearchMemory, data_keys, disputes, page::Positions};
-use crate::store::{self, ConnectError, FileLock, Location, Store};
-use crate::vault::{OperatorKeys, OperatorKeysError};
+use crate::store::{self, ConnectError, FileLock, InstallationInfo, Location, Store};
+use crate::vault::OperatorKeys;
 use crate::wallet::{Gateway, GatewayError, Issuer, Roots};
-
-/// Why the server does not start, in one line for the operator.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The configuration is wrong.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The database cannot be used.
-    #[error(transparent)]
-    Connect(#[from] ConnectError),
-    /// The database belongs to another environment or seed.
-    #[error(transparent)]
-    Installation(#[from] InstallationError),
-    /// The vault key is malformed.
-    #[error("CARD_PAYMENTS_VAULT_KEY: {0}")]
-    VaultKey(#[from] OperatorKeysError),
-    /// The vault key file of a development machine's database is gone.
-    #[error(
-        "the database was sealed with a vault key that is not there: bring back {0}, or set CARD_PAYMENTS_VAULT_KEY"
-    )]
-    VaultKeyLost(PathBuf),
-    /// A setting that live requires.
-    #[error("{0} is required in the live environment")]
-    Required(&'static str),
-    /// A setting that another one requires.
-    #[error("{0} is required with {1}")]
-    Beside(&'static str, &'static str),
-    /// A setting about wallets is wrong.
-    #[error("{0}: {1}")]
-    Wallet(&'static str, String),
-    /// A setting that live does not allow.
-    #[error("{0} is not for the live environment")]
-    TestOnly(&'static str),
-    /// The blobs cannot be reached.
-    #[error("CARD_PAYMENTS_BLOBS: {0}")]
-    Blobs(#[from] BucketError),
-    /// There is no such acquirer.
-    #[error("there is no acquirer named {0}: use simulator, or the https address of a remote acquirer")]
-    Acquirer(String),
-    /// The acquirer's address is malformed, or not allowed.
-    #[error("CARD_PAYMENTS_ACQUIRER {0}")]
-    AcquirerAddress(#[from] WrongAddress),
-    /// The secrets for the acquirer are missing or malformed.
-    #[error("CARD_PAYMENTS_ACQUIRER_SECRET {0}")]
-    AcquirerSecrets(#[from] WrongSecrets),
-    /// The server at the acquirer's address answers, but not as this server's acquirer.
-    #[error("the acquirer at {0} {1}")]
-    AcquirerFailed(String, AcquirerClientError),
-    /// The first account cannot be created.
-    #[error("the first account: {0}")]
-    First(Error),
-}
 
 /// The parts of a server besides its configuration; tests bring their own.
 pub struct Parts {
@@ -262,6 +209,9 @@ async fn context(
     installation::claim(&store, parts.environment).await?;
     chance.begin(installation::begin(&store, chance.fingerprint()).await?);
     let vault = data_keys::open(&store, &parts.operator, &ids, &chance, parts.clock.now()).await?;
+    let arrivals = Arc::new(Arrivals::new(store.backend() == DbBackend::Postgres));
+    let event_sequences = Arc::new(EventSequences::new(Arc::clone(&arrivals)));
+    store.add_listener(Arc::clone(&event_sequences));
     Ok(Arc::new(Context {
         environment: parts.environment,
         store,
@@ -287,8 +237,9 @@ async fn context(
         positions: Positions::default(),
         search_memory: SearchMemory::default(),
         tasks: TaskTracker::new(),
-        request_log: RequestLog::default(),
-        inbox_arrivals: Arrivals::default(),
+        event_sequences,
+        request_log: RequestLog::new(Arc::clone(&arrivals)),
+        arrivals,
         open_scheduled_dispute: disputes::arrival::open_scheduled_dispute,
     }))
 }
@@ -473,4 +424,32 @@ pub(crate) fn wallets(
         }
     };
     Ok(wallets)
+}
+
+/// Returns the path of a development machine's vault key.
+pub(crate) fn vault_key_path(data_dir: &Path) -> PathBuf {
+    data_dir.join("vault.key")
+}
+
+/// Reads the vault key of a development machine: a file of the data directory that only its owner can read. It is
+/// created for a database without keys; for a database with keys, a new one would open nothing.
+fn vault_key_file(data_dir: &Path, found: &InstallationInfo) -> Result<OperatorKeys, StartError> {
+    let path = vault_key_path(data_dir);
+    let failed = |error| ConfigError::File(path.display().to_string(), error);
+    if path.exists() {
+        return Ok(config::read(&path)?.expose().parse()?);
+    }
+    if !found.keys.is_empty() {
+        return Err(StartError::VaultKeyLost(path));
+    }
+    durable_fs::create_folder(data_dir).map_err(failed)?;
+    let keys = OperatorKeys::generate("local");
+    match secret::write_secret_file(&path, &keys.to_text()) {
+        // Of two processes that start at once, one creates it.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            return Ok(config::read(&path)?.expose().parse()?);
+        }
+        kept => kept.map_err(failed)?,
+    }
+    Ok(keys)
 }

@@ -365,6 +365,9 @@ pub const RETENTION_DAYS_MAX: i64 = 36_500;
 /// How many old events, and how many old webhooks, one transaction deletes (`docs/decisions.md`, 259).
 pub const PURGE_BATCH: u64 = 1000;
 
+/// How many events of an account one transaction numbers.
+pub const EVENTS_NUMBERED_AT_ONCE: u64 = 1000;
+
 /// How many of an account's requests its log keeps (`docs/decisions.md`, 280).
 pub const REQUESTS_LOGGED: usize = 1000;
 /// How many logged requests wait in memory to be written; further ones are dropped (`docs/decisions.md`, 282).
@@ -377,10 +380,12 @@ pub const REQUEST_ID_LENGTH_MAX: usize = 128;
 pub const WAIT_SECONDS_MAX: i64 = 30;
 /// The most records that a sandbox list is waited for: as many as the log keeps.
 pub const WAIT_COUNT_MAX: i64 = 1000;
-/// How often a waiting request looks for what another copy of the server has written.
-pub const WAIT_LOOKS: Duration = Duration::from_secs(1);
-/// How many commits a waiting request may fall behind before it looks in the database instead.
-pub const WAIT_BACKLOG: usize = 16;
+/// When a waiting request looks for what another copy committed before it heard that somebody waits.
+pub const WAIT_SECOND_LOOK: Duration = Duration::from_millis(200);
+/// How often it looks again, should the copies not hear each other.
+pub const WAIT_LOOKS: Duration = Duration::from_secs(2);
+/// How long a copy tells what it commits after it has heard that somebody waits: longer than anybody does.
+pub const WAIT_HEARD: Duration = Duration::from_secs(35);
 /// How many characters of a parameter's text the log shows (`docs/decisions.md`, 281).
 pub const LOGGED_CHARACTERS_MAX: usize = 200;
 /// The longest parameters, in JSON, of which the log shows more than the names (`docs/decisions.md`, 281).

@@ -9,6 +9,24 @@ table! {
         /// The record, byte for byte.
         data: JsonText,
         created_at: Timestamp,
+        /// Its number within the account, from 1; `None` until it is given, which is before anybody sees the event.
+        sequence: Option<i64>,
+    }
+}
+
+/// Numbers of events.
+pub mod event_sequence {
+    use crate::AccountToken;
+
+    table! {
+        /// The last number given to an event of an account. It outlives the event.
+        "event_sequences" [account_id: AccountToken] {
+            last: i64,
+        }
+    }
+
+    impl crate::Owned for Entity {
+        const ACCOUNT: Column = Column::AccountId;
     }
 }
 

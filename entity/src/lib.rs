@@ -54,6 +54,7 @@ pub mod webhook_endpoint;
 pub use acquirer_faults::{AcquirerFaults, InvalidProbability, Probability};
 pub use currency::Currency;
 pub use dispute::{dispute_activity, evidence, scheduled_dispute};
+pub use event::event_sequence;
 pub use failure::FailureCode;
 pub use file::stray_blob;
 pub use idempotency::{idempotency_answer, idempotency_key};

@@ -6,15 +6,27 @@ use super::AppState;
 use super::answer::{Envelope, ListedShort, ShortList, Shown};
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
+use super::patience::page_in_time;
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, RecordNotFound};
+use crate::params::event::EventSearch;
 use crate::services::{Account, events};
 use crate::views::event::Event;
 
 /// List events.
 ///
-/// Returns a list of all events, newest first.
-#[utoipa::path(get, path = "/events", tag = "Events", params(PageParameters),
+/// Returns a list of all events, newest first; with filters those that fit all of them. With `after` it returns the oldest
+/// first, in the order of `sequence`: a client that goes on after the last event it has seen misses none and gets none twice. With
+/// `wait` it answers as soon as `count` events match, or after that time. The filters, `after`, `count` and `wait` are extensions.
+#[utoipa::path(get, path = "/events", tag = "Events",
+    params(
+        ("type" = Option<String>, Query, description = "Only events of this type"),
+        ("about" = Option<String>, Query, description = "Only events about the record with this token"),
+        ("after" = Option<String>, Query, description = "Only events after this one: its token or `sequence`; 0 for all"),
+        ("count" = Option<i32>, Query, description = "How many to wait for; 1 if absent", minimum = 1, maximum = 1000),
+        ("wait" = Option<i32>, Query, description = "Seconds to wait; 0 if absent", minimum = 0, maximum = 30),
+        PageParameters,
+    ),
     responses((status = 200, description = "A page of events", body = ShortList<Event>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_events(
@@ -22,7 +34,8 @@ pub async fn list_events(
     account: Account,
     input: Input,
 ) -> Result<ListedShort<Event>, Error> {
-    Ok(ListedShort(events::list(&app, &account, input.paging().valid()?).await?))
+    let list = events::list(&app, &account, EventSearch::read(&input)).await?;
+    Ok(ListedShort(page_in_time(&app, &list).await?))
 }
 
 /// Get an event.

@@ -1,19 +1,18 @@
 //! Where inboxes of the sandbox receive requests from outside. This server's own webhooks come without a request.
 
-use std::future::pending;
-
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use entity::inbox::InboxFault;
+use tokio::time::sleep;
 
 use super::AppState;
 use super::extract::Path;
-use super::patience::wait_for;
 use crate::error::{Error, ErrorCode};
 use crate::limits::INBOX_BODY_BYTES_MAX;
+use crate::runtime::request_permits::release_permit;
 use crate::services::webhooks::inboxes::receive::{InboxReply, receive};
 
 /// Returns the routes outside of /1, in the test environment.
@@ -35,9 +34,8 @@ async fn receive_request(
     let body = body.ok_or(ErrorCode::UnsupportedMediaType)?;
     match receive(&app, inbox, &headers, body).await?.ok_or(ErrorCode::NotFound)? {
         InboxReply::Status(status, latency) => {
-            if !latency.is_zero() {
-                wait_for(pending(), latency, &app).await?;
-            }
+            release_permit();
+            sleep(latency).await;
             StatusCode::from_u16(status).map_err(|_| Error::internal("an inbox answers with no status"))
         }
         InboxReply::Fault(InboxFault::Hang) => Ok(StatusCode::GATEWAY_TIMEOUT),

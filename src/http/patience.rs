@@ -1,31 +1,45 @@
 //! Requests that wait for something to happen. They hold a connection and nothing else.
 
-use std::future::Future;
-use std::time::Duration;
-
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until};
 
 use super::AppState;
 use super::server::ServerPhase;
 use crate::error::Error;
 use crate::runtime::request_context;
 use crate::runtime::request_permits::{release_permit, take_long_answer};
+use crate::services::page::{AwaitedList, ListPage};
 
-/// Waits for a goal: at most so long, or until the server wants no new work. The request holds no permit meanwhile, and takes
-/// one again; of memory, as much as its answer turns out to need.
+/// Reads a page of a list, and reads it again whenever the list may have grown, until it has as many records as the client waits
+/// for: at most so long, or until the server wants no new work. Meanwhile the request holds no permit, and takes one again; of
+/// memory, as much as its answer turns out to need.
 ///
-/// Refusals: those of the goal, `service_unavailable`.
-pub async fn wait_for(
-    goal: impl Future<Output = Result<(), Error>>,
-    at_most: Duration,
-    app: &AppState,
-) -> Result<(), Error> {
+/// Refusals: those of the list, `service_unavailable`.
+pub async fn page_in_time<L: AwaitedList>(app: &AppState, list: &L) -> Result<ListPage<L::Record>, Error> {
+    let waiting = list.waiting();
+    if waiting.wait.is_zero() {
+        return list.page(app).await;
+    }
+    let ends_at = Instant::now() + waiting.wait;
+    // Before the look, so that nothing falls between.
+    let mut arriving = app.arrivals.watch(list.account(), L::TOPIC);
+    let mut page = list.page(app).await?;
+    if page.count >= waiting.count {
+        return Ok(page);
+    }
     drop(take_long_answer());
     release_permit();
     let mut phase = app.phase.clone();
-    tokio::select! {
-        reached = timeout(at_most, goal) => reached.unwrap_or(Ok(()))?,
-        _ = phase.wait_for(|phase| *phase > ServerPhase::Serving) => {}
+    while page.count < waiting.count {
+        let goes_on = tokio::select! {
+            () = arriving.next() => true,
+            () = sleep_until(ends_at) => false,
+            _ = phase.wait_for(|phase| *phase > ServerPhase::Serving) => false,
+        };
+        if !goes_on {
+            break;
+        }
+        page = list.page(app).await?;
     }
-    Ok(app.admission.enter(request_context::account()).await?)
+    app.admission.enter(request_context::account()).await?;
+    Ok(page)
 }

@@ -61,7 +61,7 @@ impl RequestLogWriter {
         {
             let account = row.account_id;
             self.ctx.request_log.note(row);
-            if self.ctx.request_log.arrivals.is_watched(account) {
+            if self.ctx.request_log.is_awaited(account) {
                 let ctx = Ctx::clone(&self.ctx);
                 tokio::spawn(async move {
                     if let Err(error) = ctx.request_log.write(&ctx.store, Some(account)).await {

@@ -15,7 +15,7 @@ pub struct RequestSearch {
     pub filter: RequestFilter,
     /// Only requests after the newest one with this X-Request-Id.
     pub since: Option<String>,
-    /// How many requests must match, and how long to wait for them.
+    /// How many requests to wait for.
     pub waiting: Waiting,
     /// The page of the matching requests.
     pub paging: Paging,
@@ -88,8 +88,7 @@ impl RequestSearch {
             error: text(params.error),
             token: text(params.token),
         };
-        let since = text(params.since);
-        let value = Self { filter, since, waiting: waiting.value, paging: paging.value };
+        let value = Self { filter, since: text(params.since), waiting: waiting.value, paging: paging.value };
         Params { value, faults }
     }
 }

@@ -11,6 +11,7 @@ mod complaints;
 pub mod customer;
 pub mod deposit;
 pub mod dispute;
+pub mod event;
 mod field_errors;
 pub mod file;
 mod findings;

@@ -1,4 +1,4 @@
-//! Waits for records of a sandbox list (`docs/decisions.md`, 372).
+//! Parameters of lists that may be waited for (`docs/decisions.md`, 372).
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use validator::Validate;
 use super::{ParameterTree, Params};
 use crate::limits::{WAIT_COUNT_MAX, WAIT_SECONDS_MAX};
 
-/// How many records of a list to wait for, and how long.
+/// How many records a client waits for, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
-    /// How many records the list must have.
+    /// How many records must match.
     pub count: u64,
     /// How long to wait for them.
-    pub at_most: Duration,
+    pub wait: Duration,
 }
 
 #[derive(Deserialize, Validate)]
@@ -30,8 +30,8 @@ impl Waiting {
     pub fn read(tree: &impl ParameterTree) -> Params<Self> {
         let Params { value, faults } = tree.params::<WaitingParams>();
         let number = |number: Option<i64>, absent| number.map_or(absent, i64::unsigned_abs);
-        let value =
-            Self { count: number(value.count, 1), at_most: Duration::from_secs(number(value.wait, 0)) };
-        Params { value, faults }
+        let waiting =
+            Self { count: number(value.count, 1), wait: Duration::from_secs(number(value.wait, 0)) };
+        Params { value: waiting, faults }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use entity::api_key::KeyKind;
 use entity::pricing::Pricing;
-use entity::{AccountToken, ChargeToken, InboxToken, TimeSpan, Timestamp, account};
+use entity::{AccountToken, ChargeToken, TimeSpan, Timestamp, account};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use moka::future::Cache;
@@ -19,6 +19,7 @@ use super::account_version::{AccountVersion, AssumedVersion};
 use super::arrivals::Arrivals;
 use super::audit::key_uses::KeyUses;
 use super::charges::SearchMemory;
+use super::event_sequence::EventSequences;
 use super::idempotency::claim::IdempotencyClaim;
 use super::page::Positions;
 use super::request_log::RequestLog;
@@ -92,10 +93,12 @@ pub struct Context {
     pub search_memory: SearchMemory,
     /// The tasks that must end before the process does.
     pub tasks: TaskTracker,
+    /// Who waits for what.
+    pub arrivals: Arc<Arrivals>,
+    /// The events without numbers.
+    pub event_sequences: Arc<EventSequences>,
     /// The log of the accounts' recent requests, in the test environment.
     pub request_log: RequestLog,
-    /// What arrives at inboxes while somebody waits for it.
-    pub inbox_arrivals: Arrivals<InboxToken>,
     /// Opens the dispute that a simulated cardholder makes of a captured charge. Payments call it, and know no disputes.
     pub open_scheduled_dispute: OpenScheduledDispute,
 }

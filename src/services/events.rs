@@ -1,18 +1,23 @@
 //! Events, each written in the transaction of the change it reports (`docs/decisions.md`, 241).
 
+mod list;
 pub mod ping;
+
+pub use list::list;
+
+use std::sync::Arc;
 
 use entity::counter::Counted;
 use entity::event::EventType;
-use entity::{AccountToken, EventToken, JsonText, Listed, Owned, Timestamp, event};
+use entity::{AccountToken, EventToken, JsonText, Listed, Timestamp, event};
+use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Serialize;
 
 use super::context::{Account, Context};
 use super::counts;
-use super::page::{List, ListPage};
+use super::event_sequence::{self, EventSequences};
 use super::webhooks::outbox;
 use crate::error::{Error, ErrorCode};
-use crate::params::Paging;
 use crate::store::Tx;
 use crate::views;
 
@@ -44,19 +49,13 @@ pub fn note(
         r#type: what,
         data: JsonText::of(record)?,
         created_at: now,
+        sequence: None,
     });
     counts::add(tx, account, Counted::Events, 1);
+    if let Some(sequences) = tx.listener::<Arc<EventSequences>>().cloned() {
+        tx.after_commit(move || sequences.committed(account));
+    }
     Ok(id)
-}
-
-/// Lists the account's events, newest first.
-pub async fn list(
-    ctx: &Context,
-    account: &Account,
-    paging: Paging,
-) -> Result<ListPage<views::event::Event>, Error> {
-    let events = List::newest_first(account.id(), event::Entity::owned_by(account.id()));
-    Ok(events.counted(ctx, Counted::Events, paging).await?.map(views::event::Event::from))
 }
 
 /// Returns one event.
@@ -64,6 +63,12 @@ pub async fn list(
 /// Refusals: `resource_not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<views::event::Event, Error> {
     let id: EventToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
-    let row = event::Entity::at(account.id(), id).one(ctx.store.read()).await?;
-    Ok(row.ok_or(ErrorCode::RecordNotFound)?.into())
+    Ok(numbered(ctx, account, id).await?.ok_or(ErrorCode::RecordNotFound)?.into())
+}
+
+/// Finds an event, with its number.
+async fn numbered(ctx: &Context, account: &Account, id: EventToken) -> Result<Option<event::Model>, Error> {
+    event_sequence::number(ctx, account.id()).await?;
+    let row = event::Entity::at(account.id(), id).filter(event::Column::Sequence.is_not_null());
+    Ok(row.one(ctx.store.read()).await?)
 }

@@ -1,11 +1,11 @@
 //! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one direction
 //! only, in this order: an operation lives with the later noun.
 //!
-//! idempotency::claim, account_version, context (which all of them get), arrivals (that requests wait for), request_log, acquirer_lookup (of cards and rates),
+//! idempotency::claim, account_version, context (which all of them get), arrivals, request_log, acquirer_lookup (of cards and rates),
 //! installation, audit (of operator actions), data_keys (of the vault), idempotency, page (of a list), counts, search_text,
 //! state_table,
 //! due_work::clocks (work due by each account's clock), due_work::work_time (when due work happens), due_work (the
-//! description of each kind), ledger, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention
+//! description of each kind), ledger, event_sequence, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention
 //! (of events and webhooks), cards, wallets, payment_sources, customers, payer (the card that pays), payments (the engine
 //! that charges cards), charges, authorisations, three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes,
 //! merchants, snapshots (of all that an account holds), due_work::registry (of all due work), sandbox (the testers'
@@ -27,6 +27,7 @@ pub mod data_keys;
 pub mod deposits;
 pub mod disputes;
 pub mod due_work;
+pub mod event_sequence;
 pub mod events;
 pub mod files;
 pub mod idempotency;

@@ -2,6 +2,7 @@
 
 mod positions;
 
+use std::future::Future;
 use std::marker::PhantomData;
 
 use entity::counter::{self, Counted};
@@ -13,10 +14,11 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
+use super::arrivals::Topic;
 use super::context::Context;
 use crate::error::Error;
 use crate::limits::PER_PAGE_DEFAULT;
-use crate::params::Paging;
+use crate::params::{Paging, Waiting};
 use crate::store::{CachedStatement, ColumnReader, FromColumns};
 
 pub use positions::Positions;
@@ -42,6 +44,23 @@ impl<T> ListPage<T> {
             paging: self.paging,
         }
     }
+}
+
+/// A list that clients may wait for.
+pub trait AwaitedList: Sync {
+    /// What it lists.
+    type Record: Send;
+    /// What makes it grow.
+    const TOPIC: Topic;
+
+    /// Whose list it is.
+    fn account(&self) -> AccountToken;
+
+    /// How many records are waited for, and how long.
+    fn waiting(&self) -> Waiting;
+
+    /// Reads the page.
+    fn page(&self, ctx: &Context) -> impl Future<Output = Result<ListPage<Self::Record>, Error>> + Send;
 }
 
 /// A list: its rows, their account and their order. `R` is the type read from each row.

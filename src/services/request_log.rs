@@ -11,25 +11,20 @@ use futures::FutureExt;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use tokio::sync::Notify;
 
+use super::arrivals::{Arrivals, Topic};
 use crate::error::Error;
 use crate::limits::{REQUESTS_LOGGED, REQUESTS_WAITING_MAX, REQUESTS_WRITTEN_AT_ONCE};
-use crate::services::arrivals::Arrivals;
 use crate::store::{Store, Tx};
 
 /// The unwritten part of the log.
-#[derive(Default)]
 pub struct RequestLog {
     waiting: Mutex<WaitingEntries>,
     /// Locked during a write.
     writing: tokio::sync::Mutex<()>,
     /// Notified while half of the capacity is used.
     fills: Notify,
-    /// What is written while somebody waits for it.
-    pub arrivals: Arrivals<WrittenRequests>,
+    arrivals: Arc<Arrivals>,
 }
-
-/// Requests that one commit has added to an account's log.
-pub type WrittenRequests = Arc<Vec<logged_request::Model>>;
 
 #[derive(Default)]
 struct WaitingEntries {
@@ -39,6 +34,12 @@ struct WaitingEntries {
 }
 
 impl RequestLog {
+    /// Creates an empty log, which announces what it writes.
+    pub fn new(arrivals: Arc<Arrivals>) -> Self {
+        let (waiting, writing, fills) = Default::default();
+        Self { waiting, writing, fills, arrivals }
+    }
+
     /// Adds a request, in place of its account's oldest one if the account has its maximum, and otherwise only while
     /// there is capacity.
     pub fn note(&self, row: logged_request::Model) {
@@ -60,6 +61,11 @@ impl RequestLog {
         }
     }
 
+    /// Returns whether somebody waits for requests of this account, so that they are written at once.
+    pub fn is_awaited(&self, account: AccountToken) -> bool {
+        self.arrivals.is_awaited(account, Topic::Requests)
+    }
+
     /// Waits until half of the capacity is used.
     pub async fn fills(&self) {
         self.fills.notified().await;
@@ -72,10 +78,9 @@ impl RequestLog {
         let mut turn = self.writing.lock().await;
         for (account, waiting) in self.waiting(of) {
             for _ in 0..waiting.div_ceil(REQUESTS_WRITTEN_AT_ONCE) {
-                let rows = Arc::new(self.take(account));
-                let unit = (account, Arc::clone(&rows));
-                store.write(unit, |tx, (account, rows)| add(tx, *account, rows).boxed()).await?;
-                self.arrivals.announce(account, rows);
+                let rows = (account, self.take(account));
+                store.write(rows, |tx, (account, rows)| add(tx, *account, rows).boxed()).await?;
+                self.arrivals.announce(account, Topic::Requests);
                 drop(turn);
                 turn = self.writing.lock().await;
             }
@@ -158,7 +163,7 @@ mod tests {
 
     #[test]
     fn of_each_account_the_last_ones_wait_in_their_order() {
-        let log = RequestLog::default();
+        let log = RequestLog::new(Arc::new(Arrivals::new(false)));
         for request in 0..REQUESTS_LOGGED + 10 {
             log.note(row(1, request));
         }
@@ -174,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_waits_has_an_end_and_there_is_room_again_once_it_is_taken() {
-        let log = RequestLog::default();
+        let log = RequestLog::new(Arc::new(Arrivals::new(false)));
         for request in 0..REQUESTS_LOGGED {
             log.note(row(0, request));
         }

@@ -16,6 +16,7 @@ mod group_statement;
 mod inspect;
 mod installation_info;
 mod integrity;
+mod notifications;
 mod open_transaction;
 mod postgres;
 mod postgres_pool;
@@ -51,6 +52,7 @@ pub use inspect::{DatabaseKind, Inspection, PostgresReport, PostgresServer, Sqli
 pub use installation_info::{FoundKey, InstallationInfo, read_installation, read_installation_to_copy};
 pub use integrity::{Integrity, check_integrity};
 pub use migration::{STEPS, Step};
+pub use notifications::Notifications;
 pub use rows::about;
 pub use sqlite::FileLock;
 pub use statement_observer::watch;
@@ -67,7 +69,7 @@ use either::{Either, Reading};
 use group_commit::GroupCommit;
 use sqlite::Look;
 use statements::Counting;
-use tx::{CommitPath, Listener, TransactionFactory};
+use tx::{CommitPath, Listeners, TransactionFactory};
 use unit::{UnitOfWork, UnitResult, typed};
 use unit_call::UnitCalls;
 
@@ -84,7 +86,7 @@ pub struct Store {
     reader: Reader,
     writer: Writer,
     statements: Arc<Statements>,
-    listener: Listener,
+    listeners: Listeners,
     operator: Arc<OnceLock<Operator>>,
     condition: Condition,
 }
@@ -147,8 +149,8 @@ impl Store {
             _ => None,
         };
         let reader = Counting::new(reading, Arc::clone(&statements));
-        let (listener, operator) = (Listener::default(), Arc::default());
-        let (counted, notified) = (Arc::clone(&statements), Arc::clone(&listener));
+        let (listeners, operator) = (Listeners::default(), Arc::default());
+        let (counted, notified) = (Arc::clone(&statements), Arc::clone(&listeners));
         let begin = TransactionFactory::new((origin, path), ids, counted, notified, Arc::clone(&operator));
         let writer = match reader.inner() {
             Either::Sqlite(readers) => {
@@ -157,7 +159,7 @@ impl Store {
             }
             Either::Postgres(_) => Writer::Postgres(begin),
         };
-        Ok(Self { reader, writer, statements, listener, operator, condition })
+        Ok(Self { reader, writer, statements, listeners, operator, condition })
     }
 
     /// Sets the operator who writes through this store; the audit trail records what the operator does (`services::audit`). A
@@ -241,9 +243,16 @@ impl Store {
         }
     }
 
-    /// Sets the listener, which units find in their transactions (`Tx::listener`). A store has one listener at most.
-    pub fn set_listener(&self, listener: impl Any + Send + Sync) {
-        assert!(self.listener.set(Box::new(listener)).is_ok(), "a store has one listener");
+    /// Adds a listener, which units find in their transactions (`Tx::listener`). A store has one of a type, and few types.
+    pub fn add_listener(&self, listener: impl Any + Send + Sync) {
+        let mut listener: Box<dyn Any + Send + Sync> = Box::new(listener);
+        for place in self.listeners.iter() {
+            match place.set(listener) {
+                Ok(()) => return,
+                Err(taken) => listener = taken,
+            }
+        }
+        panic!("a store has few listeners");
     }
 
     /// Returns the kind of database.

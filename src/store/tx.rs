@@ -33,8 +33,8 @@ use crate::error::{Error, ErrorCode};
 use crate::runtime::clock::IdGenerator;
 use crate::trace::TraceContext;
 
-/// The value of a store that its transactions find.
-pub(super) type Listener = Arc<OnceLock<Box<dyn Any + Send + Sync>>>;
+/// Values of a store that its transactions find by their types.
+pub(super) type Listeners = Arc<[OnceLock<Box<dyn Any + Send + Sync>>; 2]>;
 
 /// How PostgreSQL gets all that a unit writes at once.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ pub(super) struct TransactionFactory {
     origin: Origin,
     ids: Arc<IdGenerator>,
     statements: Arc<Statements>,
-    listener: Listener,
+    listeners: Listeners,
     operator: Arc<OnceLock<Operator>>,
     /// `None` where a unit is several statements.
     path: Option<CommitPath>,
@@ -62,10 +62,10 @@ impl TransactionFactory {
         (origin, path): (Origin, Option<CommitPath>),
         ids: Arc<IdGenerator>,
         statements: Arc<Statements>,
-        listener: Listener,
+        listeners: Listeners,
         operator: Arc<OnceLock<Operator>>,
     ) -> Self {
-        Self { origin, ids, statements, listener, operator, path }
+        Self { origin, ids, statements, listeners, operator, path }
     }
 
     pub fn tx(&self) -> Tx {
@@ -300,9 +300,14 @@ impl Tx {
         self.unit().derived.add(how, values, then);
     }
 
-    /// Returns the store's listener, if it has one of this type.
+    /// Does `then` after the commit, if it is known to have succeeded.
+    pub fn after_commit(&self, then: impl FnOnce() + Send + Sync + 'static) {
+        self.unit().then.push(Box::new(then));
+    }
+
+    /// Returns the store's listener of this type, if it has one.
     pub fn listener<L: 'static>(&self) -> Option<&L> {
-        self.begin.listener.get().and_then(|listener| listener.downcast_ref())
+        self.begin.listeners.iter().find_map(|listener| listener.get()?.downcast_ref())
     }
 
     /// Returns the trace that caused the unit.

@@ -58,6 +58,8 @@ pub(super) struct WriteBuffer {
     pub derived: DerivedRows,
     /// Tables in which a row that exists already refuses the unit, with the code.
     pub unique: Vec<(&'static str, ErrorCode)>,
+    /// What follows the commit.
+    pub then: Vec<Box<dyn FnOnce() + Send + Sync>>,
 }
 
 impl WriteBuffer {
@@ -117,6 +119,7 @@ impl WriteBuffer {
         self.sums.absorb(&other.sums);
         self.derived.absorb(other.derived);
         self.unique.extend(other.unique);
+        self.then.extend(other.then);
     }
 
     /// Returns the statements that write everything, with sums in `slot`. With `together`, PostgreSQL's deferred updates, they

@@ -17,4 +17,7 @@ pub struct Event {
     data: JsonText,
     /// The time.
     created_at: Timestamp,
+    /// Its number among the account's events, from 1 and without gaps, in the order in which they became visible. An extension.
+    #[schema(minimum = 1, example = 1)]
+    sequence: Option<i64>,
 }

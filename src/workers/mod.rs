@@ -7,14 +7,15 @@ pub use webhook_dispatcher::WorkerHandles;
 
 use std::time::{Duration, Instant};
 
+use crate::error::Error;
 use crate::limits::{DATA_KEYS_READ_AGAIN, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITTEN};
 use crate::services::due_work::registry;
-use crate::services::{Ctx, audit, data_keys};
+use crate::services::{Ctx, audit, data_keys, event_sequence};
 
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Starts a loop for each kind of due work, the webhook dispatcher, and loops that read new data keys, record uses of keys,
-/// write the request log and check that SQLite's file is still there. They end with the process; work that they leave is due
+/// write the request log, number events and check that SQLite's file is still there. They end with the process; work that they leave is due
 /// again.
 pub fn start(ctx: &Ctx) -> WorkerHandles {
     for kind in registry::KINDS {
@@ -51,6 +52,9 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
     tokio::spawn(count(Ctx::clone(ctx)));
     tokio::spawn(watch_file(Ctx::clone(ctx)));
     tokio::spawn(log_requests(Ctx::clone(ctx)));
+    tokio::spawn(number_events(Ctx::clone(ctx)));
+    tokio::spawn(hear(Ctx::clone(ctx)));
+    tokio::spawn(say(Ctx::clone(ctx)));
     webhook_dispatcher::start(ctx)
 }
 
@@ -67,6 +71,43 @@ async fn log_requests(ctx: Ctx) {
         tokio::select! {
             () = tokio::time::sleep((began.elapsed() * RESTS).min(9 * PAUSE)) => {}
             () = ctx.request_log.fills() => {}
+        }
+    }
+}
+
+/// Numbers events soon, so that who asks for them finds little to number.
+async fn number_events(ctx: Ctx) {
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        if let Err(error) = event_sequence::number_fresh(&ctx).await {
+            tracing::warn!(%error, "events were not numbered; who asks for them does it");
+        }
+    }
+}
+
+/// Hears what the other copies wait for and commit.
+async fn hear(ctx: Ctx) {
+    loop {
+        let heard = async {
+            let Some(mut messages) = ctx.store.listen().await? else { return Ok(()) };
+            loop {
+                ctx.arrivals.hear(&messages.next().await?);
+            }
+        };
+        let ended: Result<(), Error> = heard.await;
+        let Err(error) = ended else { return };
+        tracing::warn!(%error, "other copies are not heard; requests that wait look for themselves");
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Tells the other copies.
+async fn say(ctx: Ctx) {
+    loop {
+        for message in ctx.arrivals.outgoing().await {
+            if let Err(error) = ctx.store.notify(&message).await {
+                tracing::debug!(%error, "other copies were not told");
+            }
         }
     }
 }

@@ -133,12 +133,23 @@ pub struct Memory {
     acknowledged: Mutex<Vec<Acknowledged>>,
     /// Answers with 5xx.
     pub server_errors: AtomicU64,
+    /// The events that one reader got, who always went on after the last one.
+    pub events: Mutex<Vec<Value>>,
 }
 
 impl Memory {
     /// Returns the acknowledged requests after the first ones.
     pub fn since(&self, seen: usize) -> Vec<Acknowledged> {
         self.acknowledged.lock().unwrap()[seen..].to_vec()
+    }
+
+    /// Reads a page of the next events, if necessary waiting so many seconds for them. Returns whether there were any.
+    pub fn read_next_events(&self, server: &Server, wait: u64) -> bool {
+        let after = self.events.lock().unwrap().last().map_or(0, |event| event["sequence"].as_u64().unwrap());
+        let page = server.get(&format!("/1/events?after={after}&per_page=500&wait={wait}"));
+        let page = page.as_array().unwrap();
+        self.events.lock().unwrap().extend_from_slice(page);
+        !page.is_empty()
     }
 
     /// Returns how many promises there were.
@@ -153,6 +164,7 @@ pub struct Load {
     stop: Arc<AtomicBool>,
     allowance: Arc<AtomicU64>,
     clients: Vec<JoinHandle<()>>,
+    reader: JoinHandle<()>,
 }
 
 impl Load {
@@ -176,7 +188,9 @@ impl Load {
             std::thread::spawn(move || client.run(&stop, &allowance))
         });
         let clients = clients.collect();
-        Self { memory, stop, allowance, clients }
+        let (server, remembers, until) = (server.clone(), Arc::clone(&memory), Arc::clone(&stop));
+        let reader = std::thread::spawn(move || read_events(&server, &remembers, &until));
+        Self { memory, stop, allowance, clients, reader }
     }
 
     /// Allows so many more requests.
@@ -188,7 +202,15 @@ impl Load {
     pub fn end(self) -> Arc<Memory> {
         self.stop.store(true, Ordering::Relaxed);
         self.clients.into_iter().for_each(|client| client.join().unwrap());
+        self.reader.join().unwrap();
         self.memory
+    }
+}
+
+/// Reads the events, always after the last one it has got.
+fn read_events(server: &Server, memory: &Memory, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        memory.read_next_events(server, 1);
     }
 }
 

@@ -134,6 +134,7 @@ impl Trial {
         let memory = self.load.end();
         let acknowledged = memory.since(0);
         truth::is_whole(&self.server, &acknowledged, &mut self.wrong);
+        truth::is_in_order(&self.server, &memory, &mut self.wrong);
         self.installation.proves_its_books();
         let Wrong { lost, doubled } = self.wrong;
         let server_errors = memory.server_errors.load(Ordering::Relaxed);

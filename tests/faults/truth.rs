@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::harness::process::pause;
-use crate::load::{Acknowledged, Server, Verb};
+use crate::load::{Acknowledged, Memory, Server, Verb};
 
 const OPENING: i64 = 100_000_000;
 /// What a transfer to a recipient costs.
@@ -184,5 +184,24 @@ fn happened_once(server: &Server, charges: &[Value], refunds: &[Value], wrong: &
         for record in recorded.difference(&records) {
             wrong.doubled(kind, &record.as_str().into());
         }
+    }
+}
+
+/// Checks that who always went on after the last event has got each one once, in the order of their numbers.
+pub fn is_in_order(server: &Server, memory: &Memory, wrong: &mut Wrong) {
+    while memory.read_next_events(server, 0) {}
+    let read = memory.events.lock().unwrap();
+    for (event, number) in read.iter().zip(1..) {
+        assert_eq!(event["sequence"], number, "{event}");
+    }
+    let mut unread: BTreeMap<_, _> =
+        server.all("/1/events").into_iter().map(|event| (token(&event).to_owned(), event)).collect();
+    for event in read.iter() {
+        if unread.remove(token(event)).as_ref() != Some(event) {
+            wrong.doubled("an event", event);
+        }
+    }
+    for event in unread.values() {
+        wrong.lost("an event", event);
     }
 }

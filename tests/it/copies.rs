@@ -221,6 +221,48 @@ async fn copies_that_start_at_once_on_an_empty_database_are_one_service() {
     .unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_reads_events_in_order_at_one_copy_misses_none_of_another() {
+    const PAYMENTS: usize = 40;
+    let Some(service) = Service::new().await else { return };
+    tokio::task::spawn_blocking(move || {
+        let copies = [service.start(0, Duration::ZERO), service.start(1, Duration::ZERO)];
+        let (secret, _) = copies[0].keys();
+        let read = |copy: &Process, count: usize| {
+            let mut read: Vec<serde_json::Value> = Vec::new();
+            let began = Instant::now();
+            while read.len() < count {
+                assert!(began.elapsed() < Duration::from_mins(1), "{} events", read.len());
+                let after = read.last().map_or(0, |event| event["sequence"].as_u64().unwrap());
+                let page = format!("/1/events?type=charge.captured&after={after}&wait=30");
+                let page = copy.ask("GET", &page, Some(&secret), "").json();
+                read.extend(page["response"].as_array().unwrap().iter().cloned());
+            }
+            read
+        };
+        let (one, other) = std::thread::scope(|scope| {
+            let readers = copies.each_ref().map(|copy| scope.spawn(|| read(copy, PAYMENTS)));
+            for copy in &copies {
+                scope.spawn(|| {
+                    for _ in 0..PAYMENTS / 2 {
+                        copy.pay(&secret).ok(201);
+                    }
+                });
+            }
+            let [one, other] = readers.map(|reader| reader.join().unwrap());
+            (one, other)
+        });
+        assert_eq!(one, other, "both copies tell the same, in one order");
+        let charges: BTreeSet<_> = one.iter().map(|event| event["data"]["token"].to_string()).collect();
+        assert_eq!(charges.len(), PAYMENTS, "each once");
+        for copy in copies {
+            copy.stopped();
+        }
+    })
+    .await
+    .unwrap();
+}
+
 #[test]
 fn a_server_that_leaves_answers_and_closes_each_connection() {
     let data = tempfile::tempdir().unwrap();

@@ -177,11 +177,11 @@ fn what_webhooks_send_is_in_the_document() {
     let schema = schema.as_str().unwrap().strip_prefix('#').unwrap();
     assert_eq!(
         fields(&document.pointer(schema).unwrap()["properties"]),
-        ["token", "type", "data", "created_at"]
+        ["token", "type", "data", "created_at", "sequence"]
     );
     let headers: Vec<_> =
         sent["parameters"].as_array().unwrap().iter().map(|header| &header["name"]).collect();
-    assert_eq!(headers, ["webhook-id", "webhook-timestamp", "webhook-signature"]);
+    assert_eq!(headers, ["webhook-id", "webhook-timestamp", "webhook-signature", "webhook-attempt"]);
     for what in EventType::ALL {
         assert!(sent["description"].as_str().unwrap().contains(what.code()));
     }

@@ -34,8 +34,11 @@ impl Watch {
         let event = &list.ok(200)[0];
         let shown = self.client.get(&format!("/1/events/{}", token(event))).await;
         let at = event["created_at"].as_str().unwrap();
-        let exact =
-            format!(r#"{{"token":"{}","type":"{what}","data":{record},"created_at":"{at}"}}"#, token(event));
+        let exact = format!(
+            r#"{{"token":"{}","type":"{what}","data":{record},"created_at":"{at}","sequence":{}}}"#,
+            token(event),
+            event["sequence"]
+        );
         assert_eq!(shown.record(), exact, "byte for byte");
         assert!(list.text.contains(&exact), "the list shows the same");
     }
@@ -198,7 +201,7 @@ rules! {
         let shown: Vec<&Value> = events.as_array().unwrap().iter().map(|event| &event["data"]).collect();
         assert_eq!(shown, customers.iter().collect::<Vec<_>>());
         for event in events.as_array().unwrap() {
-            assert_eq!(fields(event), ["token", "type", "data", "created_at"]);
+            assert_eq!(fields(event), ["token", "type", "data", "created_at", "sequence"]);
             assert!(token(event).starts_with("evt_"));
             assert_eq!(event["created_at"], event["data"]["created_at"]);
         }

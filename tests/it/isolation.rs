@@ -16,7 +16,7 @@ use crate::harness::app::{DOCUMENT, another_account};
 use crate::harness::{Answer, App, Client, rules, token_of};
 
 /// Parameters of queries that name no record which must exist. Those of the log of requests narrow it (`request_waits.rs`).
-const OF_NO_RECORD: [&str; 15] = [
+const OF_NO_RECORD: [&str; 18] = [
     "page",
     "per_page",
     "query",
@@ -32,6 +32,10 @@ const OF_NO_RECORD: [&str; 15] = [
     "since",
     "count",
     "wait",
+    "type",
+    // They find nothing of another account: event_sequence.rs.
+    "about",
+    "after",
 ];
 
 /// The requests that a key allows.

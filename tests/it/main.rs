@@ -44,6 +44,7 @@ mod dispute_moves;
 mod disputes;
 mod distributed;
 mod documents;
+mod event_sequence;
 mod events;
 mod evidence;
 mod exec;

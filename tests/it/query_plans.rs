@@ -119,7 +119,7 @@ async fn plan(app: &App, query: Statement) -> Vec<String> {
 /// read all of an account in spite of an index.
 async fn indexed_columns(app: &App) -> BTreeSet<String> {
     let sql = "SELECT t.name || '.' || c.name AS indexed FROM sqlite_master AS t, pragma_index_list(t.name) AS i, \
-               pragma_index_info(i.name) AS c WHERE t.type = 'table' AND c.seqno = 1";
+               pragma_index_info(i.name) AS c WHERE t.type = 'table' AND c.seqno = 1 AND c.name IS NOT NULL";
     let snapshot = app.ctx().store.snapshot().await.unwrap();
     let rows = snapshot.query_all_raw(Statement::from_string(DbBackend::Sqlite, sql)).await.unwrap();
     rows.iter().map(|row| row.try_get("", "indexed").unwrap()).collect()

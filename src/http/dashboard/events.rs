@@ -8,7 +8,9 @@ use super::layout::{PageContent, PageResult};
 use super::record::{self, Column, Record, facts, words};
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
+use crate::params::event::EventSearch;
 use crate::services::events;
+use crate::services::page::AwaitedList;
 
 const COLUMNS: [Column; 4] = [
     ("Event", |event| event.token("/token")),
@@ -19,7 +21,7 @@ const COLUMNS: [Column; 4] = [
 
 /// Lists the events, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = events::list(&app, &user.account, input.paging().valid()?).await?;
+    let page = events::list(&app, &user.account, EventSearch::read(&input)).await?.page(&app).await?;
     record::section("Events", &COLUMNS, page)
 }
 

@@ -9,6 +9,7 @@ use super::record::{self, Address, Column, Record, facts, words};
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::params::logged_request::RequestSearch;
+use crate::services::page::AwaitedList;
 use crate::services::sandbox::requests;
 
 const COLUMNS: [Column; 6] = [

@@ -57,7 +57,7 @@ pub fn section() -> Value {
                 "operationId": "receive_event",
                 "summary": "An event.",
                 "description": format!(
-                    "Sent to every webhook endpoint of the account for every event, signed as the Standard Webhooks specification says, until the endpoint answers with a 2xx status within 15 seconds or eight retries have failed. At least once, in no promised order: `webhook-id` is the key to drop repeats. Event types: {}. `recipient.deleted` is kept for later: nothing causes it yet. More types join over time: tolerate unknown ones.",
+                    "Sent to every webhook endpoint of the account for every event, signed as the Standard Webhooks specification says, until the endpoint answers with a 2xx status within 15 seconds or eight retries have failed. At least once, in no promised order, but with their number in it: `webhook-id` is the key to drop repeats. Event types: {}. `recipient.deleted` is kept for later: nothing causes it yet. More types join over time: tolerate unknown ones.",
                     types.join(", ")
                 ),
                 "tags": [TAG],
@@ -66,6 +66,7 @@ pub fn section() -> Value {
                     header("webhook-id", "The event's token.", "evt_AZqYv3rVcBKUQ1mHn7tKRw"),
                     header("webhook-timestamp", "The time of this attempt, in seconds since the epoch.", "1772445600"),
                     header("webhook-signature", "`v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`, under the endpoint's key. For a while after a rotation of the key a second one follows a space, under the former key.", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="),
+                    header("webhook-attempt", "1 at first, and one more with each retry. An extension.", "1"),
                 ],
                 "requestBody": {
                     "required": true,

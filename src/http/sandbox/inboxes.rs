@@ -8,7 +8,7 @@ use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
-use crate::http::patience::wait_for;
+use crate::http::patience::page_in_time;
 use crate::http::write_request::WriteRequest;
 use crate::params::inbox::{ChangedInbox, DeliverySearch};
 use crate::services::Account;
@@ -90,9 +90,5 @@ pub async fn list_sandbox_inbox_deliveries(
     input: Input,
 ) -> Result<Listed<InboxDelivery>, Error> {
     let list = deliveries::of_inbox(&app, &account, &token, DeliverySearch::read(&input)).await?;
-    if let Some(arrivals) = list.wanting(&app).await? {
-        let goal = list.satisfied(&app, arrivals);
-        wait_for(goal, list.params.waiting.at_most, &app).await?;
-    }
-    Ok(Listed(list.page(&app).await?))
+    Ok(Listed(page_in_time(&app, &list).await?))
 }

@@ -8,7 +8,7 @@ use crate::http::AppState;
 use crate::http::answer::{Envelope, Listed, LongList, Shown};
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
-use crate::http::patience::wait_for;
+use crate::http::patience::page_in_time;
 use crate::params::logged_request::RequestSearch;
 use crate::services::Account;
 use crate::services::sandbox::requests;
@@ -40,11 +40,7 @@ pub async fn list_sandbox_requests(
     input: Input,
 ) -> Result<Listed<LoggedRequest>, Error> {
     let search = requests::search(&app, &account, RequestSearch::read(&input)).await?;
-    if let Some(arrivals) = search.wanting(&app).await? {
-        let goal = search.satisfied(&app, arrivals);
-        wait_for(goal, search.params.waiting.at_most, &app).await?;
-    }
-    Ok(Listed(search.page(&app).await?))
+    Ok(Listed(page_in_time(&app, &search).await?))
 }
 
 /// Get a request.

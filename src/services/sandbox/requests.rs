@@ -3,23 +3,21 @@
 use entity::logged_request::{self, Column};
 use entity::{AccountToken, LoggedRequestToken, Owned};
 use sea_orm::sea_query::{Expr, ExprTrait, Func};
-use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QueryOrder, Select};
-use tokio::sync::broadcast::Receiver;
+use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, Select};
 
 use crate::error::{Error, ErrorCode};
-use crate::params::Params;
 use crate::params::logged_request::{RequestFilter, RequestSearch};
-use crate::services::arrivals::wait_until;
+use crate::params::{Params, Waiting};
+use crate::services::arrivals::Topic;
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, ListPage};
-use crate::services::request_log::WrittenRequests;
+use crate::services::page::{AwaitedList, List, ListPage};
 use crate::views::logged_request::LoggedRequest;
 
 /// A search in the log of an account.
 pub struct LogSearch {
     account: AccountToken,
     /// The search, without faults.
-    pub params: RequestSearch,
+    params: RequestSearch,
     /// The request that `since` names.
     after: Option<LoggedRequestToken>,
 }
@@ -47,33 +45,26 @@ pub async fn search(
     Ok(LogSearch { account: account.id(), params: Params { value: params, faults }.valid()?, after })
 }
 
-impl LogSearch {
-    /// Returns what arrives from now on, if fewer requests match than the client waits for.
-    pub async fn wanting(&self, ctx: &Context) -> Result<Option<Receiver<WrittenRequests>>, Error> {
-        if self.params.waiting.at_most.is_zero() {
-            return Ok(None);
-        }
-        // Before the look, so that nothing falls between.
-        let arrivals = ctx.request_log.arrivals.watch(self.account);
-        Ok((!self.is_satisfied(ctx).await?).then_some(arrivals))
+impl AwaitedList for LogSearch {
+    type Record = LoggedRequest;
+    const TOPIC: Topic = Topic::Requests;
+
+    fn account(&self) -> AccountToken {
+        self.account
     }
 
-    /// Waits until enough requests match.
-    pub async fn satisfied(&self, ctx: &Context, arrivals: Receiver<WrittenRequests>) -> Result<(), Error> {
-        let is_any_match = |rows: &WrittenRequests| rows.iter().any(|row| is_match(&self.params.filter, row));
-        wait_until(arrivals, is_any_match, move || self.is_satisfied(ctx)).await
-    }
-
-    async fn is_satisfied(&self, ctx: &Context) -> Result<bool, Error> {
-        Ok(self.rows().count(ctx.store.read()).await? >= self.params.waiting.count)
+    fn waiting(&self) -> Waiting {
+        self.params.waiting
     }
 
     /// Returns a page of the requests that match, newest first.
-    pub async fn page(self, ctx: &Context) -> Result<ListPage<LoggedRequest>, Error> {
+    async fn page(&self, ctx: &Context) -> Result<ListPage<LoggedRequest>, Error> {
         let list = List::newest_first(self.account, self.rows());
         Ok(list.ranged(ctx, self.params.paging).await?.map(LoggedRequest::from))
     }
+}
 
+impl LogSearch {
     fn rows(&self) -> Select<logged_request::Entity> {
         let rows = logged_request::Entity::owned_by(self.account).filter(condition(&self.params.filter));
         match self.after {
@@ -83,7 +74,6 @@ impl LogSearch {
     }
 }
 
-/// Returns what the database compares; [`is_match`] is the same for a row in memory.
 fn condition(filter: &RequestFilter) -> Condition {
     let RequestFilter { method, route, status, error, token } = filter;
     let token = token.as_deref().map(|token| {
@@ -97,18 +87,6 @@ fn condition(filter: &RequestFilter) -> Condition {
         .add_option(status.map(|status| Column::Status.eq(status)))
         .add_option(error.as_deref().map(|error| contains(Column::Error, &named(error))))
         .add_option(token)
-}
-
-fn is_match(filter: &RequestFilter, row: &logged_request::Model) -> bool {
-    let RequestFilter { method, route, status, error, token } = filter;
-    let of_error = |part: &str| row.error.as_ref().is_some_and(|error| error.as_str().contains(part));
-    method.is_none_or(|method| row.method == method)
-        && route.as_deref().is_none_or(|route| row.route == route)
-        && status.is_none_or(|status| row.status == status)
-        && error.as_deref().is_none_or(|error| of_error(&named(error)))
-        && token.as_deref().is_none_or(|token| {
-            row.path.contains(token) || row.parameters.as_str().contains(token) || of_error(token)
-        })
 }
 
 /// Returns how a logged error holds its code. No text inside of it has unescaped quotation marks.

@@ -86,6 +86,7 @@ pub async fn send(ctx: &Context, parcel: LeasedWebhook) -> Result<Option<Deliver
     }
     let keys = parcel.keys.at(wall + parcel.clock_offset);
     let mut headers = sign::headers(keys, &parcel.event.to_string(), wall, &parcel.body)?;
+    headers.insert("webhook-attempt", (parcel.retries + 1).into());
     let mut span = span(&parcel);
     headers.extend(span.context().map(trace::TraceContext::headers).unwrap_or_default());
     let answer = match inboxes::by_url(ctx, &parcel.url) {

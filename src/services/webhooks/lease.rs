@@ -7,10 +7,10 @@ use entity::{
 };
 use futures::FutureExt;
 use futures::future::join_all;
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, ValueType};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter, QueryOrder,
-    QueryResult, QuerySelect, Select, Value,
+    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter,
+    QueryOrder, QueryResult, QuerySelect, Select, Value,
 };
 use uuid::Uuid;
 
@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::limits::{WEBHOOK_BATCH, WEBHOOK_LEASE};
 use crate::services::context::Context;
 use crate::services::due_work::clocks;
+use crate::services::event_sequence;
 use crate::services::webhook_endpoints::keys::SealedKeys;
 use crate::store::about;
 use crate::views;
@@ -137,6 +138,7 @@ struct LeasedRow {
     r#type: event::EventType,
     data: JsonText,
     happened_at: Timestamp,
+    sequence: Option<i64>,
     clock_offset: TimeSpan,
     trace: Option<String>,
 }
@@ -151,9 +153,12 @@ async fn load(
     if rows.is_empty() {
         return Ok(Vec::new());
     }
+    let accounts = rows.iter().map(|row| <AccountToken as ValueType>::try_from(row[0].clone()));
+    let accounts = accounts.collect::<Result<_, _>>().map_err(|error| DbErr::Type(error.to_string()))?;
+    event_sequence::number_all(ctx, accounts).await?;
     let statement = format!(
         "SELECT w.account_id, w.id, w.attempt, w.leased_until, w.due_at, w.state, w.retries, w.errors, w.endpoint_id, w.trace, \
-         e.url, e.key_sealed, e.sealed_by, e.former_key_sealed, e.former_key_until, w.event_id, x.type, x.data, x.created_at AS happened_at, a.clock_offset \
+         e.url, e.key_sealed, e.sealed_by, e.former_key_sealed, e.former_key_until, w.event_id, x.type, x.data, x.created_at AS happened_at, x.sequence, a.clock_offset \
          FROM {webhooks} JOIN events x ON x.account_id = w.account_id AND x.id = w.event_id \
          JOIN accounts a ON a.id = w.account_id"
     );
@@ -176,6 +181,7 @@ async fn leased_webhook(ctx: &Context, row: &QueryResult) -> Result<LeasedWebhoo
         r#type: row.r#type,
         data: row.data,
         created_at: row.happened_at,
+        sequence: row.sequence,
     };
     Ok(LeasedWebhook {
         account: row.account_id,

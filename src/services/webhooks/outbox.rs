@@ -91,7 +91,7 @@ struct Dispatcher {
 /// room. Their webhooks are inserted leased to the dispatcher. A store has one dispatcher at most.
 pub fn listen(store: &Store, clock: Arc<dyn Clock>) -> mpsc::Receiver<OutboxEvent> {
     let (events, receiver) = mpsc::channel(ANNOUNCEMENTS_WAITING_MAX);
-    store.set_listener(Dispatcher { clock, events });
+    store.add_listener(Dispatcher { clock, events });
     receiver
 }
 

@@ -24,14 +24,11 @@ impl Tx {
             return Ok(());
         }
         let looked_up = self.look_up(&mut rows).await.map_err(|error| CommitError::Failed(error.into()))?;
-        let then = std::mem::take(&mut rows.derived.then);
+        let (then, if_derived) = (std::mem::take(&mut rows.then), std::mem::take(&mut rows.derived.then));
         let unique = std::mem::take(&mut rows.unique);
         let derived = self.send(Writes { held, rows }).await.map_err(|error| refused(error, &unique))?;
-        if derived || looked_up {
-            for then in then {
-                then();
-            }
-        }
+        let if_derived = if_derived.into_iter().filter(|_| derived || looked_up);
+        then.into_iter().chain(if_derived).for_each(|then| then());
         Ok(())
     }
 

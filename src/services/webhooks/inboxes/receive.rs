@@ -18,6 +18,7 @@ use super::{PATH, lock};
 use crate::error::Error;
 use crate::limits::{INBOX_DELIVERIES_KEPT, WEBHOOK_ANSWER};
 use crate::outbound::OutboundError;
+use crate::services::arrivals::Topic;
 use crate::services::context::Context;
 use crate::services::webhook_endpoints::keys::SealedKeys;
 use crate::services::webhooks::sign;
@@ -75,7 +76,7 @@ pub async fn receive(
         now: owner.now(ctx.clock.now()),
     };
     let reply = ctx.store.write(unit, |tx, unit| unit.record(tx).boxed()).await?;
-    ctx.inbox_arrivals.announce(inbox.account_id, id);
+    ctx.arrivals.announce(inbox.account_id, Topic::Deliveries);
     Ok(reply)
 }
 

@@ -1,0 +1,150 @@
+//! Numbers events within their account, in the order in which they become visible (`docs/decisions.md`, 374).
+//!
+//! A commit leaves its events without numbers, so that no payment waits for a counter. Whoever shows events first numbers all
+//! that are committed by then, and shows no others. So who has seen a number never sees a smaller one for the first time.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use entity::event::Column;
+use entity::{AccountToken, Owned, event, event_sequence};
+use futures::FutureExt;
+use futures::future::try_join_all;
+use sea_orm::sea_query::{LockBehavior, LockType, OnConflict};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
+};
+
+use super::arrivals::{Arrivals, Topic};
+use super::context::Context;
+use crate::error::Error;
+use crate::limits::EVENTS_NUMBERED_AT_ONCE;
+use crate::store::{Tx, about};
+
+/// What a process knows of the events that have no numbers yet.
+pub struct EventSequences {
+    /// The accounts of which it has committed events.
+    fresh: Mutex<HashSet<AccountToken>>,
+    /// Of the accounts that share a turn, one at a time is numbered.
+    turns: [tokio::sync::Mutex<()>; 32],
+    arrivals: Arc<Arrivals>,
+}
+
+/// What to do while another copy numbers the same account.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Busy {
+    Wait,
+    Leave,
+}
+
+impl EventSequences {
+    fn fresh(&self) -> MutexGuard<'_, HashSet<AccountToken>> {
+        self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what announces the events that this process commits.
+    pub fn new(arrivals: Arc<Arrivals>) -> Self {
+        let (fresh, turns) = Default::default();
+        Self { fresh, turns, arrivals }
+    }
+
+    /// Notes, after the commit, that an account has new events.
+    pub fn committed(&self, account: AccountToken) {
+        self.fresh().insert(account);
+        self.arrivals.announce(account, Topic::Events);
+    }
+
+    fn turn(&self, account: AccountToken) -> &tokio::sync::Mutex<()> {
+        let mut hasher = DefaultHasher::new();
+        account.hash(&mut hasher);
+        &self.turns[hasher.finish() as usize % self.turns.len()]
+    }
+}
+
+/// Numbers the events of an account that are committed by now.
+pub async fn number(ctx: &Context, account: AccountToken) -> Result<(), Error> {
+    number_or(ctx, account, Busy::Wait).await
+}
+
+/// Numbers the events of some accounts that are committed by now.
+pub async fn number_all(ctx: &Context, accounts: HashSet<AccountToken>) -> Result<(), Error> {
+    try_join_all(accounts.into_iter().map(|account| number(ctx, account))).await.map(drop)
+}
+
+/// Numbers what this process has committed, so that little is left for whoever asks. Leaves what another copy numbers.
+pub async fn number_fresh(ctx: &Context) -> Result<(), Error> {
+    let fresh = std::mem::take(&mut *ctx.event_sequences.fresh());
+    for account in fresh {
+        if let Err(error) = number_or(ctx, account, Busy::Leave).await {
+            ctx.event_sequences.fresh().insert(account);
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+async fn number_or(ctx: &Context, account: AccountToken, busy: Busy) -> Result<(), Error> {
+    if !lacks_numbers(ctx, account).await? {
+        return Ok(());
+    }
+    let _turn = ctx.event_sequences.turn(account).lock().await;
+    while lacks_numbers(ctx, account).await? {
+        let unit =
+            ctx.store.write((account, busy), |tx, (account, busy)| number_some(tx, *account, *busy).boxed());
+        let Some(numbered) = unit.await? else {
+            // It may number other events than these.
+            ctx.event_sequences.fresh().insert(account);
+            break;
+        };
+        if numbered < EVENTS_NUMBERED_AT_ONCE {
+            break;
+        }
+    }
+    Ok(())
+}
+
+async fn lacks_numbers(ctx: &Context, account: AccountToken) -> Result<bool, Error> {
+    let one =
+        event::Entity::owned_by(account).filter(Column::Sequence.is_null()).select_only().column(Column::Id);
+    Ok(one.limit(1).into_tuple::<entity::EventToken>().one(ctx.store.read()).await?.is_some())
+}
+
+/// Numbers a batch, in the order of ids, and returns its size. First takes the last number, which orders those who number; `None`
+/// if another copy has it and is not waited for.
+async fn number_some(tx: &Tx, account: AccountToken, busy: Busy) -> Result<Option<u64>, Error> {
+    let Some(last) = last(tx, account, busy).await? else { return Ok(None) };
+    let statement = format!(
+        "UPDATE events SET sequence = n.sequence FROM v, \
+         (SELECT e.id, v.last + row_number() OVER (ORDER BY e.id) AS sequence FROM v JOIN events e ON e.account_id = v.account_id \
+         WHERE e.sequence IS NULL ORDER BY e.id LIMIT {EVENTS_NUMBERED_AT_ONCE}) AS n \
+         WHERE events.account_id = v.account_id AND events.id = n.id"
+    );
+    let row = vec![account.into(), last.into()];
+    let statement = about(tx.get_database_backend(), &["account_id", "last"], vec![row], &statement);
+    let numbered = tx.execute_raw(statement).await?.rows_affected();
+    let last = last + i64::try_from(numbered).unwrap_or(i64::MAX);
+    let update =
+        event_sequence::Entity::update_of(account).col_expr(event_sequence::Column::Last, last.into());
+    update.exec(tx).await?;
+    Ok(Some(numbered))
+}
+
+/// Locks and returns an account's last number. `None` if another copy has it locked and is not waited for.
+async fn last(tx: &Tx, account: AccountToken, busy: Busy) -> Result<Option<i64>, Error> {
+    let mut row = event_sequence::Entity::owned_by(account);
+    match (tx.get_database_backend(), busy) {
+        (DbBackend::Postgres, Busy::Wait) => row = row.lock(LockType::NoKeyUpdate),
+        (DbBackend::Postgres, Busy::Leave) => {
+            row = row.lock_with_behavior(LockType::NoKeyUpdate, LockBehavior::SkipLocked);
+        }
+        _ => {}
+    }
+    if let Some(row) = row.clone().one(tx).await? {
+        return Ok(Some(row.last));
+    }
+    let first = event_sequence::Model { account_id: account, last: 0 }.into_active_model();
+    let first = event_sequence::Entity::insert(first).on_conflict(OnConflict::new().do_nothing().to_owned());
+    first.exec_without_returning(tx).await?;
+    Ok(row.one(tx).await?.map(|row| row.last))
+}

@@ -1,0 +1,96 @@
+//! GET /events: the account's events, and waits for the next ones (`docs/decisions.md`, 374).
+
+use entity::counter::Counted;
+use entity::event::{self, Column};
+use entity::{AccountToken, Owned};
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, DbBackend, QueryFilter, Select};
+
+use super::numbered;
+use crate::error::Error;
+use crate::params::event::{After, EventSearch};
+use crate::params::{Params, Waiting};
+use crate::services::arrivals::Topic;
+use crate::services::context::{Account, Context};
+use crate::services::event_sequence;
+use crate::services::page::{AwaitedList, List, ListPage};
+use crate::views;
+
+/// A list of events.
+pub struct EventList {
+    account: AccountToken,
+    /// The search, without faults.
+    params: EventSearch,
+    /// The number of the event that `after` names.
+    after: Option<i64>,
+}
+
+/// Begins a list.
+///
+/// Refusals: `invalid_resource`.
+pub async fn list(ctx: &Context, account: &Account, params: Params<EventSearch>) -> Result<EventList, Error> {
+    let Params { value: params, mut faults } = params;
+    let after = match params.after {
+        Some(After::Number(number)) => Some(number),
+        Some(After::Event(token)) => {
+            let event = numbered(ctx, account, token).await?;
+            if event.is_none() {
+                faults.add("after", "is not an event of the account");
+            }
+            event.and_then(|event| event.sequence)
+        }
+        None => None,
+    };
+    Ok(EventList { account: account.id(), params: Params { value: params, faults }.valid()?, after })
+}
+
+impl AwaitedList for EventList {
+    type Record = views::event::Event;
+    const TOPIC: Topic = Topic::Events;
+
+    fn account(&self) -> AccountToken {
+        self.account
+    }
+
+    fn waiting(&self) -> Waiting {
+        self.params.waiting
+    }
+
+    /// Returns a page: after an event the oldest first, otherwise the newest first.
+    async fn page(&self, ctx: &Context) -> Result<ListPage<views::event::Event>, Error> {
+        event_sequence::number(ctx, self.account).await?;
+        let EventSearch { r#type, about, paging, .. } = &self.params;
+        let rows = self.rows(ctx);
+        let page = if self.after.is_none() && r#type.is_none() && about.is_none() {
+            List::newest_first(self.account, rows).counted(ctx, Counted::Events, *paging).await?
+        } else {
+            let list = List::sorted(self.account, rows, Column::Sequence, self.after.is_some());
+            let list = if about.is_some() { list.found_first() } else { list };
+            list.ranged(ctx, *paging).await?
+        };
+        Ok(page.map(views::event::Event::from))
+    }
+}
+
+impl EventList {
+    fn rows(&self, ctx: &Context) -> Select<event::Entity> {
+        let mut rows = event::Entity::owned_by(self.account).filter(Column::Sequence.is_not_null());
+        if let Some(after) = self.after {
+            rows = rows.filter(Column::Sequence.gt(after));
+        }
+        if let Some(r#type) = self.params.r#type {
+            rows = rows.filter(Column::Type.eq(r#type));
+        }
+        if let Some(about) = &self.params.about {
+            // As the index has it: an event's data begins with the token, after which only a quotation mark can follow.
+            let token = if ctx.store.backend() == DbBackend::Postgres {
+                r#"substr(data, 11, 30) COLLATE "C""#
+            } else {
+                "substr(data, 11, 30)"
+            };
+            let token = || Expr::cust(token);
+            rows = rows.filter(token().gte(format!("{about}\""))).filter(token().lt(format!("{about}#")));
+        }
+        rows
+    }
+}

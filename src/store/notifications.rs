@@ -1,0 +1,48 @@
+//! PostgreSQL: what the processes over one database tell each other. A message may get lost, and is no part of a transaction.
+
+use sea_orm::sqlx::postgres::{PgListener, PgPoolOptions};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, RuntimeErr, Statement};
+
+use super::Store;
+use super::either::Either;
+
+/// The channel of all messages.
+const CHANNEL: &str = "card_payments";
+
+/// The messages of all processes over one database, this one's as well.
+pub struct Notifications(PgListener);
+
+impl Notifications {
+    /// Returns the next message. Connects again if necessary.
+    pub async fn next(&mut self) -> Result<String, DbErr> {
+        Ok(self.0.recv().await.map_err(failed)?.payload().to_owned())
+    }
+}
+
+impl Store {
+    /// Listens, on a connection of its own; `None` on SQLite, which has one process.
+    pub async fn listen(&self) -> Result<Option<Notifications>, DbErr> {
+        let Either::Postgres(connections) = self.reader.inner() else { return Ok(None) };
+        let options = connections.pool().get_postgres_connection_pool().connect_options();
+        let own =
+            PgPoolOptions::new().max_connections(1).connect_with((*options).clone()).await.map_err(failed)?;
+        let mut listener = PgListener::connect_with(&own).await.map_err(failed)?;
+        listener.listen(CHANNEL).await.map_err(failed)?;
+        Ok(Some(Notifications(listener)))
+    }
+
+    /// Sends a message, on PostgreSQL.
+    pub async fn notify(&self, message: &str) -> Result<(), DbErr> {
+        if self.backend() == DbBackend::Postgres {
+            let values = [CHANNEL.into(), message.into()];
+            let notify =
+                Statement::from_sql_and_values(DbBackend::Postgres, "SELECT pg_notify($1, $2)", values);
+            self.reader.query_one_raw(notify).await?;
+        }
+        Ok(())
+    }
+}
+
+fn failed(error: sea_orm::sqlx::Error) -> DbErr {
+    DbErr::Conn(RuntimeErr::SqlxError(error.into()))
+}
