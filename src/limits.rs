@@ -393,6 +393,19 @@ pub const LOGGED_BYTES_MAX: usize = 4096;
 /// How many names of hidden parameters it shows.
 pub const LOGGED_NAMES_MAX: usize = 100;
 
+/// The most inboxes of an account (`docs/decisions.md`, 375).
+pub const INBOXES_MAX: u64 = 10;
+/// How many deliveries an inbox keeps: as many as a request may wait for.
+pub const INBOX_DELIVERIES_KEPT: u64 = WAIT_COUNT_MAX.unsigned_abs();
+/// The longest body that an inbox takes from outside; webhooks are shorter.
+pub const INBOX_BODY_BYTES_MAX: usize = 64 * 1024;
+/// The longest latency of an inbox: longer than [`WEBHOOK_ANSWER`], which a tester may want to exceed.
+pub const INBOX_LATENCY_MS_MAX: i64 = 30_000;
+/// The rarest answer of an inbox.
+pub const INBOX_EVERY_MAX: i64 = 1000;
+/// How far the time of a signature may be from now: as far as the libraries of Standard Webhooks allow.
+pub const SIGNATURE_TOLERANCE: Duration = Duration::from_mins(5);
+
 /// The longest latency that the sandbox gives an acquirer's response.
 pub const ACQUIRER_LATENCY_MS_MAX: i64 = 30_000;
 /// The longest settlement delay that the sandbox sets: a year (`docs/decisions.md`, 276).

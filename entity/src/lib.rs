@@ -26,6 +26,7 @@ pub mod event;
 pub mod failure;
 pub mod file;
 mod idempotency;
+pub mod inbox;
 pub mod installation;
 pub mod key_use;
 mod ledger;
@@ -57,6 +58,7 @@ pub use event::event_sequence;
 pub use failure::FailureCode;
 pub use file::stray_blob;
 pub use idempotency::{idempotency_answer, idempotency_key};
+pub use inbox::inbox_delivery;
 pub use installation::vault_key;
 pub use ledger::{balance, journal_entry, posting};
 pub use rate::Rate;
@@ -67,10 +69,10 @@ pub use text::JsonText;
 pub use timestamp::{Day, TimeSpan, Timestamp};
 pub use token::{
     AccountToken, AuthorisationToken, BankAccountToken, CardToken, ChargeToken, CustomerToken, DepositToken,
-    DisputeActivityToken, DisputeToken, EventToken, FileToken, JournalEntryToken, LoggedRequestToken,
-    MerchantToken, PaymentSourceToken, PlanToken, PostingToken, RecipientToken, RefundToken, SessionToken,
-    SnapshotToken, SubscriptionEntryToken, SubscriptionToken, Token, TransferToken, WalletCertificateToken,
-    WalletDomainToken, WebhookEndpointToken, WebhookToken,
+    DisputeActivityToken, DisputeToken, EventToken, FileToken, InboxDeliveryToken, InboxToken,
+    JournalEntryToken, LoggedRequestToken, MerchantToken, PaymentSourceToken, PlanToken, PostingToken,
+    RecipientToken, RefundToken, SessionToken, SnapshotToken, SubscriptionEntryToken, SubscriptionToken,
+    Token, TransferToken, WalletCertificateToken, WalletDomainToken, WebhookEndpointToken, WebhookToken,
 };
 pub use wallet::{wallet_certificate, wallet_domain, wallet_payload};
 

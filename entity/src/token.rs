@@ -192,6 +192,10 @@ kinds! {
     Event EventToken "evt_"
     /// An uploaded file.
     File FileToken "file_"
+    /// A receiver of webhooks in the sandbox.
+    Inbox InboxToken "inb_"
+    /// What arrived at an inbox.
+    InboxDelivery InboxDeliveryToken "inbd_"
     /// One balanced movement of money; internal, in no response.
     JournalEntry JournalEntryToken "je_"
     /// A request in an account's log; internal, in no response.

@@ -16,6 +16,7 @@ for path in document["paths"].values():
         if isinstance(operation, dict):
             answers = operation["responses"].items()
             operation["responses"] = {status: answer for status, answer in answers if status.startswith("2")}
+            operation.pop("callbacks", None)
 for name, schema in document["components"]["schemas"].items():
     fields = schema.get("properties", {})
     if name.endswith("Pagination"):

@@ -19,6 +19,7 @@ pub mod extract;
 mod files;
 mod frame;
 mod heads;
+mod inboxes;
 mod ledger;
 mod list_export;
 mod merchants;
@@ -267,11 +268,10 @@ pub fn admin_router(app: AppState) -> Router {
 /// Returns all routes of the server, with their middleware.
 pub fn router(app: AppState) -> Router {
     let served = match app.info.environment {
-        Environment::Test => operations().merge(sandbox::operations()),
-        Environment::Live => operations(),
+        Environment::Test => operations().merge(sandbox::operations()).router().merge(inboxes::receivers()),
+        Environment::Live => operations().router(),
     };
     let routed = served
-        .router()
         .merge(system::routes())
         .merge(challenge::routes())
         .merge(pay::routes())

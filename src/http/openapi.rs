@@ -110,6 +110,7 @@ pub fn finished(api: &OpenApi) -> Value {
     answers::deleted(&mut document);
     head_operations(&mut document);
     document["webhooks"] = webhooks::section();
+    webhooks::callbacks(&mut document);
     document
 }
 
@@ -208,8 +209,8 @@ fn operations(document: &mut Value) -> impl Iterator<Item = (&String, &String, &
         .filter_map(|(path, method, operation)| Some((path, method, operation.as_object_mut()?)))
 }
 
-/// Replaces values that stand in several places by references to components, which it returns. Of two different values with one
-/// name, the second stays at its place.
+/// Replaces values that stand in several places by references to components, which it returns. Of different values with one name,
+/// the second gets a number.
 fn share(values: Vec<&mut Value>, kind: &str, name: fn(&Value) -> String) -> Map<String, Value> {
     let mut times: HashMap<String, u32> = HashMap::new();
     for value in &values {
@@ -218,10 +219,14 @@ fn share(values: Vec<&mut Value>, kind: &str, name: fn(&Value) -> String) -> Map
     let mut shared = Map::new();
     for value in values {
         if times[&value.to_string()] > 1 {
-            let name = name(value);
-            if *shared.entry(name.clone()).or_insert_with(|| value.clone()) == *value {
-                *value = json!({ "$ref": format!("#/components/{kind}/{name}") });
+            let mut named = name(value);
+            let mut n = 1;
+            while shared.get(&named).is_some_and(|other| other != value) {
+                n += 1;
+                named = format!("{}{n}", name(value));
             }
+            shared.entry(&named).or_insert_with(|| value.clone());
+            *value = json!({ "$ref": format!("#/components/{kind}/{named}") });
         }
     }
     shared

@@ -17,6 +17,7 @@ pub mod file;
 mod findings;
 mod grace;
 mod http_url;
+pub mod inbox;
 mod loggable;
 pub mod logged_request;
 pub mod merchant;

@@ -26,6 +26,8 @@ pub enum Topic {
     Events,
     /// Requests in the log.
     Requests,
+    /// Deliveries to inboxes.
+    Deliveries,
 }
 
 /// What copies tell each other of a subject.
@@ -189,11 +191,12 @@ impl Topic {
         match self {
             Self::Events => "events",
             Self::Requests => "requests",
+            Self::Deliveries => "deliveries",
         }
     }
 
     fn from_code(code: &str) -> Option<Self> {
-        [Self::Events, Self::Requests].into_iter().find(|topic| topic.code() == code)
+        [Self::Events, Self::Requests, Self::Deliveries].into_iter().find(|topic| topic.code() == code)
     }
 }
 

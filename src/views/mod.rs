@@ -15,6 +15,7 @@ pub mod dispute_activity;
 pub mod event;
 pub mod evidence;
 pub mod file;
+pub mod inbox;
 pub mod logged_request;
 pub mod merchant;
 pub mod payment;

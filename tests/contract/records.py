@@ -61,6 +61,7 @@ class Records:
             "domain_token": lambda: self.post("/1/walletA_pay/domains", {"domain_name": f"{uuid.uuid4()}.example.com"})["token"],
             "event_token": lambda: self.newest("/1/events"),
             "file_token": self.file,
+            "inbox_token": self.inbox,
             "merchant_token": lambda: self.post("/1/merchants", MERCHANT)["token"],
             "plan_token": lambda: self.post("/1/plans", PLAN | {"name": str(uuid.uuid4())})["token"],
             "recipient_token": lambda: self.post(
@@ -146,6 +147,12 @@ class Records:
             self.ask("DELETE", f"/1/webhook_endpoints/{old['token']}")
         # No server listens there, so its webhooks are refused at once and may be replayed.
         return self.post("/1/webhook_endpoints", {"url": "http://127.0.0.1:9/"})["token"]
+
+    def inbox(self):
+        """An account has ten at most: the oldest go."""
+        for old in self.ask("GET", "/1/sandbox/inboxes")[8:]:
+            self.ask("DELETE", f"/1/sandbox/inboxes/{old['token']}")
+        return self.post("/1/sandbox/inboxes", {})["token"]
 
     def webhook(self):
         self.endpoint()

@@ -19,8 +19,10 @@ use entity::card::CardState;
 use entity::event::EventType;
 use entity::wallet_certificate::CertificateState;
 use entity::webhook::WebhookState;
+use http::Method;
 use serde_json::{Value, json};
 
+use crate::answers::Operation;
 use crate::harness::app::DOCUMENT;
 use crate::harness::{fields, rules};
 use crate::site::{committed, footer, read};
@@ -424,6 +426,24 @@ fn the_collection_has_every_operation_once() {
 }
 
 rules! {
+    async fn an_operation_has_callbacks_if_it_causes_events(app) {
+        let client = app.client();
+        let mut wrong = Vec::new();
+        for Operation { method, path: template, described } in &crate::answers::operations() {
+            if described["tags"][0] == "Sandbox" || [Method::GET, Method::HEAD].contains(method) {
+                continue;
+            }
+            let (path, body) = (app.path_of(&client, template).await, client.body_of(described).await);
+            let before = app.events().await.len();
+            let answer = client.perform(method, &path, &body).await;
+            assert!(answer.status < 300, "{method} {template}: {}", answer.text);
+            if (app.events().await.len() > before) != described.get("callbacks").is_some() {
+                wrong.push(described["operationId"].clone());
+            }
+        }
+        assert_eq!(wrong, [json!(null); 0]);
+    }
+
     async fn every_example_succeeds_as_it_stands(app) {
         let client = app.client();
         let document = &*DOCUMENT;
@@ -442,6 +462,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 37, "every operation with a body has an example");
+        assert_eq!(sent, 39, "every operation with a body has an example");
     }
 }

@@ -55,6 +55,7 @@ mod full_disks;
 mod guides;
 mod harness;
 mod idempotency;
+mod inboxes;
 mod installations;
 mod isolation;
 mod kept_accounts;

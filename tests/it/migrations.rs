@@ -12,7 +12,7 @@ use crate::harness::process::pause;
 use crate::harness::{Installed, operated};
 
 /// Released steps, and the digests of what they run on PostgreSQL and on SQLite. Lines are added here, and none is changed.
-const RELEASED: [(&str, &str, &str); 2] = [
+const RELEASED: [(&str, &str, &str); 3] = [
     (
         "m0001_schema",
         "9u7HW2D3gFQPHNRIYLb5TdW5/rEjmGQI2FxbFq8NK3g=",
@@ -22,6 +22,11 @@ const RELEASED: [(&str, &str, &str); 2] = [
         "m0002_event_sequences",
         "GZtSmP7vyl9jRf5uyYJzTxg8wjkw71HczJ8i8E8fx3c=",
         "jC6MvVh8Az1T8513AfsHsGAh0GzPWGeVdlhckV5/kd0=",
+    ),
+    (
+        "m0003_inboxes",
+        "tOAnbHhYQQhQzOboFQWy/zfPIgSAsrklQyABBjbJACg=",
+        "zB3+S4XQ0stP1hwH26XtbFHuwXN7jFnXQHc3TqBk77w=",
     ),
 ];
 

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use axum::body::Body;
+use http::Method;
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 use serde_json::json;
 
@@ -57,6 +59,9 @@ pub async fn send_rare_requests(app: &App) {
         client.get(&format!("/1/transfers/search?query={query}")).await.ok(200);
     }
     client.get("/1/merchants/search?query=example&sort=name").await.ok(200);
+    let inbox = app.record_of(&client, "inbox_token").await;
+    let receiver = client.request(Method::POST, &format!("/inboxes/{inbox}"));
+    client.send_unchecked(receiver.body(Body::empty()).expect("a request")).await;
 }
 
 /// What of these plans reads more than it must.

@@ -36,6 +36,9 @@ fn path(account: &str) -> String {
 pub async fn fill(client: &Client) {
     let endpoint = client.endpoint("http://127.0.0.1:1/").await;
     assert!(endpoint["key"].is_string());
+    let inbox = client.post("/1/sandbox/inboxes", &json!({})).await.ok(201);
+    let delivery = client.request(Method::POST, &format!("/inboxes/{}", token(&inbox)));
+    client.send_unchecked(delivery.body(Body::from("{}")).unwrap()).await.ok(200);
     let customer = client.customer("4200000000000000").await;
     let plan = client.plan(&json!({})).await;
     client.subscribed(&plan, token(&customer)).await;

@@ -46,11 +46,12 @@ const DUE_BY: [&str; 23] = [
 ];
 
 /// What else looks at all accounts, by the words in which it does, and why it may.
-const OVER_ALL: [(&str, &str); 3] = [
+const OVER_ALL: [(&str, &str); 4] = [
     (
         "select accounts.id , ( select max ( charges.created_at ) from charges where charges.account_id = accounts.id and",
         "the last charges of the merchants on a page, each by its account",
     ),
+    ("from inboxes where inboxes.id =", "whoever sends to an inbox knows its URL alone"),
     ("delete from charges_search where", "SQLite: words bear a short code, which two accounts may share"),
     (
         "select accounts.id from accounts",

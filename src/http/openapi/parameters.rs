@@ -49,6 +49,7 @@ const IN_PATHS: &[(&str, &str, Option<&str>)] = &[
     ("domain_token", "Domain token", Some("apmd_")),
     ("event_token", "Event token", Some("evt_")),
     ("file_token", "File token", Some("file_")),
+    ("inbox_token", "Inbox token", Some("inb_")),
     ("merchant_token", "Merchant token", None),
     ("plan_token", "Plan token", Some("plan_")),
     ("recipient_token", "Recipient token", Some("rp_")),

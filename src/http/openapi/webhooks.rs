@@ -1,10 +1,46 @@
-//! The document's `webhooks`: the requests that this server sends.
+//! The document's `webhooks`, the requests that this server sends, and `callbacks` of the operations that cause some.
 
 use entity::event::EventType;
 use serde_json::{Value, json};
 
 /// A tag of its own: with the tag `Webhooks`, generators would overwrite that section's file.
 pub(super) const TAG: &str = "Webhook requests";
+
+/// The operations of which at least one event comes at once, but for those of the sandbox.
+const CAUSES: &[&str] = &[
+    "create_charge",
+    "void_charge",
+    "capture_charge",
+    "create_refund",
+    "create_authorisation",
+    "void_authorisation",
+    "capture_authorisation",
+    "create_customer",
+    "update_customer",
+    "delete_customer",
+    "cancel_customer_subscription",
+    "create_plan",
+    "delete_plan",
+    "create_plan_subscription",
+    "create_subscription",
+    "cancel_subscription",
+    "create_transfer",
+    "create_recipient",
+    "update_recipient",
+    "create_merchant",
+    "submit_dispute_evidence",
+    "accept_dispute",
+];
+
+/// Adds `callbacks` to the operations that cause events. They share a path, because openapi-python-client reads no shared callback.
+pub fn callbacks(document: &mut Value) {
+    let event = json!({ "event": { "https://example.com/webhooks": { "$ref": "#/webhooks/event" } } });
+    for (.., operation) in super::operations(document) {
+        if operation["operationId"].as_str().is_some_and(|id| CAUSES.contains(&id)) {
+            operation.insert("callbacks".into(), event.clone());
+        }
+    }
+}
 
 /// Returns the request that every webhook endpoint gets for every event.
 pub fn section() -> Value {
@@ -38,6 +74,7 @@ pub fn section() -> Value {
                 },
                 "responses": {
                     "2XX": { "description": "Accepted" },
+                    "4XX": { "description": "Not accepted: it is sent again" },
                     "default": { "description": "Not accepted: it is sent again" },
                 },
             },

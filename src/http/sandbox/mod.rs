@@ -7,6 +7,7 @@ mod acquirer;
 mod clock;
 mod deposits;
 mod disputes;
+mod inboxes;
 mod merchants;
 mod outcome;
 mod refunds;
@@ -40,6 +41,9 @@ pub fn operations() -> Operations {
         .routes(routes!(snapshots::create_sandbox_snapshot, snapshots::list_sandbox_snapshots))
         .routes(routes!(snapshots::restore_sandbox_snapshot))
         .routes(routes!(snapshots::delete_sandbox_snapshot))
+        .routes(routes!(inboxes::create_sandbox_inbox, inboxes::list_sandbox_inboxes))
+        .routes(routes!(inboxes::update_sandbox_inbox, inboxes::delete_sandbox_inbox))
+        .routes(routes!(inboxes::list_sandbox_inbox_deliveries))
         .routes(routes!(requests::list_sandbox_requests))
         .routes(routes!(requests::get_sandbox_request))
 }

@@ -8,7 +8,7 @@ use entity::counter::Counted;
 use entity::{
     AccountToken, ChargeToken, FileToken, Owned, TimeSpan, Timestamp, api_key, balance, bank_account, card,
     challenge_page, charge, counter, customer, deposit, dispute, dispute_activity, event, event_sequence,
-    evidence, file, idempotency_answer, idempotency_key, journal_entry, key_use, logged_request, merchant,
+    evidence, file, idempotency_answer, idempotency_key, inbox, inbox_delivery, journal_entry, key_use, logged_request, merchant,
     plan, posting, recipient, refund, scheduled_dispute, snapshot, snapshot_file, snapshot_part, stray_blob,
     subscription, subscription_entry, three_d_secure, transfer, wallet_certificate, wallet_domain,
     wallet_payload, webhook, webhook_endpoint,
@@ -180,6 +180,8 @@ macro_rules! kept {
 /// the sums last.
 const STEPS: &[Step] = &[
     rows!(webhook_endpoint Id),
+    rows!(inbox Id),
+    rows!(inbox_delivery Id),
     rows!(subscription Id),
     rows!(refund Id),
     rows!(challenge_page Hash),

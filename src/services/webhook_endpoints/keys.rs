@@ -56,6 +56,13 @@ pub struct SealedKeys {
     former_key_until: Option<Timestamp>,
 }
 
+impl From<webhook_endpoint::Model> for SealedKeys {
+    fn from(row: webhook_endpoint::Model) -> Self {
+        let webhook_endpoint::Model { key_sealed, sealed_by, former_key_sealed, former_key_until, .. } = row;
+        Self { key_sealed, sealed_by, former_key_sealed, former_key_until }
+    }
+}
+
 impl SealedKeys {
     /// Decrypts the keys.
     pub async fn open(

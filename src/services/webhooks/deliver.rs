@@ -11,6 +11,7 @@ use futures::FutureExt;
 use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde_json::{Map, Value};
 
+use super::inboxes::{self, receive};
 use super::sign;
 use super::state::{WebhookAction, next};
 use crate::error::Error;
@@ -88,7 +89,10 @@ pub async fn send(ctx: &Context, parcel: LeasedWebhook) -> Result<Option<Deliver
     headers.insert("webhook-attempt", (parcel.retries + 1).into());
     let mut span = span(&parcel);
     headers.extend(span.context().map(trace::TraceContext::headers).unwrap_or_default());
-    let answer = ctx.outbound.post(&parcel.url, headers, parcel.body.clone(), WEBHOOK_ANSWER).await;
+    let answer = match inboxes::by_url(ctx, &parcel.url) {
+        Some(inbox) => receive::deliver(ctx, inbox, &headers, &parcel.body).await?,
+        None => ctx.outbound.post(&parcel.url, headers, parcel.body.clone(), WEBHOOK_ANSWER).await,
+    };
     if let Ok(code) = answer {
         span.set_number("http.response.status_code", code.into());
     }

@@ -3,6 +3,7 @@
 
 mod deliver;
 mod find;
+pub mod inboxes;
 mod lease;
 pub mod outbox;
 mod replay;

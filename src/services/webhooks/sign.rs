@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use sha2::Sha256;
 
 use crate::error::Error;
+use crate::limits::SIGNATURE_TOLERANCE;
 use crate::sensitive::secret::Secret;
 
 /// Returns the headers of one delivery, with a signature for each key in use: a receiver accepts the signature of any
@@ -27,6 +28,27 @@ pub fn headers<'a>(
         (HeaderName::from_static("webhook-timestamp"), timestamp.into()),
         (HeaderName::from_static("webhook-signature"), value(&signatures.join(" "))?),
     ]))
+}
+
+/// Verifies a delivery as a receiver does that has these keys. Returns a sentence about what is wrong.
+pub fn verify<'a>(
+    mut keys: impl Iterator<Item = &'a Secret>,
+    headers: &HeaderMap,
+    wall: Timestamp,
+    body: &[u8],
+) -> Result<(), &'static str> {
+    let sent = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let id = sent("webhook-id").ok_or("There is no webhook-id")?;
+    let timestamp = sent("webhook-timestamp").and_then(|text| text.parse().ok());
+    let timestamp: i64 = timestamp.ok_or("There is no webhook-timestamp in seconds")?;
+    if wall.seconds().abs_diff(timestamp) > SIGNATURE_TOLERANCE.as_secs() {
+        return Err("The webhook-timestamp is more than five minutes from now");
+    }
+    let signatures = sent("webhook-signature").ok_or("There is no webhook-signature")?;
+    let is_signed = |key: &Secret| {
+        signature(key, id, timestamp, body).is_ok_and(|own| signatures.split(' ').any(|one| one == own))
+    };
+    if keys.any(is_signed) { Ok(()) } else { Err("No key of the endpoint has signed it") }
 }
 
 /// Returns `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`, keyed with the bytes that `whsec_...` encodes.

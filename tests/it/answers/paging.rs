@@ -42,10 +42,12 @@ async fn lists(app: &App, customer: &str) -> Vec<String> {
         (newest("/1/charges").await, newest("/1/recipients").await, newest("/1/transfers").await);
     let plan = app.client().plan(&json!({})).await;
     let subscription = app.client().subscribed(&plan, customer).await;
+    let inbox = token_of(&app.client().post("/1/sandbox/inboxes", &json!({})).await.ok(201));
     let lists = operations().into_iter().filter(super::Operation::is_list);
     let lists: Vec<_> = lists
         .map(|list| list.path.replace("{customer_token}", customer).replace("{charge_token}", &charge))
         .map(|path| path.replace("{recipient_token}", &recipient).replace("{transfer_token}", &transfer))
+        .map(|path| path.replace("{inbox_token}", &inbox))
         .map(|path| path.replace("{plan_token}", &plan).replace("{sub_token}", &subscription))
         .collect();
     assert!(lists.len() >= 9 && lists.iter().all(|path| !path.contains('{')), "{lists:?}");

@@ -50,6 +50,7 @@ fn prefix(path: &str) -> &'static str {
         "domain_token" => "apmd_",
         "event_token" => "evt_",
         "file_token" => "file_",
+        "inbox_token" => "inb_",
         "merchant_token" => "mrch_",
         "plan_token" => "plan_",
         "recipient_token" => "rp_",

@@ -74,6 +74,12 @@ impl App {
                 token_of(&client.get("/1/events?per_page=1").await.ok(200)[0])
             }
             "file_token" => client.file().await,
+            "inbox_token" => {
+                for inbox in client.get("/1/sandbox/inboxes").await.ok(200).as_array().expect("a list") {
+                    client.delete(&format!("/1/sandbox/inboxes/{}", token_of(inbox))).await.ok(204);
+                }
+                token_of(&client.post("/1/sandbox/inboxes", &json!({})).await.ok(201))
+            }
             "merchant_token" => client.merchant().await,
             "payment_source_token" => {
                 let source = json!({ "type": "card", "source": card(ENROLLED) });

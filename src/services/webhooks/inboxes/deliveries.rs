@@ -1,0 +1,54 @@
+//! The deliveries of an inbox, and waits for the next ones.
+
+use entity::inbox_delivery::{self, Column};
+use entity::{AccountToken, InboxToken, Owned};
+use sea_orm::{ColumnTrait, QueryFilter};
+
+use super::find;
+use crate::error::Error;
+use crate::params::inbox::DeliverySearch;
+use crate::params::{Params, Waiting};
+use crate::services::arrivals::Topic;
+use crate::services::context::{Account, Context};
+use crate::services::page::{AwaitedList, List, ListPage};
+use crate::views::inbox::InboxDelivery;
+
+/// The deliveries of one inbox.
+pub struct InboxDeliveries {
+    account: AccountToken,
+    inbox: InboxToken,
+    params: DeliverySearch,
+}
+
+/// Finds an inbox whose deliveries to list.
+///
+/// Refusals, first match wins: `not_found`, `invalid_resource`.
+pub async fn of_inbox(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    params: Params<DeliverySearch>,
+) -> Result<InboxDeliveries, Error> {
+    let inbox = find(ctx, account, token).await?;
+    Ok(InboxDeliveries { account: account.id(), inbox, params: params.valid()? })
+}
+
+impl AwaitedList for InboxDeliveries {
+    type Record = InboxDelivery;
+    const TOPIC: Topic = Topic::Deliveries;
+
+    fn account(&self) -> AccountToken {
+        self.account
+    }
+
+    fn waiting(&self) -> Waiting {
+        self.params.waiting
+    }
+
+    /// Returns a page of the deliveries, newest first.
+    async fn page(&self, ctx: &Context) -> Result<ListPage<InboxDelivery>, Error> {
+        let rows = inbox_delivery::Entity::owned_by(self.account).filter(Column::InboxId.eq(self.inbox));
+        let list = List::newest_first(self.account, rows);
+        Ok(list.ranged(ctx, self.params.paging).await?.map(InboxDelivery::from))
+    }
+}
