@@ -66,7 +66,7 @@ const OF_THIS_SERVER: [&str; 3] =
 
 /// Runs the command.
 pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
-    serve_for(exec, None).await
+    Box::pin(serve_for(exec, None)).await
 }
 
 /// Serves for a command, and records its requests.

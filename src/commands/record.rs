@@ -57,7 +57,7 @@ pub async fn run(Record { to, format, exec }: Record) -> Result<ExitCode, Box<dy
     let format = FileFormat::of(&to, format);
     let of_file = |error| format!("{}: {error}", to.display());
     let recorder = Arc::new(Recorder::create(&to, format).map_err(of_file)?);
-    let ended = exec::serve_for(exec, Some(Arc::clone(&recorder))).await?;
+    let ended = Box::pin(exec::serve_for(exec, Some(Arc::clone(&recorder)))).await?;
     match recorder.finish() {
         Ok(()) => Ok(ended),
         Err(error) if ended == ExitCode::SUCCESS => Err(of_file(error).into()),

@@ -107,7 +107,7 @@ pub async fn run(command: Report) -> Result<(), Box<dyn Error>> {
     };
     match to {
         Some(file) => {
-            std::fs::write(&file, text + "\n").map_err(|error| format!("{}: {error}", file.display()))?
+            std::fs::write(&file, text + "\n").map_err(|error| format!("{}: {error}", file.display()))?;
         }
         None => writeln!(terminal::stdout(), "{text}")?,
     }
@@ -252,7 +252,8 @@ impl<'a> RelatedRecords<'a> {
                 let is_same = |(name, sent): (&String, &Value)| match record.get(name) {
                     Some(Value::String(shown)) => sent.as_str() == Some(shown),
                     Some(shown @ (Value::Number(_) | Value::Bool(_))) => {
-                        sent.as_str().map_or_else(|| sent.to_string(), str::to_owned) == shown.to_string()
+                        let text = shown.to_string();
+                        sent == shown || sent.as_str() == Some(text.as_str())
                     }
                     Some(_) | None => true,
                 };
