@@ -10,7 +10,6 @@ use std::sync::Arc;
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::{AccountToken, EventToken, JsonText, Listed, Timestamp, event};
-use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Serialize;
 
 use super::context::{Account, Context};
@@ -68,7 +67,11 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<views
 
 /// Finds an event, with its number.
 async fn numbered(ctx: &Context, account: &Account, id: EventToken) -> Result<Option<event::Model>, Error> {
+    let row = event::Entity::at(account.id(), id);
+    let found = row.clone().one(ctx.store.read()).await?;
+    if found.as_ref().is_none_or(|event| event.sequence.is_some()) {
+        return Ok(found);
+    }
     event_sequence::number(ctx, account.id()).await?;
-    let row = event::Entity::at(account.id(), id).filter(event::Column::Sequence.is_not_null());
     Ok(row.one(ctx.store.read()).await?)
 }

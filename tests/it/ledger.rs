@@ -190,20 +190,8 @@ fn an_accountant_checks_a_transfer_with_the_report() {
     }
 
     // What lay in the books before the settlement's day, and now.
-    let books = |further: &[&str]| {
-        let rows = reported(&run(&[&["--account", &account], further].concat()).1);
-        rows.iter().map(|row| (row["book"].as_str().unwrap().to_owned(), cents(row))).collect::<Vec<_>>()
-    };
-    let earlier = books(&["--at", &charge_time]);
-    assert_eq!(earlier.iter().map(|(_, cents)| cents).sum::<i64>(), 0);
-    let total = |of: &[(String, i64)], book: &str| {
-        of.iter().find(|(named, _)| named == book).map(|(_, cents)| *cents)
-    };
-    assert_eq!(
-        (total(&earlier, "fees"), total(&earlier, "merchant")),
-        (Some(37), Some(100_000_000 + 363 - 100 - 50))
-    );
-    assert_eq!(total(&books(&["--at", day]), "merchant"), Some(100_000_000));
+    let books = |further: &[&str]| books(&reported(&run(&[&["--account", &account], further].concat()).1));
+    are_those_of_an_instant(&books(&["--at", &charge_time]), &books(&["--at", day]));
     assert!(books(&["--at", "2020-01-01"]).is_empty());
     assert_eq!(run(&["--at", day, "--from", day]).0, Some(2));
     assert_eq!(run(&["--at", "soon"]).0, Some(2));
@@ -240,6 +228,25 @@ fn an_accountant_checks_a_transfer_with_the_report() {
     assert_eq!(objects.lines().count(), books(&["--at", day]).len());
     assert_eq!(output(program(data.path()).args(["ledger", "report", "--csv", "--json"])).0, Some(2));
     server.stopped();
+}
+
+/// The amount of each book, in cents.
+fn books(rows: &[Value]) -> Vec<(String, i64)> {
+    rows.iter().map(|row| (row["book"].as_str().unwrap().to_owned(), cents(row))).collect()
+}
+
+/// Before the settlement there are fees and what the merchant has earned; afterwards what it began with.
+#[track_caller]
+fn are_those_of_an_instant(before: &[(String, i64)], after: &[(String, i64)]) {
+    assert_eq!(before.iter().map(|(_, cents)| cents).sum::<i64>(), 0);
+    let total = |of: &[(String, i64)], book: &str| {
+        of.iter().find(|(named, _)| named == book).map(|(_, cents)| *cents)
+    };
+    assert_eq!(
+        (total(before, "fees"), total(before, "merchant")),
+        (Some(37), Some(100_000_000 + 363 - 100 - 50))
+    );
+    assert_eq!(total(after, "merchant"), Some(100_000_000));
 }
 
 fn folder() -> tempfile::TempDir {

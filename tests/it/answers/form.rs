@@ -45,7 +45,7 @@ rules! {
         let customer = client.post("/1/customers", &customer).await.ok(201);
         assert_eq!(fields(&customer["card"]), cards::FIELDS);
         let event = client.get("/1/events").await.ok(200)[0].clone();
-        assert_eq!(fields(&event), ["token", "type", "data", "created_at"]);
+        assert_eq!(fields(&event), ["token", "type", "data", "created_at", "sequence"]);
         let list = client.get("/1/charges").await.json();
         assert_eq!(fields(&list), ["response", "count", "pagination"]);
         assert_eq!(

@@ -113,6 +113,7 @@ impl World {
             let event = &mut self.events[self.events_checked];
             let mut expected = json!({
                 "token": "?evt_", "type": event.kind, "data": event.data, "created_at": shown(event.at),
+                "sequence": self.events_checked + 1,
             });
             if let Some(fault) = learn(&mut expected, &found) {
                 panic!("event no. {}: {fault}\nexpected {expected}\nfound {found}", self.events_checked);
