@@ -37,6 +37,7 @@ struct Table {
 pub struct TableSnapshot(BTreeMap<String, Table>);
 
 impl TableSnapshot {
+    /// Without the numbers of events, which a worker gives for many payments at once.
     pub async fn take(database: &Database) -> Result<Self> {
         let (schema, quoted, array) = match database.kind() {
             // The rows of a table of words are asked of itself, and not of those in which it keeps them.
@@ -44,6 +45,7 @@ impl TableSnapshot {
                 "SELECT t.name, c.name, c.type, CASE WHEN c.pk > 0 THEN 'key' END
                  FROM pragma_table_list t JOIN pragma_table_info(t.name) c
                  WHERE t.schema = 'main' AND t.type IN ('table', 'virtual') AND t.name NOT LIKE 'sqlite%'
+                     AND t.name <> 'event_sequences' AND c.name <> 'sequence'
                  ORDER BY t.name, c.cid",
                 "quote(",
                 "json_array(",
@@ -54,6 +56,7 @@ impl TableSnapshot {
                  FROM pg_class t JOIN pg_attribute c ON c.attrelid = t.oid AND c.attnum > 0 AND NOT c.attisdropped
                  LEFT JOIN pg_index k ON k.indrelid = t.oid AND k.indisprimary
                  WHERE t.relkind = 'r' AND t.relnamespace = current_schema()::regnamespace
+                     AND t.relname <> 'event_sequences' AND c.attname <> 'sequence'
                  ORDER BY 1, c.attnum",
                 "text(",
                 "json_build_array(",

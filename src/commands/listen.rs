@@ -128,8 +128,6 @@ async fn listen(
                     continue;
                 }
             }
-            // A snapshot was restored, and with it the number of its last event.
-            Err(ApiClientError::Refused { status: 422, .. }) => last = events::last(server).await?,
             Err(error) if error.is_transient() => {
                 pause = error.retry_after().unwrap_or(PAUSE);
                 // A server that limits the rate of requests is reachable.

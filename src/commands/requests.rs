@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use card_payments::recording::{Exchange, KEY, RecordingFile};
+use card_payments::recording::{Exchange, KEY, RecordingFile, without_secrets};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -42,7 +42,8 @@ pub async fn run(command: Requests) -> Result<(), Box<dyn Error>> {
     let mut requests = all(&server, "/1/sandbox/requests?", "").await?;
     requests.reverse();
     let mut file = RecordingFile::create(&to, FileFormat::of(&to, format)).map_err(of_file)?;
-    for request in &requests {
+    for request in &mut requests {
+        without_secrets(request);
         file.write(&exchange(request)).map_err(of_file)?;
     }
     file.finish().map_err(of_file)?;

@@ -1,7 +1,7 @@
 //! Where inboxes of the sandbox receive requests from outside. This server's own webhooks come without a request.
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
@@ -9,7 +9,7 @@ use entity::inbox::InboxFault;
 use tokio::time::sleep;
 
 use super::AppState;
-use super::extract::Path;
+use super::extract::{Path, read_body};
 use crate::error::{Error, ErrorCode};
 use crate::limits::INBOX_BODY_BYTES_MAX;
 use crate::runtime::request_permits::release_permit;
@@ -28,7 +28,7 @@ async fn receive_request(
     body: Body,
 ) -> Result<StatusCode, Error> {
     let inbox = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let body = to_bytes(body, INBOX_BODY_BYTES_MAX).await.map_err(|_| ErrorCode::PayloadTooLarge)?;
+    let (body, _memory) = read_body(&app, &headers, body, INBOX_BODY_BYTES_MAX).await?;
     // The databases keep a body as text.
     let body = std::str::from_utf8(&body).ok().filter(|text| !text.contains('\0'));
     let body = body.ok_or(ErrorCode::UnsupportedMediaType)?;

@@ -9,9 +9,9 @@ use crate::runtime::request_context;
 use crate::runtime::request_permits::{release_permit, take_long_answer};
 use crate::services::page::{AwaitedList, ListPage};
 
-/// Reads a page of a list, and reads it again whenever the list may have grown, until it has as many records as the client waits
-/// for: at most so long, or until the server wants no new work. Meanwhile the request holds no permit, and takes one again; of
-/// memory, as much as its answer turns out to need.
+/// Reads a page of a list once it has as many records as the client waits for: at most so long, or until the server wants no new
+/// work. Meanwhile the request holds no permit and no page, and takes a permit again; of memory, as much as its answer turns out to
+/// need.
 ///
 /// Refusals: those of the list, `service_unavailable`.
 pub async fn page_in_time<L: AwaitedList>(app: &AppState, list: &L) -> Result<ListPage<L::Record>, Error> {
@@ -22,24 +22,21 @@ pub async fn page_in_time<L: AwaitedList>(app: &AppState, list: &L) -> Result<Li
     let ends_at = Instant::now() + waiting.wait;
     // Before the look, so that nothing falls between.
     let mut arriving = app.arrivals.watch(list.account(), L::TOPIC);
-    let mut page = list.page(app).await?;
-    if page.count >= waiting.count {
-        return Ok(page);
-    }
-    drop(take_long_answer());
-    release_permit();
-    let mut phase = app.phase.clone();
-    while page.count < waiting.count {
-        let goes_on = tokio::select! {
-            () = arriving.next() => true,
-            () = sleep_until(ends_at) => false,
-            _ = phase.wait_for(|phase| *phase > ServerPhase::Serving) => false,
-        };
-        if !goes_on {
-            break;
+    if list.size(app).await? < waiting.count {
+        drop(take_long_answer());
+        release_permit();
+        let mut phase = app.phase.clone();
+        loop {
+            let may_suffice = tokio::select! {
+                () = arriving.next() => true,
+                () = sleep_until(ends_at) => false,
+                _ = phase.wait_for(|phase| *phase > ServerPhase::Serving) => false,
+            };
+            if !may_suffice || list.size(app).await? >= waiting.count {
+                break;
+            }
         }
-        page = list.page(app).await?;
+        app.admission.enter(request_context::account()).await?;
     }
-    app.admission.enter(request_context::account()).await?;
-    Ok(page)
+    list.page(app).await
 }

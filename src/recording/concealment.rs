@@ -54,15 +54,25 @@ pub fn without_secrets(value: &mut Value) {
         Value::String(text) => *text = without_card_numbers(text),
         Value::Array(items) => items.iter_mut().for_each(without_secrets),
         Value::Object(fields) => {
-            for (name, field) in fields {
+            for (name, field) in fields.iter_mut() {
                 if field.as_str().is_some_and(|text| is_secret(name, text)) {
                     *field = HIDDEN.into();
                 } else {
                     without_secrets(field);
                 }
             }
+            hide_names(fields);
         }
+        Value::Number(_) if holds_card_number(&value.to_string()) => *value = HIDDEN.into(),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Names of metadata are a client's own as well.
+fn hide_names(fields: &mut Map<String, Value>) {
+    if fields.keys().any(|name| holds_card_number(name)) {
+        let named = std::mem::take(fields).into_iter();
+        fields.extend(named.map(|(name, field)| (without_card_numbers(&name), field)));
     }
 }
 
@@ -138,10 +148,12 @@ impl Concealment {
             Value::String(text) => *text = self.plain(text),
             Value::Array(items) => items.iter_mut().for_each(|item| self.answer(item, field)),
             Value::Object(fields) => {
-                for (name, value) in fields {
+                for (name, value) in fields.iter_mut() {
                     self.answer(value, name);
                 }
+                hide_names(fields);
             }
+            Value::Number(_) if holds_card_number(&value.to_string()) => *value = HIDDEN.into(),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
@@ -154,6 +166,11 @@ impl Concealment {
             }
             None => self.plain(location),
         }
+    }
+
+    /// Returns an Idempotency-Key; what stands for it, if it may hold a card number, is different for each.
+    pub(super) fn idempotency_key(&mut self, key: &str) -> String {
+        if holds_card_number(key) { self.learn(key) } else { self.plain(key) }
     }
 
     /// Returns what stands for a secret. Of an address only the last part is secret.
@@ -206,7 +223,11 @@ impl ParameterPass<'_> {
             Value::Array(items) => items.iter().map(|item| self.value(item, path, name)).collect(),
             Value::Null => Value::Null,
             Value::String(text) => self.text(text, value, path, name).into(),
-            Value::Bool(_) | Value::Number(_) if self.is_plain(value, path) => value.clone(),
+            Value::Bool(_) | Value::Number(_)
+                if self.is_plain(value, path) && !holds_card_number(&value.to_string()) =>
+            {
+                value.clone()
+            }
             Value::Bool(_) | Value::Number(_) => self.text(&value.to_string(), value, path, name).into(),
         }
     }

@@ -111,7 +111,7 @@ impl State {
         let mut body: Value = serde_json::from_slice(request.body).unwrap_or_default();
         let key = request.key.map(|key| concealment.key(key));
         let path = concealment.path(request.route, request.path, request.requested);
-        let idempotency_key = request.idempotency_key.map(|key| concealment.plain(key));
+        let idempotency_key = request.idempotency_key.map(|key| concealment.idempotency_key(key));
         let mut sent = concealment.parameters(request.parameters, request.read);
         if let Some(idempotency_key) = &idempotency_key {
             let request_key = format!("{key:?} {} {path} {idempotency_key}", request.method);

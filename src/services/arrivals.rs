@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::future::pending;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use entity::AccountToken;
 use tokio::sync::{Notify, watch};
@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use crate::limits::{WAIT_HEARD, WAIT_LOOKS, WAIT_SECOND_LOOK};
 use crate::runtime::random::random;
+use crate::store::Tx;
 
 /// What is waited for, of which account.
 type Subject = (AccountToken, Topic);
@@ -119,6 +120,12 @@ impl Arrivals {
         if self.is_awaited_elsewhere(subject) {
             self.say(Message::Arrived(subject));
         }
+    }
+
+    /// Announces it once the unit is committed, also if its caller has gone away by then.
+    pub fn announce_after(self: &Arc<Self>, tx: &Tx, account: AccountToken, topic: Topic) {
+        let arrivals = Arc::clone(self);
+        tx.after_commit(move || arrivals.announce(account, topic));
     }
 
     fn wake(&self, subject: Subject) {

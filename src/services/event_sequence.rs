@@ -13,7 +13,8 @@ use futures::FutureExt;
 use futures::future::try_join_all;
 use sea_orm::sea_query::{LockBehavior, LockType, OnConflict};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect,
+    ColumnTrait, ConnectionTrait, DbBackend, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
+    QuerySelect,
 };
 
 use super::arrivals::{Arrivals, Topic};
@@ -78,19 +79,28 @@ pub async fn number_all(
 /// Numbers what this process has committed, so that little is left for whoever asks. Leaves what another copy numbers.
 pub async fn number_fresh(ctx: &Context) -> Result<(), Error> {
     let fresh = std::mem::take(&mut *ctx.event_sequences.fresh());
+    let mut numbered = Ok(());
     for account in fresh {
         if let Err(error) = number_or(ctx, account, Busy::Leave).await {
             ctx.event_sequences.fresh().insert(account);
-            return Err(error);
+            numbered = Err(error);
         }
     }
-    Ok(())
+    numbered
 }
 
 /// Returns the last number that an account has given.
 pub async fn last(ctx: &Context, account: AccountToken) -> Result<i64, Error> {
-    let row = event_sequence::Entity::owned_by(account).one(ctx.store.read()).await?;
-    Ok(row.map_or(0, |row| row.last))
+    let db = ctx.store.read();
+    let row = event_sequence::Entity::owned_by(account).one(db).await?;
+    Ok(Ord::max(row.map_or(0, |row| row.last), highest(db, account).await?))
+}
+
+/// Returns the highest number of an account's events. Those of an account that was brought from elsewhere have theirs.
+async fn highest(db: &impl ConnectionTrait, account: AccountToken) -> Result<i64, Error> {
+    let numbered = event::Entity::owned_by(account).filter(Column::Sequence.is_not_null());
+    let highest = numbered.order_by_desc(Column::Sequence).limit(1).select_only().column(Column::Sequence);
+    Ok(highest.into_tuple::<i64>().one(db).await?.unwrap_or_default())
 }
 
 async fn number_or(ctx: &Context, account: AccountToken, busy: Busy) -> Result<(), Error> {
@@ -123,20 +133,23 @@ async fn lacks_numbers(ctx: &Context, account: AccountToken) -> Result<bool, Err
 /// if another copy has it and is not waited for.
 async fn number_some(tx: &Tx, account: AccountToken, busy: Busy) -> Result<Option<u64>, Error> {
     let Some(last) = locked(tx, account, busy).await? else { return Ok(None) };
+    let last = last.max(highest(tx, account).await?);
     let statement = format!(
         "UPDATE events SET sequence = n.sequence FROM v, \
          (SELECT e.id, v.last + row_number() OVER (ORDER BY e.id) AS sequence FROM v JOIN events e ON e.account_id = v.account_id \
          WHERE e.sequence IS NULL ORDER BY e.id LIMIT {EVENTS_NUMBERED_AT_ONCE}) AS n \
-         WHERE events.account_id = v.account_id AND events.id = n.id"
+         WHERE events.account_id = v.account_id AND events.id = n.id RETURNING events.sequence"
     );
     let row = vec![account.into(), last.into()];
     let statement = about(tx.get_database_backend(), &["account_id", "last"], vec![row], &statement);
-    let numbered = tx.execute_raw(statement).await?.rows_affected();
-    let last = last + i64::try_from(numbered).unwrap_or(i64::MAX);
+    let numbered = tx.query_all_raw(statement).await?;
+    // Not their count: one that is deleted meanwhile leaves a gap.
+    let last =
+        numbered.iter().try_fold(last, |last, row| Ok::<_, DbErr>(last.max(row.try_get("", "sequence")?)))?;
     let update =
         event_sequence::Entity::update_of(account).col_expr(event_sequence::Column::Last, last.into());
     update.exec(tx).await?;
-    Ok(Some(numbered))
+    Ok(Some(numbered.len() as u64))
 }
 
 /// Locks and returns an account's last number. `None` if another copy has it locked and is not waited for.

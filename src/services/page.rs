@@ -59,6 +59,9 @@ pub trait AwaitedList: Sync {
     /// How many records are waited for, and how long.
     fn waiting(&self) -> Waiting;
 
+    /// Counts the records.
+    fn size(&self, ctx: &Context) -> impl Future<Output = Result<u64, Error>> + Send;
+
     /// Reads the page.
     fn page(&self, ctx: &Context) -> impl Future<Output = Result<ListPage<Self::Record>, Error>> + Send;
 }

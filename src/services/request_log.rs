@@ -82,9 +82,8 @@ impl RequestLog {
         let mut turn = self.writing.lock().await;
         for (account, waiting) in self.waiting(of) {
             for _ in 0..waiting.div_ceil(REQUESTS_WRITTEN_AT_ONCE) {
-                let rows = (account, self.take(account));
-                store.write(rows, |tx, (account, rows)| add(tx, *account, rows).boxed()).await?;
-                self.arrivals.announce(account, Topic::Requests);
+                let rows = (account, self.take(account), Arc::clone(&self.arrivals));
+                store.write(rows, |tx, (account, rows, to)| add(tx, *account, rows, to).boxed()).await?;
                 drop(turn);
                 turn = self.writing.lock().await;
             }
@@ -112,8 +111,14 @@ impl RequestLog {
     }
 }
 
-/// Inserts requests and deletes the oldest ones above the limit.
-async fn add(tx: &Tx, account: AccountToken, rows: &[logged_request::Model]) -> Result<(), Error> {
+/// Inserts requests, deletes the oldest ones above the limit, and announces the new ones.
+async fn add(
+    tx: &Tx,
+    account: AccountToken,
+    rows: &[logged_request::Model],
+    arrivals: &Arc<Arrivals>,
+) -> Result<(), Error> {
+    arrivals.announce_after(tx, account, Topic::Requests);
     let kept = REQUESTS_LOGGED.saturating_sub(rows.len()) as u64;
     let youngest_to_go: Option<LoggedRequestToken> = logged_request::Entity::owned_by(account)
         .order_by_desc(Column::Id)

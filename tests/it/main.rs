@@ -75,6 +75,7 @@ mod migrations;
 mod model;
 mod money;
 mod money_sequences;
+mod no_sleeps;
 mod operating;
 mod outbound;
 mod overload;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use card_payments::config::DatabaseOptions;
 use card_payments::http::INSTALLATION;
-use card_payments::outbound::api_client::ApiClient;
+use card_payments::outbound::api_client::{ApiClient, ApiClientError};
 use card_payments::params::parse_time;
 use card_payments::recording::without_secrets;
 use card_payments::services::installation::read_fingerprint;
@@ -27,7 +27,7 @@ use super::terminal;
 /// Takes the record from a running test server and its ledger entries from the server's database. A charge comes with its refunds
 /// and disputes. The file is a page that needs nothing else, or JSON. It has the seed, if there is one, and no key, secret or card
 /// number. Of requests it has those in the request log that name the record, and those that may have made it: at its time and with
-/// its parameters. Changes nothing.
+/// its parameters.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  card-payments report ch_AZqYv3rVcBKUQ1mHn7tKRw --to failure.html\n  \
     card-payments report ch_AZqYv3rVcBKUQ1mHn7tKRw --json\n\n\
@@ -127,8 +127,11 @@ async fn gather(
     let (mut refunds, mut disputes) = (Vec::new(), Vec::new());
     if list == "charges" {
         refunds = all(server, &format!("/1/charges/{token}/refunds?"), "").await?;
-        // An account without disputes cannot search them.
-        disputes = all(server, &format!("/1/disputes/search?query={token}&"), "").await.unwrap_or_default();
+        disputes = match all(server, &format!("/1/disputes/search?query={token}&"), "").await {
+            // An account without disputes cannot search them.
+            Err(error) if is_unavailable(error.as_ref()) => Vec::new(),
+            found => found?,
+        };
         for part in [&mut refunds, &mut disputes] {
             part.sort_by(|one, other| time(one).cmp(time(other)));
         }
@@ -173,6 +176,11 @@ async fn gather(
 async fn get(server: &ApiClient, path: &str) -> Result<Value, Box<dyn Error>> {
     let response = server.answer_to(Method::GET, path, None, &[]).await?;
     Ok(response.record()?.clone())
+}
+
+fn is_unavailable(error: &(dyn Error + 'static)) -> bool {
+    let refused: Option<&ApiClientError> = error.downcast_ref();
+    matches!(refused, Some(ApiClientError::Refused { body, .. }) if body["error"] == "api_unavailable")
 }
 
 /// Returns the records of a list that begins with the newest ones, up to a time; without one, all of them.

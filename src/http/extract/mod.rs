@@ -110,16 +110,7 @@ impl FromRequest<AppState> for Input {
 
     async fn from_request(request: Request, app: &AppState) -> Result<Self, Error> {
         let (parts, body) = request.into_parts();
-        refuse_announced(&parts.headers, BODY_BYTES_MAX)?;
-        let mut whole = pin!(whole(body, app));
-        let (body, memory) = if let Ok(whole) = timeout(BODY_PATIENCE, &mut whole).await {
-            whole?
-        } else {
-            release_permit();
-            let whole = whole.await?;
-            app.admission.enter(request_context::account()).await?;
-            whole
-        };
+        let (body, memory) = read_body(app, &parts.headers, body, BODY_BYTES_MAX).await?;
         // An empty body is an empty form, whatever its type.
         let content_type = if body.is_empty() { None } else { content_type(&parts.headers)? };
         let tree = body::tree(&parts.method, parts.uri.query(), content_type, body).await;
@@ -131,14 +122,34 @@ impl FromRequest<AppState> for Input {
     }
 }
 
+/// Reads a body of so many bytes at most. One that comes slowly holds no permit of the request meanwhile.
+///
+/// Refusals: `payload_too_large`, `bad_request` if it is cut off, `gateway_timeout`, `service_unavailable`.
+pub async fn read_body(
+    app: &AppState,
+    headers: &HeaderMap,
+    body: Body,
+    max: usize,
+) -> Result<(Bytes, Option<Permit>), Error> {
+    refuse_announced(headers, max)?;
+    let mut whole = pin!(whole(body, app, max));
+    if let Ok(whole) = timeout(BODY_PATIENCE, &mut whole).await {
+        return whole;
+    }
+    release_permit();
+    let whole = whole.await?;
+    app.admission.enter(request_context::account()).await?;
+    Ok(whole)
+}
+
 /// Reads a whole body. A large one needs a permit, and may hold it only for a short time.
-async fn whole(body: Body, app: &AppState) -> Result<(Bytes, Option<Permit>), Error> {
-    let (mut body, mut bytes) = (Limited::new(body, BODY_BYTES_MAX), BytesMut::new());
+async fn whole(body: Body, app: &AppState, max: usize) -> Result<(Bytes, Option<Permit>), Error> {
+    let (mut body, mut bytes) = (Limited::new(body, max), BytesMut::new());
     if read(&mut body, &mut bytes, SMALL_BODY_BYTES).await? {
         return Ok((bytes.freeze(), None));
     }
     let memory = app.admission.large_body().await?;
-    let rest = timeout(LARGE_BODY_TIME, read(&mut body, &mut bytes, BODY_BYTES_MAX)).await;
+    let rest = timeout(LARGE_BODY_TIME, read(&mut body, &mut bytes, max)).await;
     rest.map_err(|_| ErrorCode::GatewayTimeout)??;
     Ok((bytes.freeze(), Some(memory)))
 }

@@ -208,7 +208,8 @@ const STEPS: &[Step] = &[
     rows!(bank_account Id),
     rows!(webhook Id),
     rows!(event Id),
-    rows!(event_sequence AccountId),
+    // Numbers are not given again, whatever is put back.
+    kept!(event_sequence AccountId),
     rows!(journal_entry Id),
     rows!(posting Id),
     rows!(deposit Id),

@@ -4,7 +4,7 @@ use entity::counter::Counted;
 use entity::event::{self, Column};
 use entity::{AccountToken, Owned};
 use sea_orm::sea_query::{Expr, ExprTrait};
-use sea_orm::{ColumnTrait, DbBackend, QueryFilter, Select};
+use sea_orm::{ColumnTrait, DbBackend, PaginatorTrait, QueryFilter, Select};
 
 use super::numbered;
 use crate::error::Error;
@@ -62,6 +62,11 @@ impl AwaitedList for EventList {
     }
 
     /// Returns a page: after an event the oldest first, otherwise the newest first.
+    async fn size(&self, ctx: &Context) -> Result<u64, Error> {
+        event_sequence::number(ctx, self.account).await?;
+        Ok(self.rows(ctx).count(ctx.store.read()).await?)
+    }
+
     async fn page(&self, ctx: &Context) -> Result<ListPage<views::event::Event>, Error> {
         event_sequence::number(ctx, self.account).await?;
         let EventSearch { r#type, about, paging, .. } = &self.params;

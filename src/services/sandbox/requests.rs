@@ -3,7 +3,7 @@
 use entity::logged_request::{self, Column};
 use entity::{AccountToken, LoggedRequestToken, Owned};
 use sea_orm::sea_query::{Expr, ExprTrait, Func};
-use sea_orm::{ColumnTrait, Condition, QueryFilter, QueryOrder, Select};
+use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QueryOrder, Select};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::logged_request::{RequestFilter, RequestSearch};
@@ -58,6 +58,10 @@ impl AwaitedList for LogSearch {
     }
 
     /// Returns a page of the requests that match, newest first.
+    async fn size(&self, ctx: &Context) -> Result<u64, Error> {
+        Ok(self.rows().count(ctx.store.read()).await?)
+    }
+
     async fn page(&self, ctx: &Context) -> Result<ListPage<LoggedRequest>, Error> {
         let list = List::newest_first(self.account, self.rows());
         Ok(list.ranged(ctx, self.params.paging).await?.map(LoggedRequest::from))

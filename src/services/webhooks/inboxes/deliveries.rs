@@ -2,7 +2,7 @@
 
 use entity::inbox_delivery::{self, Column};
 use entity::{AccountToken, InboxToken, Owned};
-use sea_orm::{ColumnTrait, QueryFilter};
+use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, Select};
 
 use super::find;
 use crate::error::Error;
@@ -33,6 +33,12 @@ pub async fn of_inbox(
     Ok(InboxDeliveries { account: account.id(), inbox, params: params.valid()? })
 }
 
+impl InboxDeliveries {
+    fn rows(&self) -> Select<inbox_delivery::Entity> {
+        inbox_delivery::Entity::owned_by(self.account).filter(Column::InboxId.eq(self.inbox))
+    }
+}
+
 impl AwaitedList for InboxDeliveries {
     type Record = InboxDelivery;
     const TOPIC: Topic = Topic::Deliveries;
@@ -45,10 +51,13 @@ impl AwaitedList for InboxDeliveries {
         self.params.waiting
     }
 
+    async fn size(&self, ctx: &Context) -> Result<u64, Error> {
+        Ok(self.rows().count(ctx.store.read()).await?)
+    }
+
     /// Returns a page of the deliveries, newest first.
     async fn page(&self, ctx: &Context) -> Result<ListPage<InboxDelivery>, Error> {
-        let rows = inbox_delivery::Entity::owned_by(self.account).filter(Column::InboxId.eq(self.inbox));
-        let list = List::newest_first(self.account, rows);
+        let list = List::newest_first(self.account, self.rows());
         Ok(list.ranged(ctx, self.params.paging).await?.map(InboxDelivery::from))
     }
 }

@@ -1,5 +1,6 @@
 //! Receives what is sent to an inbox: this server's own webhooks without a network, and requests from outside.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use entity::inbox::{self, InboxFault, SignatureVerdict};
@@ -12,13 +13,13 @@ use futures::FutureExt;
 use http::{HeaderMap, header};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::{Map, Value};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::{PATH, lock};
 use crate::error::Error;
 use crate::limits::{INBOX_DELIVERIES_KEPT, WEBHOOK_ANSWER};
 use crate::outbound::OutboundError;
-use crate::services::arrivals::Topic;
+use crate::services::arrivals::{Arrivals, Topic};
 use crate::services::context::Context;
 use crate::services::webhook_endpoints::keys::SealedKeys;
 use crate::services::webhooks::sign;
@@ -42,10 +43,12 @@ pub async fn deliver(
     body: &[u8],
 ) -> Result<Result<u16, OutboundError>, Error> {
     let body = std::str::from_utf8(body).map_err(|_| Error::internal("a webhook is no text"))?;
+    let began = Instant::now();
     Ok(match receive(ctx, id, headers, body).await? {
+        // Within the time of an answer, or as none: the lease of the webhook is no longer.
         Some(InboxReply::Status(status, latency)) => {
-            sleep(latency).await;
-            Ok(status)
+            sleep(latency.min(WEBHOOK_ANSWER.saturating_sub(began.elapsed()))).await;
+            if began.elapsed() < WEBHOOK_ANSWER { Ok(status) } else { Err(OutboundError::Timeout) }
         }
         // Both fail at once: nobody has to wait for what is known.
         Some(InboxReply::Fault(InboxFault::Hang)) => Err(OutboundError::Timeout),
@@ -74,10 +77,9 @@ pub async fn receive(
         body: body.to_owned(),
         signature: verdict(ctx, &owner, id, headers, body).await?,
         now: owner.now(ctx.clock.now()),
+        arrivals: Arc::clone(&ctx.arrivals),
     };
-    let reply = ctx.store.write(unit, |tx, unit| unit.record(tx).boxed()).await?;
-    ctx.arrivals.announce(inbox.account_id, Topic::Deliveries);
-    Ok(reply)
+    ctx.store.write(unit, |tx, unit| unit.record(tx).boxed()).await
 }
 
 /// Headers that identify the sender are left out: they are secrets.
@@ -128,11 +130,13 @@ struct ReceiveUnit {
     body: String,
     signature: (SignatureVerdict, Option<&'static str>),
     now: Timestamp,
+    arrivals: Arc<Arrivals>,
 }
 
 impl ReceiveUnit {
     async fn record(&self, tx: &Tx) -> Result<Option<InboxReply>, Error> {
         let Some(row) = lock(tx, self.account, self.inbox).await? else { return Ok(None) };
+        self.arrivals.announce_after(tx, self.account, Topic::Deliveries);
         let received = inbox::Model { received: row.received + 1, ..row.clone() };
         tx.update(&row, &received).await?;
         if received.received.unsigned_abs() > INBOX_DELIVERIES_KEPT {
