@@ -380,12 +380,12 @@ pub const REQUEST_ID_LENGTH_MAX: usize = 128;
 pub const WAIT_SECONDS_MAX: i64 = 30;
 /// The most records that a sandbox list is waited for: as many as the log keeps.
 pub const WAIT_COUNT_MAX: i64 = 1000;
-/// When a waiting request looks for what another copy committed before it heard that somebody waits.
-pub const WAIT_SECOND_LOOK: Duration = Duration::from_millis(200);
-/// How often it looks again, should the copies not hear each other.
-pub const WAIT_LOOKS: Duration = Duration::from_secs(2);
-/// How long a copy tells what it commits after it has heard that somebody waits: longer than anybody does.
-pub const WAIT_HEARD: Duration = Duration::from_secs(35);
+/// When a waiting request checks for what another copy committed before it knew of the wait.
+pub const WAIT_FIRST_CHECK: Duration = Duration::from_millis(200);
+/// How often it checks again, should messages between copies get lost.
+pub const WAIT_CHECKS: Duration = Duration::from_secs(2);
+/// How long a copy announces its commits after another one has announced a wait: longer than any wait.
+pub const REMOTE_WAIT_KEPT: Duration = Duration::from_secs(35);
 /// How many characters of a parameter's text the log shows (`docs/decisions.md`, 281).
 pub const LOGGED_CHARACTERS_MAX: usize = 200;
 /// The longest parameters, in JSON, of which the log shows more than the names (`docs/decisions.md`, 281).

@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod crash_points;
 pub mod durable_fs;
+pub mod mutex;
 pub mod permits;
 pub mod progress;
 pub mod random;

@@ -1,8 +1,9 @@
 //! The admission permits of a request in flight, task-local. They are returned when its last task has ended.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use crate::runtime::mutex::lock;
 use crate::runtime::permits::{Lane, Permit, PermitPool};
 
 tokio::task_local! {
@@ -37,10 +38,6 @@ pub(super) fn scope<F: Future>(work: F) -> impl Future<Output = F::Output> {
 /// Keeps the current request's permits until `work`, in a task of its own, has ended.
 pub(super) fn keep<F: Future>(work: F) -> impl Future<Output = F::Output> {
     PERMITS.scope(PERMITS.try_with(Arc::clone).unwrap_or_default(), work)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Gives the request its permit, which it keeps until it is done or releases it. A request that is detached from its

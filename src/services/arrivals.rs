@@ -1,19 +1,20 @@
-//! Tells requests that wait for something of an account when to look for it: once this process has committed it, or another copy
+//! Tells requests that wait for something of an account when to check for it: once this process has committed it, or another copy
 //! of the server (`docs/decisions.md`, 374).
 //!
-//! Copies over one PostgreSQL tell each other by NOTIFY: who begins to wait says so, and for a while the others say what they
-//! commit for that account. While nobody waits, a commit costs nothing.
+//! Copies over one PostgreSQL tell each other by NOTIFY: a copy announces its waiting requests, and for a while the others announce what they
+//! commit for that account. While no request waits, a commit costs nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::future::pending;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use entity::AccountToken;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
 
-use crate::limits::{WAIT_HEARD, WAIT_LOOKS, WAIT_SECOND_LOOK};
+use crate::limits::{REMOTE_WAIT_KEPT, WAIT_CHECKS, WAIT_FIRST_CHECK};
+use crate::runtime::mutex::lock;
 use crate::runtime::random::random;
 use crate::store::Tx;
 
@@ -34,19 +35,19 @@ pub enum Topic {
 /// What copies tell each other of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Message {
-    /// Somebody waits for it.
+    /// A request waits for it.
     Waits(Subject),
     /// Some of it was committed.
     Arrived(Subject),
 }
 
-/// Who waits for what.
+/// The waiting requests.
 pub struct Arrivals {
     /// By which a process knows its own messages.
     process: Uuid,
-    here: Mutex<HashMap<Subject, watch::Sender<()>>>,
+    local_waiters: Mutex<HashMap<Subject, watch::Sender<()>>>,
     /// Until when a request at another copy may wait.
-    elsewhere: Mutex<HashMap<Subject, Instant>>,
+    remote_waiters: Mutex<HashMap<Subject, Instant>>,
     /// The messages to send; `None` where there are no other copies.
     outgoing: Option<Mutex<HashSet<Message>>>,
     sends: Notify,
@@ -55,19 +56,19 @@ pub struct Arrivals {
 /// Announcements of one subject, until dropped.
 pub struct Arriving {
     committed: watch::Receiver<()>,
-    /// When to look without an announcement: soon once, for what fell between, and seldom, for what got lost between copies.
-    look_at: Option<Instant>,
+    /// When to check without an announcement: soon once, for a commit before the other copy knew of the wait, and seldom, for lost messages.
+    check_at: Option<Instant>,
 }
 
 impl Arriving {
-    /// Waits until a look may find more.
+    /// Waits until a check may find more.
     pub async fn next(&mut self) {
         tokio::select! {
             changed = self.committed.changed() => if changed.is_err() {
                 pending::<()>().await;
             },
-            () = sleep_until(self.look_at.unwrap_or_else(Instant::now)), if self.look_at.is_some() => {
-                self.look_at = Some(Instant::now() + WAIT_LOOKS);
+            () = sleep_until(self.check_at.unwrap_or_else(Instant::now)), if self.check_at.is_some() => {
+                self.check_at = Some(Instant::now() + WAIT_CHECKS);
             }
         }
     }
@@ -78,8 +79,8 @@ impl Arrivals {
     pub fn new(has_copies: bool) -> Self {
         Self {
             process: Uuid::from_bytes(random()),
-            here: Mutex::default(),
-            elsewhere: Mutex::default(),
+            local_waiters: Mutex::default(),
+            remote_waiters: Mutex::default(),
             outgoing: has_copies.then(Mutex::default),
             sends: Notify::new(),
         }
@@ -88,37 +89,39 @@ impl Arrivals {
     /// Returns the announcements of a subject from now on.
     pub fn watch(&self, account: AccountToken, topic: Topic) -> Arriving {
         let committed = {
-            let mut here = lock(&self.here);
-            here.retain(|_, sender| sender.receiver_count() > 0);
-            here.entry((account, topic)).or_default().subscribe()
+            let mut local_waiters = lock(&self.local_waiters);
+            local_waiters.retain(|_, sender| sender.receiver_count() > 0);
+            local_waiters.entry((account, topic)).or_default().subscribe()
         };
-        self.say(Message::Waits((account, topic)));
-        let look_at = self.outgoing.as_ref().map(|_| Instant::now() + WAIT_SECOND_LOOK);
-        Arriving { committed, look_at }
+        self.enqueue(Message::Waits((account, topic)));
+        let check_at = self.outgoing.as_ref().map(|_| Instant::now() + WAIT_FIRST_CHECK);
+        Arriving { committed, check_at }
     }
 
-    /// Returns whether somebody waits for a subject, here or at another copy.
+    /// Returns whether a request waits for a subject, in this process or at another copy.
     pub fn is_awaited(&self, account: AccountToken, topic: Topic) -> bool {
-        let here = lock(&self.here).get(&(account, topic)).is_some_and(|sender| sender.receiver_count() > 0);
-        here || self.is_awaited_elsewhere((account, topic))
+        let local_waiters = lock(&self.local_waiters)
+            .get(&(account, topic))
+            .is_some_and(|sender| sender.receiver_count() > 0);
+        local_waiters || self.has_remote_waiters((account, topic))
     }
 
-    fn is_awaited_elsewhere(&self, subject: Subject) -> bool {
-        let mut elsewhere = lock(&self.elsewhere);
-        if elsewhere.is_empty() {
+    fn has_remote_waiters(&self, subject: Subject) -> bool {
+        let mut remote_waiters = lock(&self.remote_waiters);
+        if remote_waiters.is_empty() {
             return false;
         }
         let now = Instant::now();
-        elsewhere.retain(|_, until| *until > now);
-        elsewhere.contains_key(&subject)
+        remote_waiters.retain(|_, until| *until > now);
+        remote_waiters.contains_key(&subject)
     }
 
     /// Announces that some of a subject was committed.
     pub fn announce(&self, account: AccountToken, topic: Topic) {
         let subject = (account, topic);
         self.wake(subject);
-        if self.is_awaited_elsewhere(subject) {
-            self.say(Message::Arrived(subject));
+        if self.has_remote_waiters(subject) {
+            self.enqueue(Message::Arrived(subject));
         }
     }
 
@@ -129,13 +132,13 @@ impl Arrivals {
     }
 
     fn wake(&self, subject: Subject) {
-        if let Some(sender) = lock(&self.here).get(&subject) {
-            // Without a receiver nobody waits.
+        if let Some(sender) = lock(&self.local_waiters).get(&subject) {
+            // Without a receiver no request waits.
             let _ = sender.send(());
         }
     }
 
-    fn say(&self, message: Message) {
+    fn enqueue(&self, message: Message) {
         if let Some(outgoing) = &self.outgoing {
             lock(outgoing).insert(message);
             self.sends.notify_one();
@@ -155,13 +158,13 @@ impl Arrivals {
         }
     }
 
-    /// Hears a message of any copy. Ignores its own, and those of another release.
-    pub fn hear(&self, message: &str) {
+    /// Receives a message of any copy. Ignores its own, and those of another release.
+    pub fn receive(&self, message: &str) {
         let Some((process, message)) = Message::read(message) else { return };
         match message {
             _ if process == self.process => {}
             Message::Waits(subject) => {
-                lock(&self.elsewhere).insert(subject, Instant::now() + WAIT_HEARD);
+                lock(&self.remote_waiters).insert(subject, Instant::now() + REMOTE_WAIT_KEPT);
             }
             Message::Arrived(subject) => self.wake(subject),
         }
@@ -207,10 +210,6 @@ impl Topic {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use futures::FutureExt;
@@ -222,14 +221,14 @@ mod tests {
     fn tell(from: &Arrivals, to: &Arrivals) -> usize {
         let messages = from.outgoing().now_or_never().unwrap_or_default();
         for message in &messages {
-            from.hear(message);
-            to.hear(message);
+            from.receive(message);
+            to.receive(message);
         }
         messages.len()
     }
 
     #[tokio::test]
-    async fn a_copy_says_what_it_commits_only_where_another_one_waits_for_it() {
+    async fn a_copy_announces_only_what_a_request_at_another_one_waits_for() {
         let (waits, commits) = (Arrivals::new(true), Arrivals::new(true));
         commits.announce(ACCOUNT, Topic::Events);
         assert_eq!(tell(&commits, &waits), 0);
@@ -250,7 +249,7 @@ mod tests {
     fn words_of_another_release_are_ignored() {
         let arrivals = Arrivals::new(true);
         for message in ["", "x waits", &format!("{} sleeps {ACCOUNT} events", Uuid::nil())] {
-            arrivals.hear(message);
+            arrivals.receive(message);
         }
         assert!(!arrivals.is_awaited(ACCOUNT, Topic::Events));
     }

@@ -1,11 +1,11 @@
 //! Numbers events within their account, in the order in which they become visible (`docs/decisions.md`, 374).
 //!
-//! A commit leaves its events without numbers, so that no payment waits for a counter. Whoever shows events first numbers all
-//! that are committed by then, and shows no others. So who has seen a number never sees a smaller one for the first time.
+//! A commit leaves its events without numbers, so that no payment waits for a counter. A reader of events first numbers all
+//! that are committed by then, and shows no others. So a client that has seen a number never sees a smaller one for the first time.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use entity::event::Column;
 use entity::{AccountToken, Owned, event, event_sequence};
@@ -21,51 +21,48 @@ use super::arrivals::{Arrivals, Topic};
 use super::context::Context;
 use crate::error::Error;
 use crate::limits::EVENTS_NUMBERED_AT_ONCE;
+use crate::runtime::mutex::lock;
 use crate::store::{Tx, about};
 
 /// What a process knows of the events that have no numbers yet.
 pub struct EventSequences {
     /// The accounts of which it has committed events.
-    fresh: Mutex<HashSet<AccountToken>>,
-    /// Of the accounts that share a turn, one at a time is numbered.
-    turns: [tokio::sync::Mutex<()>; 32],
+    unnumbered: Mutex<HashSet<AccountToken>>,
+    /// Accounts that share a lock are numbered one after the other.
+    locks: [tokio::sync::Mutex<()>; 32],
     arrivals: Arc<Arrivals>,
 }
 
 /// What to do while another copy numbers the same account.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Busy {
+enum IfLocked {
     Wait,
-    Leave,
+    Skip,
 }
 
 impl EventSequences {
-    fn fresh(&self) -> MutexGuard<'_, HashSet<AccountToken>> {
-        self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns what announces the events that this process commits.
     pub fn new(arrivals: Arc<Arrivals>) -> Self {
-        let (fresh, turns) = Default::default();
-        Self { fresh, turns, arrivals }
+        let (unnumbered, locks) = Default::default();
+        Self { unnumbered, locks, arrivals }
     }
 
     /// Notes, after the commit, that an account has new events.
     pub fn committed(&self, account: AccountToken) {
-        self.fresh().insert(account);
+        lock(&self.unnumbered).insert(account);
         self.arrivals.announce(account, Topic::Events);
     }
 
-    fn turn(&self, account: AccountToken) -> &tokio::sync::Mutex<()> {
+    fn lock_of(&self, account: AccountToken) -> &tokio::sync::Mutex<()> {
         let mut hasher = DefaultHasher::new();
         account.hash(&mut hasher);
-        &self.turns[usize::from(hasher.finish().to_be_bytes()[7]) % self.turns.len()]
+        &self.locks[usize::from(hasher.finish().to_be_bytes()[7]) % self.locks.len()]
     }
 }
 
 /// Numbers the events of an account that are committed by now.
 pub async fn number(ctx: &Context, account: AccountToken) -> Result<(), Error> {
-    number_or(ctx, account, Busy::Wait).await
+    number_or(ctx, account, IfLocked::Wait).await
 }
 
 /// Numbers the events of some accounts that are committed by now.
@@ -76,13 +73,13 @@ pub async fn number_all(
     try_join_all(accounts.into_iter().map(|account| number(ctx, account))).await.map(drop)
 }
 
-/// Numbers what this process has committed, so that little is left for whoever asks. Leaves what another copy numbers.
-pub async fn number_fresh(ctx: &Context) -> Result<(), Error> {
-    let fresh = std::mem::take(&mut *ctx.event_sequences.fresh());
+/// Numbers what this process has committed, so that readers find little to number. Skips what another copy numbers.
+pub async fn number_committed(ctx: &Context) -> Result<(), Error> {
+    let unnumbered = std::mem::take(&mut *lock(&ctx.event_sequences.unnumbered));
     let mut numbered = Ok(());
-    for account in fresh {
-        if let Err(error) = number_or(ctx, account, Busy::Leave).await {
-            ctx.event_sequences.fresh().insert(account);
+    for account in unnumbered {
+        if let Err(error) = number_or(ctx, account, IfLocked::Skip).await {
+            lock(&ctx.event_sequences.unnumbered).insert(account);
             numbered = Err(error);
         }
     }
@@ -103,17 +100,18 @@ async fn highest(db: &impl ConnectionTrait, account: AccountToken) -> Result<i64
     Ok(highest.into_tuple::<i64>().one(db).await?.unwrap_or_default())
 }
 
-async fn number_or(ctx: &Context, account: AccountToken, busy: Busy) -> Result<(), Error> {
+async fn number_or(ctx: &Context, account: AccountToken, if_locked: IfLocked) -> Result<(), Error> {
     if !lacks_numbers(ctx, account).await? {
         return Ok(());
     }
-    let _turn = ctx.event_sequences.turn(account).lock().await;
+    let _lock = ctx.event_sequences.lock_of(account).lock().await;
     while lacks_numbers(ctx, account).await? {
-        let unit =
-            ctx.store.write((account, busy), |tx, (account, busy)| number_some(tx, *account, *busy).boxed());
+        let unit = ctx.store.write((account, if_locked), |tx, (account, if_locked)| {
+            number_some(tx, *account, *if_locked).boxed()
+        });
         let Some(numbered) = unit.await? else {
             // It may number other events than these.
-            ctx.event_sequences.fresh().insert(account);
+            lock(&ctx.event_sequences.unnumbered).insert(account);
             break;
         };
         if numbered < EVENTS_NUMBERED_AT_ONCE {
@@ -129,10 +127,10 @@ async fn lacks_numbers(ctx: &Context, account: AccountToken) -> Result<bool, Err
     Ok(one.limit(1).into_tuple::<entity::EventToken>().one(ctx.store.read()).await?.is_some())
 }
 
-/// Numbers a batch, in the order of ids, and returns its size. First takes the last number, which orders those who number; `None`
+/// Numbers a batch, in the order of ids, and returns its size. First takes the last number, which orders the copies that number; `None`
 /// if another copy has it and is not waited for.
-async fn number_some(tx: &Tx, account: AccountToken, busy: Busy) -> Result<Option<u64>, Error> {
-    let Some(last) = locked(tx, account, busy).await? else { return Ok(None) };
+async fn number_some(tx: &Tx, account: AccountToken, if_locked: IfLocked) -> Result<Option<u64>, Error> {
+    let Some(last) = locked(tx, account, if_locked).await? else { return Ok(None) };
     let last = last.max(highest(tx, account).await?);
     let statement = format!(
         "UPDATE events SET sequence = n.sequence FROM v, \
@@ -153,11 +151,11 @@ async fn number_some(tx: &Tx, account: AccountToken, busy: Busy) -> Result<Optio
 }
 
 /// Locks and returns an account's last number. `None` if another copy has it locked and is not waited for.
-async fn locked(tx: &Tx, account: AccountToken, busy: Busy) -> Result<Option<i64>, Error> {
+async fn locked(tx: &Tx, account: AccountToken, if_locked: IfLocked) -> Result<Option<i64>, Error> {
     let mut row = event_sequence::Entity::owned_by(account);
-    match (tx.get_database_backend(), busy) {
-        (DbBackend::Postgres, Busy::Wait) => row = row.lock(LockType::NoKeyUpdate),
-        (DbBackend::Postgres, Busy::Leave) => {
+    match (tx.get_database_backend(), if_locked) {
+        (DbBackend::Postgres, IfLocked::Wait) => row = row.lock(LockType::NoKeyUpdate),
+        (DbBackend::Postgres, IfLocked::Skip) => {
             row = row.lock_with_behavior(LockType::NoKeyUpdate, LockBehavior::SkipLocked);
         }
         _ => {}

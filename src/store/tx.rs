@@ -4,7 +4,7 @@ mod commit;
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use async_trait::async_trait;
 use entity::Token;
@@ -31,6 +31,7 @@ use super::unit_call::UnitCalls;
 use super::write_buffer::{Then, WriteBuffer, WriteStatement};
 use crate::error::{Error, ErrorCode};
 use crate::runtime::clock::IdGenerator;
+use crate::runtime::mutex::lock;
 use crate::trace::TraceContext;
 
 /// Values of a store that its transactions find by their types.
@@ -435,10 +436,6 @@ impl ConnectionTrait for Tx {
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
         self.reading(&statement.sql).await?.query_all_raw(statement).await
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the columns in which two versions of a row differ.

@@ -53,8 +53,8 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
     tokio::spawn(watch_file(Ctx::clone(ctx)));
     tokio::spawn(log_requests(Ctx::clone(ctx)));
     tokio::spawn(number_events(Ctx::clone(ctx)));
-    tokio::spawn(hear(Ctx::clone(ctx)));
-    tokio::spawn(say(Ctx::clone(ctx)));
+    tokio::spawn(receive_announcements(Ctx::clone(ctx)));
+    tokio::spawn(send_announcements(Ctx::clone(ctx)));
     webhook_dispatcher::start(ctx)
 }
 
@@ -75,38 +75,38 @@ async fn log_requests(ctx: Ctx) {
     }
 }
 
-/// Numbers events soon, so that who asks for them finds little to number.
+/// Numbers events soon, so that their readers find little to number.
 async fn number_events(ctx: Ctx) {
     loop {
         tokio::time::sleep(PAUSE).await;
-        if let Err(error) = event_sequence::number_fresh(&ctx).await {
-            tracing::warn!(%error, "events were not numbered; who asks for them does it");
+        if let Err(error) = event_sequence::number_committed(&ctx).await {
+            tracing::warn!(%error, "events were not numbered; their next reader does it");
         }
     }
 }
 
-/// Hears what the other copies wait for and commit.
-async fn hear(ctx: Ctx) {
+/// Receives what the other copies announce.
+async fn receive_announcements(ctx: Ctx) {
     loop {
-        let heard = async {
+        let received = async {
             let Some(mut messages) = ctx.store.listen().await? else { return Ok(()) };
             loop {
-                ctx.arrivals.hear(&messages.next().await?);
+                ctx.arrivals.receive(&messages.next().await?);
             }
         };
-        let ended: Result<(), Error> = heard.await;
+        let ended: Result<(), Error> = received.await;
         let Err(error) = ended else { return };
-        tracing::warn!(%error, "other copies are not heard; requests that wait look for themselves");
+        tracing::warn!(%error, "announcements of other copies are not received; waiting requests check for themselves");
         tokio::time::sleep(PAUSE).await;
     }
 }
 
-/// Tells the other copies.
-async fn say(ctx: Ctx) {
+/// Sends announcements to the other copies.
+async fn send_announcements(ctx: Ctx) {
     loop {
         for message in ctx.arrivals.outgoing().await {
             if let Err(error) = ctx.store.notify(&message).await {
-                tracing::debug!(%error, "other copies were not told");
+                tracing::debug!(%error, "an announcement was not sent");
             }
         }
     }

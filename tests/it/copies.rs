@@ -222,7 +222,7 @@ async fn copies_that_start_at_once_on_an_empty_database_are_one_service() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_reads_events_in_order_at_one_copy_misses_none_of_another() {
+async fn a_client_that_reads_events_in_order_at_one_copy_misses_none_of_another() {
     const PAYMENTS: usize = 40;
     let Some(service) = Service::new().await else { return };
     tokio::task::spawn_blocking(move || {

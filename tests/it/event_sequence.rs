@@ -123,7 +123,7 @@ rules! {
         assert!(began.elapsed() < Duration::from_secs(20));
     }
 
-    async fn who_goes_on_after_the_last_event_seen_gets_each_one_once_and_in_order(app) {
+    async fn a_client_that_goes_on_after_the_last_event_gets_each_one_once_and_in_order(app) {
         const WRITERS: usize = 8;
         let client = app.client();
         let before = numbers(&client, "after=0&per_page=500").await.len() as u64;

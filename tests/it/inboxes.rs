@@ -242,7 +242,7 @@ rules! {
         app.unchanged(stranger.put(&path, &json!({ "status": 500 }))).await.not_found();
         app.unchanged(stranger.delete(&path)).await.not_found();
         assert_eq!(stranger.get(INBOXES).await.ok(200), json!([]));
-        // Whoever has the URL may send there, as to any receiver.
+        // A sender with the URL may send there, as to any receiver.
         stranger.endpoint(inbox["url"].as_str().unwrap()).await;
         stranger.captured(400).await;
         let delivery = deliveries(&client, &inbox, "wait=30").await.remove(0);

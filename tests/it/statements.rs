@@ -51,7 +51,7 @@ const OVER_ALL: [(&str, &str); 4] = [
         "select accounts.id , ( select max ( charges.created_at ) from charges where charges.account_id = accounts.id and",
         "the last charges of the merchants on a page, each by its account",
     ),
-    ("from inboxes where inboxes.id =", "whoever sends to an inbox knows its URL alone"),
+    ("from inboxes where inboxes.id =", "a sender to an inbox knows its URL alone"),
     ("delete from charges_search where", "SQLite: words bear a short code, which two accounts may share"),
     (
         "select accounts.id from accounts",

@@ -57,11 +57,11 @@ impl AwaitedList for LogSearch {
         self.params.waiting
     }
 
-    /// Returns a page of the requests that match, newest first.
     async fn size(&self, ctx: &Context) -> Result<u64, Error> {
         Ok(self.rows().count(ctx.store.read()).await?)
     }
 
+    /// Returns a page of the requests that match, newest first.
     async fn page(&self, ctx: &Context) -> Result<ListPage<LoggedRequest>, Error> {
         let list = List::newest_first(self.account, self.rows());
         Ok(list.ranged(ctx, self.params.paging).await?.map(LoggedRequest::from))

@@ -31,7 +31,7 @@ pub async fn rows(database: Database, text: impl AsyncFn(String) -> String) -> S
     let rows =
         text(format!("SELECT {together} FROM (SELECT row FROM ({all}) AS every ORDER BY row) AS ordered"))
             .await;
-    // Whoever looks at events gives them their numbers, and so does a worker. The number is the last column.
+    // Readers of events number them, and so does a worker. The number is the last column.
     let kept = rows.lines().filter(|row| !row.starts_with("event_sequences "));
     let kept = kept.map(|row| match row.rsplit_once(',') {
         Some((row, _)) if row.starts_with("events ") => row,
