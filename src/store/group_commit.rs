@@ -1,20 +1,23 @@
-//! PostgreSQL: group commit. While as many groups are being written as PostgreSQL writes well at once, units gather; then one
+//! PostgreSQL: group commit, on a distributed one of the units of each account. While as many groups are being written as PostgreSQL writes well at once, units gather; then one
 //! statement writes what has gathered. No timer: a unit that finds fewer is written at once, and alone.
 //!
 //! A group that the database refuses is written unit by unit, each by a statement of its own, so that a lost compare-and-set, a
 //! taken key or a refused row is one unit's alone. A group whose answer is lost is in doubt for all of its units.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use sea_orm::sqlx::error::BoxDynError;
 use sea_orm::{DbErr, RuntimeErr};
 use tokio::sync::oneshot;
+use uuid::Uuid;
 
 use super::group_statement::{GroupTexts, Writes};
 use super::open_transaction::{CommitError, uncommitted};
 use super::postgres_pool::PostgresPool;
 use super::statements::Statements;
+use super::unit_call::UnitCall;
 use crate::limits::{GROUP_KINDS_MAX, GROUP_UNITS_MAX, GROUPS_MAX};
 use crate::runtime::request_context::detach;
 use crate::trace;
@@ -50,7 +53,8 @@ pub(super) struct GroupCommit {
     statements: Arc<Statements>,
     grouping: Grouping,
     texts: GroupTexts,
-    queue: Mutex<Queue>,
+    /// By account, those that have a group in flight; not distributed, one for all.
+    queues: Mutex<HashMap<Option<Uuid>, Queue>>,
 }
 
 /// Units wait only while [`GROUPS_MAX`] groups are being written.
@@ -83,20 +87,27 @@ enum Turn {
 /// of the unit that was to write them is gone before it has begun.
 pub(super) struct Lead {
     of: Arc<GroupCommit>,
+    account: Option<Uuid>,
     followers: VecDeque<Member>,
 }
 
 impl Drop for Lead {
     fn drop(&mut self) {
         let group = {
-            let mut queue = self.of.queue();
+            let mut queues = self.of.queues();
+            let queue = queues.entry(self.account).or_default();
             self.followers.drain(..).rev().for_each(|member| queue.waiting.push_front(member));
-            queue.next_group()
+            let group = queue.next_group();
+            if queue.in_flight == 0 {
+                queues.remove(&self.account);
+            }
+            group
         };
         let Some(mut followers) = group else { return };
         let Some(Member { writes, turn, .. }) = followers.pop_front() else { return };
         // If its task is gone, what comes back is dropped in turn, and so goes on to others.
-        drop(turn.send(Turn::Leads(Lead { of: Arc::clone(&self.of), followers }, writes)));
+        let lead = Lead { of: Arc::clone(&self.of), account: self.account, followers };
+        drop(turn.send(Turn::Leads(lead, writes)));
     }
 }
 
@@ -141,20 +152,24 @@ impl GroupCommit {
             statements,
             grouping: Grouping::of_environment(),
             texts: GroupTexts::default(),
-            queue: Mutex::default(),
+            queues: Mutex::default(),
         }
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queues(&self) -> MutexGuard<'_, HashMap<Option<Uuid>, Queue>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes a unit with others, or says that it is to be written alone.
-    pub async fn commit(self: &Arc<Self>, writes: Writes) -> Result<Committed, CommitError> {
+    /// Writes a unit with others, or says that it is to be written alone. A distributed database needs the account.
+    pub async fn commit(
+        self: &Arc<Self>,
+        account: Option<Uuid>,
+        writes: Writes,
+    ) -> Result<Committed, CommitError> {
         if self.grouping == Grouping::Never {
             return Ok(Committed::Alone(writes, None));
         }
-        let (lead, own) = match self.enter(writes) {
+        let (lead, own) = match self.enter(account, writes) {
             Entered::Leads(lead, own) => (lead, own),
             Entered::Waits(turn) => match turn.await {
                 Ok(Turn::Leads(lead, own)) => (lead, own),
@@ -178,7 +193,7 @@ impl GroupCommit {
         let others = std::mem::take(&mut lead.followers);
         let is_group = !others.is_empty();
         let units: Vec<_> = std::iter::once(&own).chain(others.iter().map(|member| &member.writes)).collect();
-        let written = self.write(&units).await;
+        let written = self.write(lead.account, &units).await;
         drop(lead);
         for member in others {
             let turn = match &written {
@@ -199,11 +214,12 @@ impl GroupCommit {
         }
     }
 
-    fn enter(self: &Arc<Self>, writes: Writes) -> Entered {
-        let mut queue = self.queue();
+    fn enter(self: &Arc<Self>, account: Option<Uuid>, writes: Writes) -> Entered {
+        let mut queues = self.queues();
+        let queue = queues.entry(account).or_default();
         if queue.in_flight < GROUPS_MAX {
             queue.in_flight += 1;
-            return Entered::Leads(Lead { of: Arc::clone(self), followers: VecDeque::new() }, writes);
+            return Entered::Leads(Lead { of: Arc::clone(self), account, followers: VecDeque::new() }, writes);
         }
         let (turn, receiver) = oneshot::channel();
         queue.waiting.push_back(Member { kind: kind(&writes), writes, turn });
@@ -211,13 +227,18 @@ impl GroupCommit {
     }
 
     /// Writes a group by one statement, which is its own transaction. Returns whether rows were derived.
-    async fn write(&self, units: &[&Writes]) -> Result<bool, CommitError> {
-        let transaction = self.connections.transaction().await.map_err(uncommitted)?;
-        let (sql, arguments) = self.texts.statement(units, transaction.slot).map_err(|error| {
+    async fn write(&self, account: Option<Uuid>, units: &[&Writes]) -> Result<bool, CommitError> {
+        let unmade = |error: BoxDynError| {
             CommitError::Failed(DbErr::Query(RuntimeErr::Internal(error.to_string())).into())
-        })?;
+        };
+        let transaction = self.connections.transaction().await.map_err(uncommitted)?;
         self.statements.wrote();
         self.statements.committed();
+        if let Some(account) = account {
+            let call = UnitCall::of_group(account, units, transaction.slot).map_err(unmade)?;
+            return call.send(&transaction).await;
+        }
+        let (sql, arguments) = self.texts.statement(units, transaction.slot).map_err(unmade)?;
         let row = transaction.query_one(sql, arguments).await.map_err(uncommitted)?;
         let says = units.iter().any(|unit| unit.rows.derived.derivation.is_some());
         let derived = row.filter(|_| says).map(|row| row.try_get::<i64>("", "derived")).transpose();

@@ -33,11 +33,7 @@ impl GroupTexts {
     /// Returns the statement that writes everything of `units`, with sums in `slot`. Its row says in `derived` how many rows
     /// were derived.
     pub fn statement(&self, units: &[&Writes], slot: i32) -> Result<(Arc<str>, PgArguments), BoxDynError> {
-        let mut sums = Sums::default();
-        for unit in units {
-            sums.absorb(&unit.rows.sums);
-        }
-        let sums: Vec<_> = sums.tables(slot).collect();
+        let sums = sums(units, slot);
         let group = Group::new(units, &sums, slot);
         let kind = group.kind();
         let known = self.texts().get(&kind).cloned();
@@ -49,11 +45,47 @@ impl GroupTexts {
         };
         // In tests, another group than the one that the text was made for panics.
         debug_assert_eq!(group.text()?, *text);
-        Ok((text, group.arguments()?))
+        let mut arguments = PgArguments::default();
+        group.add_to(&mut arguments)?;
+        Ok((text, arguments))
     }
 
     fn texts(&self) -> MutexGuard<'_, HashMap<u64, Arc<str>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Adds the arguments of such a statement to `parameters`, and returns its text.
+pub(super) fn group_text(
+    units: &[&Writes],
+    slot: i32,
+    parameters: &mut impl Parameters,
+) -> Result<String, BoxDynError> {
+    let sums = sums(units, slot);
+    let group = Group::new(units, &sums, slot);
+    group.add_to(parameters)?;
+    group.text()
+}
+
+fn sums(units: &[&Writes], slot: i32) -> Vec<Table> {
+    let mut sums = Sums::default();
+    for unit in units {
+        sums.absorb(&unit.rows.sums);
+    }
+    sums.tables(slot).collect()
+}
+
+/// What takes the arguments of a statement, in their order.
+pub(super) trait Parameters {
+    /// Adds a number.
+    fn number(&mut self, number: &Value) -> Result<(), BoxDynError>;
+
+    /// Adds an array of values of one kind.
+    fn array<'v>(&mut self, values: impl Iterator<Item = &'v Value> + Clone) -> Result<(), BoxDynError>;
+
+    /// Adds an array a column of `rows`.
+    fn arrays(&mut self, rows: &[&[Value]]) -> Result<(), BoxDynError> {
+        (0..width(rows)).try_for_each(|column| self.array(rows.iter().map(|row| &row[column])))
     }
 }
 
@@ -99,7 +131,7 @@ impl<'u> Group<'u> {
         hasher.finish()
     }
 
-    /// Returns the text, whose placeholders follow the order of [`Self::arguments`].
+    /// Returns the text, whose placeholders follow the order of [`Self::add_to`].
     fn text(&self) -> Result<String, BoxDynError> {
         let mut text = Text::default();
         for (n, (update, _)) in self.updates.values().enumerate() {
@@ -126,22 +158,21 @@ impl<'u> Group<'u> {
         Ok(text.sql)
     }
 
-    fn arguments(&self) -> Result<PgArguments, BoxDynError> {
-        let mut arguments = Columns(PgArguments::default());
+    fn add_to(&self, parameters: &mut impl Parameters) -> Result<(), BoxDynError> {
         for (update, rows) in self.updates.values() {
-            arguments.arrays(rows)?;
+            parameters.arrays(rows)?;
             if update.change != Change::Follows {
-                arguments.0.add(i64::try_from(rows.len())?)?;
+                parameters.number(&i64::try_from(rows.len())?.into())?;
             }
         }
         for (_, rows) in self.tables.values() {
-            arguments.arrays(rows)?;
+            parameters.arrays(rows)?;
         }
         if let Some((_, rows)) = &self.derived {
-            arguments.arrays(rows)?;
-            arguments.0.add(self.slot)?;
+            parameters.arrays(rows)?;
+            parameters.number(&self.slot.into())?;
         }
-        Ok(arguments.0)
+        Ok(())
     }
 }
 
@@ -202,20 +233,20 @@ impl Text {
     }
 }
 
-/// Arguments, an array a column.
-struct Columns(PgArguments);
-
-impl Columns {
-    /// Adds an array a column of `rows`.
-    fn arrays(&mut self, rows: &[&[Value]]) -> Result<(), BoxDynError> {
-        (0..width(rows)).try_for_each(|column| self.array(rows.iter().map(|row| &row[column])))
+impl Parameters for PgArguments {
+    fn number(&mut self, number: &Value) -> Result<(), BoxDynError> {
+        match number {
+            Value::Int(number) => self.add(*number),
+            Value::BigInt(number) => self.add(*number),
+            _ => Err("no number".into()),
+        }
     }
 
     fn array<'v>(&mut self, values: impl Iterator<Item = &'v Value> + Clone) -> Result<(), BoxDynError> {
         /// Adds the values of one kind.
         macro_rules! add {
             ($kind:ident, $value:ident => $borrowed:expr) => {
-                self.0.add(
+                self.add(
                     values
                         .map(|value| match value {
                             Value::$kind($value) => Ok($borrowed),

@@ -140,7 +140,10 @@ impl Store {
         let path = match (location, &origin) {
             (Location::Postgres { url }, Either::Postgres(connections)) => {
                 if distributed::is_distributed(connections).await? {
-                    UnitCalls::find(connections).await?.map(|calls| CommitPath::Calls(Arc::new(calls)))
+                    UnitCalls::find(connections).await?.map(|calls| CommitPath::Calls {
+                        calls: Arc::new(calls),
+                        groups: Arc::new(GroupCommit::new(connections.clone(), Arc::clone(&statements))),
+                    })
                 } else {
                     let groups = GroupCommit::new(connect::for_groups(url).await?, Arc::clone(&statements));
                     Some(CommitPath::Groups(Arc::new(groups)))

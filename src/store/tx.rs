@@ -42,8 +42,8 @@ pub(super) type Listeners = Arc<[OnceLock<Box<dyn Any + Send + Sync>>; 2]>;
 pub(super) enum CommitPath {
     /// One statement, which units may share.
     Groups(Arc<GroupCommit>),
-    /// Distributed: a call of a function.
-    Calls(Arc<UnitCalls>),
+    /// Distributed: a call of a function, which units of an account may share.
+    Calls { calls: Arc<UnitCalls>, groups: Arc<GroupCommit> },
 }
 
 /// Begins transactions.

@@ -6,18 +6,19 @@
 mod values;
 
 use sea_orm::sqlx::Arguments;
+use sea_orm::sqlx::error::BoxDynError;
 use sea_orm::sqlx::postgres::PgArguments;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement, Value};
 use uuid::Uuid;
 
 use super::connect::answered;
 use super::deferred_updates::{DeferredUpdate, LOST};
-use super::group_statement::Writes;
+use super::group_statement::{Writes, group_text};
 use super::open_transaction::{CommitError, uncommitted};
 use super::postgres_pool::Transaction;
 use super::statement_observer::show;
 use super::write_buffer::WriteStatement;
-use values::with_one_value;
+use values::TextValues;
 
 /// Creates the function and distributes it.
 const CREATE: &str = include_str!("write_unit.sql");
@@ -113,11 +114,28 @@ impl UnitCall {
             WriteStatement::Derived(statement) => (statement, true),
         };
         show(&statement);
-        let (text, values) = with_one_value(statement)?;
+        let values = TextValues::of(statement.values.as_ref().map_or(&[], |values| &values.0))?;
+        Self::of(account, values.into_one(&statement.sql)?, derives).ok()
+    }
+
+    /// Returns the call that writes everything of several units of an account.
+    pub fn of_group(account: Uuid, units: &[&Writes], slot: i32) -> Result<Self, BoxDynError> {
+        let mut values = TextValues::default();
+        let text = group_text(units, slot, &mut values)?;
+        let derives = units.iter().any(|unit| unit.rows.derived.derivation.is_some());
+        Self::of(account, values.into_one(&text).ok_or("a value without a text")?, derives)
+    }
+
+    fn of(
+        account: Uuid,
+        (text, values): (String, Vec<Option<String>>),
+        derives: bool,
+    ) -> Result<Self, BoxDynError> {
         let mut arguments = PgArguments::default();
-        let added =
-            arguments.add(account).and_then(|()| arguments.add(text)).and_then(|()| arguments.add(values));
-        added.ok().map(|()| Self { arguments, derives })
+        arguments.add(account)?;
+        arguments.add(text)?;
+        arguments.add(values)?;
+        Ok(Self { arguments, derives })
     }
 
     /// Sends the call, which is its own transaction. Returns whether rows were derived.

@@ -1,6 +1,7 @@
 //! How a unit's writes leave: in a group, as one call of a function, as one statement, or one after the other.
 
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
+use uuid::Uuid;
 
 use super::{CommitPath, Tx, lock};
 use crate::error::{Error, ErrorCode};
@@ -52,18 +53,26 @@ impl Tx {
     /// Sends all writes and commits; together with other units', or as a call, where the unit has sent nothing before. Returns
     /// whether rows were derived.
     async fn send(self, writes: Writes) -> Result<bool, CommitError> {
-        if let Some(calls) = self.calls() {
-            return self.call(calls, writes).await;
-        }
-        let (writes, _lead) = match &self.begin.path {
-            Some(CommitPath::Groups(groups)) if !self.begun.initialized() => {
-                match groups.commit(writes).await? {
-                    Committed::Written(derived) => return Ok(derived),
-                    Committed::Alone(writes, lead) => (writes, lead),
-                }
-            }
-            _ => (writes, None),
+        let account = match self.calls() {
+            // A unit whose writes do not lie together runs again, and sends each statement.
+            Some(calls) => Some(calls.account(&writes).ok_or_else(|| CommitError::Failed(LOST.into()))?),
+            None => None,
         };
+        let groups = match &self.begin.path {
+            Some(CommitPath::Groups(groups)) if !self.begun.initialized() => Some(groups),
+            Some(CommitPath::Calls { groups, .. }) if account.is_some() => Some(groups),
+            _ => None,
+        };
+        let (writes, _lead) = match groups {
+            Some(groups) => match groups.commit(account, writes).await? {
+                Committed::Written(derived) => return Ok(derived),
+                Committed::Alone(writes, lead) => (writes, lead),
+            },
+            None => (writes, None),
+        };
+        if let Some(account) = account {
+            return self.call(account, writes).await;
+        }
         let backend = self.get_database_backend();
         let together = self.begin.has_groups().then_some(writes.held);
         let begun = match self.begun.into_inner() {
@@ -81,17 +90,16 @@ impl Tx {
     /// Returns the calls of which the unit may be one: it has assumed the success of what it deferred, and has sent nothing.
     fn calls(&self) -> Option<&UnitCalls> {
         match &self.begin.path {
-            Some(CommitPath::Calls(calls)) if self.held.is_some() && !self.begun.initialized() => {
+            Some(CommitPath::Calls { calls, .. }) if self.held.is_some() && !self.begun.initialized() => {
                 Some(calls.as_ref())
             }
             _ => None,
         }
     }
 
-    /// Sends all writes as a call. A unit whose writes do not lie together runs again, and sends each statement.
-    async fn call(&self, calls: &UnitCalls, writes: Writes) -> Result<bool, CommitError> {
-        let (Either::Postgres(connections), Some(account)) = (&self.begin.origin, calls.account(&writes))
-        else {
+    /// Sends all writes as a call.
+    async fn call(&self, account: Uuid, writes: Writes) -> Result<bool, CommitError> {
+        let Either::Postgres(connections) = &self.begin.origin else {
             return Err(CommitError::Failed(LOST.into()));
         };
         let transaction = connections.transaction().await.map_err(uncommitted)?;
