@@ -126,6 +126,7 @@ async fn every_table_gets_its_place_and_a_second_run_has_nothing_to_do() {
         "key_uses account_id accounts",
         "installation everywhere ",
         "vault_keys everywhere ",
+        "seaql_migrations everywhere ",
     ] {
         assert!(placed.iter().any(|line| line == expected), "{expected}: {placed:?}");
     }
@@ -179,7 +180,12 @@ impl Distributed {
 
     /// Returns a server and its secret key.
     fn server(&self) -> (Process, String) {
-        let server = Process::start(&mut self.program(&[]));
+        self.server_with("")
+    }
+
+    /// Returns a server that writes units in groups `always`, or when it is busy.
+    fn server_with(&self, groups: &str) -> (Process, String) {
+        let server = Process::start(self.program(&[]).env("CARD_PAYMENTS_TEST_GROUPS", groups));
         let (key, _) = server.keys();
         (server, key)
     }
@@ -201,8 +207,8 @@ impl Distributed {
 }
 
 /// Returns the number of events after a payment and a refund, of webhooks, and of webhooks that were counted.
-async fn events_and_webhooks(database: &Distributed) -> [i64; 3] {
-    let (server, key) = database.server();
+async fn events_and_webhooks(database: &Distributed, groups: &str) -> [i64; 3] {
+    let (server, key) = database.server_with(groups);
     for endpoint in ["one", "two"] {
         let url = format!("url=http://127.0.0.1:9/{endpoint}");
         server.ask("POST", "/1/webhook_endpoints", Some(&key), &url).ok(201);
@@ -220,11 +226,13 @@ async fn events_and_webhooks(database: &Distributed) -> [i64; 3] {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_endpoint_is_told_of_every_event() {
-    let Some(database) = Distributed::new().await else { return };
-    let [events, webhooks, counted] = events_and_webhooks(&database).await;
-    assert!(events > 0);
-    assert_eq!((webhooks, counted), (2 * events, 2 * events));
-    assert!(database.calls().await > 0);
+    for groups in ["", "always"] {
+        let Some(database) = Distributed::new().await else { return };
+        let [events, webhooks, counted] = events_and_webhooks(&database, groups).await;
+        assert!(events > 0);
+        assert_eq!((webhooks, counted), (2 * events, 2 * events), "{groups}");
+        assert!(database.calls().await > 0);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -232,7 +240,7 @@ async fn without_the_function_each_statement_adds_rows_in_one_part() {
     let Some(database) = Distributed::new().await else { return };
     // So an earlier release has distributed it.
     database.connection.execute_unprepared("DROP FUNCTION write_unit").await.unwrap();
-    let [events, webhooks, counted] = events_and_webhooks(&database).await;
+    let [events, webhooks, counted] = events_and_webhooks(&database, "").await;
     assert!(events > 0);
     assert_eq!((webhooks, counted), (2 * events, 2 * events));
     assert_eq!(database.calls().await, 0);
@@ -260,8 +268,14 @@ async fn a_payment_is_two_calls_and_a_capture_two() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_guard_a_taken_key_and_a_refused_row_are_one_units_alone() {
-    let Some(database) = Distributed::new().await else { return };
-    let (server, key) = database.server();
+    for groups in ["", "always"] {
+        let Some(database) = Distributed::new().await else { return };
+        check_refusals(&database, groups).await;
+    }
+}
+
+async fn check_refusals(database: &Distributed, groups: &str) {
+    let (server, key) = database.server_with(groups);
     let paid = server.ask("POST", "/1/cards", Some(&key), CARD).ok(201);
     let with_token = format!(
         "email=roland@example.com&description=Test&amount=400&ip_address=203.192.1.172&card_token={}",
