@@ -365,8 +365,8 @@ pub const RETENTION_DAYS_MAX: i64 = 36_500;
 /// How many old events, and how many old webhooks, one transaction deletes (`docs/decisions.md`, 259).
 pub const PURGE_BATCH: u64 = 1000;
 
-/// How many events of an account one transaction numbers.
-pub const EVENTS_NUMBERED_AT_ONCE: u64 = 1000;
+/// How many events of an account one transaction numbers: payments wait for SQLite's one writer.
+pub const EVENTS_NUMBERED_AT_ONCE: u64 = 250;
 
 /// How many of an account's requests its log keeps (`docs/decisions.md`, 280).
 pub const REQUESTS_LOGGED: usize = 1000;

@@ -77,9 +77,10 @@ impl Connection {
         }
         let connection = Self::with_flags(file.path(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let connection = Self { _file: Some(Arc::clone(file)), ..connection };
-        // FULL: an acknowledged payment survives a power cut.
+        // FULL: an acknowledged payment survives a power cut. The log may have 16 MB, four times the default: a page that many
+        // payments change is then copied from it less often.
         let settings = "PRAGMA journal_mode = wal; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
-                        PRAGMA cache_size = -16384; PRAGMA temp_store = memory";
+                        PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = memory";
         connection.execute_all(settings)?;
         Ok(connection)
     }
