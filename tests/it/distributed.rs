@@ -126,6 +126,7 @@ async fn every_table_gets_its_place_and_a_second_run_has_nothing_to_do() {
         "key_uses account_id accounts",
         "installation everywhere ",
         "vault_keys everywhere ",
+        "seaql_migrations everywhere ",
     ] {
         assert!(placed.iter().any(|line| line == expected), "{expected}: {placed:?}");
     }
