@@ -49,20 +49,23 @@ impl Step {
     }
 
     /// Returns one text that runs the step and records it. PostgreSQL runs a text as one transaction; on SQLite the caller has
-    /// begun one. A step waits for locks longer than a request does.
+    /// begun one. A step waits for locks longer than a request does. Citus sends workers the text that a statement came in, so
+    /// there each comes by itself, in a block.
     fn script(&self, backend: DbBackend) -> String {
-        let (begin, now) = if backend == DbBackend::Postgres {
+        let (begin, now, end) = if backend == DbBackend::Postgres {
             (
-                "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL client_min_messages = warning;",
+                "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL client_min_messages = warning; \
+                 DO $step$ BEGIN",
                 "CAST(extract(epoch FROM now()) AS BIGINT)",
+                "END $step$",
             )
         } else {
-            ("", "unixepoch()")
+            ("", "unixepoch()", "")
         };
         let Self { name, .. } = self;
         format!(
             "{begin} CREATE TABLE IF NOT EXISTS {RECORD} (version VARCHAR NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL); \
-             INSERT INTO {RECORD} (version, applied_at) VALUES ('{name}', {now}); {}",
+             INSERT INTO {RECORD} (version, applied_at) VALUES ('{name}', {now}); {} {end}",
             self.sql(backend)
         )
     }

@@ -46,15 +46,14 @@ pub enum NotDistributed {
 }
 
 impl Place {
-    /// Returns the placement of a table by the first column of its primary key; an error if it has none; `None` for a table
-    /// that stays on the coordinator, which alone is migrated.
-    pub fn of(table: &str, key: Option<&str>) -> Result<Option<Self>, NotDistributed> {
+    /// Returns the placement of a table by the first column of its primary key; an error if it has none. Every request looks up
+    /// its key, which must not take another worker than the account's.
+    pub fn of(table: &str, key: Option<&str>) -> Result<Self, NotDistributed> {
         match (table, key) {
-            (RECORD, _) => Ok(None),
-            ("accounts", _) => Ok(Some(Self::Accounts)),
-            ("audit_entries" | "installation" | "vault_keys", _) => Ok(Some(Self::Everywhere)),
-            (_, Some("account_id")) => Ok(Some(Self::Account)),
-            (_, Some("hash")) => Ok(Some(Self::Hash)),
+            ("accounts", _) => Ok(Self::Accounts),
+            ("api_keys" | "audit_entries" | "installation" | "vault_keys" | RECORD, _) => Ok(Self::Everywhere),
+            (_, Some("account_id")) => Ok(Self::Account),
+            (_, Some("hash")) => Ok(Self::Hash),
             _ => Err(NotDistributed::NoPlace(table.to_owned())),
         }
     }
@@ -126,7 +125,7 @@ struct Table {
     distributed: bool,
 }
 
-/// Returns every table that is placed on the workers.
+/// Returns every table.
 async fn tables(database: &impl ConnectionTrait) -> Result<Vec<Table>, NotDistributed> {
     let sql = "SELECT c.relname::text AS name, a.attname::text AS key, d.logicalrelid IS NOT NULL AS distributed \
                FROM pg_class c \
@@ -138,9 +137,8 @@ async fn tables(database: &impl ConnectionTrait) -> Result<Vec<Table>, NotDistri
     let mut tables = Vec::new();
     for row in rows {
         let (name, key) = (row.try_get::<String>("", "name")?, row.try_get::<Option<String>>("", "key")?);
-        if let Some(place) = Place::of(&name, key.as_deref())? {
-            tables.push(Table { name, place, distributed: row.try_get("", "distributed")? });
-        }
+        let place = Place::of(&name, key.as_deref())?;
+        tables.push(Table { name, place, distributed: row.try_get("", "distributed")? });
     }
     Ok(tables)
 }
