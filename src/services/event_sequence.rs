@@ -136,7 +136,7 @@ async fn number_some(tx: &Tx, account: AccountToken, if_locked: IfLocked) -> Res
         "UPDATE events SET sequence = n.sequence FROM v, \
          (SELECT e.id, v.last + row_number() OVER (ORDER BY e.id) AS sequence FROM v JOIN events e ON e.account_id = v.account_id \
          WHERE e.sequence IS NULL ORDER BY e.id LIMIT {EVENTS_NUMBERED_AT_ONCE}) AS n \
-         WHERE events.account_id = v.account_id AND events.id = n.id RETURNING events.sequence"
+         WHERE events.account_id = v.account_id AND events.sequence IS NULL AND events.id = n.id RETURNING events.sequence"
     );
     let row = vec![account.into(), last.into()];
     let statement = about(tx.get_database_backend(), &["account_id", "last"], vec![row], &statement);

@@ -71,9 +71,8 @@ pub async fn send_rare_requests(app: &App) {
 pub async fn wrong_plans(app: &App, sent: Vec<Statement>) -> Vec<String> {
     let backend = app.ctx().store.backend();
     let queries = sent.into_iter().filter(|statement| statement.db_backend == backend);
-    let looks = ["SELECT", "WITH", "UPDATE", "DELETE"];
-    let queries = queries.filter(|statement| {
-        looks.iter().any(|verb| statement.sql.starts_with(verb)) && !statement.sql.contains(" FOR ")
+    let queries = queries.filter(|Statement { sql, .. }| {
+        (sql.starts_with("SELECT") || sql.starts_with("WITH")) && !sql.contains(" FOR ")
     });
     let indexed = if backend == DbBackend::Sqlite { indexed_columns(app).await } else { BTreeSet::new() };
     let mut wrong = Vec::new();
@@ -198,7 +197,8 @@ fn postgres_faults(plan: &[String]) -> Vec<String> {
             continue;
         };
         let table = rest.split(' ').next().unwrap_or_default();
-        if !is_owned(table) || kind == "Bitmap Heap Scan" || kind.contains("Bitmap Index Scan") {
+        let reads = kind.contains("Scan") && !kind.contains("Bitmap");
+        if !is_owned(table) || !reads {
             continue;
         }
         let asked = plan.get(at + 1).is_some_and(|next| next.contains("Index Cond"));
