@@ -33,6 +33,7 @@ pub async fn page_in_time<L: AwaitedList>(app: &AppState, list: &L) -> Result<Li
                 () = sleep_until(ends_at) => false,
                 _ = phase.wait_for(|phase| *phase > ServerPhase::Serving) => false,
             };
+            let _turn = app.arrivals.turn().await;
             if !may_suffice || visible(app, list).await? >= waiting.count {
                 break;
             }
