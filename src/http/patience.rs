@@ -1,4 +1,5 @@
-//! Requests that wait for something to happen. They hold a connection and nothing else.
+//! Requests that wait for something to happen. They hold a connection and nothing else: what else they do is boxed, so that its memory is
+//! free meanwhile.
 
 use tokio::time::{Instant, sleep_until};
 
@@ -18,12 +19,12 @@ pub async fn page_in_time<L: AwaitedList>(app: &AppState, list: &L) -> Result<Li
     let waiting = list.waiting();
     if waiting.wait.is_zero() {
         list.prepare(app).await?;
-        return list.page(app).await;
+        return Box::pin(list.page(app)).await;
     }
     let ends_at = Instant::now() + waiting.wait;
     // Before the look, so that nothing falls between.
     let mut arriving = app.arrivals.watch(list.account(), L::TOPIC);
-    if visible(app, list).await? < waiting.count {
+    if Box::pin(visible(app, list)).await? < waiting.count {
         drop(take_long_answer());
         release_permit();
         let mut phase = app.phase.clone();
@@ -34,13 +35,13 @@ pub async fn page_in_time<L: AwaitedList>(app: &AppState, list: &L) -> Result<Li
                 _ = phase.wait_for(|phase| *phase > ServerPhase::Serving) => false,
             };
             let _turn = app.arrivals.turn().await;
-            if !may_suffice || visible(app, list).await? >= waiting.count {
+            if !may_suffice || Box::pin(visible(app, list)).await? >= waiting.count {
                 break;
             }
         }
         app.admission.enter(request_context::account()).await?;
     }
-    list.page(app).await
+    Box::pin(list.page(app)).await
 }
 
 /// Counts the records that are committed by now.

@@ -12,8 +12,6 @@ use crate::installation::Installation;
 use crate::options::{Database, Options};
 use crate::report::Report;
 
-/// Nearly as many as a server takes connections.
-const MANY: usize = 1_000;
 /// How many are sent at once: a server takes a burst, and refuses more.
 const BURST: usize = 100;
 /// How long a burst has to arrive.
@@ -30,12 +28,13 @@ struct Subject {
     trigger: (&'static str, String, &'static str),
 }
 
-/// `waits`: 1 and 1,000 requests that wait for an event, a logged request, a delivery to an inbox; on PostgreSQL also for what another
-/// copy of the server commits. `--rounds` (1), `--program` (a debug build).
+/// `waits`: one request, and many, that wait for an event, a logged request, a delivery to an inbox; on PostgreSQL also for what another
+/// copy of the server commits. `--rounds` (1), `--waits` (100; a server takes 1,024 connections), `--program` (a debug build).
 pub fn run(options: &Options, on: Database) -> Option<Report> {
     let rounds = options.number("rounds", 1);
+    let waits = usize::try_from(options.number("waits", 100)).unwrap();
     let installation = Installation::on(on)?;
-    raise_file_limit(MANY);
+    raise_file_limit(waits);
     let mut told = Vec::new();
     for subject in 0..3 {
         let server = Process::start(&mut program(&installation, options));
@@ -45,13 +44,13 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
         let mut kilobytes = 0;
         for (made_by, at) in [("", Some(&server)), (" by another copy", other.as_ref())] {
             let Some(at) = at else { continue };
-            for many in [1, MANY] {
+            for many in [1, waits] {
                 let mut took = Vec::new();
                 for _ in 0..rounds {
                     let before = memory(&server);
                     let waits = begin(&server, &key, &subject, many);
                     // Later waits reuse it.
-                    kilobytes = kilobytes.max(memory(&server).saturating_sub(before) / 1_000 / MANY as u64);
+                    kilobytes = kilobytes.max(memory(&server).saturating_sub(before) / 1_000 / waits as u64);
                     let (method, path, form) = &subject.trigger;
                     assert!(at.ask(method, path, Some(&key), form).status < 300);
                     took.extend(answered(waits));

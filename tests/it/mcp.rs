@@ -252,8 +252,8 @@ operated! {
             assert_eq!(refused["error"], "invalid_arguments");
         }
         for (tool, arguments) in [
-            ("list_events", json!({ "about": number, "after": number, "wait": 31 })),
-            ("list_sandbox_requests", json!({ "token": number, "since": number, "wait": 31 })),
+            ("list_events", json!({ "about": number, "wait": 31 })),
+            ("list_sandbox_requests", json!({ "token": number, "wait": 31 })),
         ] {
             let refused = session.refused(tool, &arguments);
             assert_eq!((&refused["error"], messages(&refused).len()), (&json!("invalid_resource"), 2), "{refused}");

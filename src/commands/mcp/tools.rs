@@ -79,10 +79,10 @@ impl OfferedTool {
         let parameters = operation["parameters"].as_array().into_iter().flatten();
         let mut properties: Map<_, _> = parameters.map(|parameter| property(document, parameter)).collect();
         properties["per_page"]["description"] = format!("Records a page; {PER_PAGE} if absent.").into();
-        let schema =
-            json!({ "type": "object", "additionalProperties": false, "properties": properties });
+        let schema = json!({ "type": "object", "additionalProperties": false, "properties": properties });
         let schema = schema.as_object().cloned().unwrap_or_default();
-        let shown = Tool::new(name.to_owned(), description, schema).with_annotations(Effect::Reads.annotations());
+        let shown =
+            Tool::new(name.to_owned(), description, schema).with_annotations(Effect::Reads.annotations());
         Self { shown, read: Box::new(move |arguments| Ok(list_request(path, arguments))) }
     }
 
@@ -98,7 +98,8 @@ const PER_PAGE: u64 = 10;
 
 /// Returns the name of an optional parameter of the document, and its schema as that of an argument.
 fn property(document: &Value, parameter: &Value) -> (String, Value) {
-    let shared = parameter["$ref"].as_str().and_then(|reference| document.pointer(reference.strip_prefix('#')?));
+    let shared =
+        parameter["$ref"].as_str().and_then(|reference| document.pointer(reference.strip_prefix('#')?));
     let parameter = shared.unwrap_or(parameter);
     let mut schema = parameter["schema"].clone();
     schema["type"] = json!([schema["type"], "null"]);
