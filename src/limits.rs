@@ -386,6 +386,8 @@ pub const WAIT_FIRST_CHECK: Duration = Duration::from_millis(200);
 pub const WAIT_CHECKS: Duration = Duration::from_secs(2);
 /// How long a copy announces its commits after another one has announced a wait: longer than any wait.
 pub const REMOTE_WAIT_KEPT: Duration = Duration::from_secs(35);
+/// How many waiting requests check at the same time.
+pub const WAIT_TURNS: usize = 16;
 /// How many characters of a parameter's text the log shows (`docs/decisions.md`, 281).
 pub const LOGGED_CHARACTERS_MAX: usize = 200;
 /// The longest parameters, in JSON, of which the log shows more than the names (`docs/decisions.md`, 281).

@@ -25,7 +25,9 @@ impl FromRequestParts<AppState> for Account {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Error> {
-        authenticate_secret_key(app, &parts.headers, None).await.map(|authenticated| authenticated.account)
+        // Boxed, because the request keeps the memory of its largest part for as long as it runs, and some wait.
+        let authenticated = Box::pin(authenticate_secret_key(app, &parts.headers, None)).await?;
+        Ok(authenticated.account)
     }
 }
 

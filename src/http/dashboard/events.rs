@@ -21,7 +21,9 @@ const COLUMNS: [Column; 4] = [
 
 /// Lists the events, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = events::list(&app, &user.account, EventSearch::read(&input)).await?.page(&app).await?;
+    let list = events::list(&app, &user.account, EventSearch::read(&input)).await?;
+    list.prepare(&app).await?;
+    let page = list.page(&app).await?;
     record::section("Events", &COLUMNS, page)
 }
 

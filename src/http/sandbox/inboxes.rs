@@ -89,6 +89,6 @@ pub async fn list_sandbox_inbox_deliveries(
     Path(token): Path<String>,
     input: Input,
 ) -> Result<Listed<InboxDelivery>, Error> {
-    let list = deliveries::of_inbox(&app, &account, &token, DeliverySearch::read(&input)).await?;
+    let list = Box::pin(deliveries::of_inbox(&app, &account, &token, DeliverySearch::read(&input))).await?;
     Ok(Listed(page_in_time(&app, &list).await?))
 }

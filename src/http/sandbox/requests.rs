@@ -39,7 +39,7 @@ pub async fn list_sandbox_requests(
     account: Account,
     input: Input,
 ) -> Result<Listed<LoggedRequest>, Error> {
-    let search = requests::search(&app, &account, RequestSearch::read(&input)).await?;
+    let search = Box::pin(requests::search(&app, &account, RequestSearch::read(&input))).await?;
     Ok(Listed(page_in_time(&app, &search).await?))
 }
 

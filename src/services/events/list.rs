@@ -61,14 +61,16 @@ impl AwaitedList for EventList {
         self.params.waiting
     }
 
+    async fn prepare(&self, ctx: &Context) -> Result<(), Error> {
+        event_sequence::number(ctx, self.account).await
+    }
+
     async fn size(&self, ctx: &Context) -> Result<u64, Error> {
-        event_sequence::number(ctx, self.account).await?;
         Ok(self.rows(ctx).count(ctx.store.read()).await?)
     }
 
     /// Returns a page: after an event the oldest first, otherwise the newest first.
     async fn page(&self, ctx: &Context) -> Result<ListPage<views::event::Event>, Error> {
-        event_sequence::number(ctx, self.account).await?;
         let EventSearch { r#type, about, paging, .. } = &self.params;
         let rows = self.rows(ctx);
         let page = if self.after.is_none() && r#type.is_none() && about.is_none() {
