@@ -17,6 +17,7 @@ use crate::params::FieldErrors;
 const EVERYWHERE: &[ErrorCode] = &[
     ErrorCode::BadRequest,
     ErrorCode::Unauthorized,
+    ErrorCode::Forbidden,
     ErrorCode::PayloadTooLarge,
     ErrorCode::UnsupportedMediaType,
     ErrorCode::RateLimited,

@@ -67,9 +67,9 @@ fn line(value: &Value) -> String {
         Value::Object(all) => {
             let fields: Vec<_> =
                 all.iter().map(|(name, value)| format!("{}: {}", scalar(name, true), line(value))).collect();
-            format!("{{{}}}", fields.join(", "))
+            format!("{{{}}}", fields.join(","))
         }
-        Value::Array(items) => format!("[{}]", items.iter().map(line).collect::<Vec<_>>().join(", ")),
+        Value::Array(items) => format!("[{}]", items.iter().map(line).collect::<Vec<_>>().join(",")),
         Value::String(text) => scalar(text, true),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     }
