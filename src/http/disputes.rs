@@ -29,13 +29,13 @@ const CLOSED: [ErrorCode; 3] = [DisputeAlreadyUnderReview, DisputeAlreadyResolve
 #[utoipa::path(get, path = "/disputes", tag = "Disputes",
     params(
         ("sort" = Option<String>, Query, description = "received_at, evidence_required_by or amount",
-            extensions(("x-rights" = json!({ "charges": "read" })), ("x-enum" = json!(find::SORTS)))),
+            extensions(("x-enum" = json!(find::SORTS)))),
         ("direction" = Option<i32>, Query, description = "With sort: 1 ascending (default), -1 descending"),
         PageParameters,
     ),
     responses((status = 200, description = "A page of disputes", body = LongList<Dispute>,
         headers(("X-Total-Count" = u64, description = "How many disputes there are on all pages")))),
-    extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
+    extensions(("x-rights" = json!({ "charges": "read" })), ("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn list_disputes(
     State(app): State<AppState>,
     account: Account,
@@ -52,14 +52,14 @@ pub async fn list_disputes(
     params(
         SearchParameters,
         ("status" = Option<String>, Query, description = "Only disputes in this status",
-            extensions(("x-rights" = json!({ "charges": "read" })), ("x-enum" = json!(DisputeStatus::ALL.iter().map(|status| status.code()).collect::<Vec<_>>())))),
+            extensions(("x-enum" = json!(DisputeStatus::ALL.iter().map(|status| status.code()).collect::<Vec<_>>())))),
         ("sort" = Option<String>, Query, description = "received_at (default), evidence_required_by or amount",
             extensions(("x-enum" = json!(find::SORTS)))),
         PageParameters,
     ),
     responses((status = 200, description = "A page of disputes", body = LongList<Dispute>,
         headers(("X-Total-Count" = u64, description = "How many disputes match")))),
-    extensions(("x-refusals" = json!([ApiUnavailable, InvalidSearchQueryParam, InvalidResource]))))]
+    extensions(("x-rights" = json!({ "charges": "read" })), ("x-refusals" = json!([ApiUnavailable, InvalidSearchQueryParam, InvalidResource]))))]
 pub async fn search_disputes(
     State(app): State<AppState>,
     account: Account,

@@ -73,13 +73,13 @@ impl Params<NewApiKey> {
 
 /// How a restricted key is replaced.
 #[params]
-pub struct RolledApiKey {
+pub struct NewKeySecret {
     /// How long the former key works: a whole number and m, h, d or w, 24h if absent, 0h for not at all.
     #[schema(pattern = "^ *[0-9]+(m|h|d|w) *$", example = "24h")]
     pub grace: Option<String>,
 }
 
-impl Params<RolledApiKey> {
+impl Params<NewKeySecret> {
     /// Returns how long the former key works.
     pub fn grace(self) -> Result<TimeSpan, FieldErrors> {
         read_grace(self.value.grace.as_deref(), self.faults)

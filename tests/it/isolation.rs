@@ -210,12 +210,16 @@ async fn referred(app: &App, partner: &Client) -> Option<Value> {
 }
 
 async fn others(app: &App, live: &App) -> Vec<Stranger> {
-    let keys = [another_account(app.ctx()).await, another_account(app.ctx()).await];
-    let [stranger, partner] = keys.each_ref().map(|keys| app.with_key(keys.secret.expose()));
+    let mut keys = Vec::new();
+    for _ in 0..3 {
+        keys.push(another_account(app.ctx()).await);
+    }
+    let [stranger, partner, granter] = [0, 1, 2].map(|n: usize| app.with_key(keys[n].secret.expose()));
     stranger.set(json!({ "partner": false })).await;
+    granter.set(json!({ "partner": false })).await;
     let mut restricted = Vec::new();
     for right in [Right::Read, Right::Write] {
-        let made = stranger.restricted_key(&json!({ "rights": everywhere(right) })).await;
+        let made = granter.restricted_key(&json!({ "rights": everywhere(right) })).await;
         restricted.push((right, app.with_key(made["secret_key"].as_str().expect("a key"))));
     }
     let own = app.client().restricted_key(&json!({ "rights": { "charges": "none" } })).await;

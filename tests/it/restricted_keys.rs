@@ -92,7 +92,7 @@ fn schemas(part: &Value, found: &mut Vec<String>) {
             }
         }
         Value::Array(items) => items.iter().for_each(|item| schemas(item, found)),
-        _ => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -157,17 +157,19 @@ rules! {
         for operation in operations() {
             let rights = rights_of(&operation);
             // One that it does not need, too.
-            let other = Section::ALL.iter().find(|section| !rights.contains_key(section));
+            let other = Section::ALL.iter().find(|section| !rights.contains_key(*section));
             for section in rights.keys().chain(other) {
                 let wanted = rights.get(section).copied().unwrap_or(Right::None);
                 for right in [Right::None, Right::Read, Right::Write] {
                     let client = &holders[&(*section, right)];
                     // Rights come before all that a body or a token could be refused for.
-                    let path = operation.at("x").replace("/accounts/x", "/accounts/acct_x");
+                    let path = operation.at("x");
                     let answer = client.perform(&operation.method, &path, &json!({ "to": "x" })).await;
                     let of = format!("{} {path} with {}: {}", operation.method, section.code(), right.code());
                     if right >= wanted {
-                        assert!(answer.status != 401 && !answer.text.contains("\"forbidden\""), "{of}: {}", answer.text);
+                        // At its limit of snapshots an account gets 403, too.
+                        let is_refused = answer.status == 403 && answer.text.contains("\"error\":\"forbidden\"");
+                        assert!(answer.status != 401 && !is_refused, "{of}: {}", answer.text);
                         admitted += 1;
                         continue;
                     }
@@ -316,8 +318,7 @@ rules! {
             first.get_or_insert(app.client().restricted_key(&json!({})).await);
         }
         let first = token_of(&first.unwrap());
-        let another = json!({ "name": "A", "rights": {} , "expires_at": null });
-        let another = with(another, &json!({ "rights": { "charges": "read" } }));
+        let another = json!({ "name": "A", "rights": { "charges": "read" } });
         app.unchanged(app.client().post(KEYS, &another)).await.refused(403, "limit_reached");
         let roll = format!("{KEYS}/{first}/roll");
         app.unchanged(app.client().post(&roll, &json!({}))).await.refused(403, "limit_reached");
@@ -403,7 +404,7 @@ rules! {
         app.anonymous().post(&path, &crate::harness::card("4200000000000000")).await.refused(401, "unauthorized");
         let mut browser = Browser::new(app);
         let answer = browser.post("/dashboard/sign-in", &[("key", secret(&made)), ("to", "/dashboard")]).await;
-        assert_eq!(answer.status, 401, "{}", answer.text);
+        assert_eq!(answer.status, 422, "{}", answer.text);
         assert_sign_in(&browser.get("/dashboard").await);
     }
 

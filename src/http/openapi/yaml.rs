@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// The longest line, in characters, except for examples.
-const LINE_MAX: usize = 240;
+const LINE_MAX: usize = 500;
 /// Keys whose value is written on one line.
 const EXAMPLES: [&str; 2] = ["example", "value"];
 

@@ -9,7 +9,7 @@ use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList};
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
 use crate::http::write_request::WriteRequest;
-use crate::params::api_key::{NewApiKey, RolledApiKey};
+use crate::params::api_key::{NewApiKey, NewKeySecret};
 use crate::services::Account;
 use crate::services::accounts::restricted_keys;
 use crate::views::api_key::ApiKey;
@@ -45,7 +45,7 @@ pub async fn list_sandbox_keys(
 ///
 /// Makes another key with the same rights, networks and end. The former key works until the grace has passed.
 #[utoipa::path(post, path = "/sandbox/keys/{key_token}/roll", tag = "Sandbox",
-    request_body(content = Option<RolledApiKey>, example = json!({ "grace": "2d" })),
+    request_body(content = Option<NewKeySecret>, example = json!({ "grace": "2d" })),
     responses((status = 201, description = "The new key", body = Envelope<ApiKey>)),
     extensions(("x-rights" = json!({ "keys": "write" })),
         ("x-refusals" = json!([NotFound, InvalidResource, (LimitReached, "", restricted_keys::full())]))))]
@@ -54,7 +54,7 @@ pub async fn roll_sandbox_key(
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Created<ApiKey>, Error> {
-    let grace = request.input.params::<RolledApiKey>().grace();
+    let grace = request.input.params::<NewKeySecret>().grace();
     request.answer(restricted_keys::roll(&app, &request.caller, &token, grace)).await
 }
 
