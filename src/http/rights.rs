@@ -57,13 +57,13 @@ pub(super) fn describe(operation: &mut Map<String, Value>) {
         return;
     };
     let needs = if added.len() == Section::ALL.len() {
-        format!("needs `{}` everywhere", right.code())
+        format!("Needs `{}` everywhere.", right.code())
     } else {
         let added = added.iter().map(|(section, right)| in_words(*section, *right));
-        format!("also needs {}", added.collect::<Vec<_>>().join(", "))
+        format!("Also needs {}.", added.collect::<Vec<_>>().join(", "))
     };
     let description = operation["description"].as_str().unwrap_or_default();
-    operation["description"] = format!("{description} A restricted key {needs}.").into();
+    operation["description"] = format!("{description} {needs}").into();
 }
 
 fn in_words(section: Section, right: Right) -> String {

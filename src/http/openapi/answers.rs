@@ -47,6 +47,9 @@ pub(super) fn shared(document: &mut Value) {
             let json = response.pointer_mut("/content/application~1json").and_then(Value::as_object_mut);
             let Some(json) = json.filter(|json| json.contains_key("example")) else { continue };
             let schema = json["schema"]["$ref"].as_str().and_then(|schema| schema.strip_prefix(SCHEMAS));
+            // A charge that was just made may be pending; its example is not.
+            let schema =
+                schema.map(|schema| if schema == "ChargeMadeResponse" { "ChargeResponse" } else { schema });
             if let Some(schema) = schema.map(str::to_owned) {
                 groups.entry(schema).or_default().push((shows_record, json));
             }

@@ -237,9 +237,10 @@ fn refusals(document: &mut Value) -> impl Iterator<Item = &mut Value> {
 }
 
 /// Parts of names that are shorter than their codes, because every operation names them.
-const SHORT: [(&str, &str); 7] = [
+const SHORT: [(&str, &str); 8] = [
     ("PayloadTooLarge", "TooLarge"),
     ("UnsupportedMediaType", "MediaType"),
+    ("RateLimited", "Limited"),
     ("ServiceUnavailable", "Unavailable"),
     ("GatewayTimeout", "Timeout"),
     ("InternalError", "Internal"),
