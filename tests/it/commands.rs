@@ -91,7 +91,7 @@ operated! {
             server.ask("GET", "/1/charges", Some(works), "").ok(200);
         }
         let again = text(&rolled, "token");
-        assert_eq!(installed.run(&["account", "key", "revoke", &account, again]), (Some(0), String::new(), String::new()));
+        assert_eq!(installed.run(&["account", "key", "revoke", &account, again]), (Some(0), format!("{again}\n"), String::new()));
         installed.refuses(&["account", "key", "revoke", &account, again], &format!("there is no restricted key {again}"));
         installed.refuses(&[&create[..6], &["--right", "chargs:read"]].concat(), "Rights names an unknown section");
         installed.refuses(&[&create[..2], &["create", NOBODY], &create[4..]].concat(), &format!("there is no account {NOBODY}"));

@@ -75,7 +75,8 @@ pub enum Key {
         #[arg(long)]
         json: bool,
     },
-    /// End a restricted key. A running server caches keys for five seconds. Needs the vault key as a server does.
+    /// End a restricted key and print its token. A running server caches keys for five seconds. Needs the vault key as a server
+    /// does.
     #[command(
         after_help = "Example:\n  card-payments account key revoke acct_AZqYv3rVcBKUQ1mHn7tKRw key_AZqYv3rVcBKUQ1mHn7tKRw"
     )]
@@ -84,6 +85,9 @@ pub enum Key {
         account: String,
         /// The key: key_...
         key: String,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -135,9 +139,10 @@ pub async fn run(command: Key, database: &DatabaseOptions) -> Result<(), Box<dyn
             write_counts(&ctx).await;
             print_result(&rolled, &rolled, *json)
         }
-        Key::Revoke { key, .. } => {
+        Key::Revoke { key, json, .. } => {
             let revoked = restricted_keys::revoke(&ctx, &caller, key).await;
-            Ok(revoked.map_err(|error| refused_for(key, &error))?)
+            revoked.map_err(|error| refused_for(key, &error))?;
+            print_result(&json!({ "token": key }), key, *json)
         }
     }
 }

@@ -8,9 +8,7 @@ use std::net::IpAddr;
 
 use entity::api_key::{self, Column, KeyKind, KeyRestriction};
 use entity::audit_entry::Action;
-use entity::{
-    AccountToken, ApiKeyToken, Bytes, JsonText, Listed, Owned, TimeSpan, Timestamp, account, key_use,
-};
+use entity::{AccountToken, ApiKeyToken, Bytes, JsonText, Owned, TimeSpan, Timestamp, account, key_use};
 use futures::FutureExt;
 use ipnet::IpNet;
 use sea_orm::{
@@ -171,7 +169,7 @@ impl MintedKey {
         expires_at: Option<Timestamp>,
     ) -> Result<Self, Error> {
         let text = format!("rk_{}", ctx.chance.token22(RandomStream::RestrictedKey));
-        restriction.last_characters = text[text.len() - SHOWN..].to_owned();
+        text[text.len() - SHOWN..].clone_into(&mut restriction.last_characters);
         let secret = Secret::from(text.as_str());
         let row = api_key::Model {
             hash: key_hash(&ctx.vault, &secret).to_vec(),
@@ -235,7 +233,7 @@ async fn find(
     wall: Timestamp,
 ) -> Result<api_key::Model, Error> {
     let id: ApiKeyToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let key = working(account, wall).filter(<api_key::Entity as Listed>::ID.eq(id)).one(db).await?;
+    let key = working(account, wall).filter(Column::Id.eq(id)).one(db).await?;
     key.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
