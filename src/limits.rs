@@ -395,6 +395,11 @@ pub const LOGGED_BYTES_MAX: usize = 4096;
 /// How many names of hidden parameters it shows.
 pub const LOGGED_NAMES_MAX: usize = 100;
 
+/// The most restricted keys of an account (`docs/decisions.md`, 382).
+pub const RESTRICTED_KEYS_MAX: u64 = 100;
+/// The most networks of a restricted key.
+pub const KEY_NETWORKS_MAX: u64 = 20;
+
 /// The most inboxes of an account (`docs/decisions.md`, 375).
 pub const INBOXES_MAX: u64 = 10;
 /// How many deliveries an inbox keeps: as many as a request may wait for.

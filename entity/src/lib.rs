@@ -39,6 +39,7 @@ pub mod recipient;
 pub mod refund;
 mod rounding;
 mod scheme;
+pub mod section;
 pub mod snapshot;
 pub mod subscription;
 pub mod subscription_entry;
@@ -68,8 +69,8 @@ pub use table::{Listed, Owned};
 pub use text::JsonText;
 pub use timestamp::{Day, TimeSpan, Timestamp};
 pub use token::{
-    AccountToken, AuthorisationToken, BankAccountToken, CardToken, ChargeToken, CustomerToken, DepositToken,
-    DisputeActivityToken, DisputeToken, EventToken, FileToken, InboxDeliveryToken, InboxToken,
+    AccountToken, ApiKeyToken, AuthorisationToken, BankAccountToken, CardToken, ChargeToken, CustomerToken,
+    DepositToken, DisputeActivityToken, DisputeToken, EventToken, FileToken, InboxDeliveryToken, InboxToken,
     JournalEntryToken, LoggedRequestToken, MerchantToken, PaymentSourceToken, PlanToken, PostingToken,
     RecipientToken, RefundToken, SessionToken, SnapshotToken, SubscriptionEntryToken, SubscriptionToken,
     Token, TransferToken, WalletCertificateToken, WalletDomainToken, WebhookEndpointToken, WebhookToken,

@@ -172,6 +172,8 @@ macro_rules! kinds {
 kinds! {
     /// A merchant in one environment: the tenant of every row.
     Account AccountToken "acct_"
+    /// A restricted API key.
+    ApiKey ApiKeyToken "key_"
     /// Money reserved on a card by the authorisations API.
     Authorisation AuthorisationToken "auth_"
     /// A stored bank account.

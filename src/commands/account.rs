@@ -2,6 +2,7 @@
 
 mod export;
 mod import;
+mod key;
 
 use std::error::Error;
 
@@ -117,6 +118,8 @@ pub enum Account {
         #[arg(long)]
         json: bool,
     },
+    #[command(subcommand)]
+    Key(key::Key),
     Export(export::Export),
     Import(import::Import),
 }
@@ -155,6 +158,7 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
         Account::Set { account, setting, value, json } => {
             change(database, &account, &setting, &value, json).await
         }
+        Account::Key(command) => key::run(command, database).await,
         Account::Export(command) => export::run(command, database).await,
         Account::Import(command) => import::run(command, database).await,
         Account::RotateKeys { account, grace, json } => {

@@ -13,6 +13,7 @@ use super::AppState;
 use super::extract::{Input, Path};
 use super::rate_limit::RateLimitKey;
 use super::request_log_data::log;
+use super::rights;
 use crate::error::{Error, ErrorCode};
 use crate::params::card::BrowserKey;
 use crate::runtime::request_context;
@@ -52,14 +53,16 @@ pub async fn authenticate_payment_key(
     accounts::authenticate_payment(app, &key).await
 }
 
-/// Refuses a key that is not a secret key, and an account over its rate limit.
+/// Refuses a publishable key, an account over its rate limit, and a restricted key that lacks a right for the operation: the one
+/// place where rights are checked.
 pub async fn admitted(app: &AppState, authenticated: &AuthenticatedAccount) -> Result<(), Error> {
-    if authenticated.kind != KeyKind::Secret {
+    if authenticated.kind == KeyKind::Publishable {
         return Err(ErrorCode::Unauthorized.into());
     }
     request_context::set_account(authenticated.account.id());
     log(|data| data.account = Some((authenticated.account.id(), authenticated.account.now)));
-    app.rate.count(RateLimitKey::Account(authenticated.account.id())).await
+    app.rate.count(RateLimitKey::Account(authenticated.account.id())).await?;
+    rights::check(&authenticated.account)
 }
 
 /// The account of a request's secret key, and the record that the path names if the account has it. One statement finds

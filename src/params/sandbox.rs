@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
-use super::{FieldErrors, GRACE, Params, Patch, non_blank, parse_grace_period, rules};
+use super::grace::read_grace;
+use super::{FieldErrors, Params, Patch, non_blank, rules};
 use crate::limits::{ACQUIRER_LATENCY_MS_MAX, SETTLEMENT_DELAY_DAYS_MAX};
 use crate::sensitive::secret::Secret;
 
@@ -120,11 +121,6 @@ pub struct NewWebhookKey {
 impl Params<NewWebhookKey> {
     /// How long the former key signs as well.
     pub fn grace(self) -> Result<TimeSpan, FieldErrors> {
-        let Self { value, mut faults } = self;
-        let grace = parse_grace_period(non_blank(value.grace.as_deref()).unwrap_or(GRACE));
-        if grace.is_none() {
-            faults.add("grace", "is not formatted properly");
-        }
-        grace.filter(|_| faults.is_empty()).ok_or(faults)
+        read_grace(self.value.grace.as_deref(), self.faults)
     }
 }

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use entity::api_key::KeyKind;
+use entity::api_key::{KeyKind, KeyRestriction};
 use entity::pricing::Pricing;
-use entity::{AccountToken, ChargeToken, TimeSpan, Timestamp, account};
+use entity::section::{Right, Section};
+use entity::{AccountToken, ChargeToken, JsonText, TimeSpan, Timestamp, account};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use moka::future::Cache;
@@ -134,7 +135,7 @@ impl Context {
 }
 
 /// The cached part of an API key: never the settings of its account.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct KeyEntry {
     /// The account that the key authenticates.
     pub account: AccountToken,
@@ -142,9 +143,22 @@ pub struct KeyEntry {
     pub kind: KeyKind,
     /// The end of the key's validity, by the wall clock.
     pub valid_until: Option<Timestamp>,
+    /// What a restricted key may do; `None` for any other key.
+    pub restriction: Option<Arc<KeyRestriction>>,
 }
 
 impl KeyEntry {
+    /// Returns the entry of a stored key.
+    pub fn new(
+        account: AccountToken,
+        kind: KeyKind,
+        valid_until: Option<Timestamp>,
+        restriction: Option<&JsonText>,
+    ) -> Result<Self, Error> {
+        let restriction = restriction.map(|json| serde_json::from_str(json.as_str())).transpose()?;
+        Ok(Self { account, kind, valid_until, restriction: restriction.map(Arc::new) })
+    }
+
     /// Returns whether the key's validity has ended, by the wall clock.
     pub fn has_ended(&self, wall: Timestamp) -> bool {
         self.valid_until.is_some_and(|until| until <= wall)
@@ -170,6 +184,8 @@ pub struct Account {
     pub now: Timestamp,
     /// The version that the row is assumed to have still, if it may be older than the request.
     pub assumed: Option<Arc<AssumedVersion>>,
+    /// The key of the request; `None` for workers and commands.
+    pub key: Option<KeyEntry>,
 }
 
 /// The caller of a write: its account, and its claim of an Idempotency-Key. A service that takes only an [`Account`] reads,
@@ -194,7 +210,7 @@ impl Account {
     pub fn new(row: impl Into<Arc<account::Model>>, wall: Timestamp) -> Self {
         let row = row.into();
         let now = row.now(wall);
-        Self { row, now, assumed: None }
+        Self { row, now, assumed: None, key: None }
     }
 
     /// Requires, before a unit's first write, that the account and its key are as the request assumes.
@@ -212,6 +228,16 @@ impl Account {
         if let Some(assumed) = &self.assumed {
             assumed.confirm();
         }
+    }
+
+    /// Returns the restriction of the key by which the request acts, if it has one.
+    pub fn restriction(&self) -> Option<&KeyRestriction> {
+        self.key.as_ref()?.restriction.as_deref()
+    }
+
+    /// Returns whether the key of the request has a right.
+    pub fn may(&self, section: Section, right: Right) -> bool {
+        self.restriction().is_none_or(|restriction| restriction.right(section) >= right)
     }
 
     /// Returns the account's token.

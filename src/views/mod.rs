@@ -1,6 +1,7 @@
 //! The records of the API, made from rows: fields in the order of the specification's tables.
 
 pub mod account;
+pub mod api_key;
 pub mod audit;
 pub mod authorisation;
 pub mod balance;

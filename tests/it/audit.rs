@@ -298,6 +298,8 @@ operated! {
         let endpoint = made("/1/webhook_endpoints", "url=http://127.0.0.1:9/");
         server.stopped();
         let dispute = token_of(&installed.records(&["dispute", "open", &disputed])[0]);
+        let restricted = ["account", "key", "create", &account, "--name", "A", "--right", "charges:read"];
+        let [rolled, revoked] = std::array::from_fn(|_| token_of(&installed.records(&restricted)[0]));
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
         let (exported, copy, target) = (file("exported"), file("copy"), format!("sqlite:{}", file("target.db")));
@@ -312,7 +314,10 @@ operated! {
                 "account create" => &["--business-name", "Shop", "--email", "shop@example.com"],
                 "account switch" => &[&account, "wallet", "off"],
                 "account set" => &[&account, "transfers_schedule", "weekly"],
-                "account rotate-keys" => &[&account],
+                "account rotate-keys" | "account key list" => &[&account],
+                "account key create" => &[&account, "--name", "Accounting", "--right", "charges:read"],
+                "account key roll" => &[&account, &rolled],
+                "account key revoke" => &[&account, &revoked],
                 "account import" => &[&exported],
                 "account export" | "merchant activate" => &[&first],
                 "merchant decline" => &[&second],

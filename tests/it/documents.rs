@@ -462,6 +462,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 39, "every operation with a body has an example");
+        assert_eq!(sent, 41, "every operation with a body has an example");
     }
 }

@@ -96,6 +96,7 @@ mod representations;
 mod request_log;
 mod request_waits;
 mod requests;
+mod restricted_keys;
 mod sandbox_accounts;
 mod sandbox_acquirer;
 mod sandbox_clock;

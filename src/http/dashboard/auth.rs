@@ -86,7 +86,7 @@ impl DashboardAuth {
             };
             return Ok(match authenticated.kind {
                 KeyKind::Secret => Viewer::visitor(authenticated.account, session),
-                KeyKind::Publishable => Viewer::Nobody,
+                KeyKind::Publishable | KeyKind::Restricted => Viewer::Nobody,
             });
         };
         if !bool::from(operator_hash(&app.vault, operator).ct_eq(&session.key)) {

@@ -105,8 +105,13 @@ impl IdempotencyClaim {
     }
 }
 
-/// Returns the hash under which an Idempotency-Key is stored.
+/// Returns the hash under which an Idempotency-Key is stored. Secret and restricted keys share their Idempotency-Keys, so that a
+/// client may repeat a request after its key was exchanged.
 pub fn hash(vault: &Vault, kind: KeyKind, key: &str) -> [u8; 32] {
+    let kind = match kind {
+        KeyKind::Secret | KeyKind::Restricted => KeyKind::Secret,
+        KeyKind::Publishable => KeyKind::Publishable,
+    };
     vault.keyed_hash(Purpose::Fingerprint, &["idempotency key", kind.code(), key].map(str::as_bytes))
 }
 
