@@ -3,6 +3,7 @@
 mod operator;
 mod start_error;
 mod takeover;
+mod vault_keys;
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -18,11 +19,13 @@ use tokio_util::task::TaskTracker;
 
 pub use self::operator::{operator_context, operator_store};
 pub use self::start_error::StartError;
+pub use self::vault_keys::existing_vault_keys;
+pub(crate) use self::vault_keys::{read_vault_keys, vault_key_path};
 use crate::acquirer::Acquirer;
 use crate::acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets};
 use crate::acquirer::simulator::Simulator;
 use crate::blobs::{Blobs, Bucket, Disk};
-use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
+use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, VaultKeySource};
 use crate::http::server::ServerPhase;
 use crate::http::{
     self, AdmissionControl, AppState, AppStateInner, DashboardAuth, Metrics, RateLimit, ServerInfo,
@@ -273,11 +276,13 @@ async fn operator(
     secrets: &Secrets,
     chance: &RandomSource,
 ) -> Result<OperatorKeys, StartError> {
-    if secrets.vault_key.is_none() && database.environment == Environment::Live {
-        return Err(StartError::Required("CARD_PAYMENTS_VAULT_KEY"));
-    }
-    let configured: Option<OperatorKeys> =
-        secrets.vault_key.as_ref().map(|keys| keys.expose().parse()).transpose()?;
+    let configured = match &secrets.vault_key {
+        Some(source) => Some(read_vault_keys(source).await?),
+        None if database.environment == Environment::Live => {
+            return Err(StartError::Required(VaultKeySource::TEXT));
+        }
+        None => None,
+    };
     durable_fs::refuse_other(&database.data_dir).map_err(ConnectError::from)?;
     let found = store::read_installation(&database.url().parse()?).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
@@ -285,7 +290,7 @@ async fn operator(
     installation::refuse_other_seed(found.seed.as_deref(), is_empty, seed.as_deref())?;
     let operator = match configured {
         Some(keys) => keys,
-        None => vault_key_file(&database.data_dir, &found)?,
+        None => vault_keys::open_key_file(&database.data_dir, &found)?,
     };
     data_keys::refuse_closed(&found.keys, &operator)?;
     Ok(operator)
@@ -432,32 +437,4 @@ pub(crate) fn wallets(
         }
     };
     Ok(wallets)
-}
-
-/// Returns the path of a development machine's vault key.
-pub(crate) fn vault_key_path(data_dir: &Path) -> PathBuf {
-    data_dir.join("vault.key")
-}
-
-/// Reads the vault key of a development machine: a file of the data directory that only its owner can read. It is
-/// created for a database without keys; for a database with keys, a new one would open nothing.
-fn vault_key_file(data_dir: &Path, found: &InstallationInfo) -> Result<OperatorKeys, StartError> {
-    let path = vault_key_path(data_dir);
-    let failed = |error| ConfigError::File(path.display().to_string(), error);
-    if path.exists() {
-        return Ok(config::read(&path)?.expose().parse()?);
-    }
-    if !found.keys.is_empty() {
-        return Err(StartError::VaultKeyLost(path));
-    }
-    durable_fs::create_folder(data_dir).map_err(failed)?;
-    let keys = OperatorKeys::generate("local");
-    match secret::write_secret_file(&path, &keys.to_text()) {
-        // Of two processes that start at once, one creates it.
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            return Ok(config::read(&path)?.expose().parse()?);
-        }
-        kept => kept.map_err(failed)?,
-    }
-    Ok(keys)
 }

@@ -3,6 +3,7 @@
 
 mod address;
 mod variables;
+mod vault_key;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,9 +16,11 @@ use tracing_subscriber::filter::ParseError;
 
 pub use self::address::{parse_listen_address, reachable};
 pub use self::variables::{UnknownVariable, serve_options, unknown_variables, variable};
+pub use self::vault_key::{KeyCommandError, VaultKeySource};
 use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 use crate::outbound::Allowed;
 use crate::sensitive::secret::Secret;
+use crate::sensitive::shares::ShareError;
 
 /// Test or live money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -183,8 +186,8 @@ pub struct Secrets {
     pub secret_key: Option<Secret>,
     /// The first account's publishable key.
     pub publishable_key: Option<Secret>,
-    /// The operator's vault keys.
-    pub vault_key: Option<Secret>,
+    /// Where the operator's vault keys come from.
+    pub vault_key: Option<VaultKeySource>,
     /// The merchant identity for walletA: certificate and private key, in PEM.
     pub wallet_a_identity: Option<Secret>,
     /// The private key that decrypts walletG payloads, in PEM.
@@ -216,6 +219,15 @@ pub enum ConfigError {
     /// A malformed log filter.
     #[error("CARD_PAYMENTS_LOG: {0}")]
     Log(#[from] ParseError),
+    /// The vault key is given in more than one way.
+    #[error("{0} and {1} are both set")]
+    VaultKeys(&'static str, &'static str),
+    /// The command that prints the vault key fails.
+    #[error("{}: {0}", VaultKeySource::COMMAND)]
+    KeyCommand(KeyCommandError),
+    /// The shares do not make up the vault key.
+    #[error("{}: {0}", VaultKeySource::SHARES)]
+    Shares(#[from] ShareError),
 }
 
 /// Parses CARD_PAYMENTS_LOG.
@@ -251,6 +263,10 @@ impl Secrets {
         if !operator_key.as_ref().is_none_or(|key| opens_to_operators(key.expose())) {
             faults.push(ConfigError::OperatorKey);
         }
+        let vault_key = VaultKeySource::from_environment(vault_key).unwrap_or_else(|fault| {
+            faults.push(fault);
+            None
+        });
         let secrets = Self {
             secret_key,
             publishable_key,

@@ -75,6 +75,10 @@ pub const RATE_BUCKET_IDLE: Duration = Duration::from_mins(1);
 
 /// The least characters of a live server's dashboard key (`docs/decisions.md`, 327).
 pub const OPERATOR_KEY_LENGTH_MIN: usize = 32;
+/// How long the command that prints the vault key may run: a token asks its hardware, a KMS another machine.
+pub const KEY_COMMAND_TIME: Duration = Duration::from_secs(30);
+/// How much the command may print: room for some fifty keys.
+pub const KEY_COMMAND_OUTPUT_MAX: usize = 4096;
 /// How long a dashboard session lasts, by the wall clock (`docs/decisions.md`, 328).
 pub const DASHBOARD_SESSION: Duration = Duration::from_hours(12);
 /// How many ended sessions are remembered.

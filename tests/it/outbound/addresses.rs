@@ -316,7 +316,7 @@ fn the_environment_decides_and_the_operator_adds() {
         };
         let database =
             DatabaseOptions { database_url: None, data_dir: data.path().into(), environment, seed: None };
-        let vault_key = Some(OperatorKeys::generate("own").to_text());
+        let vault_key = Some(OperatorKeys::generate("own").to_text().into());
         let secrets = Secrets { vault_key, ..Secrets::default() };
         block_on(Parts::configured(&options, &database, &secrets)).unwrap().outbound.reach().clone()
     };
