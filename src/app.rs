@@ -39,6 +39,7 @@ use crate::runtime::random::RandomSource;
 use crate::sensitive::secret;
 use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::arrivals::Arrivals;
+use crate::services::audit::AuditAnchor;
 use crate::services::audit::key_uses::KeyUses;
 use crate::services::event_sequence::EventSequences;
 use crate::services::installation;
@@ -71,6 +72,8 @@ pub struct Parts {
     pub blobs: Arc<dyn Blobs>,
     /// The folder for uploads in progress.
     pub incoming: PathBuf,
+    /// Where the heads of the audit trail go, if anywhere.
+    pub audit_anchor: Option<AuditAnchor>,
     /// How long events and webhooks are kept.
     pub retention: TimeSpan,
     /// How long one request may move a clock.
@@ -132,6 +135,7 @@ impl Parts {
             wallets: wallets(options, environment, secrets, reach)?,
             blobs,
             incoming: folder,
+            audit_anchor: options.audit_anchor.as_deref().map(AuditAnchor::at).transpose().map_err(StartError::Anchor)?,
             retention: TimeSpan::days(options.retention_days),
             clock_move: CLOCK_MOVE,
             recorder: None,
@@ -237,6 +241,7 @@ async fn context(
         chance,
         blobs: parts.blobs,
         incoming: parts.incoming,
+        audit_anchor: parts.audit_anchor,
         base_url: base_url.into(),
         retention: parts.retention,
         clock_move: parts.clock_move,

@@ -114,6 +114,9 @@ pub struct ServeOptions {
     /// AWS_... variables set region, credentials and endpoint of the bucket.
     #[arg(long, env = "CARD_PAYMENTS_BLOBS")]
     pub blobs: Option<String>,
+    /// A file or s3://BUCKET/PREFIX that gets the signed head of the audit trail after each batch of entries.
+    #[arg(long, env = "CARD_PAYMENTS_AUDIT_ANCHOR")]
+    pub audit_anchor: Option<String>,
     /// simulator, or the address of a remote acquirer: https://HOST, with an optional port and path. The default in
     /// test is
     /// simulator; live has none.

@@ -205,6 +205,10 @@ pub const TRANSFER_RETURNS_AFTER: TimeSpan = TimeSpan::days(1);
 
 /// How long the audit trail is kept, by the wall clock: a year, and a month to read it (`docs/decisions.md`, 348).
 pub const AUDIT_KEPT: TimeSpan = TimeSpan::days(400);
+/// How many entries of the audit trail one unit of work seals.
+pub const AUDIT_SEALED_AT_ONCE: u64 = 100;
+/// How many entries a verification of the audit trail has in memory.
+pub const AUDIT_READ_AT_ONCE: u64 = 500;
 /// How often the counted uses of keys are written (`docs/decisions.md`, 346).
 pub const KEY_USES_WRITTEN: Duration = Duration::from_secs(10);
 /// How many keys' uses per day are counted between two writes.

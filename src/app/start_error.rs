@@ -45,6 +45,9 @@ pub enum StartError {
     /// The blobs cannot be reached.
     #[error("CARD_PAYMENTS_BLOBS: {0}")]
     Blobs(#[from] BucketError),
+    /// The anchor of the audit trail is no bucket.
+    #[error("CARD_PAYMENTS_AUDIT_ANCHOR: {0}")]
+    Anchor(BucketError),
     /// There is no such acquirer.
     #[error("there is no acquirer named {0}: use simulator, or the https address of a remote acquirer")]
     Acquirer(String),
