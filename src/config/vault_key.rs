@@ -118,7 +118,7 @@ impl From<Secret> for VaultKeySource {
     }
 }
 
-/// Runs a program without a shell and returns what it prints. It gets none of the server's own secrets, and its errors are
+/// Runs a program without a shell and returns what it prints. It gets none of the server's other keys, and its errors are
 /// printed nowhere, because a program may repeat a secret there.
 async fn run(words: &[String], limit: Duration) -> Result<Secret, KeyCommandError> {
     let program = words[0].clone();
@@ -165,8 +165,8 @@ async fn output(child: &mut Child) -> io::Result<Option<(ExitStatus, Zeroizing<V
     Ok(Some((child.wait().await?, bytes)))
 }
 
-/// Reads shares from the standard input, a line each, until they are enough or the input ends. On a terminal it asks for
-/// each one and does not show it.
+/// Reads shares from the standard input, a line each, until the input ends. On a terminal it asks for each one, does not show
+/// it, and stops when they are enough.
 async fn read_lines(entered: &mut Vec<Secret>) -> Result<(), ConfigError> {
     let failed = |error| ConfigError::File("the standard input".into(), error);
     let hidden = HiddenInput::of_terminal();
@@ -192,7 +192,7 @@ async fn read_lines(entered: &mut Vec<Secret>) -> Result<(), ConfigError> {
             continue;
         }
         entered.push(line);
-        if !matches!(shares::combine(entered), Err(ShareError::TooFew { .. })) {
+        if hidden.is_some() && !matches!(shares::combine(entered), Err(ShareError::TooFew { .. })) {
             return Ok(());
         }
     }

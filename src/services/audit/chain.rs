@@ -78,7 +78,7 @@ impl AuditHead {
 
     fn signed_by(&self, vault: &Vault) -> Mac {
         let numbers = [self.number, self.kept_from, self.removed, self.signed_at].map(i64::to_be_bytes);
-        let parts = [b"head", numbers.as_flattened(), &self.link.0, &self.removed_link.0];
+        let parts = [&b"head"[..], numbers.as_flattened(), &self.link.0, &self.removed_link.0];
         Mac(vault.keyed_hash(Purpose::Audit, &parts))
     }
 
@@ -163,18 +163,18 @@ impl TrailEntry {
     fn mac_at(&self, vault: &Vault, number: i64, kept_from: i64) -> Mac {
         // An absent value differs from an empty one.
         let part = |bytes: Option<&[u8]>| bytes.map_or_else(Vec::new, |bytes| [b"=", bytes].concat());
-        let text = |text: &Option<String>| part(text.as_ref().map(String::as_bytes));
+        let text = |text: Option<&str>| part(text.map(str::as_bytes));
         let id = |id: Option<Uuid>| part(id.as_ref().map(|id| id.as_bytes().as_slice()));
         let parts = [
             b"entry".to_vec(),
             number.to_be_bytes().to_vec(),
             kept_from.to_be_bytes().to_vec(),
             id(self.id),
-            text(&self.action),
+            text(self.action.as_deref()),
             id(self.account),
-            text(&self.subject),
-            text(&self.detail),
-            text(&self.operator),
+            text(self.subject.as_deref()),
+            text(self.detail.as_deref()),
+            text(self.operator.as_deref()),
             part(self.recorded_at.map(i64::to_be_bytes).as_ref().map(<[u8; 8]>::as_slice)),
         ];
         Mac(vault.keyed_hash(Purpose::Audit, &parts.each_ref().map(Vec::as_slice)))

@@ -67,15 +67,15 @@ pub enum AuditFinding {
 
 impl fmt::Display for AuditFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = |entry: &Option<Uuid>| entry.map_or_else(String::new, |entry| format!(" ({entry})"));
+        let named = |entry: Option<Uuid>| entry.map_or_else(String::new, |entry| format!(" ({entry})"));
         match self {
             Self::Changed { number, entry } => {
-                write!(f, "entry {number}{} was changed, moved or never sealed", named(entry))
+                write!(f, "entry {number}{} was changed, moved or never sealed", named(*entry))
             }
             Self::Missing { from, to } if from == to => write!(f, "entry {from} is missing"),
             Self::Missing { from, to } => write!(f, "entries {from} to {to} are missing"),
             Self::Unlinked { number, entry } => {
-                write!(f, "entry {number}{} does not follow the one before it", named(entry))
+                write!(f, "entry {number}{} does not follow the one before it", named(*entry))
             }
             Self::Head => write!(f, "the head of the trail is gone, changed or too old"),
             Self::AnchorLine { line } => write!(f, "line {line} of the anchor is no head of this trail"),
