@@ -6,7 +6,7 @@ mod takeover;
 mod vault_keys;
 
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ use crate::acquirer::Acquirer;
 use crate::acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets};
 use crate::acquirer::simulator::Simulator;
 use crate::blobs::{Blobs, Bucket, Disk};
-use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, VaultKeySource};
+use crate::config::{ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, VaultKeySource};
 use crate::http::server::ServerPhase;
 use crate::http::{
     self, AdmissionControl, AppState, AppStateInner, DashboardAuth, Metrics, RateLimit, ServerInfo,
@@ -36,7 +36,6 @@ use crate::recording::Recorder;
 use crate::runtime::clock::{Clock, FixedClock, IdGenerator, SystemClock};
 use crate::runtime::durable_fs;
 use crate::runtime::random::RandomSource;
-use crate::sensitive::secret;
 use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::arrivals::Arrivals;
 use crate::services::audit::AuditAnchor;
@@ -46,7 +45,7 @@ use crate::services::installation;
 use crate::services::request_log::RequestLog;
 use crate::services::wallets::{Provider, Wallets};
 use crate::services::{Context, Ctx, charges::SearchMemory, data_keys, disputes, page::Positions};
-use crate::store::{self, ConnectError, FileLock, InstallationInfo, Location, Store};
+use crate::store::{self, ConnectError, FileLock, Location, Store};
 use crate::vault::OperatorKeys;
 use crate::wallet::{Gateway, GatewayError, Issuer, Roots};
 

@@ -226,10 +226,10 @@ pub enum ConfigError {
     #[error("{0} and {1} are both set")]
     VaultKeys(&'static str, &'static str),
     /// The command that prints the vault key fails.
-    #[error("{}: {0}", VaultKeySource::COMMAND)]
+    #[error("CARD_PAYMENTS_VAULT_KEY_COMMAND: {0}")]
     KeyCommand(KeyCommandError),
     /// The shares do not make up the vault key.
-    #[error("{}: {0}", VaultKeySource::SHARES)]
+    #[error("CARD_PAYMENTS_VAULT_KEY_SHARES: {0}")]
     Shares(#[from] ShareError),
 }
 

@@ -110,9 +110,9 @@ fn recover(name: [u8; SPLIT], shares: &[EnteredShare]) -> Result<Zeroizing<Strin
     if shares.len() < usize::from(threshold) {
         return Err(ShareError::TooFew { split, needed: threshold, entered: shares.len() });
     }
-    let parsed: Result<Vec<Share>, _> = shares.iter().map(|share| Share::try_from(&**share.share)).collect();
-    let sealed = parsed.and_then(|shares| Sharks(threshold).recover(&shares)).map(Zeroizing::new);
-    let sealed = sealed.map_err(|_| ShareError::Wrong(split.clone()))?;
+    let parsed = shares.iter().map(|share| Share::try_from(share.share.as_slice())).collect::<Result<Vec<_>, _>>();
+    let sharks = Sharks(threshold);
+    let sealed = parsed.ok().and_then(|shares| sharks.recover(&shares).ok()).map(Zeroizing::new).unwrap_or_default();
     let secret = sealed.split_last_chunk::<CHECK>().filter(|(secret, found)| check(secret) == **found);
     let secret = secret.and_then(|(secret, _)| std::str::from_utf8(secret).ok());
     secret.map(|secret| Zeroizing::new(secret.to_owned())).ok_or(ShareError::Wrong(split))

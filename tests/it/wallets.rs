@@ -342,6 +342,7 @@ fn live_options() -> ServeOptions {
         listen: "127.0.0.1:0".parse().unwrap(),
         base_url: None,
         blobs: None,
+        audit_anchor: None,
         acquirer: Some("simulator".into()),
         admin_listen: None,
         trusted_proxies: Vec::new(),

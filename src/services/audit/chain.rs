@@ -162,7 +162,7 @@ pub(super) struct TrailEntry {
 impl TrailEntry {
     fn mac_at(&self, vault: &Vault, number: i64, kept_from: i64) -> Mac {
         // An absent value differs from an empty one.
-        let part = |bytes: Option<&[u8]>| bytes.map_or_else(Vec::new, |bytes| [b"=", bytes].concat());
+        let part = |bytes: Option<&[u8]>| bytes.map_or_else(Vec::new, |bytes| [&b"="[..], bytes].concat());
         let text = |text: Option<&str>| part(text.map(str::as_bytes));
         let id = |id: Option<Uuid>| part(id.as_ref().map(|id| id.as_bytes().as_slice()));
         let parts = [
@@ -233,7 +233,10 @@ async fn seal_batch(tx: &Tx, trail: &Trail) -> Result<u64, Error> {
     let columns = ["id", "number", "kept_from", "mac", "link"];
     let statement = "UPDATE audit_entries SET number = v.number, kept_from = v.kept_from, mac = v.mac, link = v.link \
         FROM v WHERE audit_entries.id = v.id AND audit_entries.number IS NULL";
-    tx.execute_raw(about(tx.get_database_backend(), &columns, rows, statement)).await?;
+    let sealed = tx.execute_raw(about(tx.get_database_backend(), &columns, rows, statement)).await?.rows_affected();
+    if sealed != entries.len() as u64 {
+        return Err(Error::internal("entries of the audit trail vanished while they were sealed"));
+    }
     crash_points::point("audit", "seal.written");
     head.replace(tx, &row, trail).await?;
     Ok(entries.len() as u64)

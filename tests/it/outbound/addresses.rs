@@ -302,6 +302,7 @@ fn the_environment_decides_and_the_operator_adds() {
             listen: "127.0.0.1:0".parse().unwrap(),
             base_url: None,
             blobs: None,
+            audit_anchor: None,
             acquirer: Some("simulator".into()),
             admin_listen: None,
             trusted_proxies: Vec::new(),
