@@ -134,7 +134,12 @@ impl Parts {
             wallets: wallets(options, environment, secrets, reach)?,
             blobs,
             incoming: folder,
-            audit_anchor: options.audit_anchor.as_deref().map(AuditAnchor::at).transpose().map_err(StartError::Anchor)?,
+            audit_anchor: options
+                .audit_anchor
+                .as_deref()
+                .map(AuditAnchor::at)
+                .transpose()
+                .map_err(StartError::Anchor)?,
             retention: TimeSpan::days(options.retention_days),
             clock_move: CLOCK_MOVE,
             recorder: None,

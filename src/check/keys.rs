@@ -15,11 +15,7 @@ use crate::store::{Inspection, InstallationInfo};
 use crate::vault::OperatorKeys;
 
 /// Checks the keys.
-pub async fn look(
-    configuration: &Configuration,
-    inspection: Option<&Inspection>,
-    findings: &mut Findings,
-) {
+pub async fn look(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {
     findings.turn_to(Area::Keys);
     for file in files(configuration) {
         permissions(&file, findings);

@@ -58,8 +58,10 @@ enum Proof {
     /// Servers seal entries a second after their commit, each with its predecessors. Without the anchor, a trail that was put back
     /// as a whole to an earlier state looks right: name the file of CARD_PAYMENTS_AUDIT_ANCHOR. Uses of API keys are counts and
     /// not sealed. Needs the vault key, and is recorded as an entry.
-    #[command(after_help = "Example:\n  card-payments audit verify --anchor /var/log/card-payments/audit-heads.jsonl\n\n\
-        With --json {finding, ...} per finding, then {verified, unsealed, removed, anchored, findings}.")]
+    #[command(
+        after_help = "Example:\n  card-payments audit verify --anchor /var/log/card-payments/audit-heads.jsonl\n\n\
+        With --json {finding, ...} per finding, then {verified, unsealed, removed, anchored, findings}."
+    )]
     Verify {
         /// A file of heads that the servers have written. May be repeated.
         #[arg(long, value_name = "FILE")]
@@ -86,7 +88,9 @@ pub async fn run(command: Audit) -> Result<(), Box<dyn Error>> {
 }
 
 async fn verify(database: &DatabaseOptions, anchors: &[PathBuf], json: bool) -> Result<(), Box<dyn Error>> {
-    let read = |file: &PathBuf| std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()));
+    let read = |file: &PathBuf| {
+        std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
+    };
     let anchor = anchors.iter().map(read).collect::<Result<Vec<_>, _>>()?.concat();
     let ctx = super::open_with_keys(database, &Secrets::from_environment()?).await?;
     let mut printed = Ok(());
@@ -103,8 +107,11 @@ async fn verify(database: &DatabaseOptions, anchors: &[PathBuf], json: bool) -> 
     if json {
         print_result(&report, &"", true)?;
     } else {
-        let anchored = anchored.map_or_else(String::new, |number| format!("; the anchor knows entry {number}"));
-        let counts = format!("{verified} entries verified, {unsealed} not yet sealed, {removed} removed by age{anchored}.");
+        let anchored =
+            anchored.map_or_else(String::new, |number| format!("; the anchor knows entry {number}"));
+        let counts = format!(
+            "{verified} entries verified, {unsealed} not yet sealed, {removed} removed by age{anchored}."
+        );
         writeln!(terminal::styled_stdout(), "{counts}")?;
     }
     // The findings decide the exit code, even if the reader closes the pipe.

@@ -40,8 +40,10 @@ pub enum Vault {
     /// Writes each share to a new file that only its owner can read: share-1, share-2... in the folder. A server gets them by
     /// CARD_PAYMENTS_VAULT_KEY_SHARES=FILE,FILE, or types them on its standard input (-). The key stays the same, unless --new
     /// makes one that nobody has seen. Opens no database and changes nothing else.
-    #[command(after_help = "Example:\n  card-payments vault split --shares 3 --threshold 2 --to /root/shares\n\n\
-        Prints a line per share, with --json {share, file}.")]
+    #[command(
+        after_help = "Example:\n  card-payments vault split --shares 3 --threshold 2 --to /root/shares\n\n\
+        Prints a line per share, with --json {share, file}."
+    )]
     Split {
         /// How many shares there are.
         #[arg(long, value_parser = clap::value_parser!(u8).range(2..=16))]
@@ -92,7 +94,8 @@ pub async fn run(command: Vault, database: &DatabaseOptions) -> Result<(), Box<d
             }
             durable_fs::create_folder(&to).map_err(|error| format!("{}: {error}", to.display()))?;
             for ((share, file), n) in shares.iter().zip(&files).zip(1..) {
-                secret::write_secret_file(file, share).map_err(|error| format!("{}: {error}", file.display()))?;
+                secret::write_secret_file(file, share)
+                    .map_err(|error| format!("{}: {error}", file.display()))?;
                 let line = format!("share {n}: {}", file.display());
                 print_result(&json!({ "share": n, "file": file }), &line, json)?;
             }

@@ -67,8 +67,9 @@ impl VaultKeySource {
         let sources = [
             text.map(|text| Ok(Self::Text(text))),
             std::env::var(Self::COMMAND).ok().map(|command| Self::command(&command)),
-            std::env::var_os(Self::SHARES)
-                .map(|files| Ok(Self::Shares(files.to_string_lossy().split(',').map(PathBuf::from).collect()))),
+            std::env::var_os(Self::SHARES).map(|files| {
+                Ok(Self::Shares(files.to_string_lossy().split(',').map(PathBuf::from).collect()))
+            }),
         ];
         let names = [Self::TEXT, Self::COMMAND, Self::SHARES];
         let mut given = names.into_iter().zip(sources).filter_map(|(name, source)| Some((name, source?)));

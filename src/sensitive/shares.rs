@@ -27,7 +27,9 @@ pub enum ShareError {
     #[error("share {0} was entered before: each custodian has another one")]
     Twice(usize),
     /// Shares are missing, or are shares of something else.
-    #[error("the key that was split as {split} needs {needed} of its shares, and has {entered}; shares of another split do not count")]
+    #[error(
+        "the key that was split as {split} needs {needed} of its shares, and has {entered}; shares of another split do not count"
+    )]
     TooFew {
         /// The name of the split.
         split: String,
@@ -73,8 +75,11 @@ impl EnteredShare {
         let bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(encoded).ok()?);
         let (content, found) = bytes.split_at_checked(bytes.len().checked_sub(CHECK)?)?;
         let (name, [threshold, share @ ..]) = content.split_first_chunk()? else { return None };
-        (check(content) == found && !share.is_empty())
-            .then(|| Self { name: *name, threshold: *threshold, share: Zeroizing::new(share.to_vec()) })
+        (check(content) == found && !share.is_empty()).then(|| Self {
+            name: *name,
+            threshold: *threshold,
+            share: Zeroizing::new(share.to_vec()),
+        })
     }
 }
 
@@ -110,9 +115,11 @@ fn recover(name: [u8; SPLIT], shares: &[EnteredShare]) -> Result<Zeroizing<Strin
     if shares.len() < usize::from(threshold) {
         return Err(ShareError::TooFew { split, needed: threshold, entered: shares.len() });
     }
-    let parsed = shares.iter().map(|share| Share::try_from(share.share.as_slice())).collect::<Result<Vec<_>, _>>();
+    let parsed =
+        shares.iter().map(|share| Share::try_from(share.share.as_slice())).collect::<Result<Vec<_>, _>>();
     let sharks = Sharks(threshold);
-    let sealed = parsed.ok().and_then(|shares| sharks.recover(&shares).ok()).map(Zeroizing::new).unwrap_or_default();
+    let sealed =
+        parsed.ok().and_then(|shares| sharks.recover(&shares).ok()).map(Zeroizing::new).unwrap_or_default();
     let secret = sealed.split_last_chunk::<CHECK>().filter(|(secret, found)| check(secret) == **found);
     let secret = secret.and_then(|(secret, _)| std::str::from_utf8(secret).ok());
     secret.map(|secret| Zeroizing::new(secret.to_owned())).ok_or(ShareError::Wrong(split))
@@ -167,7 +174,10 @@ mod tests {
         let others = split(&"other:key".into(), 3, 2);
         assert_eq!(combined(&[&ours[0], &ours[0]]), Err(ShareError::Twice(2)));
         let mixed = combined(&[&ours[0], &others[1]]).expect_err("of two splits").to_string();
-        assert!(mixed.ends_with("needs 2 of its shares, and has 1; shares of another split do not count"), "{mixed}");
+        assert!(
+            mixed.ends_with("needs 2 of its shares, and has 1; shares of another split do not count"),
+            "{mixed}"
+        );
         let both = combined(&[&ours[0], &others[1], &others[2], &ours[1]]);
         assert_eq!(both, Ok(format!("{KEY},other:key")));
     }

@@ -78,7 +78,6 @@ pub struct HashKeys {
     pub link: Key,
 }
 
-
 /// Sealed bytes and the id of their data key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedBytes {

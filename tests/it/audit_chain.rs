@@ -39,13 +39,13 @@ async fn head(app: &App) -> String {
 /// What a verification finds, against these lines of the anchor.
 async fn findings(app: &App, anchor: &[String]) -> (AuditReport, Vec<AuditFinding>) {
     let mut found = Vec::new();
-    let report = audit::verify(app.ctx(), &anchor.join("\n"), |finding| found.push(finding.clone())).await.unwrap();
+    let report =
+        audit::verify(app.ctx(), &anchor.join("\n"), |finding| found.push(finding.clone())).await.unwrap();
     assert_eq!(report.findings, found.len() as u64);
     (report, found)
 }
 
 /// Verifies an untouched trail. Returns how many entries are sealed, how many are not, and how many were removed.
-#[track_caller]
 async fn counts(app: &App, anchor: &[String]) -> (u64, u64, i64) {
     let (report, found) = findings(app, anchor).await;
     assert_eq!(found, []);
@@ -253,7 +253,9 @@ fn mutation(app: &App, chance: &mut Chance, entries: &[audit_entry::Model], anch
     let entry = &entries[usize::try_from(at).unwrap()];
     let number = entry.number.unwrap();
     let changed = |number: i64, id: Uuid| AuditFinding::Changed { number, entry: Some(id) };
-    let set = |column: &str, value: &str| vec![format!("UPDATE audit_entries SET {column} = {value} WHERE number = {number}")];
+    let set = |column: &str, value: &str| {
+        vec![format!("UPDATE audit_entries SET {column} = {value} WHERE number = {number}")]
+    };
     let noise: [u8; 32] = std::array::from_fn(|_| u8::try_from(chance.below(256)).unwrap());
     let mut anchor = anchor.to_vec();
     let (statements, mut expected) = match chance.below(8) {

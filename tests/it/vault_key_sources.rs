@@ -13,7 +13,8 @@ use crate::harness::process::{Process, output, program};
 use crate::harness::terminal::{Terminal, on_a_terminal};
 use crate::harness::{Installed, operated};
 
-const MISSING: &str = "softhsm2, opensc and age are not installed, so the tests on it are skipped: .ci/run installs them.\n";
+const MISSING: &str =
+    "softhsm2, opensc and age are not installed, so the tests on it are skipped: .ci/run installs them.\n";
 
 /// A new key, and a file that holds it.
 fn key_in(folder: &Path) -> (String, PathBuf) {
@@ -154,6 +155,7 @@ operated! {
         }
         installed.with("VAULT_KEY_SHARES", "/no/such/share");
         installed.refuses(&["serve"], "/no/such/share: No such file or directory (os error 2)");
+        installed.with("VAULT_KEY_SHARES", &format!("{},{}", shares[0], shares[1]));
         let (exists, further) = (installed.data.path().join("shares"), ["vault", "split", "--shares", "3", "--threshold"]);
         let split = |threshold| [&further[..], &[threshold, "--to", exists.to_str().unwrap()]].concat();
         installed.refuses(&split("2"), &format!("{} exists: name another folder", shares[0]));
@@ -228,7 +230,11 @@ fn serves(data: &Path, key: &str, command: &str, variables: &[(&str, &str)]) {
     assert!(!logged.contains(base64(key)) && logged.contains("POST"), "{logged}");
     let found = output(program(data).env("CARD_PAYMENTS_VAULT_KEY", key).args(["check", "--json"]));
     let opened = json!("the vault key \"own\" opens this database");
-    assert!(found.1.lines().any(|line| serde_json::from_str::<Value>(line).unwrap()["said"] == opened), "{}", found.1);
+    assert!(
+        found.1.lines().any(|line| serde_json::from_str::<Value>(line).unwrap()["said"] == opened),
+        "{}",
+        found.1
+    );
 }
 
 #[test]
@@ -247,13 +253,40 @@ fn a_key_that_a_token_of_a_hardware_module_unwraps_serves() {
         command.env("SOFTHSM2_CONF", &configuration);
         command
     };
-    run(with_token("softhsm2-util").args(["--init-token", "--free", "--label", "vault", "--pin", "1234", "--so-pin", "5678"]));
+    run(with_token("softhsm2-util").args([
+        "--init-token",
+        "--free",
+        "--label",
+        "vault",
+        "--pin",
+        "1234",
+        "--so-pin",
+        "5678",
+    ]));
     let token = ["--module", "/usr/lib/softhsm/libsofthsm2.so", "--token-label", "vault"];
     let make = ["--login", "--pin", "1234", "--keypairgen", "--key-type", "rsa:2048", "--id", "01"];
     run(with_token("pkcs11-tool").args(token).args(make));
     let public = path("public.der");
-    run(with_token("pkcs11-tool").args(token).args(["--read-object", "--type", "pubkey", "--id", "01", "--output-file", &public]));
-    let wrap = ["pkeyutl", "-encrypt", "-pubin", "-keyform", "DER", "-inkey", &public, "-pkeyopt", "rsa_padding_mode:oaep"];
+    run(with_token("pkcs11-tool").args(token).args([
+        "--read-object",
+        "--type",
+        "pubkey",
+        "--id",
+        "01",
+        "--output-file",
+        &public,
+    ]));
+    let wrap = [
+        "pkeyutl",
+        "-encrypt",
+        "-pubin",
+        "-keyform",
+        "DER",
+        "-inkey",
+        &public,
+        "-pkeyopt",
+        "rsa_padding_mode:oaep",
+    ];
     run(Command::new("openssl").args(wrap).arg("-in").arg(&file).args(["-out", &path("wrapped")]));
     // The token alone opens it from here on.
     fs::remove_file(file).unwrap();
@@ -270,7 +303,11 @@ fn a_key_that_a_token_of_a_hardware_module_unwraps_serves() {
             .envs([("SOFTHSM2_CONF", configuration.as_str()), ("PIN", "9999")]),
     );
     assert_eq!((refused.0, refused.1.as_str()), (Some(1), ""));
-    assert!(refused.2.starts_with("error: CARD_PAYMENTS_VAULT_KEY_COMMAND: \"/usr/bin/pkcs11-tool\" ended with"), "{}", refused.2);
+    assert!(
+        refused.2.starts_with("error: CARD_PAYMENTS_VAULT_KEY_COMMAND: \"/usr/bin/pkcs11-tool\" ended with"),
+        "{}",
+        refused.2
+    );
     assert_eq!(refused.2.lines().count(), 1, "{}", refused.2);
 }
 

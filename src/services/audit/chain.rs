@@ -101,11 +101,14 @@ impl AuditHead {
             if first.exec_without_returning(tx).await? > 0
                 && sealed.limit(1).into_tuple::<Uuid>().one(tx).await?.is_some()
             {
-                return Err(Error::internal("the head of the audit trail is gone: run card-payments audit verify"));
+                return Err(Error::internal(
+                    "the head of the audit trail is gone: run card-payments audit verify",
+                ));
             }
         }
         tx.lock::<installation::Entity>(HEAD.to_owned()).await?;
-        let row = Self::find(tx).await?.ok_or_else(|| Error::internal("the head of the audit trail is gone"))?;
+        let row =
+            Self::find(tx).await?.ok_or_else(|| Error::internal("the head of the audit trail is gone"))?;
         let head = Self::parse(vault, &row.value).ok_or_else(Self::changed)?;
         Ok((row, head))
     }
@@ -233,7 +236,8 @@ async fn seal_batch(tx: &Tx, trail: &Trail) -> Result<u64, Error> {
     let columns = ["id", "number", "kept_from", "mac", "link"];
     let statement = "UPDATE audit_entries SET number = v.number, kept_from = v.kept_from, mac = v.mac, link = v.link \
         FROM v WHERE audit_entries.id = v.id AND audit_entries.number IS NULL";
-    let sealed = tx.execute_raw(about(tx.get_database_backend(), &columns, rows, statement)).await?.rows_affected();
+    let sealed =
+        tx.execute_raw(about(tx.get_database_backend(), &columns, rows, statement)).await?.rows_affected();
     if sealed != entries.len() as u64 {
         return Err(Error::internal("entries of the audit trail vanished while they were sealed"));
     }
@@ -252,7 +256,8 @@ pub fn old(wall: Timestamp) -> Select<Entity> {
 
 /// Removes an entry past its retention, and all before it; the head says so. An entry that is not as it was sealed stays.
 pub async fn forget(ctx: &Context, entry: audit_entry::Model) -> Result<(), Error> {
-    let unit = ctx.store.write((Trail::of(ctx), entry), |tx, (trail, entry)| remove(tx, trail, entry).boxed());
+    let unit =
+        ctx.store.write((Trail::of(ctx), entry), |tx, (trail, entry)| remove(tx, trail, entry).boxed());
     unit.await
 }
 
@@ -261,8 +266,12 @@ async fn remove(tx: &Tx, trail: &Trail, entry: &audit_entry::Model) -> Result<()
     let found = Entity::find_by_id(entry.id).into_model::<TrailEntry>().one(tx).await?;
     // Removed with a later one.
     let Some(found) = found else { return Ok(()) };
-    let last = found.verified(&trail.vault).map(|(number, _)| number).zip(found.link.and_then(|link| link.try_into().ok()));
-    let Some((number, link)) = last.filter(|(number, _)| (head.removed..=head.number).contains(number)) else {
+    let last = found
+        .verified(&trail.vault)
+        .map(|(number, _)| number)
+        .zip(found.link.and_then(|link| link.try_into().ok()));
+    let Some((number, link)) = last.filter(|(number, _)| (head.removed..=head.number).contains(number))
+    else {
         return Err(Error::internal(format!("audit entry {} is not as it was sealed: it is kept", entry.id)));
     };
     Entity::delete_many().filter(Column::Number.lte(number)).exec(tx).await?;

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use entity::audit_entry::{Column, Entity};
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
+    QuerySelect,
+};
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -80,10 +83,16 @@ impl fmt::Display for AuditFinding {
             Self::Head => write!(f, "the head of the trail is gone, changed or too old"),
             Self::AnchorLine { line } => write!(f, "line {line} of the anchor is no head of this trail"),
             Self::CutOff { line, from, to } => {
-                write!(f, "the trail is cut off before entry {from}: line {line} of the anchor knows it up to {to}")
+                write!(
+                    f,
+                    "the trail is cut off before entry {from}: line {line} of the anchor knows it up to {to}"
+                )
             }
             Self::Rewritten { line, number } => {
-                write!(f, "the trail up to entry {number} is not the one that line {line} of the anchor knows")
+                write!(
+                    f,
+                    "the trail up to entry {number} is not the one that line {line} of the anchor knows"
+                )
             }
         }
     }
@@ -120,7 +129,9 @@ pub async fn verify(
         for entry in &entries {
             walk.check(entry);
         }
-        let Some(entry) = entries.last().filter(|_| entries.len() as u64 == AUDIT_READ_AT_ONCE) else { break };
+        let Some(entry) = entries.last().filter(|_| entries.len() as u64 == AUDIT_READ_AT_ONCE) else {
+            break;
+        };
         let Some(number) = entry.number else { break };
         last = (number, entry.id.unwrap_or_default());
     }
@@ -197,7 +208,8 @@ impl<'a, F: FnMut(&AuditFinding)> Walk<'a, F> {
 
     fn check(&mut self, entry: &TrailEntry) {
         let next = self.next;
-        let Some((number, mac)) = entry.verified(self.vault).filter(|(number, _)| next.is_none_or(|next| *number >= next))
+        let Some((number, mac)) =
+            entry.verified(self.vault).filter(|(number, _)| next.is_none_or(|next| *number >= next))
         else {
             let number = entry.number.unwrap_or_default();
             self.reported.insert(number);
