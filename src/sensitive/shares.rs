@@ -117,9 +117,9 @@ fn recover(name: [u8; SPLIT], shares: &[EnteredShare]) -> Result<Zeroizing<Strin
     }
     let parsed =
         shares.iter().map(|share| Share::try_from(share.share.as_slice())).collect::<Result<Vec<_>, _>>();
-    let sharks = Sharks(threshold);
+    let scheme = Sharks(threshold);
     let sealed =
-        parsed.ok().and_then(|shares| sharks.recover(&shares).ok()).map(Zeroizing::new).unwrap_or_default();
+        parsed.ok().and_then(|shares| scheme.recover(&shares).ok()).map(Zeroizing::new).unwrap_or_default();
     let secret = sealed.split_last_chunk::<CHECK>().filter(|(secret, found)| check(secret) == **found);
     let secret = secret.and_then(|(secret, _)| std::str::from_utf8(secret).ok());
     secret.map(|secret| Zeroizing::new(secret.to_owned())).ok_or(ShareError::Wrong(split))
