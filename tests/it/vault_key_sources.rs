@@ -134,7 +134,7 @@ operated! {
             server.stopped();
         }
         let others = installed.split("others", &[]);
-        let of = |texts: &[&String]| texts.iter().map(|text| format!("{text}\n")).collect::<String>();
+        let of = |texts: &[&String]| texts.iter().fold(String::new(), |all, text| all + text + "\n");
         let rotate = |installed: &Installed, lines: &str| installed.run_with(&["vault", "rotate"], lines);
         installed.with("VAULT_KEY_SHARES", "-");
         let (code, stdout, stderr) = rotate(installed, &of(&[&texts[2], &texts[0]]));
