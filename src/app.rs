@@ -3,9 +3,10 @@
 mod operator;
 mod start_error;
 mod takeover;
+mod vault_keys;
 
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,11 +19,13 @@ use tokio_util::task::TaskTracker;
 
 pub use self::operator::{operator_context, operator_store};
 pub use self::start_error::StartError;
+pub use self::vault_keys::existing_vault_keys;
+pub(crate) use self::vault_keys::{read_vault_keys, vault_key_path};
 use crate::acquirer::Acquirer;
 use crate::acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets};
 use crate::acquirer::simulator::Simulator;
 use crate::blobs::{Blobs, Bucket, Disk};
-use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
+use crate::config::{ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, VaultKeySource};
 use crate::http::server::ServerPhase;
 use crate::http::{
     self, AdmissionControl, AppState, AppStateInner, DashboardAuth, Metrics, RateLimit, ServerInfo,
@@ -33,16 +36,16 @@ use crate::recording::Recorder;
 use crate::runtime::clock::{Clock, FixedClock, IdGenerator, SystemClock};
 use crate::runtime::durable_fs;
 use crate::runtime::random::RandomSource;
-use crate::sensitive::secret;
 use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::arrivals::Arrivals;
+use crate::services::audit::AuditAnchor;
 use crate::services::audit::key_uses::KeyUses;
 use crate::services::event_sequence::EventSequences;
 use crate::services::installation;
 use crate::services::request_log::RequestLog;
 use crate::services::wallets::{Provider, Wallets};
 use crate::services::{Context, Ctx, charges::SearchMemory, data_keys, disputes, page::Positions};
-use crate::store::{self, ConnectError, FileLock, InstallationInfo, Location, Store};
+use crate::store::{self, ConnectError, FileLock, Location, Store};
 use crate::vault::OperatorKeys;
 use crate::wallet::{Gateway, GatewayError, Issuer, Roots};
 
@@ -68,6 +71,8 @@ pub struct Parts {
     pub blobs: Arc<dyn Blobs>,
     /// The folder for uploads in progress.
     pub incoming: PathBuf,
+    /// Where the heads of the audit trail go, if anywhere.
+    pub audit_anchor: Option<AuditAnchor>,
     /// How long events and webhooks are kept.
     pub retention: TimeSpan,
     /// How long one request may move a clock.
@@ -129,6 +134,12 @@ impl Parts {
             wallets: wallets(options, environment, secrets, reach)?,
             blobs,
             incoming: folder,
+            audit_anchor: options
+                .audit_anchor
+                .as_deref()
+                .map(AuditAnchor::at)
+                .transpose()
+                .map_err(StartError::Anchor)?,
             retention: TimeSpan::days(options.retention_days),
             clock_move: CLOCK_MOVE,
             recorder: None,
@@ -234,6 +245,7 @@ async fn context(
         chance,
         blobs: parts.blobs,
         incoming: parts.incoming,
+        audit_anchor: parts.audit_anchor,
         base_url: base_url.into(),
         retention: parts.retention,
         clock_move: parts.clock_move,
@@ -273,11 +285,13 @@ async fn operator(
     secrets: &Secrets,
     chance: &RandomSource,
 ) -> Result<OperatorKeys, StartError> {
-    if secrets.vault_key.is_none() && database.environment == Environment::Live {
-        return Err(StartError::Required("CARD_PAYMENTS_VAULT_KEY"));
-    }
-    let configured: Option<OperatorKeys> =
-        secrets.vault_key.as_ref().map(|keys| keys.expose().parse()).transpose()?;
+    let configured = match &secrets.vault_key {
+        Some(source) => Some(read_vault_keys(source).await?),
+        None if database.environment == Environment::Live => {
+            return Err(StartError::Required(VaultKeySource::TEXT));
+        }
+        None => None,
+    };
     durable_fs::refuse_other(&database.data_dir).map_err(ConnectError::from)?;
     let found = store::read_installation(&database.url().parse()?).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
@@ -285,7 +299,7 @@ async fn operator(
     installation::refuse_other_seed(found.seed.as_deref(), is_empty, seed.as_deref())?;
     let operator = match configured {
         Some(keys) => keys,
-        None => vault_key_file(&database.data_dir, &found)?,
+        None => vault_keys::open_key_file(&database.data_dir, &found)?,
     };
     data_keys::refuse_closed(&found.keys, &operator)?;
     Ok(operator)
@@ -432,32 +446,4 @@ pub(crate) fn wallets(
         }
     };
     Ok(wallets)
-}
-
-/// Returns the path of a development machine's vault key.
-pub(crate) fn vault_key_path(data_dir: &Path) -> PathBuf {
-    data_dir.join("vault.key")
-}
-
-/// Reads the vault key of a development machine: a file of the data directory that only its owner can read. It is
-/// created for a database without keys; for a database with keys, a new one would open nothing.
-fn vault_key_file(data_dir: &Path, found: &InstallationInfo) -> Result<OperatorKeys, StartError> {
-    let path = vault_key_path(data_dir);
-    let failed = |error| ConfigError::File(path.display().to_string(), error);
-    if path.exists() {
-        return Ok(config::read(&path)?.expose().parse()?);
-    }
-    if !found.keys.is_empty() {
-        return Err(StartError::VaultKeyLost(path));
-    }
-    durable_fs::create_folder(data_dir).map_err(failed)?;
-    let keys = OperatorKeys::generate("local");
-    match secret::write_secret_file(&path, &keys.to_text()) {
-        // Of two processes that start at once, one creates it.
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            return Ok(config::read(&path)?.expose().parse()?);
-        }
-        kept => kept.map_err(failed)?,
-    }
-    Ok(keys)
 }

@@ -3,6 +3,7 @@
 
 mod address;
 mod variables;
+mod vault_key;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,9 +16,11 @@ use tracing_subscriber::filter::ParseError;
 
 pub use self::address::{parse_listen_address, reachable};
 pub use self::variables::{UnknownVariable, serve_options, unknown_variables, variable};
+pub use self::vault_key::{KeyCommandError, VaultKeySource};
 use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 use crate::outbound::Allowed;
 use crate::sensitive::secret::Secret;
+use crate::sensitive::shares::ShareError;
 
 /// Test or live money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -111,6 +114,9 @@ pub struct ServeOptions {
     /// AWS_... variables set region, credentials and endpoint of the bucket.
     #[arg(long, env = "CARD_PAYMENTS_BLOBS")]
     pub blobs: Option<String>,
+    /// A file or s3://BUCKET/PREFIX that gets the signed head of the audit trail after each batch of entries.
+    #[arg(long, env = "CARD_PAYMENTS_AUDIT_ANCHOR")]
+    pub audit_anchor: Option<String>,
     /// simulator, or the address of a remote acquirer: https://HOST, with an optional port and path. The default in
     /// test is
     /// simulator; live has none.
@@ -183,8 +189,8 @@ pub struct Secrets {
     pub secret_key: Option<Secret>,
     /// The first account's publishable key.
     pub publishable_key: Option<Secret>,
-    /// The operator's vault keys.
-    pub vault_key: Option<Secret>,
+    /// Where the operator's vault keys come from.
+    pub vault_key: Option<VaultKeySource>,
     /// The merchant identity for walletA: certificate and private key, in PEM.
     pub wallet_a_identity: Option<Secret>,
     /// The private key that decrypts walletG payloads, in PEM.
@@ -216,6 +222,15 @@ pub enum ConfigError {
     /// A malformed log filter.
     #[error("CARD_PAYMENTS_LOG: {0}")]
     Log(#[from] ParseError),
+    /// The vault key is given in more than one way.
+    #[error("{0} and {1} are both set")]
+    VaultKeys(&'static str, &'static str),
+    /// The command that prints the vault key fails.
+    #[error("CARD_PAYMENTS_VAULT_KEY_COMMAND: {0}")]
+    KeyCommand(KeyCommandError),
+    /// The shares do not make up the vault key.
+    #[error("CARD_PAYMENTS_VAULT_KEY_SHARES: {0}")]
+    Shares(#[from] ShareError),
 }
 
 /// Parses CARD_PAYMENTS_LOG.
@@ -251,6 +266,10 @@ impl Secrets {
         if !operator_key.as_ref().is_none_or(|key| opens_to_operators(key.expose())) {
             faults.push(ConfigError::OperatorKey);
         }
+        let vault_key = VaultKeySource::from_environment(vault_key).unwrap_or_else(|fault| {
+            faults.push(fault);
+            None
+        });
         let secrets = Self {
             secret_key,
             publishable_key,

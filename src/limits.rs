@@ -75,6 +75,10 @@ pub const RATE_BUCKET_IDLE: Duration = Duration::from_mins(1);
 
 /// The least characters of a live server's dashboard key (`docs/decisions.md`, 327).
 pub const OPERATOR_KEY_LENGTH_MIN: usize = 32;
+/// How long the command that prints the vault key may run: a token asks its hardware, a KMS another machine.
+pub const KEY_COMMAND_TIME: Duration = Duration::from_secs(30);
+/// How much the command may print: room for some fifty keys.
+pub const KEY_COMMAND_OUTPUT_MAX: usize = 4096;
 /// How long a dashboard session lasts, by the wall clock (`docs/decisions.md`, 328).
 pub const DASHBOARD_SESSION: Duration = Duration::from_hours(12);
 /// How many ended sessions are remembered.
@@ -201,6 +205,10 @@ pub const TRANSFER_RETURNS_AFTER: TimeSpan = TimeSpan::days(1);
 
 /// How long the audit trail is kept, by the wall clock: a year, and a month to read it (`docs/decisions.md`, 348).
 pub const AUDIT_KEPT: TimeSpan = TimeSpan::days(400);
+/// How many entries of the audit trail one unit of work seals.
+pub const AUDIT_SEALED_AT_ONCE: u64 = 100;
+/// How many entries a verification of the audit trail has in memory.
+pub const AUDIT_READ_AT_ONCE: u64 = 500;
 /// How often the counted uses of keys are written (`docs/decisions.md`, 346).
 pub const KEY_USES_WRITTEN: Duration = Duration::from_secs(10);
 /// How many keys' uses per day are counted between two writes.

@@ -57,7 +57,7 @@ enum Command {
     Dispute(On<commands::dispute::Dispute>),
     /// Verify and print the books.
     Ledger(On<commands::ledger::Ledger>),
-    /// Rotate the keys that encrypt stored data.
+    /// Rotate the keys that encrypt stored data, and split the vault key.
     Vault(On<commands::vault::Vault>),
     /// Ping webhook endpoints and rotate their keys.
     Webhook(On<commands::webhook::Webhook>),

@@ -1,8 +1,9 @@
-//! The audit trail of operators' acts (`docs/decisions.md`, 344). Rows are added, never changed, and removed when they are old.
+//! The audit trail of operators' acts (`docs/decisions.md`, 344). Rows are added, sealed once (387), never changed, and removed
+//! when they are old.
 
 use uuid::Uuid;
 
-use crate::{AccountToken, JsonText, Timestamp};
+use crate::{AccountToken, Bytes, JsonText, Timestamp};
 
 table! {
     /// One act. It belongs to the operator, so it stays when the account is deleted. Ids sort by time.
@@ -17,6 +18,14 @@ table! {
         operator: String,
         /// By the wall clock.
         recorded_at: Timestamp,
+        /// The place in the trail, from 1 without gaps; null until the entry is sealed, as the next three.
+        number: Option<i64>,
+        /// From when on the entry is kept: the latest time of recording up to here, and never later than the sealing.
+        kept_from: Option<Timestamp>,
+        /// The keyed hash of all columns above.
+        mac: Option<Bytes>,
+        /// The keyed hash of the predecessor's link and the `mac`: it stands for the whole trail up to here.
+        link: Option<Bytes>,
     }
 }
 
@@ -40,5 +49,7 @@ string_enum! {
         WebhookKeyRotated "webhook.key_rotated",
         OperatorSignedIn "operator.signed_in",
         AccountViewed "account.viewed",
+        AuditRead "audit.read",
+        AuditVerified "audit.verified",
     }
 }

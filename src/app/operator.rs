@@ -35,6 +35,7 @@ pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> 
         wallets: Wallets::default(),
         blobs: Arc::new(Disk::new(folder.clone())),
         incoming: folder,
+        audit_anchor: None,
         retention: TimeSpan::days(RETENTION_DAYS_MIN),
         clock_move: CLOCK_MOVE,
         recorder: None,

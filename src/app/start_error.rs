@@ -23,8 +23,8 @@ pub enum StartError {
     #[error(transparent)]
     Installation(#[from] InstallationError),
     /// The vault key is malformed.
-    #[error("CARD_PAYMENTS_VAULT_KEY: {0}")]
-    VaultKey(#[from] OperatorKeysError),
+    #[error("{0}: {1}")]
+    VaultKey(&'static str, OperatorKeysError),
     /// The vault key file of a development machine's database is gone.
     #[error(
         "the database was sealed with a vault key that is not there: bring back {0}, or set CARD_PAYMENTS_VAULT_KEY"
@@ -45,6 +45,9 @@ pub enum StartError {
     /// The blobs cannot be reached.
     #[error("CARD_PAYMENTS_BLOBS: {0}")]
     Blobs(#[from] BucketError),
+    /// The anchor of the audit trail is no bucket.
+    #[error("CARD_PAYMENTS_AUDIT_ANCHOR: {0}")]
+    Anchor(BucketError),
     /// There is no such acquirer.
     #[error("there is no acquirer named {0}: use simulator, or the https address of a remote acquirer")]
     Acquirer(String),

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
@@ -71,6 +72,12 @@ impl Bucket {
 
     fn path(&self, name: BlobName) -> Path {
         self.prefix.clone().join(name.to_string())
+    }
+
+    /// Writes a small object that is no blob, under a name of the caller's.
+    pub async fn put_object(&self, name: &str, content: Bytes) -> io::Result<()> {
+        let put = self.store.put(&self.prefix.clone().join(name), content.into()).await;
+        put.map(drop).map_err(io::Error::other)
     }
 
     async fn write(&self, name: BlobName, mut content: File) -> io::Result<()> {

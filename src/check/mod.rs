@@ -27,7 +27,7 @@ pub async fn check(given: &[(&'static str, OsString)]) -> Vec<Finding> {
     let mut findings = Findings::default();
     let Some(configuration) = configuration::read(given, &mut findings) else { return findings.all() };
     let inspection = database::look(&configuration, &clock, &mut findings).await;
-    keys::look(&configuration, inspection.as_ref(), &mut findings);
+    keys::look(&configuration, inspection.as_ref(), &mut findings).await;
     roots::look(&configuration, &clock, &mut findings);
     clocks::look(inspection.as_ref(), &clock, began, &mut findings);
     disk::look(&configuration, &mut findings).await;

@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use super::account_version::{AccountVersion, AssumedVersion};
 use super::arrivals::Arrivals;
+use super::audit::AuditAnchor;
 use super::audit::key_uses::KeyUses;
 use super::charges::SearchMemory;
 use super::event_sequence::EventSequences;
@@ -72,6 +73,8 @@ pub struct Context {
     pub blobs: Arc<dyn Blobs>,
     /// The folder for uploads in progress.
     pub incoming: PathBuf,
+    /// Where the heads of the audit trail go, if anywhere.
+    pub audit_anchor: Option<AuditAnchor>,
     /// The server's address as clients know it.
     pub base_url: Arc<str>,
     /// The retention of events and webhooks.

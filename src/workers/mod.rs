@@ -15,7 +15,7 @@ use crate::services::{Ctx, audit, data_keys, event_sequence};
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Starts a loop for each kind of due work, the webhook dispatcher, and loops that read new data keys, record uses of keys,
-/// write the request log, number events and check that SQLite's file is still there. They end with the process; work that they leave is due
+/// write the request log, number events, seal the audit trail and check that SQLite's file is still there. They end with the process; work that they leave is due
 /// again.
 pub fn start(ctx: &Ctx) -> WorkerHandles {
     for kind in registry::KINDS {
@@ -53,6 +53,7 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
     tokio::spawn(watch_file(Ctx::clone(ctx)));
     tokio::spawn(log_requests(Ctx::clone(ctx)));
     tokio::spawn(number_events(Ctx::clone(ctx)));
+    tokio::spawn(seal_trail(Ctx::clone(ctx)));
     tokio::spawn(receive_announcements(Ctx::clone(ctx)));
     tokio::spawn(send_announcements(Ctx::clone(ctx)));
     webhook_dispatcher::start(ctx)
@@ -81,6 +82,20 @@ async fn number_events(ctx: Ctx) {
         tokio::time::sleep(PAUSE).await;
         if let Err(error) = event_sequence::number_committed(&ctx).await {
             tracing::warn!(%error, "events were not numbered; their next reader does it");
+        }
+    }
+}
+
+/// Seals new entries of the audit trail, and writes its head to the anchor.
+async fn seal_trail(ctx: Ctx) {
+    let mut anchored = None;
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        if let Err(error) = audit::seal(&ctx).await {
+            tracing::error!(%error, "the audit trail was not sealed");
+        }
+        if let Err(error) = audit::write_anchor(&ctx, &mut anchored).await {
+            tracing::error!(%error, "the head of the audit trail was not anchored");
         }
     }
 }

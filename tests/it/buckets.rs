@@ -126,6 +126,51 @@ fn without_its_bucket_the_server_goes_on_and_says_that_files_cannot_be_kept() {
 }
 
 #[test]
+fn the_heads_of_the_audit_trail_are_kept_in_a_bucket() {
+    let Some(bucket) = bucket() else { return };
+    let data = tempfile::tempdir().unwrap();
+    let program = |data: &Path| {
+        let mut command = server(data, &bucket);
+        command.env("CARD_PAYMENTS_AUDIT_ANCHOR", "s3://evidence/audit");
+        command
+    };
+    let server = Process::start(&mut program(data.path()));
+    let heads =
+        || -> Vec<_> { objects(&bucket).into_iter().filter(|name| name.starts_with("audit/")).collect() };
+    for n in 1..=2 {
+        assert_eq!(output(program(data.path()).arg("audit")).0, Some(0));
+        let began = Instant::now();
+        while heads().len() < n {
+            assert!(began.elapsed() < Duration::from_mins(1), "the head does not come");
+            pause(Duration::from_millis(100));
+        }
+    }
+    server.stopped();
+    let heads = heads();
+    assert!(
+        heads[0].starts_with("audit/audit-000000000001-")
+            && heads[1].starts_with("audit/audit-000000000002-"),
+        "{heads:?}"
+    );
+    let file = data.path().join("heads");
+    // Any credentials will do.
+    let lines = heads
+        .iter()
+        .map(|name| ask(bucket.address, "GET", &format!("/evidence/{name}"), Some("test"), "").body);
+    std::fs::write(&file, lines.collect::<String>()).unwrap();
+    let verified = output(program(data.path()).args(["audit", "verify", "--json", "--anchor"]).arg(&file));
+    let report: Value = serde_json::from_str(&verified.1).unwrap();
+    assert_eq!(
+        (verified.0, &report["anchored"], &report["verified"]),
+        (Some(0), &json!(2), &json!(2)),
+        "{report}"
+    );
+    assert!(output(program(data.path()).arg("check")).1.contains("s3://evidence/audit answers"));
+    let refused = output(program(data.path()).env("CARD_PAYMENTS_AUDIT_ANCHOR", "s3://"));
+    assert!(refused.2.starts_with("error: CARD_PAYMENTS_AUDIT_ANCHOR: "), "{}", refused.2);
+}
+
+#[test]
 fn an_address_that_is_no_buckets_is_refused_at_start() {
     let data = tempfile::tempdir().unwrap();
     for address in ["evidence", "https://bucket/a", "s3://", "s3:///a"] {

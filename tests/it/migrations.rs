@@ -12,7 +12,8 @@ use crate::harness::process::pause;
 use crate::harness::{Installed, operated};
 
 /// Released steps, and the digests of what they run on PostgreSQL and on SQLite. Lines are added here, and none is changed.
-const RELEASED: [(&str, &str, &str); 5] = [
+<<<<<<< HEAD
+const RELEASED: [(&str, &str, &str); 6] = [
     (
         "m0001_schema",
         "9u7HW2D3gFQPHNRIYLb5TdW5/rEjmGQI2FxbFq8NK3g=",
@@ -32,6 +33,11 @@ const RELEASED: [(&str, &str, &str); 5] = [
         "m0004_restricted_keys",
         "CiUxVPp0du3xnfFGZPb/mT/CmyKhrIX7pz7TthitQtE=",
         "1ygS9wIZe1wWcmYKU1hte0csUvQFhUq+dWjD8N4uKrg=",
+    ),
+    (
+        "m0006_audit_chain",
+        "s/dz3U++zQTg3sh8jX1hbzZvNIEf4AobYEWzS4YDBII=",
+        "3OZEKHeCgnx66Sl0TrZDa9QeqCJl8kR8tPLknae6yE4=",
     ),
     (
         "m0007_unnumbered_events",

@@ -342,6 +342,7 @@ fn live_options() -> ServeOptions {
         listen: "127.0.0.1:0".parse().unwrap(),
         base_url: None,
         blobs: None,
+        audit_anchor: None,
         acquirer: Some("simulator".into()),
         admin_listen: None,
         trusted_proxies: Vec::new(),
@@ -370,7 +371,7 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
     let startup_error = |change: &dyn Fn(&mut ServeOptions, &mut Secrets)| {
         let mut options = live_options();
         let mut secrets =
-            Secrets { vault_key: Some(OperatorKeys::generate("own").to_text()), ..Secrets::default() };
+            Secrets { vault_key: Some(OperatorKeys::generate("own").to_text().into()), ..Secrets::default() };
         change(&mut options, &mut secrets);
         let database = DatabaseOptions {
             database_url: None,

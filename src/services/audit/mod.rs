@@ -3,21 +3,27 @@
 //!
 //! A command opens the store as its operator ([`Store::acts_for`]), so a unit that makes an operator's change records
 //! the action without knowing the operator. A write without an operator records no action: the sandbox may make the
-//! same change to its own account.
+//! same change to its own account. A worker seals the entries afterwards ([`chain`], `docs/decisions.md`, 387).
 
+mod anchor;
+mod chain;
 pub mod key_uses;
 mod list;
+mod verify;
 
 use std::net::IpAddr;
 
-use entity::audit_entry::{self, Action, Column};
+use entity::audit_entry::{self, Action};
 use entity::{AccountToken, JsonText, Timestamp, key_use};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+pub use self::anchor::{AuditAnchor, write_anchor};
+pub use self::chain::{AuditHead, forget, old, seal};
 pub use self::list::{AuditFilter, list};
+pub use self::verify::{AuditFinding, AuditReport, verify};
 use super::context::Context;
 use crate::error::Error;
 use crate::limits::AUDIT_KEPT;
@@ -47,6 +53,11 @@ impl OperatorAction {
         Self { action, account: Some(account), subject, detail }
     }
 
+    /// Makes an action on the trail itself.
+    pub fn on_trail(action: Action, detail: Value) -> Self {
+        Self { action, account: None, subject: "audit trail".into(), detail }
+    }
+
     fn entry(&self, id: Uuid, operator: &Operator) -> Result<audit_entry::Model, Error> {
         Ok(audit_entry::Model {
             id,
@@ -56,6 +67,10 @@ impl OperatorAction {
             detail: JsonText::of(&self.detail)?,
             operator: operator.name.clone(),
             recorded_at: operator.at,
+            number: None,
+            kept_from: None,
+            mac: None,
+            link: None,
         })
     }
 }
@@ -96,18 +111,6 @@ async fn at_dashboard(ctx: &Context, act: OperatorAction) -> Result<(), Error> {
         .boxed()
     });
     unit.await
-}
-
-/// Selects entries past their retention, by the wall clock.
-pub fn old(wall: Timestamp) -> Select<audit_entry::Entity> {
-    audit_entry::Entity::find()
-        .filter(Column::RecordedAt.lte(wall - AUDIT_KEPT))
-        .order_by_asc(Column::RecordedAt)
-}
-
-/// Deletes an entry past its retention.
-pub async fn forget(ctx: &Context, entry: audit_entry::Model) -> Result<(), Error> {
-    ctx.delete(audit_entry::Entity::delete_many().filter(Column::Id.eq(entry.id))).await
 }
 
 /// Writes the counted uses of keys.

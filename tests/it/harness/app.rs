@@ -111,6 +111,7 @@ impl Installation {
             outbound: Outbound::new(AddressPolicy::test()),
             blobs: Arc::new(Disk::new(self.files())),
             incoming: self.files(),
+            audit_anchor: None,
             wallets: (self.wallets)(),
             retention: TimeSpan::days(90),
             clock_move: self.clock_move,

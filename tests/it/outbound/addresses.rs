@@ -302,6 +302,7 @@ fn the_environment_decides_and_the_operator_adds() {
             listen: "127.0.0.1:0".parse().unwrap(),
             base_url: None,
             blobs: None,
+            audit_anchor: None,
             acquirer: Some("simulator".into()),
             admin_listen: None,
             trusted_proxies: Vec::new(),
@@ -316,7 +317,7 @@ fn the_environment_decides_and_the_operator_adds() {
         };
         let database =
             DatabaseOptions { database_url: None, data_dir: data.path().into(), environment, seed: None };
-        let vault_key = Some(OperatorKeys::generate("own").to_text());
+        let vault_key = Some(OperatorKeys::generate("own").to_text().into());
         let secrets = Secrets { vault_key, ..Secrets::default() };
         block_on(Parts::configured(&options, &database, &secrets)).unwrap().outbound.reach().clone()
     };
