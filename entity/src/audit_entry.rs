@@ -37,5 +37,8 @@ string_enum! {
         WebhookKeyRotated "webhook.key_rotated",
         OperatorSignedIn "operator.signed_in",
         AccountViewed "account.viewed",
+        StatementImported "statement.imported",
+        ExceptionExplained "exception.explained",
+        ExceptionResolved "exception.resolved",
     }
 }

@@ -52,7 +52,11 @@ impl Place {
         match (table, key) {
             (RECORD, _) => Ok(None),
             ("accounts", _) => Ok(Some(Self::Accounts)),
-            ("audit_entries" | "installation" | "vault_keys", _) => Ok(Some(Self::Everywhere)),
+            (
+                "audit_entries" | "installation" | "reconciliation_exceptions" | "statement_lines" | "statements"
+                | "vault_keys",
+                _,
+            ) => Ok(Some(Self::Everywhere)),
             (_, Some("account_id")) => Ok(Some(Self::Account)),
             (_, Some("hash")) => Ok(Some(Self::Hash)),
             _ => Err(NotDistributed::NoPlace(table.to_owned())),
