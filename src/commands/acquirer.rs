@@ -60,7 +60,7 @@ pub struct Acquirer {
 pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     let Acquirer { listen, environment, log: filter, book, statement, openapi, json } = options;
     if let (Some(book), Some(day)) = (&book, statement) {
-        return write_statement(book, day, terminal::stdout()).map_err(|error| about(book, &error));
+        return write_statement(book, day, terminal::stdout()).map_err(|error| about(book, error));
     }
     if openapi {
         let document = if json { format!("{:#}\n", document::document()) } else { document::yaml() };
@@ -79,7 +79,7 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     let mut simulator = Simulator::served(environment);
     if let Some(book) = &book {
         simulator = simulator
-            .with_book(Book::open(book, Arc::new(SystemClock)).map_err(|error| about(book, &error))?);
+            .with_book(Book::open(book, Arc::new(SystemClock)).map_err(|error| about(book, error))?);
     }
     let routes = router(Arc::new(simulator), secrets, environment, Arc::new(SystemClock));
     // Set up before the address is printed: a reader of that line may stop the server at once.
@@ -99,9 +99,9 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns an error of the book's file.
-fn about(book: &Path, error: &io::Error) -> Box<dyn Error> {
-    format!("the book {}: {error}", book.display()).into()
+/// Returns an error of the book's file, unless the reader of the output is gone.
+fn about(book: &Path, error: io::Error) -> Box<dyn Error> {
+    if terminal::is_reader_gone(&error) { error.into() } else { format!("the book {}: {error}", book.display()).into() }
 }
 
 /// Parses a day as `YYYY-MM-DD`.

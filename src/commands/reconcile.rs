@@ -17,13 +17,13 @@ use entity::ExceptionToken;
 use entity::reconciliation_exception::{ExceptionKind, ExceptionState};
 
 use super::progress_bar::{Bar, Unit};
-use super::{print_result, refused, terminal};
+use super::{print_result, refused};
 
 /// Compare a statement of the acquirer with the books, or work off what differs.
 ///
 /// Imports the statement once, in a transaction per thousand lines, and prints how many lines match and how many exceptions there
-/// are; they alone do not make the exit code 1. A file with faults imports nothing: each is printed on stderr with its line. The
-/// books are not changed.
+/// are; they alone do not make the exit code 1. A file with faults imports nothing: each is printed with its line. The books are not
+/// changed.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -108,9 +108,7 @@ pub async fn run(command: Reconcile) -> Result<(), Box<dyn Error>> {
     match reconciled {
         Ok(reconciled) => print_result(&reconciled, &reconciled, json),
         Err(ReconcileError::Faults(faults)) => {
-            for fault in &faults {
-                terminal::print_notice(format_args!("line {}: {}", fault.line, fault.message));
-            }
+            faults.iter().try_for_each(|fault| print_result(fault, fault, json))?;
             Err(ReconcileError::Faults(faults).into())
         }
         Err(error) => Err(error.into()),

@@ -153,6 +153,11 @@ fn every_state_and_move_is_in_the_states_document() {
          `src/services/webhooks/state.rs`:\n\n```\n",
     );
     text.push_str(&webhooks::state::table());
+    text.push_str(
+        "```\n\n## Exception of a reconciliation\n\nWhat a statement of the acquirer and the books do not say alike begins as `open`. \
+         From `src/services/reconciliation/state.rs`:\n\n```\n",
+    );
+    text.push_str(&reconciliation::state::table());
     text.push_str("```\n");
     committed("docs/states.md", &(text + &footer("docs/states.md")));
 }

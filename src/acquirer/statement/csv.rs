@@ -1,64 +1,60 @@
-//! Statements as comma-separated values: a line is a movement, the first one names the statement, and the last one proves that
+//! Statements as comma-separated values: a row is a movement, the first one names the statement, and the last one proves that
 //! nothing is cut off.
 
 use std::io::{self, Read, Write};
 
-use chrono::NaiveDate;
 use csv::{ByteRecord, Reader, ReaderBuilder, Writer};
 use entity::reconciliation::Movement;
-use entity::{Currency, Day, Timestamp};
+use entity::{Currency, Day};
 
+use super::check::{Faults, Tally, Written, check_day, check_name, parse_day};
 use super::{Fault, Heading, Line};
-use crate::limits::{STATEMENT_DAYS_MAX, STATEMENT_TEXT_MAX};
-use crate::recording::without_card_numbers;
 
 const COLUMNS: [&str; 5] = ["type", "reference", "amount", "currency", "day"];
 const BEGIN: &str = "statement";
 const END: &str = "end";
 
-/// Reads a statement line by line. After the last line, [`Self::heading`] says which statement it was.
-pub struct StatementReader<R> {
+/// Reads a statement row by row.
+pub(super) struct CsvReader<R> {
     rows: Reader<R>,
     row: ByteRecord,
-    begin: Option<(String, Day)>,
-    end: Option<Heading>,
-    lines: i64,
-    /// The latest day of a line, and where it is.
-    latest: Option<(Day, u64)>,
     /// Whether the header has been read.
     headed: bool,
+    begin: Option<(String, Option<Day>)>,
+    end: Option<Heading>,
+    tally: Tally,
     /// Without the header, or after an error of the file, no other row can be understood.
     ended: bool,
 }
 
-impl<R: Read> StatementReader<R> {
+impl<R: Read> CsvReader<R> {
     /// Begins to read.
     pub fn new(input: R) -> Self {
         let rows = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(input);
-        let (row, begin, end, latest) = (ByteRecord::new(), None, None, None);
-        Self { rows, row, begin, end, lines: 0, latest, headed: false, ended: false }
+        let (row, begin, end, tally) = (ByteRecord::new(), None, None, Tally::default());
+        Self { rows, row, headed: false, begin, end, tally, ended: false }
     }
 
     /// Returns the next movement with its line in the file, or everything that is wrong with it; `None` at the end.
     pub fn next_line(&mut self) -> Option<Result<(u64, Line), Vec<Fault>>> {
         loop {
-            let is_header = !std::mem::replace(&mut self.headed, true);
-            let line = match self.next_row()? {
-                Ok(line) => line,
+            let row = match self.next_row()? {
+                Ok(row) => row,
                 Err(fault) => return Some(Err(vec![fault])),
             };
-            let mut faults = Faults { line, found: Vec::new() };
-            let row = std::mem::take(&mut self.row);
-            let movement = match (fields(&row), is_header) {
-                (Some(fields), true) => {
+            let line = row.position().map_or(0, csv::Position::line);
+            let mut faults = Faults::at(line);
+            let is_header = !std::mem::replace(&mut self.headed, true);
+            let movement = match fields(&row) {
+                Some(fields) if is_header => {
                     self.ended = fields != COLUMNS;
                     if self.ended {
                         faults.add(format!("must be {}", COLUMNS.join(",")));
                     }
                     None
                 }
-                (Some(fields), false) => self.read(fields, &mut faults),
-                (None, _) => {
+                Some(fields) => self.read(fields, &mut faults),
+                None => {
                     self.ended = is_header;
                     faults.add(format!("must have {} fields, in UTF-8", COLUMNS.len()));
                     None
@@ -73,13 +69,13 @@ impl<R: Read> StatementReader<R> {
         }
     }
 
-    /// Reads the next row and returns its line.
-    fn next_row(&mut self) -> Option<Result<u64, Fault>> {
+    /// Reads the next row, into the memory of the one before.
+    fn next_row(&mut self) -> Option<Result<ByteRecord, Fault>> {
         if self.ended {
             return None;
         }
         match self.rows.read_byte_record(&mut self.row) {
-            Ok(true) => Some(Ok(self.row.position().map_or(0, csv::Position::line))),
+            Ok(true) => Some(Ok(std::mem::take(&mut self.row))),
             Ok(false) => None,
             Err(error) => {
                 self.ended = true;
@@ -92,113 +88,57 @@ impl<R: Read> StatementReader<R> {
     fn read(&mut self, fields: [&str; 5], faults: &mut Faults) -> Option<Line> {
         let [kind, reference, amount, currency, day] = fields;
         if self.end.is_some() {
-            faults.add("follows the end of the statement".into());
+            faults.add("follows the end of the statement");
             return None;
         }
-        if reference.trim().is_empty()
-            || reference.chars().count() > STATEMENT_TEXT_MAX
-            || reference.chars().any(char::is_control)
-        {
-            faults.add(format!("reference must be 1 to {STATEMENT_TEXT_MAX} characters of one line"));
-        } else if without_card_numbers(reference) != reference {
-            faults.add("reference must not hold a card number".into());
-        }
-        let at = parse_day(day);
-        if at.is_none() {
-            faults.add("day must be YYYY-MM-DD".into());
-        }
         match kind {
-            BEGIN => self.begin(reference, at, faults),
-            END => self.end(reference, amount, at, faults),
-            _ => return self.movement(kind, reference, amount, currency, at, faults),
+            BEGIN => self.begin(reference, day, faults),
+            END => self.end(reference, amount, day, faults),
+            _ => {
+                if self.begin.is_none() && self.tally.lines == 0 {
+                    faults.add("stands before the row that begins the statement");
+                }
+                let amount = parse_amount(amount);
+                return self.tally.count(&Written { kind, reference, amount, currency, day }, faults);
+            }
         }
         None
     }
 
-    fn begin(&mut self, name: &str, day: Option<Day>, faults: &mut Faults) {
-        if self.begin.is_some() || self.lines > 0 {
-            faults.add("begins another statement: a file has one".into());
+    fn begin(&mut self, name: &str, day: &str, faults: &mut Faults) {
+        if self.begin.is_some() || self.tally.lines > 0 {
+            faults.add("begins another statement: a file has one, from its second row on");
+            return;
         }
-        self.begin = day.map(|day| (name.to_owned(), day));
+        check_name(name, faults);
+        self.begin = Some((name.to_owned(), check_day(day, faults)));
     }
 
-    fn end(&mut self, name: &str, lines: &str, last_day: Option<Day>, faults: &mut Faults) {
-        if lines.parse() != Ok(self.lines) {
-            faults.add(format!("amount must be the number of lines, which is {}", self.lines));
+    fn end(&mut self, name: &str, lines: &str, day: &str, faults: &mut Faults) {
+        if lines.parse() != Ok(self.tally.lines) {
+            faults.add(format!("amount must be the number of movements, which is {}", self.tally.lines));
         }
+        let last_day = check_day(day, faults);
         let Some((begun, first_day)) = &self.begin else { return };
         if begun != name {
             faults.add(format!("ends another statement than {begun}"));
         }
-        let Some(last_day) = last_day else { return };
-        if !(0..STATEMENT_DAYS_MAX).contains(&(last_day.number() - first_day.number())) {
-            faults.add(format!("day must be the last of 1 to {STATEMENT_DAYS_MAX} days"));
+        if let (Some(first_day), Some(last_day)) = (first_day, last_day) {
+            self.end = Some(self.tally.heading(name, *first_day, last_day, faults));
         }
-        if let Some((_, line)) = self.latest.filter(|(latest, _)| *latest > last_day) {
-            faults.found.push(Fault { line, message: "day is after the last day of the statement".into() });
-        }
-        self.end = Some(Heading {
-            name: begun.clone(),
-            first_day: *first_day,
-            last_day,
-            lines: self.lines,
-        });
     }
 
-    fn movement(
-        &mut self,
-        kind: &str,
-        reference: &str,
-        amount: &str,
-        currency: &str,
-        day: Option<Day>,
-        faults: &mut Faults,
-    ) -> Option<Line> {
-        if self.begin.is_none() && self.lines == 0 {
-            faults.add("stands before the line that begins the statement".into());
-        }
-        self.lines += 1;
-        let movement = Movement::from_code(kind);
-        if movement.is_none() {
-            let kinds: Vec<_> = Movement::ALL.iter().map(|kind| kind.code()).collect();
-            faults.add(format!("type must be {BEGIN}, {} or {END}", kinds.join(", ")));
-        }
-        let amount = parse_amount(amount);
-        if amount.is_none() {
-            faults.add("amount must be a whole number above zero, in the currency's base unit".into());
-        }
-        let currency = Currency::from_code(currency);
-        if currency.is_none() {
-            faults.add("currency must be one that can be charged, as ISO 4217 writes it".into());
-        }
-        let (day, reference) = (day?, reference.to_owned());
-        if self.latest.is_none_or(|(latest, _)| latest < day) {
-            self.latest = Some((day, faults.line));
-        }
-        Some(Line { movement: movement?, reference, amount: amount?, currency: currency?, day })
-    }
-
-    /// Returns what the statement says about itself, after its last line.
+    /// Returns what the statement says about itself, after its last row.
     pub fn heading(self) -> Result<Heading, Vec<Fault>> {
         let line = self.rows.position().line();
-        let fault = |message: &str| vec![Fault { line, message: message.into() }];
         match self.end {
             Some(heading) => Ok(heading),
             None if self.ended => Err(Vec::new()),
-            None => Err(fault("the file has no line that ends the statement: it is cut off")),
+            None => {
+                let message = "the file has no row that ends the statement as it began: it may be cut off".into();
+                Err(vec![Fault { line, message }])
+            }
         }
-    }
-}
-
-/// The faults of a line.
-struct Faults {
-    line: u64,
-    found: Vec<Fault>,
-}
-
-impl Faults {
-    fn add(&mut self, message: String) {
-        self.found.push(Fault { line: self.line, message });
     }
 }
 
@@ -207,21 +147,14 @@ fn fields(row: &ByteRecord) -> Option<[&str; 5]> {
     texts?.try_into().ok()
 }
 
-/// Parses an amount: digits only, above zero.
+/// Parses an amount: digits only.
 fn parse_amount(text: &str) -> Option<i64> {
     let is_plain = text.bytes().all(|digit| digit.is_ascii_digit());
-    text.parse().ok().filter(|amount| is_plain && *amount > 0)
-}
-
-/// Parses a day as `YYYY-MM-DD`, from 1970 on.
-pub fn parse_day(text: &str) -> Option<Day> {
-    let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
-    let time = Timestamp::from(date.and_time(chrono::NaiveTime::MIN).and_utc());
-    (text.len() == 10 && time.millis() >= 0).then(|| time.day())
+    text.parse().ok().filter(|_| is_plain)
 }
 
 /// Writes a statement; `lines` passes each line to the function that it gets.
-pub fn write<W: Write>(
+pub(super) fn write<W: Write>(
     out: W,
     name: &str,
     (first_day, last_day): (Day, Day),
@@ -257,7 +190,7 @@ pub(super) fn parse_row(row: &ByteRecord) -> Option<Line> {
     Some(Line {
         movement: Movement::from_code(movement)?,
         reference: reference.to_owned(),
-        amount: parse_amount(amount)?,
+        amount: parse_amount(amount).filter(|amount| *amount > 0)?,
         currency: Currency::from_code(currency)?,
         day: parse_day(day)?,
     })
@@ -265,10 +198,12 @@ pub(super) fn parse_row(row: &ByteRecord) -> Option<Line> {
 
 #[cfg(test)]
 mod tests {
+    use entity::Timestamp;
+
     use super::*;
 
     fn read(text: &str) -> (Vec<Line>, Vec<String>, Option<Heading>) {
-        let mut reader = StatementReader::new(text.as_bytes());
+        let mut reader = CsvReader::new(text.as_bytes());
         let (mut lines, mut faults) = (Vec::new(), Vec::new());
         while let Some(next) = reader.next_line() {
             match next {
@@ -330,6 +265,6 @@ mod tests {
             assert!(!read(&whole[..cut]).1.is_empty(), "{cut}");
         }
         let shorter = whole.replace("capture,ch_1:charge,400,AUD,2026-01-01\n", "");
-        assert_eq!(read(&shorter).1, ["3: amount must be the number of lines, which is 0"]);
+        assert_eq!(read(&shorter).1, ["3: amount must be the number of movements, which is 0"]);
     }
 }

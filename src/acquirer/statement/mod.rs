@@ -1,12 +1,19 @@
 //! Statements: what an acquirer says that it has moved, day by day, in files (docs/money.md).
 
 pub mod book;
+mod camt;
+mod check;
 mod csv;
+mod reader;
+
+use std::fmt;
 
 use entity::reconciliation::Movement;
 use entity::{Currency, Day};
+use serde::Serialize;
 
-pub use self::csv::{StatementReader, parse_day, write};
+pub use self::check::parse_day;
+pub use self::reader::StatementReader;
 
 /// One movement, as the acquirer knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,10 +44,16 @@ pub struct Heading {
 }
 
 /// Something in a file that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fault {
     /// The line in the file, from 1.
     pub line: u64,
     /// What is wrong there.
     pub message: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.message)
+    }
 }

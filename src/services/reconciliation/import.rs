@@ -69,7 +69,7 @@ pub async fn reconcile(
 /// Reads a file to its end. Returns what it says about itself and its digest, or everything that is wrong with it.
 fn check(file: &mut File) -> Result<(Heading, String), ReconcileError> {
     let mut digesting = Digesting::new(file);
-    let mut reader = StatementReader::new(&mut digesting);
+    let mut reader = StatementReader::new(&mut digesting)?;
     let mut faults = Vec::new();
     while let Some(next) = reader.next_line() {
         faults.extend(next.err().into_iter().flatten());
@@ -204,7 +204,7 @@ async fn store_lines(
 ) -> Result<(), ReconcileError> {
     file.seek(SeekFrom::Start(0))?;
     let mut digesting = Digesting::new(file);
-    let mut reader = StatementReader::new(&mut digesting);
+    let mut reader = StatementReader::new(&mut digesting)?;
     let mut lines = Vec::new();
     while let Some(next) = reader.next_line() {
         let Ok((at, line)) = next else { break };
