@@ -27,6 +27,7 @@ use super::{print_result, refused};
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
     after_help = "Example:\n  card-payments reconcile statement.csv\n  card-payments reconcile list --kind missing\n\n\
     A file with the name of a subcommand is ./list."
 )]

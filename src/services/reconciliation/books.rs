@@ -94,7 +94,7 @@ impl<'s> Books<'s> {
                 rows = rows.filter(account::Column::Id.gt(last));
             }
             let rows = rows.select_only().column(account::Column::Id).limit(RECONCILIATION_BATCH as u64);
-            self.accounts = rows.into_tuple().all(self.store.read()).await?.into();
+            self.accounts = rows.into_tuple::<AccountToken>().all(self.store.read()).await?.into();
         }
         match self.accounts.pop_front() {
             Some(account) => self.place = (Some(account), None),

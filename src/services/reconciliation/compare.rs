@@ -42,7 +42,8 @@ pub(super) async fn compare_books(
     while let Some((movements, (account, entry))) = books.next().await? {
         compared += movements.len() as u64;
         let batch = find_lines(store.read(), seen, movements).await?;
-        batch.commit(store, seen, statement::Model { account, entry, ..seen.clone() }, now).await?;
+        let next = statement::Model { account, entry, ..seen.clone() };
+        batch.commit(store, seen, next, now).await?;
         progress.set_done(compared);
     }
     let rest = statement::Model { stage: Stage::Rest, ..seen.clone() };
@@ -80,20 +81,19 @@ async fn find_lines(
         if lines.iter().any(|line| line.entry == Some(ours.entry)) {
             continue;
         }
-        let free = |line: &&mut statement_line::Model| line.entry.is_none();
         let differs = |line: &statement_line::Model| differences(ours.side(), theirs(line));
-        let exact = lines.iter_mut().filter(free).find(|line| differs(line).is_empty());
-        // A line of an earlier statement was not compared with this movement when it came; one of this statement still may match
-        // another movement exactly.
-        let is_earlier = |line: &&mut statement_line::Model| free(line) && line.statement_id != seen.id;
-        let found = match exact {
-            Some(line) => Some((line, Vec::new())),
-            None if lines.iter().any(|line| line.entry.is_none() && line.statement_id == seen.id) => None,
-            None => nearest(lines.iter_mut().filter(is_earlier), |line| differs(line)),
+        let is_free = |line: &statement_line::Model| line.entry.is_none();
+        let found = match lines.iter().position(|line| is_free(line) && differs(line).is_empty()) {
+            Some(at) => Some((at, Vec::new())),
+            // A line of this statement may still be the exact one of another movement.
+            None if lines.iter().any(|line| is_free(line) && line.statement_id == seen.id) => None,
+            // A line of an earlier statement was not compared with this movement when it came.
+            None => nearest(lines.iter().enumerate().filter(|(_, line)| is_free(line)), |(_, line)| differs(line))
+                .map(|((at, _), kinds)| (at, kinds)),
         };
-        if let Some((line, kinds)) = found {
-            line.account = Some(ours.account);
-            line.entry = Some(ours.entry);
+        if let Some((at, kinds)) = found {
+            let line = &mut lines[at];
+            (line.account, line.entry) = (Some(ours.account), Some(ours.entry));
             add_match(&mut batch, line, &kinds, ours.side());
             batch.settled.extend(known);
             if line.statement_id != seen.id {
@@ -102,7 +102,7 @@ async fn find_lines(
             continue;
         }
         let is_expected = (seen.first_day..=seen.last_day).contains(&ours.at.day());
-        if known.is_none() && (is_expected || lines.iter().any(|line| line.entry.is_none())) {
+        if known.is_none() && (is_expected || lines.iter().any(is_free)) {
             batch.found.push(Finding::missing(&ours));
         }
     }
@@ -134,7 +134,8 @@ pub(super) async fn compare_rest(
         let lines = lines.all(store.read()).await.map_err(Error::from)?;
         let Some(last) = lines.last().map(|line| line.number) else { return Ok(()) };
         let batch = find_movements(store.read(), seen, lines).await?;
-        batch.commit(store, seen, statement::Model { line: last, ..seen.clone() }, now).await?;
+        let next = statement::Model { line: last, ..seen.clone() };
+        batch.commit(store, seen, next, now).await?;
     }
 }
 

@@ -223,7 +223,8 @@ async fn store_lines(
         return Err(ReconcileError::Unsteady);
     }
     let batch = Batch { lines, ..Batch::default() };
-    batch.commit(store, seen, statement::Model { stage: Stage::Books, line: 0, ..seen.clone() }, now).await
+    let next = statement::Model { stage: Stage::Books, line: 0, ..seen.clone() };
+    batch.commit(store, seen, next, now).await
 }
 
 async fn store_batch(
@@ -234,7 +235,8 @@ async fn store_batch(
 ) -> Result<(), ReconcileError> {
     let line = lines.last().map_or(seen.line, |last| last.number);
     let batch = Batch { lines, ..Batch::default() };
-    batch.commit(store, seen, statement::Model { line, ..seen.clone() }, now).await
+    let next = statement::Model { line, ..seen.clone() };
+    batch.commit(store, seen, next, now).await
 }
 
 fn row(statement_id: Uuid, number: i64, line: Line) -> statement_line::Model {
@@ -262,5 +264,6 @@ async fn finish(
     let removed: Vec<ExceptionToken> =
         outside.column(exception::Column::Id).into_tuple().all(store.read()).await.map_err(Error::from)?;
     let batch = Batch { removed, ..Batch::default() };
-    batch.commit(store, seen, statement::Model { stage: Stage::Done, ..seen.clone() }, now).await
+    let next = statement::Model { stage: Stage::Done, ..seen.clone() };
+    batch.commit(store, seen, next, now).await
 }
