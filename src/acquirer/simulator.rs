@@ -168,8 +168,7 @@ impl Simulator {
     ) -> Result<Aftermath, Failure> {
         let aftermath = aftermath(&call.reference).ok_or(Failure::GatewayError)?;
         let outcome = call.fault.map_or(SimulatedOutcome::Approved(aftermath), SimulatedOutcome::Fault);
-        let moves =
-            Moves { movements: movements(aftermath), amount: call.amount, currency: call.currency };
+        let moves = Moves { movements: movements(aftermath), amount: call.amount, currency: call.currency };
         self.act(&call.key, &call.reference, outcome, &moves).await?;
         Ok(aftermath)
     }

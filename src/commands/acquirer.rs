@@ -78,8 +78,8 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     let address = listener.local_addr()?;
     let mut simulator = Simulator::served(environment);
     if let Some(book) = &book {
-        simulator = simulator
-            .with_book(Book::open(book, Arc::new(SystemClock)).map_err(|error| about(book, error))?);
+        simulator =
+            simulator.with_book(Book::open(book, Arc::new(SystemClock)).map_err(|error| about(book, error))?);
     }
     let routes = router(Arc::new(simulator), secrets, environment, Arc::new(SystemClock));
     // Set up before the address is printed: a reader of that line may stop the server at once.
@@ -101,7 +101,11 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
 
 /// Returns an error of the book's file, unless the reader of the output is gone.
 fn about(book: &Path, error: io::Error) -> Box<dyn Error> {
-    if terminal::is_reader_gone(&error) { error.into() } else { format!("the book {}: {error}", book.display()).into() }
+    if terminal::is_reader_gone(&error) {
+        error.into()
+    } else {
+        format!("the book {}: {error}", book.display()).into()
+    }
 }
 
 /// Parses a day as `YYYY-MM-DD`.

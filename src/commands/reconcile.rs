@@ -75,10 +75,14 @@ enum ExceptionCommand {
         json: bool,
     },
     /// Record why an exception is there, and print it. It stays in the list until it is resolved.
-    #[command(after_help = "Example:\n  card-payments reconcile explain exc_AZqYv3rVcBKUQ1mHn7tKRw --note 'The bank was closed'")]
+    #[command(
+        after_help = "Example:\n  card-payments reconcile explain exc_AZqYv3rVcBKUQ1mHn7tKRw --note 'The bank was closed'"
+    )]
     Explain(Noted),
     /// Record that an exception is settled, and print it.
-    #[command(after_help = "Example:\n  card-payments reconcile resolve exc_AZqYv3rVcBKUQ1mHn7tKRw --note 'Paid on the 27th'")]
+    #[command(
+        after_help = "Example:\n  card-payments reconcile resolve exc_AZqYv3rVcBKUQ1mHn7tKRw --note 'Paid on the 27th'"
+    )]
     Resolve(Noted),
 }
 
@@ -124,7 +128,10 @@ async fn work_off(command: ExceptionCommand, database: &DatabaseOptions) -> Resu
             let kind = kind.and_then(|word| ExceptionKind::from_code(&word));
             let filter = ExceptionFilter { state, kind, paging: Paging { page, per_page } };
             let store = super::open(database).await?;
-            return list(&store, filter).await?.iter().try_for_each(|record| print_result(record, record, json));
+            return list(&store, filter)
+                .await?
+                .iter()
+                .try_for_each(|record| print_result(record, record, json));
         }
         ExceptionCommand::Show { exception, json } => {
             (find(&super::open(database).await?, token(&exception)?).await, json)

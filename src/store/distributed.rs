@@ -53,7 +53,11 @@ impl Place {
             (RECORD, _) => Ok(None),
             ("accounts", _) => Ok(Some(Self::Accounts)),
             (
-                "audit_entries" | "installation" | "reconciliation_exceptions" | "statement_lines" | "statements"
+                "audit_entries"
+                | "installation"
+                | "reconciliation_exceptions"
+                | "statement_lines"
+                | "statements"
                 | "vault_keys",
                 _,
             ) => Ok(Some(Self::Everywhere)),

@@ -13,7 +13,8 @@ use card_payments::error::ErrorCode;
 use card_payments::limits::WEBHOOK_RETRIES;
 use card_payments::outbound::OutboundError;
 use card_payments::services::{
-    disputes, merchants, payments, reconciliation, refunds, subscriptions, three_d_secure, transfers, webhooks,
+    disputes, merchants, payments, reconciliation, refunds, subscriptions, three_d_secure, transfers,
+    webhooks,
 };
 use entity::card::CardState;
 use entity::event::EventType;

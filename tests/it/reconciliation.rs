@@ -215,6 +215,7 @@ operated! {
         let mut books = Books::of(installed);
         let charge = books.charge(midnight(0) + HOUR, 400, "AUD");
         books.save(installed).await;
+        let entries = installed.number("SELECT COUNT(*) FROM journal_entries").await;
         reconciled(installed, &File::of("monday", 0, 0).write(installed));
         let token = only(installed, "open");
         let rows = installed.rows().await;
@@ -248,6 +249,6 @@ operated! {
         let actions: Vec<_> = installed.records(&["audit"]).iter().map(|act| act["action"].as_str().unwrap().to_owned()).collect();
         let count = |action: &str| actions.iter().filter(|known| *known == action).count();
         assert_eq!(["exception.explained", "exception.resolved", "statement.imported"].map(count), [2, 1, 2]);
-        assert_eq!(installed.number("SELECT COUNT(*) FROM journal_entries").await, books.entries(), "the books are as before");
+        assert_eq!(installed.number("SELECT COUNT(*) FROM journal_entries").await, entries, "the books are as before");
     }
 }

@@ -144,7 +144,9 @@ mod tests {
         let key = |name: &str| CallKey::new(name, "charge");
         let mut written = book(&path);
         for name in ["ch_1", "ch_2"] {
-            written.moved(&key(name), &[Movement::Capture, Movement::Chargeback], 400, Currency::Aud).unwrap();
+            written
+                .moved(&key(name), &[Movement::Capture, Movement::Chargeback], 400, Currency::Aud)
+                .unwrap();
         }
         written.reversed(&key("ch_1")).unwrap();
         drop(written);

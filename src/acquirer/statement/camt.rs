@@ -142,7 +142,9 @@ impl<R: Read> CamtReader<R> {
             }
             "Amt" => {
                 let currency = start.try_get_attribute("Ccy").ok().flatten();
-                self.currency = currency.map_or_else(String::new, |currency| String::from_utf8_lossy(&currency.value).into_owned());
+                self.currency = currency.map_or_else(String::new, |currency| {
+                    String::from_utf8_lossy(&currency.value).into_owned()
+                });
             }
             _ => {}
         }
@@ -194,12 +196,13 @@ impl<R: Read> CamtReader<R> {
         let (amount, currency) = details.amount.or(entry.amount).unwrap_or_default();
         let day = details.day.or(entry.day).unwrap_or_default();
         let indicator = details.indicator.or(entry.indicator);
-        if Movement::from_code(&kind).is_some_and(|movement| indicator.as_deref() != Some(direction(movement))) {
+        if Movement::from_code(&kind)
+            .is_some_and(|movement| indicator.as_deref() != Some(direction(movement)))
+        {
             faults.add("CdtDbtInd is not that of the type");
         }
         let amount = Currency::from_code(&currency).and_then(|currency| base_units(&amount, currency));
-        let written =
-            Written { kind: &kind, reference: &reference, amount, currency: &currency, day: &day };
+        let written = Written { kind: &kind, reference: &reference, amount, currency: &currency, day: &day };
         self.tally.count(&written, faults)
     }
 
@@ -323,7 +326,9 @@ mod tests {
         assert_eq!((heading.name.as_str(), heading.lines), ("s & 1", 3));
         let lines: Vec<_> = lines
             .iter()
-            .map(|line| (line.movement.code(), line.reference.as_str(), line.amount, line.day.date().to_string()))
+            .map(|line| {
+                (line.movement.code(), line.reference.as_str(), line.amount, line.day.date().to_string())
+            })
             .collect();
         let day = |text: &str| text.to_owned();
         assert_eq!(

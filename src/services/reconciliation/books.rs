@@ -11,7 +11,7 @@ use entity::reconciliation::Movement;
 use entity::refund::{self, RefundState};
 use entity::{
     AccountToken, AuthorisationToken, ChargeToken, Currency, DisputeToken, JournalEntryToken, Owned,
-    RefundToken, Timestamp, Token, account, charge, dispute,
+    RefundToken, TimeSpan, Timestamp, Token, account, charge, dispute,
 };
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
@@ -60,6 +60,9 @@ pub(super) struct Books<'s> {
 /// deposits are the bank's.
 const KINDS: [EntryKind; 4] =
     [EntryKind::Charge, EntryKind::Refund, EntryKind::RefundReturn, EntryKind::ChargebackRecovery];
+
+/// How long after its entry a posting's id is drawn at most: in the same call.
+const DRAWN_WITHIN: TimeSpan = TimeSpan::seconds(1);
 
 impl<'s> Books<'s> {
     /// Begins after a place.
@@ -151,6 +154,7 @@ async fn movements_of(
     let mut charges: Vec<ChargeToken> = sources(&entries);
     charges.extend(disputes.values().map(|dispute| dispute.charge));
     let charges = charges_of(db, account, &charges).await?;
+    let chargebacks = chargebacks(db, account, &entries).await?;
     let mut movements = Vec::with_capacity(entries.len());
     for entry in entries {
         let source = &entry.source;
@@ -168,8 +172,8 @@ async fn movements_of(
             }
             EntryKind::ChargebackRecovery => {
                 let dispute = source.parse().ok().and_then(|id: DisputeToken| disputes.get(&id));
-                match (dispute, merchant_amount(db, account, entry.id).await?) {
-                    (Some(dispute), Some(booked)) if booked != 0 => {
+                match (dispute, chargebacks.get(&entry.id)) {
+                    (Some(dispute), Some(&booked)) if booked != 0 => {
                         let movement =
                             if booked < 0 { Movement::Chargeback } else { Movement::ChargebackReturn };
                         let subject = charges.get(&dispute.charge).map(|charge| charge.subject.clone());
@@ -275,19 +279,24 @@ async fn disputes(
     Ok(rows.map(|(id, charge, amount, currency)| (id, Dispute { charge, amount, currency })).collect())
 }
 
-/// Returns the merchant's side of an entry. Its id is drawn right after the entry's, so it is one of the next postings.
-async fn merchant_amount(
+/// Returns the merchant's sides of chargebacks. The id of a side is drawn right after its entry's, so all of them are in a range of
+/// ids: no index leads from an entry to its sides.
+async fn chargebacks(
     db: &Reader,
     account: AccountToken,
-    entry: JournalEntryToken,
-) -> Result<Option<i64>, Error> {
+    entries: &[journal_entry::Model],
+) -> Result<HashMap<JournalEntryToken, i64>, Error> {
     use posting::Column::{Amount, Book as InBook, EntryId, Id};
 
-    let side = posting::Entity::owned_by(account)
-        .filter(Id.gt(entry.id()))
-        .filter(EntryId.eq(entry))
-        .filter(InBook.eq(Book::Merchant))
-        .order_by_asc(Id)
-        .limit(1);
-    Ok(side.select_only().column(Amount).into_tuple().one(db).await?)
+    let chargebacks = entries.iter().filter(|entry| entry.kind == EntryKind::ChargebackRecovery);
+    let ids: Vec<_> = chargebacks.map(|entry| entry.id).collect();
+    let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return Ok(HashMap::new()) };
+    let end = first_id(drawn_at(*last) + DRAWN_WITHIN);
+    let sides = posting::Entity::owned_by(account)
+        .filter(Id.gt(first.id()))
+        .filter(Id.lt(end.id()))
+        .filter(EntryId.is_in(ids))
+        .filter(InBook.eq(Book::Merchant));
+    let sides = sides.select_only().columns([EntryId, Amount]).into_tuple();
+    Ok(sides.all(db).await?.into_iter().collect())
 }

@@ -88,8 +88,10 @@ async fn find_lines(
             // A line of this statement may still be the exact one of another movement.
             None if lines.iter().any(|line| is_free(line) && line.statement_id == seen.id) => None,
             // A line of an earlier statement was not compared with this movement when it came.
-            None => nearest(lines.iter().enumerate().filter(|(_, line)| is_free(line)), |(_, line)| differs(line))
-                .map(|((at, _), kinds)| (at, kinds)),
+            None => {
+                nearest(lines.iter().enumerate().filter(|(_, line)| is_free(line)), |(_, line)| differs(line))
+                    .map(|((at, _), kinds)| (at, kinds))
+            }
         };
         if let Some((at, kinds)) = found {
             let line = &mut lines[at];

@@ -32,7 +32,8 @@ pub struct ExceptionFilter {
 /// Returns a page of exceptions, oldest first.
 pub async fn list(store: &Store, filter: ExceptionFilter) -> Result<Vec<ExceptionRecord>, Error> {
     let ExceptionFilter { state, kind, paging } = filter;
-    let states = state.map_or_else(|| vec![ExceptionState::Open, ExceptionState::Explained], |state| vec![state]);
+    let states =
+        state.map_or_else(|| vec![ExceptionState::Open, ExceptionState::Explained], |state| vec![state]);
     let rows = exception::Entity::find()
         .filter(Column::State.is_in(states))
         .apply_if(kind, |rows, kind| rows.filter(Column::Kind.eq(kind)))

@@ -245,7 +245,16 @@ fn row(statement_id: Uuid, number: i64, line: Line) -> statement_line::Model {
     let subject = reference.split(':').next().unwrap_or_default().to_owned();
     let (account, entry) = (None, None);
     statement_line::Model {
-        statement_id, number, movement, reference, subject, amount, currency, day, account, entry,
+        statement_id,
+        number,
+        movement,
+        reference,
+        subject,
+        amount,
+        currency,
+        day,
+        account,
+        entry,
     }
 }
 

@@ -12,7 +12,11 @@ use crate::store::Store;
 use crate::views::reconciliation::{Count, Reconciled, Sum};
 
 /// Returns the numbers of a statement as they are now.
-pub(super) async fn summary(store: &Store, seen: statement::Model, before: bool) -> Result<Reconciled, Error> {
+pub(super) async fn summary(
+    store: &Store,
+    seen: statement::Model,
+    before: bool,
+) -> Result<Reconciled, Error> {
     let db = store.read();
     let lines = || statement_line::Entity::find().filter(OfLine::StatementId.eq(seen.id));
     let matched = lines().filter(OfLine::Entry.is_not_null()).count(db).await?;

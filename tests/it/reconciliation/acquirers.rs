@@ -24,7 +24,11 @@ operated! {
         let began = SystemClock.now().day();
         let server = installed.serve();
         let key = server.keys().0;
-        let post = |path: &str, form: &str| server.ask("POST", path, Some(&key), form).ok(201)["token"].as_str().unwrap().to_owned();
+        let post = |path: &str, form: &str| {
+            let answer = server.ask("POST", path, Some(&key), form);
+            assert!([200, 201].contains(&answer.status), "{}", answer.body);
+            answer.json()["response"]["token"].as_str().unwrap().to_owned()
+        };
         // Captures, also in another currency, later, and of a part of an authorisation.
         let paid = post("/1/charges", PAYMENT);
         post("/1/charges", &format!("{PAYMENT}&currency=JPY"));
