@@ -255,6 +255,18 @@ pub const SIMULATOR_REMEMBERS_ELSEWHERE: Duration = Duration::from_hours(24);
 pub const SIMULATOR_CALLS_MAX: usize = 500_000;
 /// How many connections a served simulator accepts.
 pub const ACQUIRER_CONNECTIONS: usize = 1024;
+/// How many days a statement of the acquirer may cover (`docs/decisions.md`, 384).
+pub const STATEMENT_DAYS_MAX: i32 = 366;
+/// The longest name of a statement, and the longest reference in one.
+pub const STATEMENT_TEXT_MAX: usize = 255;
+/// How many lines or movements one unit of a reconciliation handles.
+pub const RECONCILIATION_BATCH: usize = 1000;
+/// How many faults of a file are kept; a file with more is of another kind.
+pub const STATEMENT_FAULTS_MAX: usize = 1000;
+/// How far from midnight a movement may belong to either day: the acquirer moves money before the server records it.
+pub const MIDNIGHT_TOLERANCE: TimeSpan = TimeSpan::seconds(300);
+/// The longest note of an exception.
+pub const NOTE_LENGTH_MAX: usize = 1000;
 /// A call starts this soon after its intent or not at all (`docs/decisions.md`, 133).
 pub const ACQUIRER_CALL_START: TimeSpan = TimeSpan::seconds(5);
 /// Wall clock from an intent until a worker may recover it (`docs/decisions.md`, 135).

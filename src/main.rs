@@ -57,6 +57,7 @@ enum Command {
     Dispute(On<commands::dispute::Dispute>),
     /// Verify and print the books.
     Ledger(On<commands::ledger::Ledger>),
+    Reconcile(commands::reconcile::Reconcile),
     /// Rotate the keys that encrypt stored data, and split the vault key.
     Vault(On<commands::vault::Vault>),
     /// Ping webhook endpoints and rotate their keys.
@@ -181,6 +182,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Deposit(On { command, database }) => commands::deposit::run(command, &database).await,
         Command::Dispute(On { command, database }) => commands::dispute::run(command, &database).await,
         Command::Ledger(On { command, database }) => commands::ledger::run(command, &database).await,
+        Command::Reconcile(command) => commands::reconcile::run(command).await,
         Command::Vault(On { command, database }) => commands::vault::run(command, &database).await,
         Command::Webhook(On { command, database }) => commands::webhook::run(command, &database).await,
         Command::Backup(command) => commands::backup::run(command),

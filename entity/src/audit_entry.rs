@@ -51,5 +51,8 @@ string_enum! {
         AccountViewed "account.viewed",
         AuditRead "audit.read",
         AuditVerified "audit.verified",
+        StatementImported "statement.imported",
+        ExceptionExplained "exception.explained",
+        ExceptionResolved "exception.resolved",
     }
 }

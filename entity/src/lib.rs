@@ -36,6 +36,7 @@ pub mod plan;
 pub mod pricing;
 mod rate;
 pub mod recipient;
+pub mod reconciliation;
 pub mod refund;
 mod rounding;
 mod scheme;
@@ -63,6 +64,7 @@ pub use inbox::inbox_delivery;
 pub use installation::vault_key;
 pub use ledger::{balance, journal_entry, posting};
 pub use rate::Rate;
+pub use reconciliation::{reconciliation_exception, statement, statement_line};
 pub use scheme::Scheme;
 pub use snapshot::{snapshot_file, snapshot_part};
 pub use table::{Listed, Owned};
@@ -70,7 +72,7 @@ pub use text::JsonText;
 pub use timestamp::{Day, TimeSpan, Timestamp};
 pub use token::{
     AccountToken, ApiKeyToken, AuthorisationToken, BankAccountToken, CardToken, ChargeToken, CustomerToken,
-    DepositToken, DisputeActivityToken, DisputeToken, EventToken, FileToken, InboxDeliveryToken, InboxToken,
+    DepositToken, DisputeActivityToken, DisputeToken, EventToken, ExceptionToken, FileToken, InboxDeliveryToken, InboxToken,
     JournalEntryToken, LoggedRequestToken, MerchantToken, PaymentSourceToken, PlanToken, PostingToken,
     RecipientToken, RefundToken, SessionToken, SnapshotToken, SubscriptionEntryToken, SubscriptionToken,
     Token, TransferToken, WalletCertificateToken, WalletDomainToken, WebhookEndpointToken, WebhookToken,

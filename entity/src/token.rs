@@ -192,6 +192,8 @@ kinds! {
     DisputeActivity DisputeActivityToken "da_"
     /// An event.
     Event EventToken "evt_"
+    /// An exception of a reconciliation; for operators, in no response.
+    Exception ExceptionToken "exc_"
     /// An uploaded file.
     File FileToken "file_"
     /// A receiver of webhooks in the sandbox.

@@ -11,6 +11,7 @@ mod m0001_schema;
 mod m0002_event_sequences;
 mod m0003_inboxes;
 mod m0004_restricted_keys;
+mod m0005_statements;
 mod m0006_audit_chain;
 mod m0007_unnumbered_events;
 
@@ -20,6 +21,7 @@ pub const STEPS: &[Step] = &[
     m0002_event_sequences::STEP,
     m0003_inboxes::STEP,
     m0004_restricted_keys::STEP,
+    m0005_statements::STEP,
     m0006_audit_chain::STEP,
     m0007_unnumbered_events::STEP,
 ];

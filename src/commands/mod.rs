@@ -20,6 +20,7 @@ pub mod mcp;
 pub mod merchant;
 pub mod migrate;
 mod progress_bar;
+pub mod reconcile;
 pub mod record;
 pub mod replay;
 pub mod report;

@@ -5,7 +5,7 @@
 //! installation, audit (of operator actions), data_keys (of the vault), idempotency, page (of a list), counts, search_text,
 //! state_table,
 //! due_work::clocks (work due by each account's clock), due_work::work_time (when due work happens), due_work (the
-//! description of each kind), ledger, event_sequence, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention
+//! description of each kind), ledger, reconciliation (of statements with the ledger), event_sequence, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention
 //! (of events and webhooks), cards, wallets, payment_sources, customers, payer (the card that pays), payments (the engine
 //! that charges cards), charges, authorisations, three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes,
 //! merchants, snapshots (of all that an account holds), due_work::registry (of all due work), sandbox (the testers'
@@ -40,6 +40,7 @@ pub mod payment_sources;
 pub mod payments;
 pub mod plans;
 pub mod recipients;
+pub mod reconciliation;
 pub mod refunds;
 pub mod request_log;
 mod retention;

@@ -51,7 +51,17 @@ impl Place {
     pub fn of(table: &str, key: Option<&str>) -> Result<Self, NotDistributed> {
         match (table, key) {
             ("accounts", _) => Ok(Self::Accounts),
-            ("api_keys" | "audit_entries" | "installation" | "vault_keys" | RECORD, _) => Ok(Self::Everywhere),
+            (
+                "api_keys"
+                | "audit_entries"
+                | "installation"
+                | "reconciliation_exceptions"
+                | "statement_lines"
+                | "statements"
+                | "vault_keys"
+                | RECORD,
+                _,
+            ) => Ok(Self::Everywhere),
             (_, Some("account_id")) => Ok(Self::Account),
             (_, Some("hash")) => Ok(Self::Hash),
             _ => Err(NotDistributed::NoPlace(table.to_owned())),

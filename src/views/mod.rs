@@ -23,6 +23,7 @@ pub mod payment;
 pub mod payment_source;
 pub mod plan;
 pub mod recipient;
+pub mod reconciliation;
 pub mod refund;
 pub mod sandbox;
 pub mod snapshot;

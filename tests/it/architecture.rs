@@ -291,7 +291,15 @@ const TABLES_OF_THE_STORE: &[(&str, &[&str], &str)] = &[
     ("src/store/copy/writer.rs", &["installation"], "writes the marks of either database"),
     (
         "src/store/distributed.rs",
-        &["accounts", "audit_entries", "installation", "vault_keys"],
+        &[
+            "accounts",
+            "audit_entries",
+            "installation",
+            "reconciliation_exceptions",
+            "statement_lines",
+            "statements",
+            "vault_keys",
+        ],
         "places tables",
     ),
     ("src/store/inspect.rs", &["vault_keys"], "when the keys were rotated, without opening them"),

@@ -125,6 +125,7 @@ async fn every_table_gets_its_place_and_a_second_run_has_nothing_to_do() {
         "audit_entries everywhere ",
         "key_uses account_id accounts",
         "installation everywhere ",
+        "statement_lines everywhere ",
         "vault_keys everywhere ",
         "seaql_migrations everywhere ",
     ] {

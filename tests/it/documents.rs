@@ -13,7 +13,8 @@ use card_payments::error::ErrorCode;
 use card_payments::limits::WEBHOOK_RETRIES;
 use card_payments::outbound::OutboundError;
 use card_payments::services::{
-    disputes, merchants, payments, refunds, subscriptions, three_d_secure, transfers, webhooks,
+    disputes, merchants, payments, reconciliation, refunds, subscriptions, three_d_secure, transfers,
+    webhooks,
 };
 use entity::card::CardState;
 use entity::event::EventType;
@@ -153,6 +154,11 @@ fn every_state_and_move_is_in_the_states_document() {
          `src/services/webhooks/state.rs`:\n\n```\n",
     );
     text.push_str(&webhooks::state::table());
+    text.push_str(
+        "```\n\n## Exception of a reconciliation\n\nWhat a statement of the acquirer and the books do not say alike begins as `open`. \
+         From `src/services/reconciliation/state.rs`:\n\n```\n",
+    );
+    text.push_str(&reconciliation::state::table());
     text.push_str("```\n");
     committed("docs/states.md", &(text + &footer("docs/states.md")));
 }

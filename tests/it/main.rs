@@ -87,6 +87,7 @@ mod process;
 mod query_plans;
 mod races;
 mod recipients;
+mod reconciliation;
 mod recordings;
 mod refund_races;
 mod refunds;

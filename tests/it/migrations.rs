@@ -12,8 +12,7 @@ use crate::harness::process::pause;
 use crate::harness::{Installed, operated};
 
 /// Released steps, and the digests of what they run on PostgreSQL and on SQLite. Lines are added here, and none is changed.
-<<<<<<< HEAD
-const RELEASED: [(&str, &str, &str); 6] = [
+const RELEASED: [(&str, &str, &str); 7] = [
     (
         "m0001_schema",
         "9u7HW2D3gFQPHNRIYLb5TdW5/rEjmGQI2FxbFq8NK3g=",
@@ -33,6 +32,11 @@ const RELEASED: [(&str, &str, &str); 6] = [
         "m0004_restricted_keys",
         "CiUxVPp0du3xnfFGZPb/mT/CmyKhrIX7pz7TthitQtE=",
         "1ygS9wIZe1wWcmYKU1hte0csUvQFhUq+dWjD8N4uKrg=",
+    ),
+    (
+        "m0005_statements",
+        "3fVHllA090nk6/rOptXdAnT17MVRITwHsojmUrvMUHw=",
+        "LNp4ph22P9SEEg9v5eNpB4vAo9UdDuHyW1ZFg0V3miU=",
     ),
     (
         "m0006_audit_chain",

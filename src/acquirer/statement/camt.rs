@@ -1,0 +1,364 @@
+//! Statements as ISO 20022 camt.053, of which only these fields are read: `Stmt/Id`, `FrToDt`, `TxsSummry/TtlNtries/NbOfNtries`, and of
+//! each `TxDtls` (or else of its `Ntry`) `Refs/EndToEndId`, `Amt` (or `AmtDtls/TxAmt/Amt`), `CdtDbtInd`, `BkTxCd/Prtry/Cd` and
+//! `RltdDts/TxDtTm` (or `BookgDt`). Nothing outside of the file is loaded, and a document type is refused.
+
+use std::io::{self, BufRead, Read};
+
+use entity::reconciliation::Movement;
+use entity::{Currency, Day};
+use quick_xml::Reader;
+use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::events::{BytesRef, BytesStart, Event};
+
+use super::check::{Faults, Tally, Written, check_day, check_name};
+use super::{Fault, Heading, Line};
+
+/// Reads a statement transaction by transaction.
+pub(super) struct CamtReader<R: Read> {
+    xml: Reader<CountedLines<R>>,
+    buffer: Vec<u8>,
+    /// The names of the open elements.
+    path: Vec<String>,
+    /// The text of the innermost element.
+    text: String,
+    /// The currency of the last amount that was begun.
+    currency: String,
+    name: Option<String>,
+    days: [Option<Day>; 2],
+    /// The number of entries that the statement promises.
+    promised: Option<i64>,
+    statements: usize,
+    entries: i64,
+    entry: Fields,
+    details: Option<Fields>,
+    tally: Tally,
+    /// The ordinal number of the last transaction.
+    number: u64,
+    ended: bool,
+}
+
+/// What a transaction, or its entry, says.
+#[derive(Default, Clone)]
+struct Fields {
+    reference: Option<String>,
+    amount: Option<(String, String)>,
+    indicator: Option<String>,
+    kind: Option<String>,
+    day: Option<String>,
+    /// Whether an entry has had details.
+    is_detailed: bool,
+}
+
+impl<R: Read> CamtReader<R> {
+    /// Begins to read.
+    pub fn new(input: R) -> Self {
+        Self {
+            xml: Reader::from_reader(CountedLines { input: io::BufReader::new(input), line: 1 }),
+            buffer: Vec::new(),
+            path: Vec::new(),
+            text: String::new(),
+            currency: String::new(),
+            name: None,
+            days: [None; 2],
+            promised: None,
+            statements: 0,
+            entries: 0,
+            entry: Fields::default(),
+            details: None,
+            tally: Tally::default(),
+            number: 0,
+            ended: false,
+        }
+    }
+
+    /// Returns the next movement with its ordinal number, or everything that is wrong with it; `None` at the end.
+    pub fn next_line(&mut self) -> Option<Result<(u64, Line), Vec<Fault>>> {
+        while !self.ended {
+            let mut buffer = std::mem::take(&mut self.buffer);
+            buffer.clear();
+            let event = self.xml.read_event_into(&mut buffer);
+            let mut faults = Faults::at(self.xml.get_ref().line);
+            let line = match event {
+                Ok(event) => self.take(&event, &mut faults),
+                Err(error) => {
+                    self.ended = true;
+                    faults.add(format!("cannot be read: {error}"));
+                    None
+                }
+            };
+            self.buffer = buffer;
+            if !faults.found.is_empty() {
+                return Some(Err(faults.found));
+            }
+            if let Some(line) = line {
+                return Some(Ok((self.number, line)));
+            }
+        }
+        None
+    }
+
+    fn take(&mut self, event: &Event<'_>, faults: &mut Faults) -> Option<Line> {
+        match event {
+            Event::Start(start) => self.open(start, faults),
+            Event::Empty(start) => {
+                self.open(start, faults);
+                return self.close(faults);
+            }
+            Event::End(_) => return self.close(faults),
+            Event::Text(text) => self.text.push_str(&text.decode().unwrap_or_default()),
+            Event::CData(text) => self.text.push_str(&text.decode().unwrap_or_default()),
+            Event::GeneralRef(reference) => match character(reference) {
+                Some(text) => self.text.push_str(&text),
+                None => faults.add("names something that is not in the file"),
+            },
+            Event::DocType(_) => {
+                self.ended = true;
+                faults.add("a document type is not read");
+            }
+            Event::Eof => {
+                self.ended = true;
+                if !self.path.is_empty() {
+                    faults.add("the file is cut off");
+                }
+            }
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
+        }
+        None
+    }
+
+    fn open(&mut self, start: &BytesStart<'_>, faults: &mut Faults) {
+        let name = String::from_utf8_lossy(start.local_name().as_ref()).into_owned();
+        match name.as_str() {
+            "Stmt" => {
+                self.statements += 1;
+                if self.statements > 1 {
+                    faults.add("begins another statement: a file has one");
+                }
+            }
+            "Ntry" => self.entry = Fields::default(),
+            "TxDtls" => {
+                self.entry.is_detailed = true;
+                self.details = Some(Fields::default());
+            }
+            "Amt" => {
+                let currency = start.try_get_attribute("Ccy").ok().flatten();
+                self.currency = currency.map_or_else(String::new, |currency| {
+                    String::from_utf8_lossy(&currency.value).into_owned()
+                });
+            }
+            _ => {}
+        }
+        self.path.push(name);
+        self.text.clear();
+    }
+
+    fn close(&mut self, faults: &mut Faults) -> Option<Line> {
+        let name = self.path.pop()?;
+        let text = std::mem::take(&mut self.text).trim().to_owned();
+        let mut outer = self.path.iter().rev().map(String::as_str);
+        let (parent, grandparent) = (outer.next().unwrap_or_default(), outer.next().unwrap_or_default());
+        let fields = self.details.as_mut().unwrap_or(&mut self.entry);
+        let date = || text.get(..10).unwrap_or(&text).to_owned();
+        match (grandparent, parent, name.as_str()) {
+            (_, "Stmt", "Id") => {
+                check_name(&text, faults);
+                self.name = Some(text);
+            }
+            (_, "FrToDt", "FrDtTm") => self.days[0] = check_day(&date(), faults),
+            (_, "FrToDt", "ToDtTm") => self.days[1] = check_day(&date(), faults),
+            (_, "TtlNtries", "NbOfNtries") => self.promised = text.parse().ok(),
+            (_, "Refs", "EndToEndId") => fields.reference = Some(text),
+            (_, "Ntry" | "TxDtls" | "TxAmt", "Amt") => fields.amount = Some((text, self.currency.clone())),
+            (_, "Ntry" | "TxDtls", "CdtDbtInd") => fields.indicator = Some(text),
+            ("BkTxCd", "Prtry", "Cd") => fields.kind = Some(text),
+            (_, "BookgDt", "Dt" | "DtTm") | (_, "RltdDts", "TxDtTm") => fields.day = Some(date()),
+            (_, _, "TxDtls") => {
+                let details = self.details.take().unwrap_or_default();
+                return self.line(details, faults);
+            }
+            (_, _, "Ntry") => {
+                self.entries += 1;
+                if !self.entry.is_detailed {
+                    return self.line(Fields::default(), faults);
+                }
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Returns the line of a transaction. What its details do not say, its entry does.
+    fn line(&mut self, details: Fields, faults: &mut Faults) -> Option<Line> {
+        self.number += 1;
+        let entry = self.entry.clone();
+        let kind = details.kind.or(entry.kind).unwrap_or_default();
+        let reference = details.reference.or(entry.reference).unwrap_or_default();
+        let (amount, currency) = details.amount.or(entry.amount).unwrap_or_default();
+        let day = details.day.or(entry.day).unwrap_or_default();
+        let indicator = details.indicator.or(entry.indicator);
+        if Movement::from_code(&kind)
+            .is_some_and(|movement| indicator.as_deref() != Some(direction(movement)))
+        {
+            faults.add("CdtDbtInd is not that of the type");
+        }
+        let amount = Currency::from_code(&currency).and_then(|currency| base_units(&amount, currency));
+        let written = Written { kind: &kind, reference: &reference, amount, currency: &currency, day: &day };
+        self.tally.count(&written, faults)
+    }
+
+    /// Returns what the statement says about itself, after its last transaction.
+    pub fn heading(self) -> Result<Heading, Vec<Fault>> {
+        let mut faults = Faults::at(self.xml.get_ref().line);
+        if self.promised != Some(self.entries) {
+            faults.add(format!("NbOfNtries must be the number of entries, which is {}", self.entries));
+        }
+        let heading = match (&self.name, self.days) {
+            (Some(name), [Some(first), Some(last)]) => {
+                Some(self.tally.heading(name, first, last, &mut faults))
+            }
+            _ => {
+                faults.add("the statement must have Id and FrToDt");
+                None
+            }
+        };
+        heading.filter(|_| faults.found.is_empty()).ok_or(faults.found)
+    }
+}
+
+/// Returns the direction of a movement on the account with the acquirer.
+const fn direction(movement: Movement) -> &'static str {
+    match movement {
+        Movement::Capture | Movement::RefundReturn | Movement::ChargebackReturn => "CRDT",
+        Movement::Refund | Movement::Chargeback | Movement::Fee => "DBIT",
+    }
+}
+
+/// Returns the character that a reference stands for: one by number, or one of the five names of XML.
+fn character(reference: &BytesRef<'_>) -> Option<String> {
+    if let Ok(Some(letter)) = reference.resolve_char_ref() {
+        return Some(letter.to_string());
+    }
+    resolve_predefined_entity(&reference.decode().ok()?).map(str::to_owned)
+}
+
+/// Parses a decimal amount into base units, exactly.
+fn base_units(text: &str, currency: Currency) -> Option<i64> {
+    let places = usize::try_from(currency.minor_units()).ok()?;
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let part = part.trim_end_matches('0');
+    let is_plain = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit());
+    if whole.is_empty() || !is_plain(whole) || !is_plain(part) || part.len() > places {
+        return None;
+    }
+    format!("{whole}{part:0<places$}").parse().ok()
+}
+
+/// A reader that counts the lines that were taken from it.
+struct CountedLines<R> {
+    input: io::BufReader<R>,
+    line: u64,
+}
+
+impl<R: Read> Read for CountedLines<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = self.fill_buf()?.read(into)?;
+        self.consume(n);
+        Ok(n)
+    }
+}
+
+impl<R: Read> BufRead for CountedLines<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.input.fill_buf()
+    }
+
+    fn consume(&mut self, n: usize) {
+        let taken = self.input.buffer().get(..n).unwrap_or_default();
+        self.line += taken.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.input.consume(n);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transaction(kind: &str, reference: &str, amount: &str, indicator: &str) -> String {
+        format!(
+            "<Ntry><Amt Ccy=\"AUD\">{amount}</Amt><CdtDbtInd>{indicator}</CdtDbtInd><BookgDt><Dt>2026-01-01</Dt></BookgDt>\n\
+             <BkTxCd><Prtry><Cd>{kind}</Cd></Prtry></BkTxCd>\
+             <NtryDtls><TxDtls><Refs><EndToEndId>{reference}</EndToEndId></Refs></TxDtls></NtryDtls></Ntry>"
+        )
+    }
+
+    fn document(entries: &str, count: usize) -> String {
+        format!(
+            "<?xml version=\"1.0\"?>\n<d:Document xmlns:d=\"urn:iso:std:iso:20022:tech:xsd:camt.053.001.08\"><BkToCstmrStmt><Stmt>\
+             <Id>s &amp; 1</Id><FrToDt><FrDtTm>2026-01-01T00:00:00</FrDtTm><ToDtTm>2026-01-01T23:59:59</ToDtTm></FrToDt>\
+             <TxsSummry><TtlNtries><NbOfNtries>{count}</NbOfNtries></TtlNtries></TxsSummry>{entries}</Stmt></BkToCstmrStmt></d:Document>"
+        )
+    }
+
+    fn read(text: &str) -> (Vec<Line>, Vec<String>, Option<Heading>) {
+        let mut reader = CamtReader::new(text.as_bytes());
+        let (mut lines, mut faults) = (Vec::new(), Vec::new());
+        while let Some(next) = reader.next_line() {
+            match next {
+                Ok((_, line)) => lines.push(line),
+                Err(found) => faults.extend(found),
+            }
+        }
+        let heading = reader.heading().map_err(|found| faults.extend(found)).ok();
+        (lines, faults.iter().map(Fault::to_string).collect(), heading)
+    }
+
+    #[test]
+    fn entries_and_their_details_are_movements() {
+        let details = "<Ntry><Amt Ccy='JPY'>700</Amt><CdtDbtInd>DBIT</CdtDbtInd><BookgDt><Dt>2026-01-01</Dt></BookgDt><NtryDtls>\
+            <TxDtls><Refs><EndToEndId>rf_1:refund</EndToEndId></Refs><AmtDtls><TxAmt><Amt Ccy='JPY'>300</Amt></TxAmt></AmtDtls>\
+            <BkTxCd><Prtry><Cd>refund</Cd></Prtry></BkTxCd><RltdDts><TxDtTm>2025-12-31T23:00:00Z</TxDtTm></RltdDts></TxDtls>\
+            <TxDtls><Refs><EndToEndId>ch_1</EndToEndId></Refs><Amt Ccy='JPY'>400.0</Amt>\
+            <BkTxCd><Prtry><Cd>chargeback</Cd></Prtry></BkTxCd></TxDtls></NtryDtls></Ntry>";
+        let text = document(&(transaction("capture", "ch_1", "4.5", "CRDT") + details), 2);
+        let (lines, faults, heading) = read(&text);
+        assert_eq!(faults, Vec::<String>::new());
+        let heading = heading.unwrap();
+        assert_eq!((heading.name.as_str(), heading.lines), ("s & 1", 3));
+        let lines: Vec<_> = lines
+            .iter()
+            .map(|line| {
+                (line.movement.code(), line.reference.as_str(), line.amount, line.day.date().to_string())
+            })
+            .collect();
+        let day = |text: &str| text.to_owned();
+        assert_eq!(
+            lines,
+            [
+                ("capture", "ch_1", 450, day("2026-01-01")),
+                ("refund", "rf_1:refund", 300, day("2025-12-31")),
+                ("chargeback", "ch_1", 400, day("2026-01-01")),
+            ]
+        );
+    }
+
+    #[test]
+    fn faults_have_their_lines_and_a_file_that_is_cut_off_is_refused() {
+        let entries = [
+            transaction("capture", "ch_1", "4.005", "CRDT"),
+            transaction("capture", "ch_1", "4", "DBIT"),
+            transaction("payment", "", "1e3", "CRDT"),
+        ];
+        let (_, faults, _) = read(&document(&entries.concat(), 4));
+        let lines: Vec<_> = faults.iter().map(|fault| fault.split_once(':').unwrap().0).collect();
+        assert_eq!(lines, ["line 3", "line 4", "line 5", "line 5", "line 5", "line 5"], "{faults:#?}");
+        let whole = document(&transaction("capture", "ch_1", "4", "CRDT"), 1);
+        assert_eq!(read(&whole).1, Vec::<String>::new());
+        for cut in (1..whole.len()).filter(|cut| whole.is_char_boundary(*cut)) {
+            assert!(!read(&whole[..cut]).1.is_empty(), "{cut}");
+        }
+        let outside = whole.replacen("?>", "?><!DOCTYPE d [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>", 1);
+        for text in [outside, whole.replace("&amp;", "&x;")] {
+            assert!(!read(&text).1.is_empty(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! A batch of a reconciliation: what it has found, and the marker behind it, in one unit of work.
+
+use entity::audit_entry::Action;
+use entity::reconciliation::Movement;
+use entity::reconciliation_exception::{self as exception, Column, ExceptionKind, ExceptionState};
+use entity::statement::{self, Column as Of, Stage};
+use entity::{AccountToken, Currency, Day, ExceptionToken, JournalEntryToken, Timestamp, statement_line};
+use futures::FutureExt;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::books::BookMovement;
+use super::import::ReconcileError;
+use super::matching::Ours;
+use crate::error::Error;
+use crate::runtime::crash_points;
+use crate::services::audit::{self, OperatorAction};
+use crate::store::{Store, Tx, about};
+
+/// A line and the journal entry that it is about.
+pub(super) struct Match {
+    pub statement_id: Uuid,
+    pub number: i64,
+    pub account: AccountToken,
+    pub entry: JournalEntryToken,
+}
+
+/// An exception to record.
+pub(super) struct Finding {
+    kind: ExceptionKind,
+    line: Option<i64>,
+    book: Option<(AccountToken, JournalEntryToken)>,
+    movement: Movement,
+    reference: String,
+    subject: String,
+    ours: Option<Ours>,
+    theirs: Option<(i64, Currency, Day)>,
+}
+
+impl Finding {
+    /// Records a movement of the books without a line.
+    pub fn missing(ours: &BookMovement) -> Self {
+        let (subject, movement) = (ours.subject.clone(), ours.movement);
+        Self {
+            kind: ExceptionKind::Missing,
+            line: None,
+            book: Some((ours.account, ours.entry)),
+            movement,
+            reference: subject.clone(),
+            subject,
+            ours: Some(ours.side()),
+            theirs: None,
+        }
+    }
+
+    /// Records something about a line, and the movement that it is compared with, if there is one.
+    pub fn about(
+        kind: ExceptionKind,
+        line: &statement_line::Model,
+        book: Option<(AccountToken, JournalEntryToken)>,
+        ours: Option<Ours>,
+    ) -> Self {
+        Self {
+            kind,
+            line: Some(line.number),
+            book,
+            movement: line.movement,
+            reference: line.reference.clone(),
+            subject: line.subject.clone(),
+            ours,
+            theirs: Some((line.amount, line.currency, line.day)),
+        }
+    }
+
+    fn row(&self, tx: &Tx, statement_id: Uuid, now: Timestamp) -> exception::Model {
+        exception::Model {
+            id: tx.token(),
+            kind: self.kind,
+            state: ExceptionState::Open,
+            statement_id,
+            line: self.line,
+            account: self.book.map(|(account, _)| account),
+            entry: self.book.map(|(_, entry)| entry),
+            movement: self.movement,
+            reference: self.reference.clone(),
+            subject: self.subject.clone(),
+            our_amount: self.ours.map(|ours| ours.amount),
+            our_currency: self.ours.map(|ours| ours.currency),
+            our_time: self.ours.map(|ours| ours.at),
+            their_amount: self.theirs.map(|(amount, ..)| amount),
+            their_currency: self.theirs.map(|(_, currency, _)| currency),
+            their_day: self.theirs.map(|(.., day)| day),
+            note: None,
+            author: None,
+            resolved_by: None,
+            created_at: now,
+            changed_at: now,
+        }
+    }
+}
+
+/// What a batch writes.
+#[derive(Default)]
+pub(super) struct Batch {
+    /// New lines.
+    pub lines: Vec<statement_line::Model>,
+    /// Lines that are matched.
+    pub matches: Vec<Match>,
+    /// New exceptions.
+    pub found: Vec<Finding>,
+    /// Exceptions that the statement resolves.
+    pub settled: Vec<ExceptionToken>,
+    /// Missing movements of this import that have found a line, which differs.
+    pub removed: Vec<ExceptionToken>,
+}
+
+impl Batch {
+    /// Commits the batch with the statement's next marker. Refuses if another process has moved it.
+    pub async fn commit(
+        self,
+        store: &Store,
+        seen: &mut statement::Model,
+        next: statement::Model,
+        now: Timestamp,
+    ) -> Result<(), ReconcileError> {
+        let unit = store.write((seen.clone(), next.clone(), self, now), |tx, (seen, next, batch, now)| {
+            batch.record(tx, seen, next, *now).boxed()
+        });
+        if !unit.await? {
+            return Err(ReconcileError::Taken(seen.name.clone()));
+        }
+        *seen = next;
+        crash_points::point("reconcile", seen.stage.code());
+        Ok(())
+    }
+
+    async fn record(
+        &self,
+        tx: &Tx,
+        seen: &statement::Model,
+        next: &statement::Model,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        if !tx.compare_and_swap(seen, next, &[Of::Stage, Of::Line, Of::Account, Of::Entry]).await? {
+            return Ok(false);
+        }
+        for line in &self.lines {
+            tx.append(line);
+        }
+        for finding in &self.found {
+            tx.append(&finding.row(tx, seen.id, now));
+        }
+        if !self.matches.is_empty() {
+            let row = |matched: &Match| {
+                let Match { statement_id, number, account, entry } = matched;
+                vec![(*statement_id).into(), (*number).into(), (*account).into(), (*entry).into()]
+            };
+            let rows = self.matches.iter().map(row).collect();
+            tx.execute_raw(about(tx.get_database_backend(), &MATCHED_COLUMNS, rows, MATCH)).await?;
+        }
+        if !self.settled.is_empty() {
+            // `state::next` leads there from each state.
+            let settled = exception::Entity::update_many()
+                .filter(Column::Id.is_in(self.settled.iter().copied()))
+                .col_expr(Column::State, Expr::value(ExceptionState::Resolved.code()))
+                .col_expr(Column::ResolvedBy, Expr::value(seen.id))
+                .col_expr(Column::ChangedAt, Expr::value(now.millis()));
+            settled.exec(tx).await?;
+        }
+        if !self.removed.is_empty() {
+            let removed = Column::Id.is_in(self.removed.iter().copied());
+            exception::Entity::delete_many().filter(removed).exec(tx).await?;
+        }
+        if next.stage == Stage::Done {
+            let detail = json!({ "digest": seen.digest, "lines": seen.lines });
+            let (action, subject) = (Action::StatementImported, seen.name.clone());
+            audit::record(tx, &OperatorAction { action, account: None, subject, detail })?;
+        }
+        Ok(true)
+    }
+}
+
+const MATCHED_COLUMNS: [&str; 4] = ["statement_id", "number", "account", "entry"];
+
+const MATCH: &str = "UPDATE statement_lines SET account = v.account, entry = v.entry FROM v \
+     WHERE statement_lines.statement_id = v.statement_id AND statement_lines.number = v.number";
