@@ -10,9 +10,11 @@ use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 mod m0001_schema;
 mod m0002_event_sequences;
 mod m0003_inboxes;
+mod m0004_failed_charges;
 
 /// The steps of this release, in order. A released step never changes.
-pub const STEPS: &[Step] = &[m0001_schema::STEP, m0002_event_sequences::STEP, m0003_inboxes::STEP];
+pub const STEPS: &[Step] =
+    &[m0001_schema::STEP, m0002_event_sequences::STEP, m0003_inboxes::STEP, m0004_failed_charges::STEP];
 
 /// A step of the schema: SQL that runs as one transaction.
 #[derive(Clone, Copy)]

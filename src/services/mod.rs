@@ -42,7 +42,7 @@ pub mod plans;
 pub mod recipients;
 pub mod refunds;
 pub mod request_log;
-mod retention;
+pub mod retention;
 pub mod sandbox;
 pub mod search_text;
 pub mod settlement;
