@@ -27,6 +27,7 @@ use crate::runtime::request_context::{self, RequestContext};
 
 /// How often a page that is shed or over the rate is tried, a second apart.
 const TRIES: u32 = 60;
+const HTML: &str = "text/html; charset=utf-8";
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Middleware around the routes: answers a GET of a list with all its records, if the client wants CSV.
@@ -128,7 +129,9 @@ impl ListReader {
             .parse()
             .map_err(|error: InvalidUri| internal(error.to_string()))?;
         let response = self.next.clone().run(Request::from_parts(head, Body::empty())).await;
-        if response.status() != StatusCode::OK {
+        // The dashboard answers 200 with a page where it has no session.
+        let is_page = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == HTML);
+        if response.status() != StatusCode::OK || is_page {
             return Err(response);
         }
         let (head, body) = response.into_parts();

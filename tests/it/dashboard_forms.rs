@@ -260,7 +260,7 @@ rules! {
         assert_eq!((&charge["amount"], &charge["currency"], &charge["captured"]), (&json!(1250), &json!("EUR"), &json!(false)));
         let declined = browser.press("/charges/new", &[&form[..], &[("outcome", "insufficient_funds")]].concat()).await;
         refused(&declined, 400, "insufficient_funds");
-        for (pair, words) in [(("amount", "x"), "Amount is not a number"), (("outcome", "maybe"), "Sandbox outcome is not included in the list")] {
+        for (pair, words) in [(("amount", "x"), "Amount is not a number"), (("outcome", "maybe"), "Sandbox-Outcome is not included in the list")] {
             let sent = [&form[..], &[pair]].concat();
             refused(&app.unchanged(browser.press("/charges/new", &sent)).await, 422, words);
         }
@@ -272,7 +272,7 @@ rules! {
         led(&browser.press("/webhook_endpoints", &[("url", "http://127.0.0.1:9/hooks")]).await, "/dashboard/webhooks");
         assert_eq!(client.get("/1/webhook_endpoints").await.ok(200)[0]["url"], "http://127.0.0.1:9/hooks");
         assert!(browser.page("/webhooks").await.contains("http://127.0.0.1:9/hooks"));
-        refused(&app.unchanged(browser.press("/webhook_endpoints", &[("url", "x")])).await, 422, "Url is not a valid URL");
+        refused(&app.unchanged(browser.press("/webhook_endpoints", &[("url", "x")])).await, 422, "url is not a valid URL");
     }
 
     async fn a_key_opens_the_accounts_that_its_account_has_made_and_no_others(app) {

@@ -134,7 +134,16 @@ async fn live_lists_have_no_filters_and_no_csv(database: Database) {
     browser.post("/dashboard/accounts", &[("form", &form), ("account", &account)]).await;
     for list in ["/charges", "/transfers", "/disputes", "/events", "/webhooks", ""] {
         let page = browser.page(list).await;
-        for part in [".csv", "start_date", "aria-sort", "name=\"status\"", "/docs/", "id=\"volume\"", "id=\"disputes\"", "new endpoint"] {
+        for part in [
+            ".csv",
+            "start_date",
+            "aria-sort",
+            "name=\"status\"",
+            "/docs/",
+            "id=\"volume\"",
+            "id=\"disputes\"",
+            "new endpoint",
+        ] {
             assert!(!page.contains(part), "{list}: {part}");
         }
     }

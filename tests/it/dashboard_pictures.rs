@@ -10,7 +10,8 @@ const CARD: &str = "4200000000000000";
 /// Returns the rows of a figure's table, their cells joined by bars.
 #[track_caller]
 fn figure(page: &str, id: &str) -> Vec<String> {
-    let (_, rest) = page.split_once(&format!("id=\"{id}-title\"")).unwrap_or_else(|| panic!("no {id}: {page}"));
+    let (_, rest) =
+        page.split_once(&format!("id=\"{id}-title\"")).unwrap_or_else(|| panic!("no {id}: {page}"));
     let (figure, _) = rest.split_once("</figure>").unwrap();
     assert!(figure.contains("<svg") && figure.contains("role=\"img\""), "{figure}");
     let (_, table) = figure.split_once("<tbody>").unwrap();

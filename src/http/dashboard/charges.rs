@@ -48,6 +48,7 @@ const LIST: ListView = ListView {
         }],
         &DAYS,
     ],
+    order: Some("created_at"),
     is_searched_in_live: true,
 };
 
@@ -76,7 +77,8 @@ fn standing(charge: &Record) -> Markup {
 /// Lists the charges, or those that match a search, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
     let page = find(&app, &user.account, &input).await?;
-    let more = html! { @if is_test(&app) { p { a.button href="/dashboard/charges/new" { "Make a charge" } } } };
+    let more =
+        html! { @if is_test(&app) { p { a.button href="/dashboard/charges/new" { "Make a charge" } } } };
     LIST.page(&app, &user, &input, page, &more)
 }
 

@@ -84,7 +84,8 @@ pub async fn advance(State(app): State<AppState>, form: VerifiedForm) -> PageRes
     // What the server tidies up for itself is of no interest to a tester.
     let (kept, ran): (Vec<_>, Vec<_>) =
         moved.all("/ran").into_iter().partition(|item| item.text("/what") == RetentionWork::NAME);
-    let count = moved.number("/ran_count").unwrap_or_default() - i64::try_from(kept.len()).unwrap_or_default();
+    let count =
+        moved.number("/ran_count").unwrap_or_default() - i64::try_from(kept.len()).unwrap_or_default();
     let content = html! {
         p role="status" {
             @if moved.is("/complete") { "The clock has been moved." }

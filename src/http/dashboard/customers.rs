@@ -14,12 +14,16 @@ use crate::http::extract::{Input, Path};
 use crate::services::customers;
 use crate::services::{charges as all_charges, subscriptions as all_subscriptions};
 
-const LIST: ListView = ListView::plain("Customers", "customers", &[
-    column("Customer", |customer| customer.token("/token")),
-    column("E-mail", |customer| words(customer.text("/email"))),
-    column("Created", |customer| customer.ago("/created_at")),
-    column("Card", |customer| words(customer.text("/card/display_number"))).wide(),
-]);
+const LIST: ListView = ListView::plain(
+    "Customers",
+    "customers",
+    &[
+        column("Customer", |customer| customer.token("/token")),
+        column("E-mail", |customer| words(customer.text("/email"))),
+        column("Created", |customer| customer.ago("/created_at")),
+        column("Card", |customer| words(customer.text("/card/display_number"))).wide(),
+    ],
+);
 
 const CARDS: [Column; 4] = [
     column("Card", |card| card.token("/token")),
@@ -50,7 +54,8 @@ pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): P
     let (account, now) = (&user.account, user.account.now);
     let customer = Record::of(now, &customers::show(&app, account, &id).await?)?;
     let cards = Record::each(now, &customers::list_cards(&app, account, &id, first_page()).await?.records)?;
-    let charged = Record::each(now, &all_charges::of_customer(&app, account, &id, first_page()).await?.records)?;
+    let charged =
+        Record::each(now, &all_charges::of_customer(&app, account, &id, first_page()).await?.records)?;
     let subscribed =
         Record::each(now, &all_subscriptions::of_customer(&app, account, &id, first_page()).await?.records)?;
     let content = html! {

@@ -6,10 +6,10 @@ use entity::dispute::DisputeStatus;
 use maud::{Markup, html};
 
 use super::auth::{AccountSession, VerifiedForm};
-use super::{figures, is_test};
 use super::layout::{self, ErrorPage, FormResult, PageContent, PageResult};
 use super::list::{Column, DAYS, Field, FieldInput, ListView, column, table};
 use super::record::{Record, facts, words};
+use super::{figures, is_test};
 use crate::error::Error;
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
@@ -29,7 +29,9 @@ const LIST: ListView = ListView {
         column("Amount", |dispute| dispute.money("/amount")).figures().sorted("amount"),
         column("Status", |dispute| dispute.state("/status")),
         column("Received", |dispute| dispute.ago("/received_at")).wide().sorted("received_at"),
-        column("Evidence due", |dispute| dispute.ago("/evidence_required_by")).wide().sorted("evidence_required_by"),
+        column("Evidence due", |dispute| dispute.ago("/evidence_required_by"))
+            .wide()
+            .sorted("evidence_required_by"),
         column("Charge", |dispute| dispute.token("/charge/token")).wide(),
     ],
     fields: &[
@@ -39,10 +41,15 @@ const LIST: ListView = ListView {
                 label: "Status",
                 input: FieldInput::Choice(|| DisputeStatus::ALL.iter().map(|status| status.code()).collect()),
             },
-            Field { name: "query", label: "Charge's token, or a part of the status", input: FieldInput::Search },
+            Field {
+                name: "query",
+                label: "Charge's token, or a part of the status",
+                input: FieldInput::Search,
+            },
         ],
         &DAYS,
     ],
+    order: Some("received_at"),
     is_searched_in_live: false,
 };
 
@@ -56,7 +63,11 @@ const ACTIVITY: [Column; 4] = [
 /// Lists the disputes, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
     let page = find(&app, &user.account, &input).await?;
-    let funnel = if is_test(&app) { figures::disputes(&app, &user.account).await? } else { html! {} };
+    let funnel = if is_test(&app) {
+        figures::disputes(&app, &user.account).await?
+    } else {
+        html! {}
+    };
     LIST.page(&app, &user, &input, page, &funnel)
 }
 

@@ -123,7 +123,8 @@ impl Row {
 /// Draws rows below each other. If they are a flow, each one goes on where the one above it ends.
 pub fn rows(rows: &[Row], is_flow: bool) -> Drawing {
     let ends = || rows.iter().flat_map(|row| [row.from, row.to]);
-    let (lowest, highest) = (ends().min().unwrap_or_default().min(0), ends().max().unwrap_or_default().max(0));
+    let (lowest, highest) =
+        (ends().min().unwrap_or_default().min(0), ends().max().unwrap_or_default().max(0));
     let x = |amount: i64| scaled(amount.saturating_sub(lowest), highest.saturating_sub(lowest), WIDTH);
     let shapes = html! {
         @for (y, row) in (0..).step_by(usize::try_from(ROW).unwrap_or(1)).zip(rows) {
@@ -188,11 +189,14 @@ mod tests {
     #[test]
     fn a_bar_is_as_high_as_its_share_and_nothing_leaves_the_drawing() {
         assert_eq!(scaled(50, 200, 100), 25);
-        for (amount, whole) in [(0, 0), (5, 0), (i64::MAX, i64::MAX), (i64::MAX, 1), (-5, 10), (i64::MIN, i64::MAX)] {
+        for (amount, whole) in
+            [(0, 0), (5, 0), (i64::MAX, i64::MAX), (i64::MAX, 1), (-5, 10), (i64::MIN, i64::MAX)]
+        {
             assert!((0..=100).contains(&scaled(amount, whole, 100)), "{amount} of {whole}");
         }
         let bar = |parts: &[(Tone, i64)]| Bar { hint: String::new(), parts: parts.to_vec() };
-        let drawn = bars(&[bar(&[(Tone::Good, 3), (Tone::Bad, 1)]), bar(&[])], "4", "a", "b").shapes.into_string();
+        let drawn =
+            bars(&[bar(&[(Tone::Good, 3), (Tone::Bad, 1)]), bar(&[])], "4", "a", "b").shapes.into_string();
         assert!(drawn.contains(r#"class="good" x="0" y="68" width="288" height="112""#), "{drawn}");
         assert!(drawn.contains(r#"class="bad" x="0" y="30" width="288" height="38""#), "{drawn}");
     }
@@ -213,7 +217,11 @@ mod tests {
         let point = |seconds, tone| Point { at: at(seconds), tone, hint: String::new() };
         let points = [point(0, Tone::Good), point(50, Tone::Bad), point(100, Tone::Waiting)];
         let drawn = timeline(&points, at(25)).shapes.into_string();
-        for part in [r#"x1="187" x2="187""#, r#"<rect class="bad" x="352""#, r#"<circle class="ring waiting" cx="706""#] {
+        for part in [
+            r#"x1="187" x2="187""#,
+            r#"<rect class="bad" x="352""#,
+            r#"<circle class="ring waiting" cx="706""#,
+        ] {
             assert!(drawn.contains(part), "{part}: {drawn}");
         }
         assert!(timeline(&[point(5, Tone::Good)], at(5)).height > 0, "one instant");

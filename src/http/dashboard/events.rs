@@ -36,6 +36,7 @@ const LIST: ListView = ListView {
         },
         Field { name: "about", label: "Token of the record", input: FieldInput::Text("ch_...") },
     ]],
+    order: None,
     is_searched_in_live: false,
 };
 

@@ -22,7 +22,8 @@ pub async fn charges(app: &AppState, account: &Account) -> Result<Markup, Error>
     let approved = statistics::approved(app, account).await?;
     let failed = statistics::failed(app, account).await?;
     let days: Vec<_> = (0..CHARGES_PLOT_DAYS).map(|day| statistics::first_day(account).plus(day)).collect();
-    Ok(html! { (volume(&days, &approved)) (attempts(&days, &approved, &failed)) (declines(&failed)) })
+    let drawn = [volume(&days, &approved), attempts(&days, &approved, &failed), declines(&failed)];
+    Ok(html! { div.plots { @for figure in &drawn { (figure) } } })
 }
 
 fn word(day: Day) -> String {
@@ -42,13 +43,19 @@ fn volume(days: &[Day], approved: &[ApprovedDay]) -> Markup {
     }
     let Some(&(_, currency)) = counts.values().max_by_key(|(count, _)| *count) else { return html! {} };
     let sum = |day: Option<Day>| {
-        let of_day = approved.iter().filter(|row| row.currency == currency && day.is_none_or(|day| row.day == day));
-        of_day.fold((0_i64, 0_i64), |(amount, count), row| (amount.saturating_add(row.amount), count + row.count))
+        let of_day =
+            approved.iter().filter(|row| row.currency == currency && day.is_none_or(|day| row.day == day));
+        of_day.fold((0_i64, 0_i64), |(amount, count), row| {
+            (amount.saturating_add(row.amount), count + row.count)
+        })
     };
     let in_words = |amount| format::amount(currency, amount);
     let bar = |&day: &Day| {
         let (amount, count) = sum(Some(day));
-        Bar { hint: format!("{}: {} by {count} charges", word(day), in_words(amount)), parts: vec![(Tone::Good, amount)] }
+        Bar {
+            hint: format!("{}: {} by {count} charges", word(day), in_words(amount)),
+            parts: vec![(Tone::Good, amount)],
+        }
     };
     let bars: Vec<_> = days.iter().map(bar).collect();
     let most = days.iter().map(|day| sum(Some(*day)).0).max().unwrap_or_default();
@@ -57,7 +64,8 @@ fn volume(days: &[Day], approved: &[ApprovedDay]) -> Markup {
     let (first, last) = (days.first().copied().map(word), days.last().copied().map(word));
     let mut table: Vec<_> = approved.iter().collect();
     table.sort_by_key(|row| (std::cmp::Reverse(row.day), row.currency.code()));
-    let row = |row: &&ApprovedDay| vec![word(row.day), number(row.count), format::amount(row.currency, row.amount)];
+    let row =
+        |row: &&ApprovedDay| vec![word(row.day), number(row.count), format::amount(row.currency, row.amount)];
     Figure {
         id: "volume",
         title: "Gross volume, by day",
@@ -80,8 +88,10 @@ fn attempts(days: &[Day], approved: &[ApprovedDay], failed: &[FailedDay]) -> Mar
         let bad: i64 = failed.iter().filter(|row| row.day == day).map(|row| row.count).sum();
         (good, bad)
     };
-    let counts: Vec<_> = days.iter().map(|day| (*day, of_day(*day))).filter(|(_, (good, bad))| good + bad > 0).collect();
-    let (good, bad) = counts.iter().fold((0, 0), |(good, bad), (_, counts)| (good + counts.0, bad + counts.1));
+    let counts: Vec<_> =
+        days.iter().map(|day| (*day, of_day(*day))).filter(|(_, (good, bad))| good + bad > 0).collect();
+    let (good, bad) =
+        counts.iter().fold((0, 0), |(good, bad), (_, counts)| (good + counts.0, bad + counts.1));
     if good + bad == 0 {
         return html! {};
     }
@@ -175,7 +185,10 @@ pub async fn disputes(app: &AppState, account: &Account) -> Result<Markup, Error
         summary: format!("The {} disputes received in the last {DISPUTES_PLOT_DAYS} days.", number(all)),
         drawing: draw::rows(&steps.iter().map(row).collect::<Vec<_>>(), false),
         headings: &["Status", "Disputes"],
-        rows: counted.iter().map(|row| vec![row.status.code().replace('_', " "), number(row.count)]).collect(),
+        rows: counted
+            .iter()
+            .map(|row| vec![row.status.code().replace('_', " "), number(row.count)])
+            .collect(),
     };
     Ok(figure.render())
 }
@@ -191,7 +204,10 @@ pub async fn requests(app: &AppState, account: &Account) -> Result<Markup, Error
         let RequestTiming { method, route, status, duration } = *timing;
         let tone = Tone::of_http(i64::from(*status));
         // A request of less than a millisecond is drawn as well.
-        Bar { hint: format!("{method} {route}: {status} in {duration} ms"), parts: vec![(tone, (*duration).max(1))] }
+        Bar {
+            hint: format!("{method} {route}: {status} in {duration} ms"),
+            parts: vec![(tone, (*duration).max(1))],
+        }
     };
     let bars: Vec<_> = latest.iter().map(bar).collect();
     let slowest = latest.iter().map(|timing| timing.duration).max().unwrap_or_default();
@@ -205,7 +221,10 @@ pub async fn requests(app: &AppState, account: &Account) -> Result<Markup, Error
              the newest at the right; failed ones have another colour.",
             timings.len(),
             errors,
-            share(i64::try_from(errors).unwrap_or_default(), i64::try_from(timings.len()).unwrap_or_default()),
+            share(
+                i64::try_from(errors).unwrap_or_default(),
+                i64::try_from(timings.len()).unwrap_or_default()
+            ),
             percentile(&mut durations, 50),
             percentile(&mut durations, 95),
             latest.len()

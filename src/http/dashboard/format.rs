@@ -77,7 +77,8 @@ pub enum Tone {
 impl Tone {
     /// Returns the tone of a status, as the API or a page words it.
     pub fn of(status: &str) -> Self {
-        const GOOD: &str = "active captured completed paid succeeded success won resolved arbitration_won paid_out";
+        const GOOD: &str =
+            "active captured completed paid succeeded success won resolved arbitration_won paid_out";
         const WAITING: &str = "pending retrying authorised trial cancelling refund_pending partly_refunded \
                                evidence_required evidence_under_review arbitration_under_review";
         const BAD: &str =

@@ -23,25 +23,25 @@ pub struct Column {
     name: &'static str,
     cell: fn(&Record) -> Markup,
     /// Its classes: what is `wide` is left out on a phone, `figures` are amounts.
-    class: &'static str,
+    class: Option<&'static str>,
     /// The API's name of the order by it.
     sort: Option<&'static str>,
 }
 
 /// Creates a column: its heading, and what it shows of a record.
 pub const fn column(name: &'static str, cell: fn(&Record) -> Markup) -> Column {
-    Column { name, cell, class: "", sort: None }
+    Column { name, cell, class: None, sort: None }
 }
 
 impl Column {
     /// Returns the same column, left out on a phone.
     pub const fn wide(self) -> Self {
-        Self { class: "wide", ..self }
+        Self { class: Some("wide"), ..self }
     }
 
     /// Returns the same column, for amounts.
     pub const fn figures(self) -> Self {
-        Self { class: "figures", ..self }
+        Self { class: Some("figures"), ..self }
     }
 
     /// Returns the same column, by which the list can be sorted.
@@ -56,7 +56,7 @@ pub fn table(caption: &str, columns: &[Column], records: &[Record]) -> Markup {
 }
 
 fn plain_heading(column: &Column) -> Markup {
-    html! { th scope="col" class=(column.class) { (column.name) } }
+    html! { th scope="col" class=[column.class] { (column.name) } }
 }
 
 fn table_headed(
@@ -72,7 +72,7 @@ fn table_headed(
                 thead { tr { @for column in columns { (heading(column)) } } }
                 tbody {
                     @for record in records {
-                        tr { @for column in columns { td class=(column.class) { ((column.cell)(record)) } } }
+                        tr { @for column in columns { td class=[column.class] { ((column.cell)(record)) } } }
                     }
                 }
             }
@@ -123,6 +123,8 @@ pub struct ListView {
     pub columns: &'static [Column],
     /// The filters: the first one stands by itself.
     pub fields: &'static [&'static [Field]],
+    /// The order of the list, if it can be chosen; the newest first.
+    pub order: Option<&'static str>,
     /// Whether live has the first filter.
     pub is_searched_in_live: bool,
 }
@@ -130,20 +132,17 @@ pub struct ListView {
 impl ListView {
     /// Returns a list without filters, which has the same path everywhere.
     pub const fn plain(title: &'static str, name: &'static str, columns: &'static [Column]) -> Self {
-        Self { title, name, api: name, search: name, columns, fields: &[], is_searched_in_live: false }
+        let search = name;
+        Self { title, name, api: name, search, columns, fields: &[], order: None, is_searched_in_live: false }
     }
 
     fn fields(&self) -> impl Iterator<Item = &'static Field> {
         self.fields.iter().copied().flatten()
     }
 
-    fn is_sorted(&self) -> bool {
-        self.columns.iter().any(|column| column.sort.is_some())
-    }
-
     /// Returns the filters and the order of a request, as it sends them.
     fn asked(&self, input: &Input) -> Vec<(&'static str, String)> {
-        let order = ["sort", "direction"].into_iter().filter(|_| self.is_sorted());
+        let order = ["sort", "direction"].into_iter().filter(|_| self.order.is_some());
         let sent = |name: &'static str| {
             let text = input.tree()[name].as_str().map(str::trim).filter(|text| !text.is_empty())?;
             Some((name, text.to_owned()))
@@ -163,7 +162,7 @@ impl ListView {
         if asked.is_empty() {
             return None;
         }
-        if self.is_sorted() && !asked.iter().any(|(name, _)| *name == "direction") {
+        if self.order.is_some() && !asked.iter().any(|(name, _)| *name == "direction") {
             asked.push(("direction", "-1".to_owned()));
         }
         Some(with_paging(input, asked))
@@ -180,7 +179,8 @@ impl ListView {
     ) -> PageResult {
         let asked = self.asked(input);
         let per_page = input.tree()["per_page"].as_str().unwrap_or_default();
-        let here = Address::of(format!("/dashboard/{}", self.name)).with_all(&asked).with("per_page", per_page);
+        let here =
+            Address::of(format!("/dashboard/{}", self.name)).with_all(&asked).with("per_page", per_page);
         let api = match self.searched(input) {
             None => Address::of(format!("/1/{}", self.api)),
             Some(search) => {
@@ -226,16 +226,17 @@ impl ListView {
 
     /// Renders the heading of a column as a link that sorts by it, or reverses its order.
     fn sort_link(&self, column: &Column, sort: &'static str, asked: &[(&'static str, String)]) -> Markup {
-        let sent = |wanted: &str| asked.iter().find(|(name, _)| *name == wanted).map(|(_, text)| text.as_str());
-        let default = self.columns.iter().find_map(|column| column.sort);
-        let is_current = sent("sort").or(default) == Some(sort);
+        let sent =
+            |wanted: &str| asked.iter().find(|(name, _)| *name == wanted).map(|(_, text)| text.as_str());
+        let is_current = sent("sort").or(self.order) == Some(sort);
         let ascending = sent("direction") == Some("1");
         let filters = asked.iter().filter(|(name, _)| !["sort", "direction"].contains(name));
-        let to = filters.fold(Address::of(format!("/dashboard/{}", self.name)), |to, (name, text)| to.with(name, text));
+        let to = filters
+            .fold(Address::of(format!("/dashboard/{}", self.name)), |to, (name, text)| to.with(name, text));
         let to = to.with("sort", sort).with("direction", if is_current && !ascending { "1" } else { "-1" });
         let order = is_current.then_some(if ascending { "ascending" } else { "descending" });
         html! {
-            th scope="col" class=(column.class) aria-sort=[order] {
+            th scope="col" class=[column.class] aria-sort=[order] {
                 a href=(to) { (column.name) @if is_current { span aria-hidden="true" { @if ascending { " ↑" } @else { " ↓" } } } }
             }
         }
@@ -243,14 +244,21 @@ impl ListView {
 
     /// Renders the form of the filters.
     fn filters(&self, is_test: bool, asked: &[(&'static str, String)]) -> Markup {
-        let fields: Vec<_> = self.fields().take(if is_test { usize::MAX } else { usize::from(self.is_searched_in_live) }).collect();
+        let fields: Vec<_> = self
+            .fields()
+            .take(if is_test { usize::MAX } else { usize::from(self.is_searched_in_live) })
+            .collect();
         let Some((first, others)) = fields.split_first() else { return html! {} };
-        let sent = |field: &Field| asked.iter().find(|(name, _)| *name == field.name).map_or("", |(_, text)| text.as_str());
+        let sent = |field: &Field| {
+            asked.iter().find(|(name, _)| *name == field.name).map_or("", |(_, text)| text.as_str())
+        };
         let is_open = others.iter().any(|field| !sent(field).is_empty());
         let here = format!("/dashboard/{}", self.name);
         html! {
             form.search role="search" method="get" action=(here) {
                 (field(first, sent(first)))
+                button { "Search" }
+                @if !asked.is_empty() { a href=(here) { "Show all" } }
                 @if !others.is_empty() {
                     details.filters open[is_open] {
                         summary { "More filters" }
@@ -260,8 +268,6 @@ impl ListView {
                 @for (name, text) in asked.iter().filter(|(name, _)| ["sort", "direction"].contains(name)) {
                     input type="hidden" name=(name) value=(text);
                 }
-                button { "Search" }
-                @if !asked.is_empty() { a href=(here) { "Show all" } }
             }
         }
     }

@@ -18,7 +18,9 @@ pub async fn of_charge(app: &AppState, account: &Account, token: &str) -> Result
         return Ok(html! {});
     }
     let paid_out = match transfer {
-        Some(transfer) => html! { p { "The charge was paid out with " (record::token(&transfer.to_string())) "." } },
+        Some(transfer) => {
+            html! { p { "The charge was paid out with " (record::token(&transfer.to_string())) "." } }
+        }
         None => html! { p { "The charge has not been paid out yet." } },
     };
     Ok(html! { (flow(&moves)) (paid_out) })
@@ -39,10 +41,18 @@ fn flow(moves: &[MoneyMove]) -> Markup {
     Figure {
         id: "money",
         title: "From the card to the payout",
-        summary: format!("{} came from the card, and {} of it is the merchant's.", aud(moves[0].amount), aud(left)),
+        summary: format!(
+            "{} came from the card, and {} of it is the merchant's.",
+            aud(moves[0].amount),
+            aud(left)
+        ),
         drawing: draw::rows(&rows, true),
         headings: &["Movement", "Amount", "Record"],
-        rows: moves.iter().map(row).chain([vec!["For the merchant".to_owned(), aud(left), String::new()]]).collect(),
+        rows: moves
+            .iter()
+            .map(row)
+            .chain([vec!["For the merchant".to_owned(), aud(left), String::new()]])
+            .collect(),
     }
     .render()
 }

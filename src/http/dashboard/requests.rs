@@ -31,16 +31,21 @@ const LIST: ListView = ListView {
         }),
         column("Status", |request| status(request.number("/status").unwrap_or_default())),
         column("Error", |request| words(request.text("/error/error"))),
-        column("Time", |request| request.ago("/created_at")),
+        column("Time", |request| request.ago("/created_at")).wide(),
         column("Took", |request| html! { (request.number("/duration_ms").unwrap_or_default()) " ms" }).wide(),
     ],
     fields: &[&[
         Field { name: "token", label: "A token in it", input: FieldInput::Text("ch_...") },
-        Field { name: "method", label: "Method", input: FieldInput::Choice(|| vec!["GET", "POST", "PUT", "DELETE"]) },
+        Field {
+            name: "method",
+            label: "Method",
+            input: FieldInput::Choice(|| vec!["GET", "POST", "PUT", "DELETE"]),
+        },
         Field { name: "route", label: "Route", input: FieldInput::Text("/1/charges/{charge_token}") },
         Field { name: "status", label: "Status", input: FieldInput::Number },
         Field { name: "error", label: "Error code", input: FieldInput::Text("invalid_resource") },
     ]],
+    order: None,
     is_searched_in_live: false,
 };
 

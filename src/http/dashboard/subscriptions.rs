@@ -6,10 +6,10 @@ use entity::subscription::SubscriptionState;
 use maud::html;
 
 use super::auth::{AccountSession, VerifiedForm};
-use super::{is_test, timelines};
 use super::layout::{self, ErrorPage, FormResult, PageContent, PageResult};
 use super::list::{Column, ListView, column, table};
 use super::record::{Record, facts, first_page, words};
+use super::{is_test, timelines};
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::services::sandbox::statistics::coming_bills;

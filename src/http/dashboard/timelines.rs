@@ -21,20 +21,37 @@ impl Instant {
 }
 
 /// Renders a subscription's bills so far, and when it will be billed.
-pub fn of_subscription(now: Timestamp, subscription: &Record, entries: &[Record], coming: &[Timestamp]) -> Markup {
+pub fn of_subscription(
+    now: Timestamp,
+    subscription: &Record,
+    entries: &[Record],
+    coming: &[Timestamp],
+) -> Markup {
     let paid = entries.iter().filter(|entry| entry.text("/annotation") == "charge_credit");
     let paid = paid.filter_map(|entry| {
-        let (currency, amount) = (entity::Currency::parse(entry.text("/currency"))?, entry.number("/amount")?);
-        Instant::new(entry.text("/created_at"), Tone::Good, format!("Billed {}", format::amount(currency, amount)))
+        let (currency, amount) =
+            (entity::Currency::parse(entry.text("/currency"))?, entry.number("/amount")?);
+        Instant::new(
+            entry.text("/created_at"),
+            Tone::Good,
+            format!("Billed {}", format::amount(currency, amount)),
+        )
     });
-    let coming = coming.iter().map(|at| Instant { at: *at, tone: Tone::Waiting, what: "Will be billed".into() });
+    let coming =
+        coming.iter().map(|at| Instant { at: *at, tone: Tone::Waiting, what: "Will be billed".into() });
     let ends = subscription.text("/state") == "cancelling";
     let others = [
         Instant::new(subscription.text("/created_at"), Tone::Plain, "Created"),
         Instant::new(subscription.text("/cancelled_at"), Tone::Bad, "Cancelled"),
-        Instant::new(subscription.text("/active_interval_finishes_at"), Tone::Waiting, "Will end").filter(|_| ends),
+        Instant::new(subscription.text("/active_interval_finishes_at"), Tone::Waiting, "Will end")
+            .filter(|_| ends),
     ];
-    along_time("bills", "Bills along the clock", now, others.into_iter().flatten().chain(paid).chain(coming).collect())
+    along_time(
+        "bills",
+        "Bills along the clock",
+        now,
+        others.into_iter().flatten().chain(paid).chain(coming).collect(),
+    )
 }
 
 /// Renders the attempts of a webhook's delivery, and the next one.

@@ -37,6 +37,7 @@ const LIST: ListView = ListView {
         }],
         &DAYS,
     ],
+    order: Some("paid_at"),
     is_searched_in_live: false,
 };
 

@@ -17,13 +17,17 @@ use crate::services::events::{self, ping};
 use crate::services::webhooks::state::{WebhookAction, next};
 use crate::services::{webhook_endpoints, webhooks};
 
-const LIST: ListView = ListView::plain("Webhooks", "webhooks", &[
-    column("Webhook", |webhook| webhook.token("/token")),
-    column("Status", |webhook| webhook.state("/status")),
-    column("Created", |webhook| webhook.ago("/created_at")),
-    column("Event", |webhook| webhook.token("/event_token")).wide(),
-    column("URL", |webhook| words(webhook.text("/url"))).wide(),
-]);
+const LIST: ListView = ListView::plain(
+    "Webhooks",
+    "webhooks",
+    &[
+        column("Webhook", |webhook| webhook.token("/token")),
+        column("Status", |webhook| webhook.state("/status")),
+        column("Created", |webhook| webhook.ago("/created_at")),
+        column("Event", |webhook| webhook.token("/event_token")).wide(),
+        column("URL", |webhook| words(webhook.text("/url"))).wide(),
+    ],
+);
 
 /// The columns of endpoints, without their signing keys: nobody has to read those here.
 const ENDPOINTS: [Column; 3] = [

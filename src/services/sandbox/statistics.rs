@@ -5,8 +5,10 @@ use entity::dispute::{self, DisputeStatus};
 use entity::dispute_activity::{self, ActivityKind};
 use entity::logged_request;
 use entity::refund::{self, RefundState};
-use entity::{Currency, Day, FailureCode, Owned, TimeSpan, Timestamp, Token, TransferToken, posting};
-use sea_orm::sea_query::{Asterisk, Expr, ExprTrait, Func, SimpleExpr};
+use entity::{
+    Currency, Day, FailureCode, Listed, Owned, PostingToken, TimeSpan, Timestamp, TransferToken, posting,
+};
+use sea_orm::sea_query::{Asterisk, Expr, ExprTrait, SimpleExpr};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect, Select};
 
 use crate::error::{Error, ErrorCode};
@@ -19,8 +21,11 @@ use crate::services::{plans, subscriptions};
 /// What banks approved on a day in a currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApprovedDay {
+    /// The day of their creation.
     pub day: Day,
+    /// Their currency.
     pub currency: Currency,
+    /// The number of charges.
     pub count: i64,
     /// The sum of the charges, in base units.
     pub amount: i64,
@@ -29,8 +34,11 @@ pub struct ApprovedDay {
 /// What failed on a day for one reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailedDay {
+    /// The day of their creation.
     pub day: Day,
+    /// The reason.
     pub failure: FailureCode,
+    /// The number of charges.
     pub count: i64,
 }
 
@@ -47,7 +55,8 @@ pub async fn approved(ctx: &Context, account: &Account) -> Result<Vec<ApprovedDa
         .column_as(Expr::expr(Column::Amount.into_expr().sum()).cast_as("BIGINT"), "amount")
         .group_by(Column::Currency);
     let rows: Vec<(i64, Currency, i64, i64)> = rows.into_tuple().all(ctx.store.read()).await?;
-    let approved = |(day, currency, count, amount)| ApprovedDay { day: day_of(account, day), currency, count, amount };
+    let approved =
+        |(day, currency, count, amount)| ApprovedDay { day: day_of(account, day), currency, count, amount };
     Ok(rows.into_iter().map(approved).collect())
 }
 
@@ -85,8 +94,11 @@ fn day_of(account: &Account, number: i64) -> Day {
 /// A request of the log: what it took, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestTiming {
+    /// The HTTP method.
     pub method: String,
+    /// The operation's path.
     pub route: String,
+    /// The HTTP status of the response.
     pub status: i32,
     /// Milliseconds.
     pub duration: i64,
@@ -108,7 +120,9 @@ pub async fn timings(ctx: &Context, account: &Account) -> Result<Vec<RequestTimi
 /// Disputes of one status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DisputesOfStatus {
+    /// The status.
     pub status: DisputeStatus,
+    /// The number of disputes.
     pub count: i64,
     /// How many of them have evidence that was submitted.
     pub answered: i64,
@@ -122,15 +136,19 @@ pub async fn disputes(ctx: &Context, account: &Account) -> Result<Vec<DisputesOf
         .select_only()
         .column(Status)
         .column_as(Expr::col(Asterisk).count(), "n")
-        .column_as(Func::count(SubmittedAt.into_expr()), "answered")
+        .column_as(SubmittedAt.count(), "answered")
         .group_by(Status);
     let rows: Vec<(DisputeStatus, i64, i64)> = rows.into_tuple().all(ctx.store.read()).await?;
-    Ok(rows.into_iter().map(|(status, count, answered)| DisputesOfStatus { status, count, answered }).collect())
+    Ok(rows
+        .into_iter()
+        .map(|(status, count, answered)| DisputesOfStatus { status, count, answered })
+        .collect())
 }
 
 /// A movement of a charge's money.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MoneyMove {
+    /// Why it moves.
     pub kind: MoneyKind,
     /// AUD cents; negative if it is taken from the merchant.
     pub amount: i64,
@@ -199,7 +217,7 @@ pub async fn money_of_charge(
     }
     moves.retain(|moved| moved.amount != 0);
     // The merchant's posting has the charge's id.
-    let line = posting::Entity::at(own, Token::new(charge.id.id())).one(db).await?;
+    let line = posting::Entity::at(own, PostingToken::new(charge.id.id())).one(db).await?;
     Ok((moves, line.and_then(|line| line.transfer_id)))
 }
 
@@ -213,13 +231,13 @@ pub async fn coming_bills(
     times: i32,
 ) -> Result<Vec<Timestamp>, Error> {
     let db = ctx.store.read();
-    let row = subscriptions::find::by_token(db, account, token).await?;
+    let row = subscriptions::find::by_token(db, account, token).await?.ok_or(ErrorCode::NotFound)?;
     let Some(next) = row.next_billing_at else { return Ok(Vec::new()) };
     let plan = plans::find::by_token(db, account, &row.plan_id.to_string()).await?;
     let plan = plan.ok_or(ErrorCode::NotFound)?;
     let left = if plan.intervals > 0 { plan.intervals - row.interval_number } else { times };
-    let following = (1..left.min(times)).map(|later| {
-        after(row.anchor_at, plan.interval(), row.interval_number - row.anchor_number + 1 + later)
-    });
+    let number = row.interval_number - row.anchor_number + 1;
+    let following =
+        (1..Ord::min(left, times)).map(|later| after(row.anchor_at, plan.interval(), number + later));
     Ok(std::iter::once(next).chain(following).collect())
 }
