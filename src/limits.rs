@@ -88,6 +88,8 @@ pub const SIGN_IN_EVERY: Duration = Duration::from_secs(6);
 pub const BALANCE_PLOT_DAYS: i32 = 90;
 /// How many days the dashboard's pictures of charges show, today included.
 pub const CHARGES_PLOT_DAYS: i32 = 30;
+/// How many of an account's latest charges the pictures read.
+pub const CHARGES_PLOTTED_MAX: u64 = 20_000;
 /// How many days before now the disputes that the dashboard counts were received.
 pub const DISPUTES_PLOT_DAYS: i64 = 90;
 /// How many accounts the dashboard offers to choose from.

@@ -12,17 +12,18 @@ use crate::error::{Error, failure_message};
 use crate::http::AppState;
 use crate::limits::{CHARGES_PLOT_DAYS, DISPUTES_PLOT_DAYS};
 use crate::services::Account;
-use crate::services::sandbox::statistics::{self, ApprovedDay, FailedDay, RequestTiming};
+use crate::services::sandbox::statistics::{self, ApprovedDay, ChargesByDay, FailedDay, RequestTiming};
 
 /// How many of the latest requests are drawn.
 const REQUESTS_DRAWN: usize = 120;
 
 /// Renders the charges of the last days: their volume, how many succeeded, and why others failed.
 pub async fn charges(app: &AppState, account: &Account) -> Result<Markup, Error> {
-    let approved = statistics::approved(app, account).await?;
-    let failed = statistics::failed(app, account).await?;
-    let days: Vec<_> = (0..CHARGES_PLOT_DAYS).map(|day| statistics::first_day(account).plus(day)).collect();
-    let drawn = [volume(&days, &approved), attempts(&days, &approved, &failed), declines(&failed)];
+    let ChargesByDay { first, approved, failed } = statistics::charges(app, account).await?;
+    let last = account.now.day();
+    let days: Vec<_> =
+        (0..CHARGES_PLOT_DAYS).map(|day| first.plus(day)).take_while(|day| *day <= last).collect();
+    let drawn = [volume(&days, &approved), attempts(&days, &approved, &failed), declines(&days, &failed)];
     Ok(html! { div.plots { @for figure in &drawn { (figure) } } })
 }
 
@@ -70,9 +71,10 @@ fn volume(days: &[Day], approved: &[ApprovedDay]) -> Markup {
         id: "volume",
         title: "Gross volume, by day",
         summary: format!(
-            "{} by {} approved charges in {CHARGES_PLOT_DAYS} days.{others}",
+            "{} by {} approved charges in {} days.{others}",
             in_words(total),
-            number(count)
+            number(count),
+            days.len()
         ),
         drawing: draw::bars(&bars, &in_words(most), &first.unwrap_or_default(), &last.unwrap_or_default()),
         headings: &["Day", "Charges", "Volume"],
@@ -129,7 +131,7 @@ fn share(part: i64, whole: i64) -> String {
 }
 
 /// Draws the reasons of failures, the most frequent one first.
-fn declines(failed: &[FailedDay]) -> Markup {
+fn declines(days: &[Day], failed: &[FailedDay]) -> Markup {
     let mut reasons = BTreeMap::<&str, (i64, &'static str)>::new();
     for row in failed {
         reasons.entry(row.failure.code()).or_insert((0, failure_message(row.failure))).0 += row.count;
@@ -146,7 +148,7 @@ fn declines(failed: &[FailedDay]) -> Markup {
     Figure {
         id: "declines",
         title: "Declines, by reason",
-        summary: format!("{} attempts failed in {CHARGES_PLOT_DAYS} days.", number(total)),
+        summary: format!("{} attempts failed in {} days.", number(total), days.len()),
         drawing: draw::rows(&reasons.iter().map(row).collect::<Vec<_>>(), false),
         headings: &["Error", "Message", "Attempts", "Share"],
         rows: reasons

@@ -8,11 +8,11 @@ use entity::refund::{self, RefundState};
 use entity::{
     Currency, Day, FailureCode, Listed, Owned, PostingToken, TimeSpan, Timestamp, TransferToken, posting,
 };
-use sea_orm::sea_query::{Asterisk, Expr, ExprTrait, SimpleExpr};
-use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect, Select};
+use sea_orm::sea_query::{Asterisk, Expr, ExprTrait, Query, SimpleExpr};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select};
 
 use crate::error::{Error, ErrorCode};
-use crate::limits::{CHARGES_PLOT_DAYS, DISPUTES_PLOT_DAYS, REQUESTS_LOGGED};
+use crate::limits::{CHARGES_PLOT_DAYS, CHARGES_PLOTTED_MAX, DISPUTES_PLOT_DAYS, REQUESTS_LOGGED};
 use crate::services::charges::find::by_token;
 use crate::services::context::{Account, Context};
 use crate::services::subscriptions::calendar::after;
@@ -42,53 +42,86 @@ pub struct FailedDay {
     pub count: i64,
 }
 
-/// Returns the first of the days of [`approved`] and [`failed`], of which today is the last.
-pub fn first_day(account: &Account) -> Day {
-    account.now.day().plus(1 - CHARGES_PLOT_DAYS)
+/// The charges of the last days.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChargesByDay {
+    /// The first day that is counted; today is the last.
+    pub first: Day,
+    /// What banks approved.
+    pub approved: Vec<ApprovedDay>,
+    /// What failed.
+    pub failed: Vec<FailedDay>,
 }
 
-/// Sums the approved charges of each of the last days, by the account's clock.
-pub async fn approved(ctx: &Context, account: &Account) -> Result<Vec<ApprovedDay>, Error> {
-    let rows = by_day(account, charge::Entity::owned_by(account.id()).filter(charge::listed()))
-        .column(Column::Currency)
-        .column_as(Expr::col(Asterisk).count(), "n")
-        .column_as(Expr::expr(Column::Amount.into_expr().sum()).cast_as("BIGINT"), "amount")
-        .group_by(Column::Currency);
-    let rows: Vec<(i64, Currency, i64, i64)> = rows.into_tuple().all(ctx.store.read()).await?;
-    let approved =
-        |(day, currency, count, amount)| ApprovedDay { day: day_of(account, day), currency, count, amount };
-    Ok(rows.into_iter().map(approved).collect())
+/// Counts and sums the charges of each of the last days, by the account's clock. An account with very many charges gets fewer days:
+/// those of its latest ones.
+pub async fn charges(ctx: &Context, account: &Account) -> Result<ChargesByDay, Error> {
+    let all = || charge::Entity::owned_by(account.id());
+    let (first, approved) = by_day(ctx, account, all().filter(charge::listed()), Column::Currency).await?;
+    let (first_failed, failed) =
+        by_day(ctx, account, all().filter(charge::failed()), Column::Failure).await?;
+    let first = Ord::max(first, first_failed);
+    let approved = approved.into_iter().filter(|row| row.day >= first).filter_map(|row| {
+        let currency = Currency::from_code(&row.group)?;
+        Some(ApprovedDay { day: row.day, currency, count: row.count, amount: row.amount })
+    });
+    let failed = failed.into_iter().filter(|row| row.day >= first).filter_map(|row| {
+        Some(FailedDay { day: row.day, failure: FailureCode::from_code(&row.group)?, count: row.count })
+    });
+    Ok(ChargesByDay { first, approved: approved.collect(), failed: failed.collect() })
 }
 
-/// Counts the failed charges of each of the last days, by the account's clock.
-pub async fn failed(ctx: &Context, account: &Account) -> Result<Vec<FailedDay>, Error> {
-    let rows = by_day(account, charge::Entity::owned_by(account.id()).filter(charge::failed()))
-        .column(Column::Failure)
-        .column_as(Expr::col(Asterisk).count(), "n")
-        .group_by(Column::Failure);
-    let rows: Vec<(i64, Option<FailureCode>, i64)> = rows.into_tuple().all(ctx.store.read()).await?;
-    let failed = |(day, failure, count): (i64, Option<FailureCode>, i64)| {
-        Some(FailedDay { day: day_of(account, day), failure: failure?, count })
-    };
-    Ok(rows.into_iter().filter_map(failed).collect())
+/// The charges of a day that have the same value in a column.
+struct DayGroup {
+    day: Day,
+    group: String,
+    count: i64,
+    amount: i64,
 }
 
-const DAY: &str = "plotted_day";
+/// Groups the latest charges by their day and a column. Returns the first day that is complete, and the groups.
+async fn by_day(
+    ctx: &Context,
+    account: &Account,
+    charges: Select<charge::Entity>,
+    group: Column,
+) -> Result<(Day, Vec<DayGroup>), Error> {
+    const DAY: &str = "plotted_day";
+    const GROUP: &str = "plotted_group";
 
-/// Groups charges by the number of their day, counted from the first one.
-fn by_day(account: &Account, charges: Select<charge::Entity>) -> Select<charge::Entity> {
-    let day = TimeSpan::days(1).millis();
-    let start = Timestamp::from_millis(i64::from(first_day(account).number()) * day);
+    let (length, first) = (TimeSpan::days(1).millis(), account.now.day().plus(1 - CHARGES_PLOT_DAYS));
+    let start = Timestamp::from_millis(i64::from(first.number()) * length);
     let since: SimpleExpr = Column::CreatedAt.into_expr().sub(start.millis());
-    charges
+    let latest = charges
         .filter(Column::CreatedAt.gte(start))
+        .order_by_desc(Column::CreatedAt)
+        .limit(CHARGES_PLOTTED_MAX)
         .select_only()
-        .expr_as(since.div(day).cast_as("BIGINT"), DAY)
-        .group_by(Expr::col(DAY))
-}
-
-fn day_of(account: &Account, number: i64) -> Day {
-    first_day(account).plus(i32::try_from(number).unwrap_or(i32::MAX))
+        .expr_as(since.div(length).cast_as("BIGINT"), DAY)
+        .expr_as(group.into_expr(), GROUP)
+        .column(Column::Amount)
+        .into_query();
+    let grouped = Query::select()
+        .columns([DAY, GROUP])
+        .expr_as(Expr::col(Asterisk).count(), "n")
+        .expr_as(Expr::col(Column::Amount).sum().cast_as("BIGINT"), "total")
+        .from_subquery(latest, "latest")
+        .group_by_columns([DAY, GROUP])
+        .take();
+    let mut groups = Vec::new();
+    for row in ctx.store.read().query_all(&grouped).await? {
+        let day = i32::try_from(row.try_get::<i64>("", DAY)?).unwrap_or(i32::MAX);
+        groups.push(DayGroup {
+            day: first.plus(day),
+            group: row.try_get::<Option<String>>("", GROUP)?.unwrap_or_default(),
+            count: row.try_get("", "n")?,
+            amount: row.try_get("", "total")?,
+        });
+    }
+    let count: i64 = groups.iter().map(|group| group.count).sum();
+    let is_cut = count.unsigned_abs() >= CHARGES_PLOTTED_MAX;
+    let oldest = groups.iter().map(|group| group.day).min().filter(|_| is_cut);
+    Ok((oldest.map_or(first, |oldest| Ord::min(oldest.plus(1), account.now.day())), groups))
 }
 
 /// A request of the log: what it took, and how it ended.
