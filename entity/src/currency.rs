@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn no_two_currencies_share_a_sign() {
-        let signs: std::collections::HashSet<_> = Currency::ALL.iter().map(|currency| currency.sign()).collect();
+        let signs: std::collections::HashSet<_> =
+            Currency::ALL.iter().map(|currency| currency.sign()).collect();
         assert_eq!(signs.len(), Currency::ALL.len());
     }
 

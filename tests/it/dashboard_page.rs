@@ -13,7 +13,7 @@ use crate::site::root;
 
 /// Which pictures the documents show, and as what.
 const PICTURES: [(&str, &str); 2] =
-    [("dashboard-desk.png", "dashboard.png"), ("dashboard-clock-phone-dark.png", "dashboard-clock.png")];
+    [("dashboard-overview.png", "dashboard.png"), ("dashboard-clock-phone-dark.png", "dashboard-clock.png")];
 
 const MONTHLY: &str = "name=Coffee+plan&amount=1000&currency=AUD&interval=1&interval_unit=month";
 

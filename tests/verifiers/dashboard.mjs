@@ -35,6 +35,8 @@ const shot = async (page, name) => {
 const told = { wide: [], unnamed: [], contrast: [], violations: [], unseen: [] }
 const first = await visitor({ viewport: { width: 1280, height: 900 } })
 await first.goto(home)
+// The documents show what is on the first screen.
+if (folder !== '-') await first.screenshot({ path: `${folder}/dashboard-overview.png` })
 told.title = await first.title()
 told.read = await first.locator('body').ariaSnapshot()
 const ways = await first.getByRole('navigation', { name: 'Pages', exact: true }).getByRole('link').evaluateAll((links) => links.map((link) => link.href))

@@ -131,7 +131,9 @@ pub fn rows(rows: &[Row], is_flow: bool) -> Drawing {
             @let (left, right) = (x(row.from.min(row.to)), x(row.from.max(row.to)));
             text x="0" y=(y + LINE - 6) { (row.label) }
             text.end x=(WIDTH) y=(y + LINE - 6) { (row.figure) }
-            rect class=(row.tone.class()) x=(left.min(WIDTH - 3)) y=(y + LINE) width=((right - left).max(3)) height=(BAR) {}
+            @if row.from != row.to {
+                rect class=(row.tone.class()) x=(left.min(WIDTH - 3)) y=(y + LINE) width=((right - left).max(3)) height=(BAR) {}
+            }
             @if is_flow && y > 0 {
                 line.link x1=(x(row.from)) x2=(x(row.from)) y1=(y + LINE + BAR - ROW) y2=(y + LINE) {}
             }

@@ -23,9 +23,9 @@ const LIST: ListView = ListView {
     api: "events",
     search: "events",
     columns: &[
-        column("Type", |event| words(event.text("/type"))),
-        column("Time", |event| event.ago("/created_at")),
         column("Event", |event| event.token("/token")),
+        column("Type", |event| words(event.text("/type"))),
+        column("Time", |event| event.ago("/created_at")).wide(),
         column("Record", |event| event.token("/data/token")).wide(),
     ],
     fields: &[&[

@@ -184,7 +184,7 @@ pub async fn disputes(app: &AppState, account: &Account) -> Result<Markup, Error
     let figure = Figure {
         id: "disputes",
         title: "From receipt to decision",
-        summary: format!("The {} disputes received in the last {DISPUTES_PLOT_DAYS} days.", number(all)),
+        summary: format!("Disputes received in the last {DISPUTES_PLOT_DAYS} days: {}.", number(all)),
         drawing: draw::rows(&steps.iter().map(row).collect::<Vec<_>>(), false),
         headings: &["Status", "Disputes"],
         rows: counted
