@@ -17,11 +17,12 @@ pub async fn of_charge(app: &AppState, account: &Account, token: &str) -> Result
     if moves.is_empty() {
         return Ok(html! {});
     }
-    let paid_out = match transfer {
-        Some(transfer) => {
-            html! { p { "The charge was paid out with " (record::token(&transfer.to_string())) "." } }
+    let paid_out = html! {
+        p {
+            @if let Some(transfer) = transfer {
+                "The charge was paid out with " (record::token(&transfer.to_string())) "."
+            } @else { "The charge has not been paid out yet." }
         }
-        None => html! { p { "The charge has not been paid out yet." } },
     };
     Ok(html! { (flow(&moves)) (paid_out) })
 }

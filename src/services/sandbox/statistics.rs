@@ -221,17 +221,17 @@ pub async fn money_of_charge(
     if charge.captured_at.is_none() {
         return Ok((Vec::new(), None));
     }
-    let moved = |kind, amount, token: String| MoneyMove { kind, amount, token };
+    let step = |kind, amount, token: String| MoneyMove { kind, amount, token };
     let mut moves = vec![
-        moved(MoneyKind::Charge, charge.settlement_amount, charge.token()),
-        moved(MoneyKind::Fees, -charge.fees, charge.token()),
-        moved(MoneyKind::Platform, -charge.platform_fees, charge.token()),
+        step(MoneyKind::Charge, charge.settlement_amount, charge.token()),
+        step(MoneyKind::Fees, -charge.fees, charge.token()),
+        step(MoneyKind::Platform, -charge.platform_fees, charge.token()),
     ];
     let refunds = refund::Entity::owned_by(own).filter(refund::Column::ChargeId.eq(charge.id));
     for refund in refunds.order_by_asc(refund::Column::Id).all(db).await? {
-        moves.push(moved(MoneyKind::Refund, -refund.settlement_amount, refund.id.to_string()));
+        moves.push(step(MoneyKind::Refund, -refund.settlement_amount, refund.id.to_string()));
         if refund.state == RefundState::Failed {
-            moves.push(moved(MoneyKind::RefundReturn, refund.settlement_amount, refund.id.to_string()));
+            moves.push(step(MoneyKind::RefundReturn, refund.settlement_amount, refund.id.to_string()));
         }
     }
     let disputes = dispute::Entity::owned_by(own).filter(dispute::Column::ChargeId.eq(charge.id));
@@ -245,10 +245,10 @@ pub async fn money_of_charge(
                 ActivityKind::Fee => MoneyKind::DisputeFee,
                 ActivityKind::Created | ActivityKind::Updated => continue,
             };
-            moves.push(moved(kind, entry.amount.unwrap_or_default(), dispute.id.to_string()));
+            moves.push(step(kind, entry.amount.unwrap_or_default(), dispute.id.to_string()));
         }
     }
-    moves.retain(|moved| moved.amount != 0);
+    moves.retain(|step| step.amount != 0);
     // The merchant's posting has the charge's id.
     let line = posting::Entity::at(own, PostingToken::new(charge.id.id())).one(db).await?;
     Ok((moves, line.and_then(|line| line.transfer_id)))
