@@ -90,6 +90,14 @@ pub const SIGN_INS_AT_ONCE: NonZeroU32 = NonZeroU32::new(10).expect("not 0");
 pub const SIGN_IN_EVERY: Duration = Duration::from_secs(6);
 /// How many days before today the dashboard's plot of the balance begins.
 pub const BALANCE_PLOT_DAYS: i32 = 90;
+/// How many days the dashboard's pictures of charges show, today included.
+pub const CHARGES_PLOT_DAYS: i32 = 30;
+/// How many of an account's latest charges the pictures read.
+pub const CHARGES_PLOTTED_MAX: u64 = 20_000;
+/// How many days before now the disputes that the dashboard counts were received.
+pub const DISPUTES_PLOT_DAYS: i64 = 90;
+/// How many accounts the dashboard offers to choose from.
+pub const ACCOUNTS_OFFERED: u64 = 50;
 
 /// The longest text (`docs/decisions.md`, 10).
 pub const TEXT_LENGTH_MAX: u64 = 1000;

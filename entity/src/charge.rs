@@ -172,6 +172,11 @@ pub fn listed() -> SimpleExpr {
     Expr::cust(LISTED)
 }
 
+/// Returns the condition that selects failed charges, word for word that of their index.
+pub fn failed() -> SimpleExpr {
+    Expr::cust("state = 'failed' AND origin <> 'authorisation'")
+}
+
 /// Returns the condition of [`LISTED_AUTHORISATIONS`].
 pub fn listed_authorisations() -> SimpleExpr {
     Expr::cust(LISTED_AUTHORISATIONS)

@@ -14,6 +14,7 @@ mod m0004_restricted_keys;
 mod m0005_statements;
 mod m0006_audit_chain;
 mod m0007_unnumbered_events;
+mod m0008_failed_charges;
 
 /// The steps of this release, in order. A released step never changes.
 pub const STEPS: &[Step] = &[
@@ -24,6 +25,7 @@ pub const STEPS: &[Step] = &[
     m0005_statements::STEP,
     m0006_audit_chain::STEP,
     m0007_unnumbered_events::STEP,
+    m0008_failed_charges::STEP,
 ];
 
 /// A step of the schema: SQL that runs as one transaction.

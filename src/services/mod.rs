@@ -43,7 +43,7 @@ pub mod recipients;
 pub mod reconciliation;
 pub mod refunds;
 pub mod request_log;
-mod retention;
+pub mod retention;
 pub mod sandbox;
 pub mod search_text;
 pub mod settlement;

@@ -91,8 +91,8 @@ rules! {
         }
         let badge = async |browser: &mut Browser, charge: &str| {
             let page = browser.page(&format!("/charges/{charge}")).await;
-            let (_, rest) = page.split_once("<span class=\"state\">").unwrap();
-            rest.split_once('<').unwrap().0.to_owned()
+            let (_, rest) = page.split_once("<span class=\"state ").unwrap();
+            rest.split(['>', '<']).nth(1).unwrap().to_owned()
         };
         for charge in [&part, &whole] {
             assert_eq!(badge(&mut browser, charge).await, "Refund pending");
@@ -247,5 +247,73 @@ rules! {
         let mut first = Browser::with(app, app.secret_key()).await;
         assert!(!first.page("/sandbox").await.contains("Delete this account"));
         refused(&app.unchanged(first.press("/sandbox/delete", &[("sure", "true")])).await, 404, "could not be found");
+    }
+
+    async fn a_charge_is_made_with_the_outcome_that_is_chosen(app) {
+        let client = app.client();
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        assert!(!browser.page("/charges/new").await.contains(CARD));
+        let form = [("amount", "1250"), ("currency", "EUR"), ("description", "Tea"), ("email", "roland@example.com")];
+        let made = browser.press("/charges/new", &[&form[..], &[("capture", "false"), ("outcome", "")]].concat()).await;
+        let charge = client.get("/1/charges").await.ok(200)[0].clone();
+        led(&made, &format!("/dashboard/charges/{}", token_of(&charge)));
+        assert_eq!((&charge["amount"], &charge["currency"], &charge["captured"]), (&json!(1250), &json!("EUR"), &json!(false)));
+        let declined = browser.press("/charges/new", &[&form[..], &[("outcome", "insufficient_funds")]].concat()).await;
+        refused(&declined, 400, "insufficient_funds");
+        for (pair, words) in [(("amount", "x"), "Amount is not a number"), (("outcome", "maybe"), "Sandbox-Outcome is not included in the list")] {
+            let sent = [&form[..], &[pair]].concat();
+            refused(&app.unchanged(browser.press("/charges/new", &sent)).await, 422, words);
+        }
+    }
+
+    async fn an_endpoint_is_registered(app) {
+        let client = app.client();
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        led(&browser.press("/webhook_endpoints", &[("url", "http://127.0.0.1:9/hooks")]).await, "/dashboard/webhooks");
+        assert_eq!(client.get("/1/webhook_endpoints").await.ok(200)[0]["url"], "http://127.0.0.1:9/hooks");
+        assert!(browser.page("/webhooks").await.contains("http://127.0.0.1:9/hooks"));
+        refused(&app.unchanged(browser.press("/webhook_endpoints", &[("url", "x")])).await, 422, "url is not a valid URL");
+    }
+
+    async fn a_key_opens_the_accounts_that_its_account_has_made_and_no_others(app) {
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let own = app.account().await.to_string();
+        let page = browser.press("/sandbox/accounts", &[("name", "Run <17>")]).await.text;
+        let (_, rest) = page.split_once("name=\"account\" value=\"").unwrap();
+        let made = rest.split('"').next().unwrap().to_owned();
+        let listed = browser.page("/accounts").await;
+        assert!(listed.contains("Run &lt;17&gt;") && listed.contains(&made) && listed.contains(&own), "{listed}");
+        let charge = app.client().authorised(400).await;
+
+        led(&browser.press("/accounts", &[("account", &made)]).await, "/dashboard");
+        assert!(browser.page("").await.contains("Run &lt;17&gt;"));
+        refused(&browser.get(&format!("/dashboard/charges/{charge}")).await, 404, "could not be found");
+        // One made from there belongs to the account of the key as well.
+        browser.press("/sandbox/accounts", &[("name", "Run 18")]).await;
+        assert!(browser.page("/accounts").await.contains("Run 18"));
+
+        let stranger = crate::harness::app::another_account(app.ctx()).await;
+        let theirs = app.with_key(stranger.secret.expose()).post("/1/sandbox/accounts", &json!({})).await.ok(201);
+        for other in [token_of(&theirs).as_str(), "acct_x", ""] {
+            let answer = app.unchanged(browser.press("/accounts", &[("account", other)])).await;
+            refused(&answer, 404, "could not be found");
+        }
+        let mut another = Browser::with(app, stranger.secret.expose()).await;
+        refused(&app.unchanged(another.press("/accounts", &[("account", &made)])).await, 404, "could not be found");
+        assert!(!another.page("/accounts").await.contains(&made));
+
+        led(&browser.press("/sandbox/delete", &[("sure", "true")]).await, "/dashboard");
+        app.do_due_work().await;
+        assert!(browser.page("").await.contains("First account"), "back at the account of the key");
+        refused(&app.unchanged(browser.press("/accounts", &[("account", &made)])).await, 404, "could not be found");
+        led(&browser.press("/accounts", &[("account", &own)]).await, "/dashboard");
+        browser.page(&format!("/charges/{charge}")).await;
+    }
+
+    async fn a_moved_clock_shows_what_was_due_without_housekeeping(app) {
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        app.client().captured(400).await;
+        let page = browser.press("/clock", &[("advance", "1year")]).await.text;
+        assert!(!page.contains("retention") && page.contains("things were due on the way."), "{page}");
     }
 }

@@ -8,6 +8,7 @@ use http::Method;
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 use serde_json::json;
 
+use crate::harness::browser::Browser;
 use crate::harness::{App, charge_with, token_of};
 use crate::statements::{is_owned, may_look_at_all, plain};
 
@@ -62,6 +63,10 @@ pub async fn send_rare_requests(app: &App) {
         client.get(&format!("/1/transfers/search?query={query}")).await.ok(200);
     }
     client.get("/1/merchants/search?query=example&sort=name").await.ok(200);
+    let mut browser = Browser::with(app, app.secret_key()).await;
+    for page in ["", "/disputes", "/requests", &format!("/charges/{charge}")] {
+        browser.page(page).await;
+    }
     let inbox = app.record_of(&client, "inbox_token").await;
     let receiver = client.request(Method::POST, &format!("/inboxes/{inbox}"));
     client.send_unchecked(receiver.body(Body::empty()).expect("a request")).await;

@@ -32,6 +32,7 @@ use crate::limits::{DASHBOARD_ENDED_MAX, SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
 use crate::runtime::clock::Clock;
 use crate::runtime::request_context;
 use crate::sensitive::secret::Secret;
+use crate::services::sandbox::accounts as sandbox;
 use crate::services::{Account, Caller, accounts, audit};
 use crate::vault::{Purpose, Vault};
 
@@ -84,10 +85,10 @@ impl DashboardAuth {
                 Err(error) if error.code() == ErrorCode::Unauthorized => return Ok(Viewer::Nobody),
                 authenticated => authenticated?,
             };
-            return Ok(match authenticated.kind {
-                KeyKind::Secret => Viewer::visitor(authenticated.account, session),
-                KeyKind::Publishable | KeyKind::Restricted => Viewer::Nobody,
-            });
+            return match authenticated.kind {
+                KeyKind::Secret => visitor_of(app, authenticated.account, session).await,
+                KeyKind::Publishable | KeyKind::Restricted => Ok(Viewer::Nobody),
+            };
         };
         if !bool::from(operator_hash(&app.vault, operator).ct_eq(&session.key)) {
             return Ok(Viewer::Nobody);
@@ -98,6 +99,16 @@ impl DashboardAuth {
             None => Viewer::Operator(session),
         })
     }
+}
+
+/// Returns the visitor whom an account's key has opened a session: of that account, or of one that it has made.
+async fn visitor_of(app: &AppState, own: Account, session: Session) -> Result<Viewer, Error> {
+    let chosen = match session.chosen {
+        Some(chosen) => sandbox::find_made(app, &own, chosen).await?,
+        None => None,
+    };
+    let account = chosen.unwrap_or_else(|| own.clone());
+    Ok(Viewer::Visitor(Box::new(AccountSession { account, own, session })))
 }
 
 /// Returns the hash that sessions store; changing the operator's key ends its sessions.
@@ -117,7 +128,7 @@ pub enum Viewer {
 
 impl Viewer {
     fn visitor(account: Account, session: Session) -> Self {
-        Self::Visitor(Box::new(AccountSession { account, session }))
+        Self::Visitor(Box::new(AccountSession { own: account.clone(), account, session }))
     }
 
     /// Returns the user who sends a request.
@@ -143,6 +154,8 @@ impl Viewer {
 pub struct AccountSession {
     /// The account, as it was when the request began.
     pub account: Account,
+    /// The account whose key opened the session, in test.
+    pub own: Account,
     /// The session.
     pub session: Session,
 }
@@ -332,8 +345,8 @@ pub fn leaving(app: &AppState) -> Response {
     layout::guarded(response)
 }
 
-/// Makes an operator's session view an account.
-pub fn select_account(app: &AppState, session: Session, account: AccountToken) -> Response {
+/// Makes a session view an account, or that of its key.
+pub fn select_account(app: &AppState, session: Session, account: Option<AccountToken>) -> Response {
     let mut response = Redirect::to(HOME).into_response();
     keep(&mut response, session.with_account(account).kept(app));
     layout::guarded(response)

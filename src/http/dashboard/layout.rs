@@ -11,7 +11,7 @@ use maud::{DOCTYPE, Markup, html};
 use sha2::{Digest, Sha256};
 
 use super::session::Session;
-use super::{ACCOUNTS, HOME, PAGES, SIGN_IN, SIGN_OUT};
+use super::{ACCOUNTS, HOME, PAGES, SIGN_IN, SIGN_OUT, is_test};
 use crate::config::Environment;
 use crate::error::{Body, Error, ErrorCode};
 use crate::http::{AppState, pages};
@@ -149,7 +149,7 @@ pub fn framed(
     let bar = html! {
         p.account {
             (account.settings().business_name) " "
-            @if live { a href=(ACCOUNTS) { "Other accounts" } }
+            a href=(ACCOUNTS) { "Other accounts" }
         }
         (leave(session))
     };
@@ -241,11 +241,45 @@ fn document(app: &AppState, page: &PageContent, bar: &Markup, ways: &Markup, bac
                     footer {
                         p { "The same from the API, with your secret key:" }
                         pre tabindex="0" { code { "curl -u \"$SECRET_KEY:\" '" (app.info.base_url) (same) "'" } }
+                        @if let Some(operation) = operation(same).filter(|_| is_test(app)) {
+                            p { a href={ "/docs/#/" (operation) } { "Try it on the API's page" } }
+                        }
                     }
                 }
             }
         }
     }
+}
+
+/// The operations of the API that pages show the same as: tag and id by the beginning of the path, the longest first.
+const OPERATIONS: [(&str, &str); 21] = [
+    ("/1/balance", "Balance/get_balance"),
+    ("/1/charges/search", "Charges/search_charges"),
+    ("/1/charges/", "Charges/get_charge"),
+    ("/1/charges", "Charges/list_charges"),
+    ("/1/customers/", "Customers/get_customer"),
+    ("/1/customers", "Customers/list_customers"),
+    ("/1/subscriptions/", "Subscriptions/get_subscription"),
+    ("/1/subscriptions", "Subscriptions/list_subscriptions"),
+    ("/1/transfers/search", "Transfers/search_transfers"),
+    ("/1/transfers/", "Transfers/get_transfer"),
+    ("/1/transfers", "Transfers/list_transfers"),
+    ("/1/disputes/search", "Disputes/search_disputes"),
+    ("/1/disputes/", "Disputes/get_dispute"),
+    ("/1/disputes", "Disputes/list_disputes"),
+    ("/1/events/", "Events/get_event"),
+    ("/1/events", "Events/list_events"),
+    ("/1/webhooks/", "Webhooks/get_webhook"),
+    ("/1/webhooks", "Webhooks/list_webhooks"),
+    ("/1/sandbox/requests/", "Sandbox/get_sandbox_request"),
+    ("/1/sandbox/requests", "Sandbox/list_sandbox_requests"),
+    ("/1/sandbox/clock", "Sandbox/get_clock"),
+];
+
+/// Returns the operation of a path, as the API's page names it in its address.
+fn operation(path: &str) -> Option<&'static str> {
+    let known = OPERATIONS.iter().find(|(beginning, _)| path.starts_with(beginning));
+    known.map(|(_, operation)| *operation)
 }
 
 /// Renders the sign-in form. `to` is the address to go to afterwards.

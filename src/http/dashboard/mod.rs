@@ -2,13 +2,20 @@
 //! API, takes the record as responses show it, and renders it. Forms call the services that write.
 
 mod accounts;
+mod address;
 mod auth;
 mod charges;
 mod clock;
 mod customers;
 mod disputes;
+mod draw;
 mod events;
+mod figures;
+mod format;
 mod layout;
+mod list;
+mod money_flow;
+mod new_charge;
 mod overview;
 mod plot;
 mod record;
@@ -17,6 +24,7 @@ mod sandbox;
 mod session;
 mod snapshots;
 mod subscriptions;
+mod timelines;
 mod transfers;
 mod webhooks;
 
@@ -108,6 +116,10 @@ fn shown() -> Router<AppState> {
 /// Returns the routes of the sandbox.
 fn tests() -> Router<AppState> {
     Router::new()
+        .merge(exports())
+        .route("/dashboard/charges/new", get(new_charge::show).post(new_charge::create))
+        .route("/dashboard/webhook_endpoints", post(webhooks::register))
+        .route(ACCOUNTS, get(accounts::made).post(accounts::choose_made))
         .route("/dashboard/charges/{token}/capture", post(charges::capture))
         .route("/dashboard/charges/{token}/void", post(charges::void))
         .route("/dashboard/charges/{token}/refund", post(charges::refund))
@@ -127,4 +139,17 @@ fn tests() -> Router<AppState> {
         .route(SNAPSHOTS, post(snapshots::create))
         .route("/dashboard/sandbox/snapshots/{token}/restore", post(snapshots::restore))
         .route("/dashboard/sandbox/snapshots/{token}/delete", post(snapshots::delete))
+}
+
+/// Returns the routes of lists as CSV, which `list_export` makes of their pages.
+fn exports() -> Router<AppState> {
+    Router::new()
+        .route("/dashboard/charges.csv", get(charges::csv))
+        .route("/dashboard/customers.csv", get(customers::csv))
+        .route("/dashboard/subscriptions.csv", get(subscriptions::csv))
+        .route("/dashboard/transfers.csv", get(transfers::csv))
+        .route("/dashboard/disputes.csv", get(disputes::csv))
+        .route("/dashboard/events.csv", get(events::csv))
+        .route("/dashboard/webhooks.csv", get(webhooks::csv))
+        .route("/dashboard/requests.csv", get(requests::csv))
 }

@@ -22,7 +22,7 @@ const CONTEXT: &[u8] = b"session of the dashboard";
 pub struct Session {
     /// The stored hash of the key: a session ends with its key.
     pub key: [u8; 32],
-    /// The account that an operator views.
+    /// The account that an operator views, or in test one that the key's account has made.
     pub chosen: Option<AccountToken>,
     /// The CSRF token of its forms, which nobody else knows.
     pub form: String,
@@ -37,10 +37,10 @@ impl Session {
         Self { key, chosen: None, form: URL_SAFE_NO_PAD.encode(random::<16>()), until: until.millis() }
     }
 
-    /// Returns the operator's session, viewing this account.
+    /// Returns the same session, viewing this account, or that of its key.
     #[must_use]
-    pub fn with_account(self, account: AccountToken) -> Self {
-        Self { chosen: Some(account), ..self }
+    pub fn with_account(self, account: Option<AccountToken>) -> Self {
+        Self { chosen: account, ..self }
     }
 
     /// Returns the session of a request, unless it has expired. An unknown data key is not looked up: anybody can make

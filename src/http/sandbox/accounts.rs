@@ -24,7 +24,7 @@ pub async fn create_sandbox_account(
     State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Created<SandboxKeys>, Error> {
-    request.answer(accounts::create(&app, &request.caller, request.input.params())).await
+    request.answer(accounts::create(&app, &request.caller, request.input.params(), None)).await
 }
 
 /// Delete an isolated account.
