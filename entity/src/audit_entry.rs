@@ -1,4 +1,4 @@
-//! The audit trail of operators' acts (`docs/decisions.md`, 344). Rows are added, sealed once (387), never changed, and removed
+//! The audit trail of operators' acts (`docs/decisions.md`, 344). Rows are added, sealed once (385), never changed, and removed
 //! when they are old.
 
 use uuid::Uuid;

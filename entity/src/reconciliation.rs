@@ -1,4 +1,4 @@
-//! Statements of the acquirer, compared with the ledger (`docs/decisions.md`, 384). They are the operator's, of all accounts.
+//! Statements of the acquirer, compared with the ledger (`docs/decisions.md`, 383). They are the operator's, of all accounts.
 
 string_enum! {
     /// A movement of card money, as a statement names it.

@@ -1,5 +1,5 @@
 //! Statements of the acquirer, and the exceptions that a reconciliation finds. They belong to the operator, not to an account
-//! (`docs/decisions.md`, 384).
+//! (`docs/decisions.md`, 383).
 
 use crate::Step;
 

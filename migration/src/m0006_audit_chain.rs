@@ -1,4 +1,4 @@
-//! The seals of the audit trail (`docs/decisions.md`, 387). Older entries are sealed by the first batches.
+//! The seals of the audit trail (`docs/decisions.md`, 385). Older entries are sealed by the first batches.
 
 use crate::Step;
 

@@ -1,5 +1,5 @@
 //! The sources of the operator's vault keys: a variable or file, a program that prints them, or shares that several
-//! custodians enter (`docs/decisions.md`, 386).
+//! custodians enter (`docs/decisions.md`, 384).
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::os::fd::AsFd;

@@ -1,5 +1,5 @@
 //! Shares of a secret: any of them that reach the threshold make up the secret, and fewer say nothing about it
-//! (`docs/decisions.md`, 386).
+//! (`docs/decisions.md`, 384).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,4 +1,4 @@
-//! Reconciliations as operators see them (`docs/decisions.md`, 384).
+//! Reconciliations as operators see them (`docs/decisions.md`, 383).
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
 //! The audit trail shows tampering: whatever is done to it in the database is found and named, and nothing is invented
-//! (`docs/decisions.md`, 387).
+//! (`docs/decisions.md`, 385).
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! The acquirer's statements against the books (`docs/decisions.md`, 384).
+//! The acquirer's statements against the books (`docs/decisions.md`, 383).
 
 mod acquirers;
 mod seeded;

@@ -1,4 +1,4 @@
-//! The vault key comes from a variable, a program or shares, whichever is named (`docs/decisions.md`, 386).
+//! The vault key comes from a variable, a program or shares, whichever is named (`docs/decisions.md`, 384).
 
 use std::fs;
 use std::io::Write;

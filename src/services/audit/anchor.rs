@@ -1,4 +1,4 @@
-//! Copies the head of the audit trail to where an intruder in the database does not get (`docs/decisions.md`, 387).
+//! Copies the head of the audit trail to where an intruder in the database does not get (`docs/decisions.md`, 385).
 
 use std::io;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
 //! Seals the audit trail: a worker gives each entry a number and a keyed hash, and binds it to its predecessor
-//! (`docs/decisions.md`, 387).
+//! (`docs/decisions.md`, 385).
 //!
 //! A unit that records an entry waits for nothing: entries are sealed after their commit, in batches. The head is the last
 //! link, signed: whoever has a copy of it elsewhere ([`anchor`](super::anchor)) can prove what the trail was then.

@@ -1,5 +1,5 @@
 //! Verifies the audit trail: every sealed entry is as it was sealed, none is missing, and the anchor's heads fit
-//! (`docs/decisions.md`, 387). Only reads.
+//! (`docs/decisions.md`, 385). Only reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

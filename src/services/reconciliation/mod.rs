@@ -1,4 +1,4 @@
-//! Reconciliation: the acquirer's statements against the ledger, which is read and never changed (`docs/decisions.md`, 384).
+//! Reconciliation: the acquirer's statements against the ledger, which is read and never changed (`docs/decisions.md`, 383).
 //!
 //! A file is read twice: the first time everything that is wrong with it is found, so that nothing of it is imported; then its
 //! lines are stored ([`import`]). The movements of the books look for their lines ([`compare`], [`books`]): an exact one is matched,
