@@ -72,10 +72,11 @@ pub use text::JsonText;
 pub use timestamp::{Day, TimeSpan, Timestamp};
 pub use token::{
     AccountToken, ApiKeyToken, AuthorisationToken, BankAccountToken, CardToken, ChargeToken, CustomerToken,
-    DepositToken, DisputeActivityToken, DisputeToken, EventToken, ExceptionToken, FileToken, InboxDeliveryToken, InboxToken,
-    JournalEntryToken, LoggedRequestToken, MerchantToken, PaymentSourceToken, PlanToken, PostingToken,
-    RecipientToken, RefundToken, SessionToken, SnapshotToken, SubscriptionEntryToken, SubscriptionToken,
-    Token, TransferToken, WalletCertificateToken, WalletDomainToken, WebhookEndpointToken, WebhookToken,
+    DepositToken, DisputeActivityToken, DisputeToken, EventToken, ExceptionToken, FileToken,
+    InboxDeliveryToken, InboxToken, JournalEntryToken, LoggedRequestToken, MerchantToken, PaymentSourceToken,
+    PlanToken, PostingToken, RecipientToken, RefundToken, SessionToken, SnapshotToken,
+    SubscriptionEntryToken, SubscriptionToken, Token, TransferToken, WalletCertificateToken,
+    WalletDomainToken, WebhookEndpointToken, WebhookToken,
 };
 pub use wallet::{wallet_certificate, wallet_domain, wallet_payload};
 

@@ -131,7 +131,8 @@ async fn every_table_gets_its_place_and_a_second_run_has_nothing_to_do() {
     ] {
         assert!(placed.iter().any(|line| line == expected), "{expected}: {placed:?}");
     }
-    let tables = "SELECT relname::text FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace";
+    let tables =
+        "SELECT relname::text FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace";
     assert_eq!((placed.len(), told.len()), (lines(&connection, tables).await.len(), placed.len()));
     let left = "SELECT logicalrelid::text FROM citus.pg_dist_partition WHERE logicalrelid NOT IN (SELECT name FROM citus.truncated)";
     assert_eq!(lines(&connection, left).await, [""; 0], "rows that were copied do not stay behind");
