@@ -26,7 +26,7 @@ pub mod statement {
 
     table! {
         /// One statement, and how far its import has come.
-        "statements" [id: Uuid] {
+        "acquirer_statements" [id: Uuid] {
             /// The acquirer's name of it.
             name: String,
             /// SHA-256 of the file, in hexadecimal digits.

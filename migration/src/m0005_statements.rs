@@ -6,7 +6,7 @@ use crate::Step;
 pub const STEP: Step = Step {
     name: "m0005_statements",
     both: "
-CREATE TABLE statements (
+CREATE TABLE acquirer_statements (
     id UUID NOT NULL PRIMARY KEY,
     name TEXT NOT NULL,
     digest TEXT NOT NULL,
@@ -20,9 +20,9 @@ CREATE TABLE statements (
     operator TEXT NOT NULL,
     created_at BIGINT NOT NULL
 );
-CREATE UNIQUE INDEX statements_by_name ON statements (name);
-CREATE UNIQUE INDEX statements_by_digest ON statements (digest);
-CREATE UNIQUE INDEX statements_unfinished ON statements ((stage <> 'done')) WHERE stage <> 'done';
+CREATE UNIQUE INDEX acquirer_statements_by_name ON acquirer_statements (name);
+CREATE UNIQUE INDEX acquirer_statements_by_digest ON acquirer_statements (digest);
+CREATE UNIQUE INDEX acquirer_statements_unfinished ON acquirer_statements ((stage <> 'done')) WHERE stage <> 'done';
 
 CREATE TABLE statement_lines (
     statement_id UUID NOT NULL,

@@ -153,14 +153,12 @@ pub fn ip_address(request: &Request, app: &AppState) -> IpAddr {
     let trusted = |address: &IpAddr| app.info.trusted_proxies.iter().any(|network| network.contains(address));
     let forwarded =
         request.headers().get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
-    let hops: Vec<IpAddr> =
-        forwarded.flat_map(|value| value.split(',')).filter_map(|hop| hop.trim().parse().ok()).collect();
-    // From the nearest hop outwards: the first one that is not a trusted proxy is the client.
+    let hops: Vec<_> = forwarded.flat_map(|value| value.split(',')).collect();
+    // From the nearest hop outwards: the first one that is not a trusted proxy is the client. What is written before a hop that is no
+    // address may be the client's own word.
     let mut client = peer;
     for hop in hops.into_iter().rev() {
-        if !trusted(&client) {
-            break;
-        }
+        let Some(Ok(hop)) = trusted(&client).then(|| hop.trim().parse::<IpAddr>()) else { break };
         client = hop.to_canonical();
     }
     client

@@ -87,7 +87,8 @@ pub async fn update_customer(
 ///
 /// Deletes a customer and all its cards permanently, and cancels its subscriptions.
 #[utoipa::path(delete, path = "/customers/{customer_token}", tag = "Customers",
-    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([NotFound]))))]
+    responses((status = 204, description = "Deleted")),
+    extensions(("x-rights" = json!({ "subscriptions": "write" })), ("x-refusals" = json!([NotFound]))))]
 pub async fn delete_customer(
     State(app): State<AppState>,
     Path(token): Path<String>,

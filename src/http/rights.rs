@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use axum::http::Method;
+use entity::api_key::KeyRestriction;
 use entity::section::{Right, Section};
 use serde_json::{Map, Value};
 
@@ -53,9 +54,8 @@ fn added(operation: &Map<String, Value>) -> Option<Rights> {
 /// Adds the rights that the operation's annotation adds to its description.
 pub(super) fn describe(operation: &mut Map<String, Value>) {
     let added = added(operation).unwrap_or_default();
-    let Some((_, right)) = added.first_key_value().filter(|_| operation.shift_remove(ADDED).is_some()) else {
-        return;
-    };
+    operation.shift_remove(ADDED);
+    let Some((_, right)) = added.first_key_value() else { return };
     let needs = if added.len() == Section::ALL.len() {
         format!("Needs `{}` everywhere.", right.code())
     } else {
@@ -70,6 +70,21 @@ fn in_words(section: Section, right: Right) -> String {
     format!("`{}: {}`", section.code(), right.code())
 }
 
+/// Returns the rights that the operation of the request needs; `None` for one that is not in the list.
+fn of_request() -> Option<&'static Rights> {
+    let request = request_context::current();
+    let (method, route) = request.operation()?;
+    let method = if *method == Method::HEAD { Method::GET } else { method.clone() };
+    needed().get(&(route.to_owned(), method))
+}
+
+/// Returns the restriction of a request's key if the response shows keys: a repeated request must have the same one, because it may
+/// not get a key with more rights than its own.
+pub(super) fn restriction_of_keys(account: &Account) -> Option<&KeyRestriction> {
+    let restriction = account.restriction()?;
+    of_request().is_none_or(|needed| needed.contains_key(&Section::Keys)).then_some(restriction)
+}
+
 /// Refuses a request for which its key lacks a right.
 ///
 /// Refusals: `forbidden`.
@@ -77,13 +92,8 @@ pub(super) fn check(account: &Account) -> Result<(), Error> {
     if account.restriction().is_none() {
         return Ok(());
     }
-    let request = request_context::current();
-    let needed = request.operation().and_then(|(method, route)| {
-        let method = if *method == Method::HEAD { Method::GET } else { method.clone() };
-        needed().get(&(route.to_owned(), method))
-    });
-    let missing =
-        needed.ok_or(ErrorCode::Forbidden)?.iter().find(|(section, right)| !account.may(**section, **right));
+    let needed = of_request().ok_or(ErrorCode::Forbidden)?;
+    let missing = needed.iter().find(|(section, right)| !account.may(**section, **right));
     let Some((section, right)) = missing else { return Ok(()) };
     let sentence = format!(
         "This key may not {} {}: it needs {}.",

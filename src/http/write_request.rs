@@ -18,6 +18,7 @@ use super::auth::{
 };
 use super::extract::{Input, upload};
 use super::request_log_data::log;
+use super::rights;
 use crate::blobs::Upload;
 use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEY_LENGTH_MAX;
@@ -259,7 +260,8 @@ impl RequestHead {
             return Ok(None);
         }
         let (key, method, path) = (self.key()?, self.method.as_str(), &self.path);
-        let request = IdempotentRequest { kind, key, method, path, parameters: input.tree() };
+        let restriction = rights::restriction_of_keys(account);
+        let request = IdempotentRequest { kind, key, method, path, parameters: input.tree(), restriction };
         let claim = IdempotencyClaim::new(&app.vault, &request);
         let earlier = match claimed {
             // A fresh key is known to be free.

@@ -97,8 +97,15 @@ fn right_of(text: &str) -> Option<Right> {
 /// Parses a network, as `192.0.2.0/24`, or a single address.
 fn network(text: &str) -> Option<IpNet> {
     let text = text.trim();
-    let network = text.parse::<IpNet>().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
-    network.map(|network| network.trunc())
+    let network = text.parse::<IpNet>().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))?;
+    // As clients' addresses are compared: an IPv4 address in its IPv6 form is the IPv4 address.
+    let network = match network.addr().to_canonical() {
+        address @ IpAddr::V4(_) if network.addr().is_ipv6() => {
+            IpNet::new(address, network.prefix_len().checked_sub(96)?).ok()?
+        }
+        _ => network,
+    };
+    Some(network.trunc())
 }
 
 fn are_rights(rights: &BTreeMap<String, String>) -> Result<(), ValidationError> {

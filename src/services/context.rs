@@ -140,6 +140,8 @@ impl Context {
 /// The cached part of an API key: never the settings of its account.
 #[derive(Debug, Clone)]
 pub struct KeyEntry {
+    /// The hash of the key.
+    pub hash: [u8; 32],
     /// The account that the key authenticates.
     pub account: AccountToken,
     /// The kind of key, which sets its permissions.
@@ -153,13 +155,14 @@ pub struct KeyEntry {
 impl KeyEntry {
     /// Returns the entry of a stored key.
     pub fn new(
+        hash: [u8; 32],
         account: AccountToken,
         kind: KeyKind,
         valid_until: Option<Timestamp>,
         restriction: Option<&JsonText>,
     ) -> Result<Self, Error> {
         let restriction = restriction.map(|json| serde_json::from_str(json.as_str())).transpose()?;
-        Ok(Self { account, kind, valid_until, restriction: restriction.map(Arc::new) })
+        Ok(Self { hash, account, kind, valid_until, restriction: restriction.map(Arc::new) })
     }
 
     /// Returns whether the key's validity has ended, by the wall clock.

@@ -52,12 +52,12 @@ impl Place {
         match (table, key) {
             ("accounts", _) => Ok(Self::Accounts),
             (
-                "api_keys"
+                "acquirer_statements"
+                | "api_keys"
                 | "audit_entries"
                 | "installation"
                 | "reconciliation_exceptions"
                 | "statement_lines"
-                | "statements"
                 | "vault_keys"
                 | RECORD,
                 _,

@@ -293,11 +293,12 @@ const TABLES_OF_THE_STORE: &[(&str, &[&str], &str)] = &[
         "src/store/distributed.rs",
         &[
             "accounts",
+            "acquirer_statements",
+            "api_keys",
             "audit_entries",
             "installation",
             "reconciliation_exceptions",
             "statement_lines",
-            "statements",
             "vault_keys",
         ],
         "places tables",

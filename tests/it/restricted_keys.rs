@@ -424,6 +424,37 @@ rules! {
         order(&reader).await.refused(403, "forbidden");
     }
 
+    async fn a_repeated_request_gives_a_key_to_nobody_else(app) {
+        let (owner, key) = (app.client(), json!({ "name": "A", "rights": { "charges": "write" } }));
+        let send = async |client: &Client| {
+            let request = client.request(Method::POST, KEYS).header("idempotency-key", "key-1");
+            let request = request.header(header::CONTENT_TYPE, "application/json");
+            client.send(request.body(Body::from(key.to_string())).unwrap()).await
+        };
+        let made = send(&owner).await.ok(201);
+        assert_eq!(send(&owner).await.ok(201), made);
+        let weaker = holder(app, &json!({ "sandbox": "write", "keys": "write" })).await;
+        app.unchanged(send(&weaker)).await.refused(422, "idempotency_key_reused");
+    }
+
+    async fn a_key_may_roll_itself_and_gives_none_once_it_is_gone(app) {
+        let rights = json!({ "sandbox": "write", "keys": "write" });
+        let own = app.client().restricted_key(&json!({ "rights": rights })).await;
+        let rolled = app.with_key(secret(&own)).post(&format!("{KEYS}/{}/roll", token(&own)), &json!({})).await.ok(201);
+        let client = app.with_key(secret(&rolled));
+        client.get(KEYS).await.ok(200);
+        // As another copy of the server does, of which this one does not know yet.
+        app.execute("DELETE FROM api_keys WHERE restriction IS NOT NULL").await;
+        let given = json!({ "name": "B", "rights": { "keys": "write" } });
+        app.unchanged(client.post(KEYS, &given)).await.refused(401, "unauthorized");
+    }
+
+    async fn an_ipv4_network_may_be_written_in_its_ipv6_form(app) {
+        let made = app.client().restricted_key(&json!({ "networks": ["::ffff:127.0.0.0/104"] })).await;
+        assert_eq!(made["networks"], json!(["127.0.0.0/8"]));
+        app.with_key(secret(&made)).get("/1/charges").await.ok(200);
+    }
+
     async fn a_payment_by_a_restricted_key_costs_no_statement_more(app) {
         let client = holder(app, &json!({ "charges": "write" })).await;
         client.captured(400).await;

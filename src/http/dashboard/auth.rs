@@ -186,7 +186,9 @@ impl FromRequest<AppState> for VerifiedForm {
         let (mut parts, body) = request.into_parts();
         let user = AccountSession::from_request_parts(&mut parts, app).await?;
         let input = Input::from_request(Request::from_parts(parts, body), app).await?;
-        if !has_csrf_token(&user.session, &input) {
+        // A chosen account that was deleted meanwhile: the form must not concern the key's own one.
+        let is_chosen = user.session.chosen.is_none_or(|chosen| chosen == user.account.id());
+        if !is_chosen || !has_csrf_token(&user.session, &input) {
             return Err(ErrorPage::foreign());
         }
         Ok(Self { caller: Caller::without_key(user.account.clone()), user, input })

@@ -168,7 +168,7 @@ pub fn timeline(points: &[Point], now: Timestamp) -> Drawing {
             @let (class, x) = (point.tone.class(), x(point.at));
             @match point.tone {
                 Tone::Bad => { rect class=(class) x=(x - 8) y=(y - 8) width="16" height="16" { title { (point.hint) } } }
-                Tone::Waiting => { circle.ring class=(class) cx=(x) cy=(y) r="9" { title { (point.hint) } } }
+                Tone::Waiting => { circle class={ "ring " (class) } cx=(x) cy=(y) r="9" { title { (point.hint) } } }
                 Tone::Good | Tone::Plain => { circle class=(class) cx=(x) cy=(y) r="9" { title { (point.hint) } } }
             }
         }

@@ -186,7 +186,7 @@ fn leave(session: &Session) -> Markup {
 
 /// Renders the CSRF field of a session's forms.
 pub fn carried(session: &Session) -> Markup {
-    html! { input type="hidden" name="form" value=(session.form); }
+    html! { input type="hidden" name="form" value=(session.form_value()); }
 }
 
 /// Renders a section with one form of actions on the record that a page shows.

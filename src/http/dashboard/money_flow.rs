@@ -38,15 +38,12 @@ fn flow(moves: &[MoneyMove]) -> Markup {
         rows.push(Row { label: name(step).into(), figure: aud(step.amount), from, to: left, tone });
     }
     rows.push(Row::new("For the merchant", aud(left), left, Tone::Plain));
+    let paid = moves.iter().find(|step| step.kind == MoneyKind::Charge).map_or(0, |step| step.amount);
     let row = |step: &MoneyMove| vec![name(step).to_owned(), aud(step.amount), step.token.clone()];
     Figure {
         id: "money",
         title: "From the card to the payout",
-        summary: format!(
-            "{} came from the card, and {} of it is the merchant's.",
-            aud(moves[0].amount),
-            aud(left)
-        ),
+        summary: format!("{} came from the card, and {} of it is the merchant's.", aud(paid), aud(left)),
         drawing: draw::rows(&rows, true),
         headings: &["Movement", "Amount", "Record"],
         rows: moves

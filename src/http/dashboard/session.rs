@@ -71,9 +71,16 @@ impl Session {
         set_cookie(app, "", 0)
     }
 
-    /// Whether a form has this session's CSRF token.
+    /// Returns what a page's forms carry: the CSRF token, and which account the page shows. The session may view another account by
+    /// the time that the form is sent.
+    pub fn form_value(&self) -> String {
+        let shown = self.chosen.map(|account| account.to_string()).unwrap_or_default();
+        format!("{}{shown}", self.form)
+    }
+
+    /// Whether a form was made for this session and the account that it views.
     pub fn sent(&self, form: &Secret) -> bool {
-        *form == Secret::from(self.form.as_str())
+        *form == Secret::from(self.form_value().as_str())
     }
 }
 

@@ -114,7 +114,7 @@ async fn load_key(ctx: &Context, hash: &[u8; 32]) -> Result<Option<KeyEntry>, Er
     // The index found the row by parts of the hash; the whole hash is compared in constant time.
     let row = row.filter(|row| row.hash.as_slice().ct_eq(hash).into());
     let entry = |row: api_key::Model| {
-        KeyEntry::new(row.account_id, row.kind, row.valid_until, row.restriction.as_ref())
+        KeyEntry::new(*hash, row.account_id, row.kind, row.valid_until, row.restriction.as_ref())
     };
     row.map(entry).transpose()
 }

@@ -77,7 +77,7 @@ async fn read(ctx: &Context, key_hash: [u8; 32]) -> Result<KeptAccount, Error> {
         return Err(ErrorCode::Unauthorized.into());
     };
     let kept = KeptAccount {
-        key: KeyEntry::new(account.id, kind, valid_until, restriction.as_ref())?,
+        key: KeyEntry::new(key_hash, account.id, kind, valid_until, restriction.as_ref())?,
         version: AccountVersion { key_hash, key, account: account_version },
         row: Arc::new(account),
     };

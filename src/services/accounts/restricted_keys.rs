@@ -59,9 +59,10 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewApiKey>) -
     let networks = networks.iter().map(IpNet::to_string).collect();
     let restriction = KeyRestriction { name, last_characters: String::new(), rights, networks };
     may_give(&caller.account, &restriction, expires_at)?;
-    let minted = MintedKey::new(ctx, caller.account.id(), restriction, expires_at)?;
+    let minted = MintedKey::new(ctx, &caller.account, restriction, expires_at)?;
     let unit = idempotency::write(ctx, caller, (minted, wall), |tx, (minted, wall)| {
         async move {
+            minted.require_giver(tx, *wall).await?;
             minted.insert(tx, *wall).await?;
             let ApiKey { token, name, rights, networks, expires_at, .. } = &minted.shown;
             let detail =
@@ -112,12 +113,14 @@ pub async fn roll(
     let grace = grace?;
     let (restriction, hash) = (restriction_of(&former)?, former.hash.clone());
     may_give(&caller.account, &restriction, former.valid_until)?;
-    let minted = MintedKey::new(ctx, account, restriction, former.valid_until)?;
+    let minted = MintedKey::new(ctx, &caller.account, restriction, former.valid_until)?;
     let until = former.valid_until.map_or(wall + grace, |end| end.min(wall + grace));
     let rolling = (former, minted, until, wall);
     let unit = idempotency::write(ctx, caller, rolling, |tx, (former, minted, until, wall)| {
         async move {
             tx.lock::<account::Entity>(former.account_id).await?;
+            // Before the key ends, which may be the giver.
+            minted.require_giver(tx, *wall).await?;
             let ended = api_key::Model { valid_until: Some(*until), ..former.clone() };
             // It may have been revoked or rolled meanwhile.
             if !tx.compare_and_swap(former, &ended, &[Column::ValidUntil]).await? {
@@ -159,15 +162,18 @@ pub async fn revoke(ctx: &Context, caller: &Caller, token: &str) -> Result<(), E
 struct MintedKey {
     row: api_key::Model,
     shown: ApiKey,
+    /// The hash of the restricted key that gives it.
+    giver: Option<[u8; 32]>,
 }
 
 impl MintedKey {
     fn new(
         ctx: &Context,
-        account: AccountToken,
+        account: &Account,
         mut restriction: KeyRestriction,
         expires_at: Option<Timestamp>,
     ) -> Result<Self, Error> {
+        let giver = account.key.as_ref().filter(|key| key.restriction.is_some()).map(|key| key.hash);
         let text = format!("rk_{}", ctx.chance.token22(RandomStream::RestrictedKey));
         text[text.len() - SHOWN..].clone_into(&mut restriction.last_characters);
         let secret = Secret::from(text.as_str());
@@ -177,9 +183,9 @@ impl MintedKey {
             id: Some(ctx.ids.token()),
             restriction: Some(JsonText::of(&restriction)?),
             // Nothing shows the key again.
-            ..key_row(&ctx.vault, account, KeyKind::Restricted, &Secret::default(), ctx.clock.now())
+            ..key_row(&ctx.vault, account.id(), KeyKind::Restricted, &Secret::default(), ctx.clock.now())
         };
-        Ok(Self { shown: ApiKey { secret_key: Some(text), ..shown(&row)? }, row })
+        Ok(Self { shown: ApiKey { secret_key: Some(text), ..shown(&row)? }, row, giver })
     }
 
     /// Stores the key, unless the account has too many.
@@ -192,6 +198,20 @@ impl MintedKey {
         // Insert immediately: another unit of the same batch may count.
         Ok(tx.insert(&self.row).await?)
     }
+
+    /// Refuses if the key that gives this one was revoked, or ends before it: the process may have cached it as it was.
+    async fn require_giver(&self, tx: &Tx, wall: Timestamp) -> Result<(), Error> {
+        let Some(hash) = self.giver else { return Ok(()) };
+        let giver = working(self.row.account_id, wall).filter(Column::Hash.eq(hash.to_vec())).one(tx).await?;
+        match giver.ok_or(ErrorCode::Unauthorized)?.valid_until {
+            Some(end) if self.row.valid_until.is_none_or(|own| own > end) => Err(later_end()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn later_end() -> Error {
+    Error::explained(ErrorCode::Forbidden, "This key may not give a later end than its own.")
 }
 
 /// Refuses a key that may do more than the key of the request, from other networks or for longer.
@@ -212,7 +232,7 @@ fn may_give(account: &Account, given: &KeyRestriction, ends: Option<Timestamp>) 
     }
     let own_end = account.key.as_ref().and_then(|key| key.valid_until);
     if own_end.is_some_and(|own_end| ends.is_none_or(|end| end > own_end)) {
-        return refused("This key may not give a later end than its own.".into());
+        return Err(later_end());
     }
     Ok(())
 }

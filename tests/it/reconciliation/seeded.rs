@@ -312,7 +312,7 @@ operated! {
         installed.without("CRASH_AT");
         let another = File::of("another", 11, 11).write(installed);
         reconciled(installed, &another);
-        assert_eq!(installed.number("SELECT COUNT(*) FROM statements WHERE stage = 'done'").await, 3);
+        assert_eq!(installed.number("SELECT COUNT(*) FROM acquirer_statements WHERE stage = 'done'").await, 3);
         assert_eq!(reconciled(installed, &path)["imported_before"], true);
     }
 }
