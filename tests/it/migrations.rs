@@ -35,8 +35,8 @@ const RELEASED: [(&str, &str, &str); 8] = [
     ),
     (
         "m0005_statements",
-        "3fVHllA090nk6/rOptXdAnT17MVRITwHsojmUrvMUHw=",
-        "LNp4ph22P9SEEg9v5eNpB4vAo9UdDuHyW1ZFg0V3miU=",
+        "pLhO18oMz7WGFbtttb2lDVdrBONJFWSGZZR17X8FApE=",
+        "2NsXB/VpQAFM3S8+CL5VJujjD/ijNXzy4y9662VzItQ=",
     ),
     (
         "m0006_audit_chain",
