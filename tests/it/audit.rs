@@ -304,7 +304,14 @@ operated! {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
         let (exported, copy, target) = (file("exported"), file("copy"), format!("sqlite:{}", file("target.db")));
-        let shares = file("shares");
+        let (shares, statement) = (file("shares"), file("statement.csv"));
+        let lines = "type,reference,amount,currency,day\nstatement,First,,,2026-01-01\n\
+                     capture,elsewhere,100,AUD,2026-01-01\nend,First,1,,2026-01-01\n";
+        std::fs::write(&statement, lines).unwrap();
+        let acts = rows(&installed).await.1;
+        assert_eq!(installed.run(&["reconcile", &statement]).0, Some(0));
+        assert_eq!(rows(&installed).await.1, acts + 1);
+        let exception = token_of(&installed.records(&["reconcile", "list"])[0]);
         assert_eq!(installed.run(&["account", "export", &first, "--out", &exported]).0, Some(0));
         // Where a merchant of the test environment is brought to.
         let mut live = Installed::on(installed.database).await.unwrap();
@@ -331,6 +338,8 @@ operated! {
                 "ledger report" => &["--csv"],
                 "backup" => &[&copy],
                 "copy" => &["--to", &target],
+                "reconcile show" => &[&exception],
+                "reconcile explain" | "reconcile resolve" => &[&exception, "--note", "Another shop's"],
                 "vault split" => &["--shares", "2", "--threshold", "2", "--to", &shares],
                 _ => &[],
             };
