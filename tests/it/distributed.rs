@@ -49,7 +49,8 @@ async fn with_citus() -> Option<(postgres::Database, DatabaseConnection)> {
     Some((database, connection))
 }
 
-const UNIQUE: &str = "SELECT concat_ws(' ', c.relname, i.indexrelid::regclass, (SELECT string_agg(a.attname, ',' ORDER BY k.n) \
+// An expression is no column.
+const UNIQUE: &str = "SELECT concat_ws(' ', c.relname, i.indexrelid::regclass, (SELECT coalesce(string_agg(a.attname, ',' ORDER BY k.n), '-') \
     FROM unnest(i.indkey::smallint[]) WITH ORDINALITY k (attnum, n) \
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum)) \
     FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid \
