@@ -263,6 +263,10 @@ pub const SIMULATOR_REMEMBERS_ELSEWHERE: Duration = Duration::from_hours(24);
 pub const SIMULATOR_CALLS_MAX: usize = 500_000;
 /// How many connections a served simulator accepts.
 pub const ACQUIRER_CONNECTIONS: usize = 1024;
+
+/// The highest amount of a statement's line, in base units: nine million of them add up to an integer of 64 bits.
+pub const STATEMENT_AMOUNT_MAX: i64 = 1_000_000_000_000;
+
 /// How many days a statement of the acquirer may cover (`docs/decisions.md`, 383).
 pub const STATEMENT_DAYS_MAX: i32 = 366;
 /// The longest name of a statement, and the longest reference in one.

@@ -34,8 +34,11 @@ pub async fn page_in_time<L: AwaitedList>(app: &AppState, list: &L) -> Result<Li
                 () = sleep_until(ends_at) => false,
                 _ = phase.wait_for(|phase| *phase > ServerPhase::Serving) => false,
             };
+            if !may_suffice {
+                break;
+            }
             let _turn = app.arrivals.turn().await;
-            if !may_suffice || Box::pin(visible(app, list)).await? >= waiting.count {
+            if Box::pin(visible(app, list)).await? >= waiting.count {
                 break;
             }
         }

@@ -168,7 +168,10 @@ impl<R: Read> CamtReader<R> {
             (_, "FrToDt", "ToDtTm") => self.days[1] = check_day(&date(), faults),
             (_, "TtlNtries", "NbOfNtries") => self.promised = text.parse().ok(),
             (_, "Refs", "EndToEndId") => fields.reference = Some(text),
-            (_, "Ntry" | "TxDtls" | "TxAmt", "Amt") => fields.amount = Some((text, self.currency.clone())),
+            (_, "Ntry" | "TxDtls", "Amt") => fields.amount = Some((text, self.currency.clone())),
+            (_, "TxAmt", "Amt") => {
+                fields.amount = fields.amount.take().or(Some((text, self.currency.clone())))
+            }
             (_, "Ntry" | "TxDtls", "CdtDbtInd") => fields.indicator = Some(text),
             ("BkTxCd", "Prtry", "Cd") => fields.kind = Some(text),
             (_, "BookgDt", "Dt" | "DtTm") | (_, "RltdDts", "TxDtTm") => fields.day = Some(date()),

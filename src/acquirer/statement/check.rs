@@ -5,7 +5,7 @@ use entity::reconciliation::Movement;
 use entity::{Currency, Day, Timestamp};
 
 use super::{Fault, Heading, Line};
-use crate::limits::{STATEMENT_DAYS_MAX, STATEMENT_TEXT_MAX};
+use crate::limits::{STATEMENT_AMOUNT_MAX, STATEMENT_DAYS_MAX, STATEMENT_TEXT_MAX};
 use crate::recording::without_card_numbers;
 
 /// The faults found at a place.
@@ -54,9 +54,11 @@ impl Tally {
             let kinds: Vec<_> = Movement::ALL.iter().map(|kind| kind.code()).collect();
             faults.add(format!("type must be {}", kinds.join(", ")));
         }
-        let amount = written.amount.filter(|amount| *amount > 0);
+        let amount = written.amount.filter(|amount| (1..=STATEMENT_AMOUNT_MAX).contains(amount));
         if amount.is_none() {
-            faults.add("amount must be above zero, without parts of the currency's base unit");
+            faults.add(
+                "amount must be above zero and at most 10^12, without parts of the currency's base unit",
+            );
         }
         let currency = Currency::from_code(written.currency);
         if currency.is_none() {

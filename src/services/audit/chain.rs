@@ -270,7 +270,10 @@ async fn remove(tx: &Tx, trail: &Trail, entry: &audit_entry::Model) -> Result<()
         .verified(&trail.vault)
         .map(|(number, _)| number)
         .zip(found.link.and_then(|link| link.try_into().ok()));
-    let Some((number, link)) = last.filter(|(number, _)| (head.removed..=head.number).contains(number))
+    // What chose the entry was not sealed: the column may have been changed for that moment.
+    let is_old = found.kept_from.is_some_and(|from| from <= (trail.wall - AUDIT_KEPT).millis());
+    let Some((number, link)) =
+        last.filter(|(number, _)| is_old && (head.removed..=head.number).contains(number))
     else {
         return Err(Error::internal(format!("audit entry {} is not as it was sealed: it is kept", entry.id)));
     };
