@@ -103,7 +103,7 @@ fn network(text: &str) -> Option<IpNet> {
         address @ IpAddr::V4(_) if network.addr().is_ipv6() => {
             IpNet::new(address, network.prefix_len().checked_sub(96)?).ok()?
         }
-        _ => network,
+        IpAddr::V4(_) | IpAddr::V6(_) => network,
     };
     Some(network.trunc())
 }

@@ -308,9 +308,9 @@ operated! {
         let lines = "type,reference,amount,currency,day\nstatement,First,,,2026-01-01\n\
                      capture,elsewhere,100,AUD,2026-01-01\nend,First,1,,2026-01-01\n";
         std::fs::write(&statement, lines).unwrap();
-        let acts = rows(&installed).await.1;
+        let acts = rows(installed).await.1;
         assert_eq!(installed.run(&["reconcile", &statement]).0, Some(0));
-        assert_eq!(rows(&installed).await.1, acts + 1);
+        assert_eq!(rows(installed).await.1, acts + 1);
         let exception = token_of(&installed.records(&["reconcile", "list"])[0]);
         assert_eq!(installed.run(&["account", "export", &first, "--out", &exported]).0, Some(0));
         // Where a merchant of the test environment is brought to.

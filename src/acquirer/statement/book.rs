@@ -73,7 +73,7 @@ impl Book {
         for row in rows {
             text.write_record(row)?;
         }
-        self.file.write_all(&text.into_inner().map_err(|error| error.into_error())?)
+        self.file.write_all(&text.into_inner().map_err(csv::IntoInnerError::into_error)?)
     }
 }
 

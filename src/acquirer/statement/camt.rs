@@ -170,7 +170,7 @@ impl<R: Read> CamtReader<R> {
             (_, "Refs", "EndToEndId") => fields.reference = Some(text),
             (_, "Ntry" | "TxDtls", "Amt") => fields.amount = Some((text, self.currency.clone())),
             (_, "TxAmt", "Amt") => {
-                fields.amount = fields.amount.take().or(Some((text, self.currency.clone())))
+                fields.amount = fields.amount.take().or(Some((text, self.currency.clone())));
             }
             (_, "Ntry" | "TxDtls", "CdtDbtInd") => fields.indicator = Some(text),
             ("BkTxCd", "Prtry", "Cd") => fields.kind = Some(text),
@@ -215,14 +215,11 @@ impl<R: Read> CamtReader<R> {
         if self.promised != Some(self.entries) {
             faults.add(format!("NbOfNtries must be the number of entries, which is {}", self.entries));
         }
-        let heading = match (&self.name, self.days) {
-            (Some(name), [Some(first), Some(last)]) => {
-                Some(self.tally.heading(name, first, last, &mut faults))
-            }
-            _ => {
-                faults.add("the statement must have Id and FrToDt");
-                None
-            }
+        let heading = if let (Some(name), [Some(first), Some(last)]) = (&self.name, self.days) {
+            Some(self.tally.heading(name, first, last, &mut faults))
+        } else {
+            faults.add("the statement must have Id and FrToDt");
+            None
         };
         heading.filter(|_| faults.found.is_empty()).ok_or(faults.found)
     }
@@ -277,7 +274,7 @@ impl<R: Read> BufRead for CountedLines<R> {
 
     fn consume(&mut self, n: usize) {
         let taken = self.input.buffer().get(..n).unwrap_or_default();
-        self.line += taken.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.line += taken.split(|byte| *byte == b'\n').skip(1).count() as u64;
         self.input.consume(n);
     }
 }

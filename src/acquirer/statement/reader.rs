@@ -13,7 +13,7 @@ pub struct StatementReader<R: Read>(Form<R>);
 type Input<R> = io::Chain<Cursor<Vec<u8>>, R>;
 
 enum Form<R: Read> {
-    Csv(CsvReader<Input<R>>),
+    Csv(Box<CsvReader<Input<R>>>),
     Camt(Box<CamtReader<Input<R>>>),
 }
 
@@ -33,7 +33,7 @@ impl<R: Read> StatementReader<R> {
         Ok(Self(if is_xml {
             Form::Camt(Box::new(CamtReader::new(input)))
         } else {
-            Form::Csv(CsvReader::new(input))
+            Form::Csv(Box::new(CsvReader::new(input)))
         }))
     }
 

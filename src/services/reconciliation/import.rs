@@ -1,5 +1,6 @@
 //! Imports a statement, once: reads the whole file for faults, then stores its lines and has them compared.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -100,7 +101,11 @@ impl<'f> Digesting<'f> {
 
     /// Returns the digest in hexadecimal digits.
     fn digest(self) -> String {
-        self.digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        self.digest.finalize().iter().fold(String::new(), |mut text, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
     }
 }
 
