@@ -3,7 +3,7 @@
 //!
 //! A command opens the store as its operator ([`Store::acts_for`]), so a unit that makes an operator's change records
 //! the action without knowing the operator. A write without an operator records no action: the sandbox may make the
-//! same change to its own account. A worker seals the entries afterwards ([`chain`], `docs/decisions.md`, 385).
+//! same change to its own account. A worker seals the entries afterwards (`chain`, `docs/decisions.md`, 385).
 
 mod anchor;
 mod chain;
