@@ -4,10 +4,11 @@ use entity::audit_entry::Action;
 use entity::reconciliation::Movement;
 use entity::reconciliation_exception::{self as exception, Column, ExceptionKind, ExceptionState};
 use entity::statement::{self, Column as Of, Stage};
-use entity::{AccountToken, Currency, Day, ExceptionToken, JournalEntryToken, Timestamp, statement_line};
+use entity::statement_line::{self, Column as OfLine};
+use entity::{AccountToken, Currency, Day, ExceptionToken, JournalEntryToken, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IdenStatic, Iterable, ModelTrait, QueryFilter};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -18,14 +19,6 @@ use crate::error::Error;
 use crate::runtime::crash_points;
 use crate::services::audit::{self, OperatorAction};
 use crate::store::{Store, Tx, about};
-
-/// A line and the journal entry that it is about.
-pub(super) struct Match {
-    pub statement_id: Uuid,
-    pub number: i64,
-    pub account: AccountToken,
-    pub entry: JournalEntryToken,
-}
 
 /// An exception to record.
 pub(super) struct Finding {
@@ -106,8 +99,8 @@ impl Finding {
 pub(super) struct Batch {
     /// New lines.
     pub lines: Vec<statement_line::Model>,
-    /// Lines that are matched.
-    pub matches: Vec<Match>,
+    /// Lines that are matched, with their journal entries.
+    pub matches: Vec<statement_line::Model>,
     /// New exceptions.
     pub found: Vec<Finding>,
     /// Exceptions that the statement resolves.
@@ -153,12 +146,13 @@ impl Batch {
             tx.append(&finding.row(tx, seen.id, now));
         }
         if !self.matches.is_empty() {
-            let row = |matched: &Match| {
-                let Match { statement_id, number, account, entry } = matched;
-                vec![(*statement_id).into(), (*number).into(), (*account).into(), (*entry).into()]
-            };
+            let columns: Vec<_> = OfLine::iter().map(|column| IdenStatic::as_str(&column)).collect();
+            let row = |line: &statement_line::Model| OfLine::iter().map(|column| line.get(column)).collect();
             let rows = self.matches.iter().map(row).collect();
-            tx.execute_raw(about(tx.get_database_backend(), &MATCHED_COLUMNS, rows, MATCH)).await?;
+            let named = columns.join(", ");
+            let upsert =
+                format!("INSERT INTO statement_lines ({named}) SELECT {named} FROM v WHERE TRUE {MATCH}");
+            tx.execute_raw(about(tx.get_database_backend(), &columns, rows, &upsert)).await?;
         }
         if !self.settled.is_empty() {
             // `state::next` leads there from each state.
@@ -182,7 +176,6 @@ impl Batch {
     }
 }
 
-const MATCHED_COLUMNS: [&str; 4] = ["statement_id", "number", "account", "entry"];
-
-const MATCH: &str = "UPDATE statement_lines SET account = v.account, entry = v.entry FROM v \
-     WHERE statement_lines.statement_id = v.statement_id AND statement_lines.number = v.number";
+/// The lines are there already. As an upsert it finds each by its primary key; of `UPDATE ... FROM`, SQLite makes a scan of all.
+const MATCH: &str =
+    "ON CONFLICT (statement_id, number) DO UPDATE SET account = excluded.account, entry = excluded.entry";

@@ -10,7 +10,7 @@ use entity::{Day, ExceptionToken, Timestamp};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::batch::{Batch, Finding, Match};
+use super::batch::{Batch, Finding};
 use super::books::{BookMovement, Books};
 use super::import::ReconcileError;
 use super::matching::{Ours, Theirs, differences, nearest, start_of};
@@ -114,7 +114,7 @@ async fn find_lines(
 /// Adds a match of a line, whose account and entry are set, and an exception for each difference.
 fn add_match(batch: &mut Batch, line: &statement_line::Model, kinds: &[ExceptionKind], ours: Ours) {
     let (Some(account), Some(entry)) = (line.account, line.entry) else { return };
-    batch.matches.push(Match { statement_id: line.statement_id, number: line.number, account, entry });
+    batch.matches.push(line.clone());
     let about = |kind: &ExceptionKind| Finding::about(*kind, line, Some((account, entry)), Some(ours));
     batch.found.extend(kinds.iter().map(about));
 }
