@@ -1,12 +1,14 @@
 //! Charges, a charge with its history, and the sandbox actions on it.
 
 use axum::extract::State;
-use axum::response::{Redirect, Response};
+use axum::response::Redirect;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use super::auth::{AccountSession, VerifiedForm};
-use super::layout::{ErrorPage, FormResult, PageContent, PageResult};
+use super::layout::{FormResult, PageContent, PageResult};
 use super::list::{Column, DAYS, Field, FieldInput, ListView, column};
 use super::record::{Record, facts, longest_page, token, words};
 use super::{format, is_test, layout, money_flow};
@@ -34,7 +36,7 @@ pub const COLUMNS: [Column; 6] = [
     column("E-mail", |charge| words(charge.text("/email"))).wide(),
 ];
 
-const LIST: ListView = ListView {
+pub static LIST: ListView<Charge> = ListView {
     title: "Charges",
     name: "charges",
     api: "charges",
@@ -50,6 +52,7 @@ const LIST: ListView = ListView {
     ],
     order: Some("created_at"),
     is_searched_in_live: true,
+    find,
 };
 
 /// Renders the state of a charge in a word or two.
@@ -76,29 +79,26 @@ fn standing(charge: &Record) -> Markup {
 
 /// Lists the charges, or those that match a search, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = find(&app, &user.account, &input).await?;
     let more =
         html! { @if is_test(&app) { p { a.button href="/dashboard/charges/new" { "Make a charge" } } } };
-    LIST.page(&app, &user, &input, page, &more)
+    LIST.page(&app, &user, &input, &more).await
 }
 
-/// Returns the same as CSV.
-pub async fn csv(
-    State(app): State<AppState>,
-    user: AccountSession,
-    input: Input,
-) -> Result<Response, ErrorPage> {
-    Ok(LIST.csv(find(&app, &user.account, &input).await?))
-}
-
-async fn find(app: &AppState, account: &Account, input: &Input) -> Result<ListPage<Charge>, Error> {
-    match LIST.searched(input) {
-        None => charges::list(app, account, input.paging().valid()?).await,
-        Some(search) => {
-            let search = Search::read(&search, charges::search::SORTS, "created_at").valid()?;
-            charges::search(app, account, search).await
+fn find<'r>(
+    app: &'r AppState,
+    account: &'r Account,
+    input: &'r Input,
+) -> BoxFuture<'r, Result<ListPage<Charge>, Error>> {
+    async move {
+        match LIST.searched(input) {
+            None => charges::list(app, account, input.paging().valid()?).await,
+            Some(search) => {
+                let search = Search::read(&search, charges::search::SORTS, "created_at").valid()?;
+                charges::search(app, account, search).await
+            }
         }
     }
+    .boxed()
 }
 
 /// Shows one charge.

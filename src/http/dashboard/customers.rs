@@ -1,11 +1,11 @@
 //! Customers, and a customer with its cards, charges and subscriptions.
 
 use axum::extract::State;
-use axum::response::Response;
+use futures::FutureExt;
 use maud::html;
 
 use super::auth::AccountSession;
-use super::layout::{ErrorPage, PageContent, PageResult};
+use super::layout::{PageContent, PageResult};
 use super::list::{Column, ListView, column, table};
 use super::record::{Record, facts, first_page, words};
 use super::{charges, subscriptions};
@@ -13,8 +13,9 @@ use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::services::customers;
 use crate::services::{charges as all_charges, subscriptions as all_subscriptions};
+use crate::views::customer::Customer;
 
-const LIST: ListView = ListView::plain(
+pub static LIST: ListView<Customer> = ListView::plain(
     "Customers",
     "customers",
     &[
@@ -23,6 +24,7 @@ const LIST: ListView = ListView::plain(
         column("Created", |customer| customer.ago("/created_at")),
         column("Card", |customer| words(customer.text("/card/display_number"))).wide(),
     ],
+    |app, account, input| async move { customers::list(app, account, input.paging().valid()?).await }.boxed(),
 );
 
 const CARDS: [Column; 4] = [
@@ -36,17 +38,7 @@ const CARDS: [Column; 4] = [
 
 /// Lists the customers, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = customers::list(&app, &user.account, input.paging().valid()?).await?;
-    LIST.page(&app, &user, &input, page, &html! {})
-}
-
-/// Returns the same as CSV.
-pub async fn csv(
-    State(app): State<AppState>,
-    user: AccountSession,
-    input: Input,
-) -> Result<Response, ErrorPage> {
-    Ok(LIST.csv(customers::list(&app, &user.account, input.paging().valid()?).await?))
+    LIST.page(&app, &user, &input, &html! {}).await
 }
 
 /// Shows one customer.

@@ -1,12 +1,14 @@
 //! Disputes, a dispute with its activity, and the network's decisions.
 
 use axum::extract::State;
-use axum::response::{Redirect, Response};
+use axum::response::Redirect;
 use entity::dispute::DisputeStatus;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use maud::{Markup, html};
 
 use super::auth::{AccountSession, VerifiedForm};
-use super::layout::{self, ErrorPage, FormResult, PageContent, PageResult};
+use super::layout::{self, FormResult, PageContent, PageResult};
 use super::list::{Column, DAYS, Field, FieldInput, ListView, column, table};
 use super::record::{Record, facts, words};
 use super::{figures, is_test};
@@ -19,7 +21,7 @@ use crate::services::disputes::{self, find, state};
 use crate::services::page::ListPage;
 use crate::views::dispute::Dispute;
 
-const LIST: ListView = ListView {
+pub static LIST: ListView<Dispute> = ListView {
     title: "Disputes",
     name: "disputes",
     api: "disputes",
@@ -51,6 +53,7 @@ const LIST: ListView = ListView {
     ],
     order: Some("received_at"),
     is_searched_in_live: false,
+    find,
 };
 
 const ACTIVITY: [Column; 4] = [
@@ -62,29 +65,26 @@ const ACTIVITY: [Column; 4] = [
 
 /// Lists the disputes, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = find(&app, &user.account, &input).await?;
     let funnel = if is_test(&app) {
         figures::disputes(&app, &user.account).await?
     } else {
         html! {}
     };
-    LIST.page(&app, &user, &input, page, &funnel)
+    LIST.page(&app, &user, &input, &funnel).await
 }
 
-/// Returns the same as CSV.
-pub async fn csv(
-    State(app): State<AppState>,
-    user: AccountSession,
-    input: Input,
-) -> Result<Response, ErrorPage> {
-    Ok(LIST.csv(find(&app, &user.account, &input).await?))
-}
-
-async fn find(app: &AppState, account: &Account, input: &Input) -> Result<ListPage<Dispute>, Error> {
-    match LIST.searched(input) {
-        None => disputes::list(app, account, input.sorting(find::SORTS)).await,
-        Some(search) => disputes::search(app, account, DisputeSearch::read(&search, find::SORTS)).await,
+fn find<'r>(
+    app: &'r AppState,
+    account: &'r Account,
+    input: &'r Input,
+) -> BoxFuture<'r, Result<ListPage<Dispute>, Error>> {
+    async move {
+        match LIST.searched(input) {
+            None => disputes::list(app, account, input.sorting(find::SORTS)).await,
+            Some(search) => disputes::search(app, account, DisputeSearch::read(&search, find::SORTS)).await,
+        }
     }
+    .boxed()
 }
 
 /// Shows one dispute.

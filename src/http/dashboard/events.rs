@@ -1,12 +1,13 @@
 //! Events, each with the record as it was then.
 
 use axum::extract::State;
-use axum::response::Response;
 use entity::event::EventType;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use maud::html;
 
 use super::auth::AccountSession;
-use super::layout::{ErrorPage, PageContent, PageResult};
+use super::layout::{PageContent, PageResult};
 use super::list::{Field, FieldInput, ListView, column};
 use super::record::{Record, facts, words};
 use crate::error::Error;
@@ -17,7 +18,7 @@ use crate::services::page::{AwaitedList, ListPage};
 use crate::services::{Account, events};
 use crate::views::event::Event;
 
-const LIST: ListView = ListView {
+pub static LIST: ListView<Event> = ListView {
     title: "Events",
     name: "events",
     api: "events",
@@ -38,28 +39,26 @@ const LIST: ListView = ListView {
     ]],
     order: None,
     is_searched_in_live: false,
+    find,
 };
 
 /// Lists the events, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = find(&app, &user.account, &input).await?;
-    LIST.page(&app, &user, &input, page, &html! {})
+    LIST.page(&app, &user, &input, &html! {}).await
 }
 
-/// Returns the same as CSV.
-pub async fn csv(
-    State(app): State<AppState>,
-    user: AccountSession,
-    input: Input,
-) -> Result<Response, ErrorPage> {
-    Ok(LIST.csv(find(&app, &user.account, &input).await?))
-}
-
-async fn find(app: &AppState, account: &Account, input: &Input) -> Result<ListPage<Event>, Error> {
-    let search = EventSearch::read(&LIST.parameters(input));
-    let list = events::list(app, account, search).await?;
-    list.prepare(app).await?;
-    list.page(app).await
+fn find<'r>(
+    app: &'r AppState,
+    account: &'r Account,
+    input: &'r Input,
+) -> BoxFuture<'r, Result<ListPage<Event>, Error>> {
+    async move {
+        let search = EventSearch::read(&LIST.parameters(input));
+        let list = events::list(app, account, search).await?;
+        list.prepare(app).await?;
+        list.page(app).await
+    }
+    .boxed()
 }
 
 /// Shows one event.

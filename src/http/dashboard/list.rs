@@ -1,20 +1,24 @@
 //! Tables of records, and lists: a page of one, its filters, its order, and the other pages.
 
+use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get};
+use futures::future::BoxFuture;
 use maud::{Markup, html};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::address::Address;
 use super::auth::AccountSession;
-use super::layout::{PageContent, PageResult};
+use super::layout::{ErrorPage, PageContent, PageResult};
 use super::record::Record;
 use super::{format, is_test};
 use crate::error::Error;
 use crate::http::AppState;
 use crate::http::answer::Listed;
 use crate::http::extract::Input;
+use crate::services::Account;
 use crate::services::page::ListPage;
 
 /// A column of a table.
@@ -111,8 +115,11 @@ pub const DAYS: [Field; 2] = [
     Field { name: "end_date", label: "Before the day", input: FieldInput::Day },
 ];
 
+/// Returns the page of a list that a request asks for.
+type Find<T> = for<'r> fn(&'r AppState, &'r Account, &'r Input) -> BoxFuture<'r, Result<ListPage<T>, Error>>;
+
 /// A section's list, with the parameters of the API's own.
-pub struct ListView {
+pub struct ListView<T> {
     pub title: &'static str,
     /// The path below /dashboard.
     pub name: &'static str,
@@ -127,13 +134,19 @@ pub struct ListView {
     pub order: Option<&'static str>,
     /// Whether live has the first filter.
     pub is_searched_in_live: bool,
+    pub find: Find<T>,
 }
 
-impl ListView {
+impl<T: Serialize + 'static> ListView<T> {
     /// Returns a list without filters, which has the same path everywhere.
-    pub const fn plain(title: &'static str, name: &'static str, columns: &'static [Column]) -> Self {
-        let search = name;
-        Self { title, name, api: name, search, columns, fields: &[], order: None, is_searched_in_live: false }
+    pub const fn plain(
+        title: &'static str,
+        name: &'static str,
+        columns: &'static [Column],
+        find: Find<T>,
+    ) -> Self {
+        let (api, search) = (name, name);
+        Self { title, name, api, search, columns, fields: &[], order: None, is_searched_in_live: false, find }
     }
 
     fn fields(&self) -> impl Iterator<Item = &'static Field> {
@@ -169,14 +182,14 @@ impl ListView {
     }
 
     /// Creates the page of the list. `more` follows the list.
-    pub fn page<T: Serialize>(
+    pub async fn page(
         &self,
         app: &AppState,
         user: &AccountSession,
         input: &Input,
-        page: ListPage<T>,
         more: &Markup,
     ) -> PageResult {
+        let page = (self.find)(app, &user.account, input).await?;
         let asked = self.asked(input);
         let per_page = input.tree()["per_page"].as_str().unwrap_or_default();
         let here =
@@ -214,8 +227,15 @@ impl ListView {
         Ok(PageContent::of(same, self.title, content))
     }
 
+    /// Returns the route of the list as CSV.
+    pub fn csv(&'static self) -> MethodRouter<AppState> {
+        get(async |State(app): State<AppState>, user: AccountSession, input: Input| {
+            Ok::<_, ErrorPage>(self.export((self.find)(&app, &user.account, &input).await?))
+        })
+    }
+
     /// Returns a page of the list as JSON, of which `list_export` makes CSV.
-    pub fn csv<T: Serialize>(&self, page: ListPage<T>) -> Response {
+    fn export(&self, page: ListPage<T>) -> Response {
         let mut response = Listed(page).into_response();
         let file = format!("attachment; filename=\"{}.csv\"", self.name);
         if let Ok(file) = HeaderValue::from_str(&file) {

@@ -144,12 +144,12 @@ fn tests() -> Router<AppState> {
 /// Returns the routes of lists as CSV, which `list_export` makes of their pages.
 fn exports() -> Router<AppState> {
     Router::new()
-        .route("/dashboard/charges.csv", get(charges::csv))
-        .route("/dashboard/customers.csv", get(customers::csv))
-        .route("/dashboard/subscriptions.csv", get(subscriptions::csv))
-        .route("/dashboard/transfers.csv", get(transfers::csv))
-        .route("/dashboard/disputes.csv", get(disputes::csv))
-        .route("/dashboard/events.csv", get(events::csv))
-        .route("/dashboard/webhooks.csv", get(webhooks::csv))
-        .route("/dashboard/requests.csv", get(requests::csv))
+        .route("/dashboard/charges.csv", charges::LIST.csv())
+        .route("/dashboard/customers.csv", customers::LIST.csv())
+        .route("/dashboard/subscriptions.csv", subscriptions::LIST.csv())
+        .route("/dashboard/transfers.csv", transfers::LIST.csv())
+        .route("/dashboard/disputes.csv", disputes::LIST.csv())
+        .route("/dashboard/events.csv", events::LIST.csv())
+        .route("/dashboard/webhooks.csv", webhooks::LIST.csv())
+        .route("/dashboard/requests.csv", requests::LIST.csv())
 }

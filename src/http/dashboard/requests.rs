@@ -1,13 +1,14 @@
 //! The request log: the account's latest requests, and their responses.
 
 use axum::extract::State;
-use axum::response::Response;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use maud::{Markup, html};
 
 use super::auth::AccountSession;
 use super::figures;
 use super::format::{self, Tone};
-use super::layout::{ErrorPage, PageContent, PageResult};
+use super::layout::{PageContent, PageResult};
 use super::list::{Field, FieldInput, ListView, column};
 use super::record::{Record, facts, words};
 use crate::error::Error;
@@ -19,7 +20,7 @@ use crate::services::page::{AwaitedList, ListPage};
 use crate::services::sandbox::requests;
 use crate::views::logged_request::LoggedRequest;
 
-const LIST: ListView = ListView {
+pub static LIST: ListView<LoggedRequest> = ListView {
     title: "Requests",
     name: "requests",
     api: "sandbox/requests",
@@ -47,6 +48,7 @@ const LIST: ListView = ListView {
     ]],
     order: None,
     is_searched_in_live: false,
+    find,
 };
 
 fn status(status: i64) -> Markup {
@@ -55,23 +57,20 @@ fn status(status: i64) -> Markup {
 
 /// Lists the requests, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = find(&app, &user.account, &input).await?;
     let latencies = figures::requests(&app, &user.account).await?;
-    LIST.page(&app, &user, &input, page, &latencies)
+    LIST.page(&app, &user, &input, &latencies).await
 }
 
-/// Returns the same as CSV.
-pub async fn csv(
-    State(app): State<AppState>,
-    user: AccountSession,
-    input: Input,
-) -> Result<Response, ErrorPage> {
-    Ok(LIST.csv(find(&app, &user.account, &input).await?))
-}
-
-async fn find(app: &AppState, account: &Account, input: &Input) -> Result<ListPage<LoggedRequest>, Error> {
-    let search = RequestSearch::read(&LIST.parameters(input));
-    requests::search(app, account, search).await?.page(app).await
+fn find<'r>(
+    app: &'r AppState,
+    account: &'r Account,
+    input: &'r Input,
+) -> BoxFuture<'r, Result<ListPage<LoggedRequest>, Error>> {
+    async move {
+        let search = RequestSearch::read(&LIST.parameters(input));
+        requests::search(app, account, search).await?.page(app).await
+    }
+    .boxed()
 }
 
 /// Shows one request: its fault first, and what it sent.

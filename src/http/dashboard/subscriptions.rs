@@ -1,12 +1,13 @@
 //! Subscriptions, and a subscription with its plan and its ledger.
 
 use axum::extract::State;
-use axum::response::{Redirect, Response};
+use axum::response::Redirect;
 use entity::subscription::SubscriptionState;
+use futures::FutureExt;
 use maud::html;
 
 use super::auth::{AccountSession, VerifiedForm};
-use super::layout::{self, ErrorPage, FormResult, PageContent, PageResult};
+use super::layout::{self, FormResult, PageContent, PageResult};
 use super::list::{Column, ListView, column, table};
 use super::record::{Record, facts, first_page, words};
 use super::{is_test, timelines};
@@ -15,6 +16,7 @@ use crate::http::extract::{Input, Path};
 use crate::services::sandbox::statistics::coming_bills;
 use crate::services::subscriptions::state::{SubscriptionAction, next};
 use crate::services::{plans, subscriptions};
+use crate::views::subscription::Subscription;
 
 /// The columns of a list of subscriptions.
 pub const COLUMNS: [Column; 5] = [
@@ -28,7 +30,10 @@ pub const COLUMNS: [Column; 5] = [
 /// How many coming bills are shown.
 const BILLS_SHOWN: i32 = 3;
 
-const LIST: ListView = ListView::plain("Subscriptions", "subscriptions", &COLUMNS);
+pub static LIST: ListView<Subscription> =
+    ListView::plain("Subscriptions", "subscriptions", &COLUMNS, |app, account, input| {
+        async move { subscriptions::list(app, account, input.paging().valid()?).await }.boxed()
+    });
 
 const ENTRIES: [Column; 4] = [
     column("Time", |entry| entry.ago("/created_at")),
@@ -39,17 +44,7 @@ const ENTRIES: [Column; 4] = [
 
 /// Lists the subscriptions, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = subscriptions::list(&app, &user.account, input.paging().valid()?).await?;
-    LIST.page(&app, &user, &input, page, &html! {})
-}
-
-/// Returns the same as CSV.
-pub async fn csv(
-    State(app): State<AppState>,
-    user: AccountSession,
-    input: Input,
-) -> Result<Response, ErrorPage> {
-    Ok(LIST.csv(subscriptions::list(&app, &user.account, input.paging().valid()?).await?))
+    LIST.page(&app, &user, &input, &html! {}).await
 }
 
 /// Shows one subscription.

@@ -1,12 +1,13 @@
 //! Transfers, and a transfer with its line items.
 
 use axum::extract::State;
-use axum::response::Response;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use maud::html;
 
 use super::address::Address;
 use super::auth::AccountSession;
-use super::layout::{ErrorPage, PageContent, PageResult};
+use super::layout::{PageContent, PageResult};
 use super::list::{self, Column, DAYS, Field, FieldInput, ListView, column};
 use super::record::{Record, facts, words};
 use crate::error::Error;
@@ -17,7 +18,7 @@ use crate::services::page::ListPage;
 use crate::services::{Account, transfers};
 use crate::views::transfer::Transfer;
 
-const LIST: ListView = ListView {
+pub static LIST: ListView<Transfer> = ListView {
     title: "Transfers",
     name: "transfers",
     api: "transfers",
@@ -39,6 +40,7 @@ const LIST: ListView = ListView {
     ],
     order: Some("paid_at"),
     is_searched_in_live: false,
+    find,
 };
 
 const LINES: [Column; 4] = [
@@ -50,27 +52,24 @@ const LINES: [Column; 4] = [
 
 /// Lists the transfers, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = find(&app, &user.account, &input).await?;
-    LIST.page(&app, &user, &input, page, &html! {})
+    LIST.page(&app, &user, &input, &html! {}).await
 }
 
-/// Returns the same as CSV.
-pub async fn csv(
-    State(app): State<AppState>,
-    user: AccountSession,
-    input: Input,
-) -> Result<Response, ErrorPage> {
-    Ok(LIST.csv(find(&app, &user.account, &input).await?))
-}
-
-async fn find(app: &AppState, account: &Account, input: &Input) -> Result<ListPage<Transfer>, Error> {
-    match LIST.searched(input) {
-        None => transfers::list(app, account, input.paging().valid()?).await,
-        Some(search) => {
-            let search = Search::read(&search, transfers::search::SORTS, "paid_at").valid()?;
-            transfers::search(app, account, search).await
+fn find<'r>(
+    app: &'r AppState,
+    account: &'r Account,
+    input: &'r Input,
+) -> BoxFuture<'r, Result<ListPage<Transfer>, Error>> {
+    async move {
+        match LIST.searched(input) {
+            None => transfers::list(app, account, input.paging().valid()?).await,
+            Some(search) => {
+                let search = Search::read(&search, transfers::search::SORTS, "paid_at").valid()?;
+                transfers::search(app, account, search).await
+            }
         }
     }
+    .boxed()
 }
 
 /// Shows one transfer.

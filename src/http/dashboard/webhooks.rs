@@ -1,12 +1,13 @@
 //! Webhooks with their attempts, and the endpoints.
 
 use axum::extract::State;
-use axum::response::{Redirect, Response};
+use axum::response::Redirect;
 use entity::webhook::WebhookState;
+use futures::FutureExt;
 use maud::{Markup, html};
 
 use super::auth::{AccountSession, VerifiedForm};
-use super::layout::{self, ErrorPage, FormResult, PageContent, PageResult};
+use super::layout::{self, FormResult, PageContent, PageResult};
 use super::list::{Column, ListView, column, table};
 use super::record::{Record, facts, first_page, words};
 use super::{is_test, timelines};
@@ -16,8 +17,9 @@ use crate::params::webhook_endpoint::NewWebhookEndpoint;
 use crate::services::events::{self, ping};
 use crate::services::webhooks::state::{WebhookAction, next};
 use crate::services::{webhook_endpoints, webhooks};
+use crate::views::webhook::Webhook;
 
-const LIST: ListView = ListView::plain(
+pub static LIST: ListView<Webhook> = ListView::plain(
     "Webhooks",
     "webhooks",
     &[
@@ -27,6 +29,7 @@ const LIST: ListView = ListView::plain(
         column("Event", |webhook| webhook.token("/event_token")).wide(),
         column("URL", |webhook| words(webhook.text("/url"))).wide(),
     ],
+    |app, account, input| async move { webhooks::list(app, account, input.paging().valid()?).await }.boxed(),
 );
 
 /// The columns of endpoints, without their signing keys: nobody has to read those here.
@@ -38,23 +41,13 @@ const ENDPOINTS: [Column; 3] = [
 
 /// Lists the webhooks, newest first, and the endpoints.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = webhooks::list(&app, &user.account, input.paging().valid()?).await?;
     let endpoints = webhook_endpoints::list(&app, &user.account, first_page().valid()?).await?;
     let endpoints = Record::each(user.account.now, &endpoints.records)?;
     let more = html! {
         (table("Endpoints", &ENDPOINTS, &endpoints))
         @if is_test(&app) { (endpoint_forms(&user, &endpoints)) }
     };
-    LIST.page(&app, &user, &input, page, &more)
-}
-
-/// Returns the webhooks as CSV.
-pub async fn csv(
-    State(app): State<AppState>,
-    user: AccountSession,
-    input: Input,
-) -> Result<Response, ErrorPage> {
-    Ok(LIST.csv(webhooks::list(&app, &user.account, input.paging().valid()?).await?))
+    LIST.page(&app, &user, &input, &more).await
 }
 
 /// Renders the forms that register an endpoint and ping those that there are.

@@ -137,9 +137,11 @@ pub struct RequestTiming {
     pub duration: i64,
 }
 
-/// Returns the timings of the account's logged requests, newest first.
+/// Returns the timings of the account's logged requests, newest first, once those that it has made so far are written.
 pub async fn timings(ctx: &Context, account: &Account) -> Result<Vec<RequestTiming>, Error> {
     use logged_request::Column::{Duration, Id, Method, Route, Status};
+
+    ctx.request_log.write(&ctx.store, Some(account.id())).await?;
     let rows = logged_request::Entity::owned_by(account.id())
         .order_by_desc(Id)
         .limit(REQUESTS_LOGGED as u64)
