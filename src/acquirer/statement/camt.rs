@@ -281,6 +281,7 @@ impl<R: Read> BufRead for CountedLines<R> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::reader::read_all;
     use super::*;
 
     fn transaction(kind: &str, reference: &str, amount: &str, indicator: &str) -> String {
@@ -300,15 +301,7 @@ mod tests {
     }
 
     fn read(text: &str) -> (Vec<Line>, Vec<String>, Option<Heading>) {
-        let mut reader = CamtReader::new(text.as_bytes());
-        let (mut lines, mut faults) = (Vec::new(), Vec::new());
-        while let Some(next) = reader.next_line() {
-            match next {
-                Ok((_, line)) => lines.push(line),
-                Err(found) => faults.extend(found),
-            }
-        }
-        let heading = reader.heading().map_err(|found| faults.extend(found)).ok();
+        let (lines, faults, heading) = read_all(text);
         (lines, faults.iter().map(Fault::to_string).collect(), heading)
     }
 
@@ -339,6 +332,18 @@ mod tests {
                 ("chargeback", "ch_1", 400, day("2026-01-01")),
             ]
         );
+    }
+
+    #[test]
+    fn the_amount_of_an_entry_counts_before_that_of_its_transaction() {
+        let (own, other) =
+            ("<Amt Ccy='AUD'>4</Amt>", "<AmtDtls><TxAmt><Amt Ccy='USD'>3</Amt></TxAmt></AmtDtls>");
+        for amounts in [[own, other], [other, own]] {
+            let entry = transaction("capture", "ch_1", "9", "CRDT")
+                .replace("<Amt Ccy=\"AUD\">9</Amt>", &amounts.concat());
+            let (lines, faults, _) = read(&document(&entry, 1));
+            assert_eq!((lines[0].amount, lines[0].currency), (400, Currency::Aud), "{faults:?}");
+        }
     }
 
     #[test]

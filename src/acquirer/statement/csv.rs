@@ -201,18 +201,11 @@ pub(super) fn parse_row(row: &ByteRecord) -> Option<Line> {
 mod tests {
     use entity::Timestamp;
 
+    use super::super::reader::read_all;
     use super::*;
 
     fn read(text: &str) -> (Vec<Line>, Vec<String>, Option<Heading>) {
-        let mut reader = CsvReader::new(text.as_bytes());
-        let (mut lines, mut faults) = (Vec::new(), Vec::new());
-        while let Some(next) = reader.next_line() {
-            match next {
-                Ok((_, line)) => lines.push(line),
-                Err(found) => faults.extend(found),
-            }
-        }
-        let heading = reader.heading().map_err(|found| faults.extend(found)).ok();
+        let (lines, faults, heading) = read_all(text);
         (
             lines,
             faults.into_iter().map(|fault| format!("{}: {}", fault.line, fault.message)).collect(),

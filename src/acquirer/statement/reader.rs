@@ -54,3 +54,18 @@ impl<R: Read> StatementReader<R> {
         }
     }
 }
+
+/// Reads a statement to its end.
+#[cfg(test)]
+pub(super) fn read_all(text: &str) -> (Vec<Line>, Vec<Fault>, Option<Heading>) {
+    let mut reader = StatementReader::new(text.as_bytes()).unwrap();
+    let (mut lines, mut faults) = (Vec::new(), Vec::new());
+    while let Some(next) = reader.next_line() {
+        match next {
+            Ok((_, line)) => lines.push(line),
+            Err(found) => faults.extend(found),
+        }
+    }
+    let heading = reader.heading().map_err(|found| faults.extend(found)).ok();
+    (lines, faults, heading)
+}

@@ -8,13 +8,15 @@ use entity::statement_line::{self, Column as OfLine};
 use entity::{AccountToken, Currency, Day, ExceptionToken, JournalEntryToken, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IdenStatic, Iterable, ModelTrait, QueryFilter};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, IdenStatic, Iterable, ModelTrait, QueryFilter,
+};
 use serde_json::json;
 use uuid::Uuid;
 
 use super::books::BookMovement;
 use super::import::ReconcileError;
-use super::matching::Ours;
+use super::matching::{Ours, start_of};
 use crate::error::Error;
 use crate::runtime::crash_points;
 use crate::services::audit::{self, OperatorAction};
@@ -94,6 +96,9 @@ impl Finding {
     }
 }
 
+/// Word for word the condition of the index.
+pub(super) const MISSING: &str = "kind = 'missing' AND resolved_by IS NULL";
+
 /// What a batch writes.
 #[derive(Default)]
 pub(super) struct Batch {
@@ -168,12 +173,23 @@ impl Batch {
             exception::Entity::delete_many().filter(removed).exec(tx).await?;
         }
         if next.stage == Stage::Done {
+            exception::Entity::delete_many().filter(outside(seen)).exec(tx).await?;
             let detail = json!({ "digest": seen.digest, "lines": seen.lines });
             let (action, subject) = (Action::StatementImported, seen.name.clone());
             audit::record(tx, &OperatorAction { action, account: None, subject, detail })?;
         }
         Ok(true)
     }
+}
+
+/// Returns the condition of what the import of a statement has found missing outside of its days: while a line was left that
+/// might have been of it.
+fn outside(seen: &statement::Model) -> Condition {
+    let (from, to) = (start_of(seen.first_day), start_of(seen.last_day.plus(1)));
+    Condition::all()
+        .add(Expr::cust(MISSING))
+        .add(Column::StatementId.eq(seen.id))
+        .add(Condition::any().add(Column::OurTime.lt(from)).add(Column::OurTime.gte(to)))
 }
 
 /// The lines are there already. As an upsert it finds each by its primary key; of `UPDATE ... FROM`, SQLite makes a scan of all.

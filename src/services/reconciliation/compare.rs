@@ -8,9 +8,9 @@ use entity::statement::{self, Stage};
 use entity::statement_line::{self, Column as OfLine};
 use entity::{Day, ExceptionToken, Timestamp};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::batch::{Batch, Finding};
+use super::batch::{Batch, Finding, MISSING};
 use super::books::{BookMovement, Books};
 use super::import::ReconcileError;
 use super::matching::{Ours, Theirs, differences, nearest, start_of};
@@ -21,9 +21,6 @@ use crate::store::{Reader, Store};
 
 /// How many days around the statement movements look for lines: the acquirer may have dated them otherwise.
 const MARGIN_DAYS: i32 = 1;
-
-/// Word for word the condition of the index.
-const MISSING: &str = "kind = 'missing' AND resolved_by IS NULL";
 
 /// What a movement and its line have in common.
 type Key = (Movement, String);
@@ -175,16 +172,6 @@ async fn find_movements(
         batch.found.push(Finding::about(kind, &line, None, None));
     }
     Ok(batch)
-}
-
-/// Returns the condition of what the import of a statement has found missing outside of its days: while a line was left that
-/// might have been of it.
-pub(super) fn outside(seen: &statement::Model) -> Condition {
-    let (from, to) = (start_of(seen.first_day), start_of(seen.last_day.plus(1)));
-    Condition::all()
-        .add(Expr::cust(MISSING))
-        .add(Column::StatementId.eq(seen.id))
-        .add(Condition::any().add(Column::OurTime.lt(from)).add(Column::OurTime.gte(to)))
 }
 
 /// Returns the lines of all statements about subjects.

@@ -4,17 +4,16 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use entity::reconciliation_exception as exception;
+use entity::Timestamp;
 use entity::statement::{self, Column, Stage};
 use entity::statement_line::{self, Column as OfLine};
-use entity::{ExceptionToken, Timestamp};
 use futures::FutureExt;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::batch::Batch;
-use super::compare::{compare_books, compare_rest, outside};
+use super::compare::{compare_books, compare_rest};
 use super::summary::summary;
 use crate::acquirer::statement::{Fault, Heading, Line, StatementReader};
 use crate::error::Error;
@@ -274,10 +273,6 @@ async fn finish(
         compare_books(store, seen, now, progress).await?;
     }
     compare_rest(store, seen, now).await?;
-    let outside = exception::Entity::find().filter(outside(seen)).select_only();
-    let removed: Vec<ExceptionToken> =
-        outside.column(exception::Column::Id).into_tuple().all(store.read()).await.map_err(Error::from)?;
-    let batch = Batch { removed, ..Batch::default() };
-    let next = statement::Model { stage: Stage::Done, ..seen.clone() };
-    batch.commit(store, seen, next, now).await
+    let done = statement::Model { stage: Stage::Done, ..seen.clone() };
+    Batch::default().commit(store, seen, done, now).await
 }
