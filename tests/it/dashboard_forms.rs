@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::browser::{Browser, led, refused};
+use crate::harness::browser::{Browser, carried, led, refused};
 use crate::harness::{card, charge_with, rules, token_of};
 
 const CARD: &str = "4200000000000000";
@@ -308,6 +308,24 @@ rules! {
         refused(&app.unchanged(browser.press("/accounts", &[("account", &made)])).await, 404, "could not be found");
         led(&browser.press("/accounts", &[("account", &own)]).await, "/dashboard");
         browser.page(&format!("/charges/{charge}")).await;
+    }
+
+    async fn a_form_concerns_the_account_that_its_page_has_shown_or_none(app) {
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let made = app.client().post("/1/sandbox/accounts", &json!({})).await.ok(201);
+        let (made, other) = (token_of(&made), app.client().post("/1/sandbox/accounts", &json!({})).await.ok(201));
+        led(&browser.press("/accounts", &[("account", &made)]).await, "/dashboard");
+        let of_made = carried(&browser.page("/sandbox").await);
+        let delete = [("form", of_made.as_str()), ("sure", "true")];
+
+        // Another tab has chosen another account since.
+        led(&browser.press("/accounts", &[("account", &token_of(&other))]).await, "/dashboard");
+        refused(&app.unchanged(browser.post("/dashboard/sandbox/delete", &delete)).await, 403, "Nothing has changed");
+
+        // The account is gone since.
+        led(&browser.press("/accounts", &[("account", &made)]).await, "/dashboard");
+        app.client().delete(&format!("/1/sandbox/accounts/{made}")).await.ok(204);
+        refused(&app.unchanged(browser.post("/dashboard/sandbox/delete", &delete)).await, 403, "Nothing has changed");
     }
 
     async fn a_moved_clock_shows_what_was_due_without_housekeeping(app) {

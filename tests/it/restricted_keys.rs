@@ -97,7 +97,7 @@ fn schemas(part: &Value, found: &mut Vec<String>) {
 }
 
 #[test]
-fn whoever_may_not_read_a_section_is_shown_no_record_of_it() {
+fn a_key_that_may_not_read_a_section_is_shown_no_record_of_it() {
     let mut checked = 0;
     for operation in operations() {
         let mut shown = Vec::new();
