@@ -2,7 +2,7 @@
 //! (`docs/decisions.md`, 385).
 //!
 //! A unit that records an entry waits for nothing: entries are sealed after their commit, in batches. The head is the last
-//! link, signed: whoever has a copy of it elsewhere ([`anchor`](super::anchor)) can prove what the trail was then.
+//! link, signed: a copy of it elsewhere ([`anchor`](super::anchor)) can prove what the trail was then.
 
 use std::sync::Arc;
 
