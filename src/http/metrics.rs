@@ -8,7 +8,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use crate::error::Error;
 use crate::services::due_work::registry;
-use crate::services::{Context, data_keys};
+use crate::services::{Context, card_testing, data_keys};
 use crate::trace;
 
 /// The metrics of the process.
@@ -45,6 +45,10 @@ impl Metrics {
         describe_counter!(
             ACQUIRER_SILENT,
             "What was refused with 503 because the acquirer did not say what it knows of a card or a currency"
+        );
+        describe_counter!(
+            card_testing::METRIC,
+            "Attacks by card testers that began, and their payments that were refused or reported, by rule"
         );
         describe_gauge!(DUE, "Due work that waits, by kind");
         describe_gauge!(POOL, "Database connections of the read pool, by state");

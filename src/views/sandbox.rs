@@ -1,6 +1,7 @@
 //! The records of the sandbox.
 
 use entity::account::{self, TransfersSchedule};
+use entity::card_attack::{CardTestingAction, CardTestingRule, CardTestingSettings};
 use entity::failure::Decline;
 use entity::{AccountToken, AcquirerFaults, Probability};
 use macros::view;
@@ -55,6 +56,46 @@ pub struct SandboxAccount {
     /// Days until captured money is available.
     #[schema(example = 5)]
     settlement_delay_days: i32,
+    /// What is done about card testing.
+    #[shows(row.card_testing().into())]
+    card_testing: CardTesting,
+}
+
+/// What is done about card testing, and the thresholds of its rules; with 0 a rule is off.
+#[view]
+pub struct CardTesting {
+    /// `off`, `report` or `refuse`.
+    #[schema(value_type = String, example = "off")]
+    action: CardTestingAction,
+    /// Declines in a row from one network.
+    #[schema(example = 10)]
+    network_declines: i64,
+    /// Declined cards of one network.
+    #[schema(example = 15)]
+    network_cards: i64,
+    /// Declines in a row of one card.
+    #[schema(example = 10)]
+    card_declines: i64,
+    /// Declined cards of one customer.
+    #[schema(example = 5)]
+    customer_cards: i64,
+    /// Cards declined for small amounts.
+    #[schema(example = 20)]
+    account_cards: i64,
+}
+
+impl From<CardTestingSettings> for CardTesting {
+    fn from(settings: CardTestingSettings) -> Self {
+        Self {
+            // Only a test server has a sandbox.
+            action: settings.action.unwrap_or(CardTestingAction::Off),
+            network_declines: settings.threshold(CardTestingRule::NetworkDeclines),
+            network_cards: settings.threshold(CardTestingRule::NetworkCards),
+            card_declines: settings.threshold(CardTestingRule::CardDeclines),
+            customer_cards: settings.threshold(CardTestingRule::CustomerCards),
+            account_cards: settings.threshold(CardTestingRule::AccountCards),
+        }
+    }
 }
 
 /// An account and its pair of keys, shown this once.
