@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::http::Method;
+use entity::card_attack::CardTestingRule;
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
@@ -64,6 +65,12 @@ impl Metrics {
         // A rate over a counter that starts with its first event misses that event.
         for refused in ShedKind::ALL {
             metrics::counter!(SHED, "what" => refused.name()).increment(0);
+        }
+        for rule in CardTestingRule::ALL {
+            for action in card_testing::ACTIONS {
+                metrics::counter!(card_testing::METRIC, "rule" => rule.code(), "action" => action)
+                    .increment(0);
+            }
         }
         metrics::counter!(RATE_LIMITED).increment(0);
         metrics::counter!(ACQUIRER_CALLS).increment(0);

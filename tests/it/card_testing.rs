@@ -8,7 +8,9 @@ use card_payments::params::Paging;
 use card_payments::services::audit::{self, AuditFilter};
 use card_payments::services::card_testing::synchronise;
 use entity::TimeSpan;
+use entity::card_attack::{Column, Entity};
 use entity::failure::Decline;
+use sea_orm::{EntityTrait, QueryOrder};
 use serde_json::{Value, json};
 
 use crate::harness::browser::Browser;
@@ -63,8 +65,6 @@ async fn watched(app: &App, action: &str) -> Client {
 /// The attacks in the table: rule, subject and number of refused payments.
 async fn attacks(app: &App) -> Vec<(String, String, i64)> {
     synchronise(app.ctx()).await.unwrap();
-    use entity::card_attack::{Column, Entity};
-    use sea_orm::{EntityTrait, QueryOrder};
     let rows = Entity::find().order_by_asc(Column::Rule).order_by_asc(Column::Subject);
     let rows = rows.all(app.ctx().store.read()).await.unwrap();
     rows.into_iter().map(|row| (row.rule.code().to_owned(), row.subject, row.refused)).collect()
@@ -91,7 +91,7 @@ rules! {
         let failed = client.charge(refusal["charge_token"].as_str().unwrap()).await;
         assert_eq!((&failed["success"], &failed["error_message"]), (&json!(false), &refusal["error_description"]));
         assert_eq!((acquirer.calls().len(), app.events().await.len()), (asked, events + 1));
-        client.post("/1/charges", &by_token).await.refused(422, "token_already_used");
+        client.post("/1/charges", &by_token).await.refused(400, "token_already_used");
         let authorised = client.post("/1/authorisations", &charge_with(LARGE, json!({ "ip_address": "203.0.113.9" }))).await;
         authorised.refused(400, "suspected_fraud");
         assert_eq!(acquirer.calls().len(), asked, "no call was made for either");
@@ -278,7 +278,7 @@ rules! {
         assert_eq!(attacks(app).await, [("network_declines".into(), "203.0.113.0/24".into(), 3)]);
         let entries = noticed(app).await;
         let [entry] = &entries[..] else { panic!("{entries:#?}") };
-        assert_eq!((&entry["operator"], &entry["detail"]["subject"]), (&json!("the server"), &json!("203.0.113.0/24")));
+        assert_eq!((&entry["by"], &entry["detail"]["subject"]), (&json!("the server"), &json!("203.0.113.0/24")));
         client.put("/1/sandbox/clock", &json!({ "advance": "1h" })).await.ok(200);
         attack(&client, 10).await;
         assert_eq!(attacks(app).await, [("network_declines".into(), "203.0.113.0/24".into(), 0)]);
@@ -355,9 +355,8 @@ async fn copies_that_notice_an_attack_at_once_record_one() {
     let other = Client::new(copy.router.clone(), Some(app.secret_key().to_owned()));
     attack(&client, 10).await;
     attack(&other, 10).await;
-    for (client, ctx) in [(&client, app.ctx()), (&other, &copy.ctx)] {
+    for client in [&client, &other] {
         try_card(client, ACCEPTED, "203.0.113.1", LARGE).await.refused(400, "suspected_fraud");
-        drop(ctx);
     }
     let (one, two) = tokio::join!(synchronise(app.ctx()), synchronise(&copy.ctx));
     one.and(two).unwrap();
@@ -385,7 +384,7 @@ operated! {
         let create = ["account", "create", "--business-name", "Shop", "--email", "shop@example.com"];
         installed.records(&create);
         let account = installed.account();
-        let mut set = |word: &str, value: &str| {
+        let set = |word: &str, value: &str| {
             let set = ["account", "set", &account, &format!("card_testing.{word}"), value];
             installed.records(&set).remove(0)["card_testing"].clone()
         };
@@ -393,9 +392,9 @@ operated! {
         let both = json!({ "action": "report", "thresholds": { "customer_cards": 7 } });
         assert_eq!(set("customer_cards", "7"), both);
         for (word, value, message) in [
-            ("action", "block", "is not included in the list"),
-            ("action", "", "can't be blank"),
-            ("network_cards", "51", "must be at most 50"),
+            ("action", "block", "Card testing action is not included in the list"),
+            ("action", "", "Card testing action can't be blank"),
+            ("network_cards", "51", "Card testing network cards must be at most 50"),
         ] {
             installed.refuses(&["account", "set", &account, &format!("card_testing.{word}"), value], message);
         }

@@ -17,7 +17,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use entity::card_attack::{
     CardTestingAction, CardTestingRule, CardTestingSettings, CardTestingSubject, SMALL_AMOUNT_CENTS,
 };
-use entity::{AccountToken, CustomerToken, FailureCode, Timestamp, charge};
+use entity::charge::{self, Origin};
+use entity::{AccountToken, CustomerToken, FailureCode, Timestamp};
 
 use self::attacks::KnownAttacks;
 use self::subject::{CardHash, Network, Subject};
@@ -30,6 +31,11 @@ use crate::sensitive::secret::Secret;
 /// The counter of what the rules do, by `rule` and `action`: an attack `began`, a payment of it was `refused`, or only
 /// `reported`.
 pub const METRIC: &str = "card_payments_card_testing_total";
+/// The values of `action`.
+pub const ACTIONS: [&str; 3] = [BEGAN, REFUSED, REPORTED];
+const BEGAN: &str = "began";
+const REFUSED: &str = "refused";
+const REPORTED: &str = "reported";
 
 /// The counts and attacks that the process knows.
 #[derive(Debug, Default)]
@@ -76,12 +82,14 @@ impl WatchedPayment {
         if action == CardTestingAction::Off {
             return None;
         }
+        // A subscription's first charge has the address from which its customer was created: that of the merchant's server.
+        let network = if row.origin == Origin::Subscription { None } else { Network::of(&row.ip_address) };
         Some(Self {
             account: row.account_id,
             action,
             settings,
             now: time.now(ctx),
-            network: Network::of(&row.ip_address),
+            network,
             card: CardHash::of(&ctx.vault, row.account_id, number),
             customer: row.customer_id,
             amount: row.settlement_amount,
@@ -99,7 +107,7 @@ impl WatchedPayment {
                 return false;
             };
             let refuses = rule.terms().may_refuse && self.action == CardTestingAction::Refuse;
-            count_metric(rule, if refuses { "refused" } else { "reported" });
+            count_metric(rule, if refuses { REFUSED } else { REPORTED });
             attack.count_refused(i64::from(refuses));
             refuses
         })
@@ -112,7 +120,7 @@ impl WatchedPayment {
         }
         let attempt = Attempt { at: self.now, card: self.card, is_declined: failure.is_some() };
         for rule in self.count(&mut ctx.card_testing.lock(), attempt, ctx.clock.now()) {
-            count_metric(rule, "began");
+            count_metric(rule, BEGAN);
             tracing::warn!(account = %self.account, rule = rule.code(), "card testing was noticed");
         }
     }

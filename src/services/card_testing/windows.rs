@@ -81,7 +81,8 @@ fn count(rule: CardTestingRule, window: &Window, now: Timestamp) -> i64 {
     let count = match terms.count {
         CardTestingCount::DeclinesInRow => within.take_while(|attempt| attempt.is_declined).count(),
         CardTestingCount::DeclinedCards => {
-            let (declined, approved): (Vec<&Attempt>, Vec<_>) = within.partition(|attempt| attempt.is_declined);
+            let (declined, approved): (Vec<&Attempt>, Vec<_>) =
+                within.partition(|attempt| attempt.is_declined);
             let cards: HashSet<_> = declined.iter().map(|attempt| attempt.card).collect();
             if cards.len() > approved.len() { cards.len() } else { 0 }
         }
