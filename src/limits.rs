@@ -228,22 +228,6 @@ pub const KEY_USES_BATCH: usize = 16;
 
 /// The largest threshold of a rule that notices card testing (`docs/decisions.md`, 387).
 pub const CARD_TESTING_THRESHOLD_MAX: i64 = 50;
-/// How many attempts of one subject a rule remembers: of the largest threshold, and as many approvals.
-pub const CARD_TESTING_ATTEMPTS_KEPT: usize = 100;
-/// How many subjects of all rules and accounts a server counts: some 2 MB, or 50 MB if each has all its attempts.
-pub const CARD_TESTING_WINDOWS_MAX: usize = 20_000;
-/// How many attacks of one account a server knows.
-pub const CARD_ATTACKS_KNOWN_MAX: usize = 10_000;
-/// How many attacks one unit of work writes.
-pub const CARD_ATTACKS_BATCH: usize = 16;
-/// How many attacks the dashboard lists.
-pub const CARD_ATTACKS_LISTED: u64 = 50;
-/// The longest attack: how far back a server reads when it starts.
-pub const CARD_ATTACKS_READ_BACK: TimeSpan = TimeSpan::seconds(3600);
-/// How far back a server reads each time, for copies whose clocks differ.
-pub const CARD_ATTACKS_READ_AGAIN: TimeSpan = TimeSpan::seconds(30);
-/// How long attacks are kept, by the wall clock.
-pub const CARD_ATTACKS_KEPT: TimeSpan = TimeSpan::days(90);
 
 /// How long a looked-up API key may be cached (`docs/decisions.md`, 56).
 pub const KEY_CACHE_LIFETIME: Duration = Duration::from_secs(5);

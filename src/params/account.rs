@@ -106,7 +106,9 @@ impl ChangedSettings {
 
     /// Whether nothing is asked: what was sent was blank.
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        let nothing = Self::default();
+        let blank = Self { card_testing: Some(ChangedCardTesting::default()), ..Self::default() };
+        *self == nothing || *self == blank
     }
 
     /// Change a pricing table that is to change; the values were checked.

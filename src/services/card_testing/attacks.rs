@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use entity::audit_entry::Action;
 use entity::card_attack::{self, CardTestingRule, Column, Entity};
-use entity::{AccountToken, Owned, Timestamp};
+use entity::{AccountToken, Owned, TimeSpan, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select};
@@ -13,13 +13,22 @@ use serde_json::json;
 
 use super::windows::Key;
 use crate::error::Error;
-use crate::limits::{
-    CARD_ATTACKS_BATCH, CARD_ATTACKS_KEPT, CARD_ATTACKS_KNOWN_MAX, CARD_ATTACKS_LISTED,
-    CARD_ATTACKS_READ_AGAIN, CARD_ATTACKS_READ_BACK,
-};
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Account, Context};
 use crate::store::Tx;
+
+/// How many attacks of one account a server knows.
+const KNOWN_MAX: usize = 10_000;
+/// How many attacks one unit of work writes.
+const BATCH: usize = 16;
+/// How many attacks are listed.
+const LISTED: u64 = 50;
+/// The longest attack: how far back a server reads when it starts.
+const READ_BACK: TimeSpan = TimeSpan::seconds(3600);
+/// How far back a server reads each time, for copies whose clocks differ.
+const READ_AGAIN: TimeSpan = TimeSpan::seconds(30);
+/// How long attacks are kept, by the wall clock.
+const KEPT: TimeSpan = TimeSpan::days(90);
 
 /// An attack, as the process knows it.
 #[derive(Debug)]
@@ -77,9 +86,9 @@ impl KnownAttacks {
         wall: Timestamp,
     ) -> bool {
         let attacks = self.of_accounts.entry(account).or_default();
-        if attacks.len() >= CARD_ATTACKS_KNOWN_MAX {
+        if attacks.len() >= KNOWN_MAX {
             attacks.retain(|_, attack| attack.is_active(began_at) || attack.is_unwritten());
-            if attacks.len() >= CARD_ATTACKS_KNOWN_MAX {
+            if attacks.len() >= KNOWN_MAX {
                 return false;
             }
         }
@@ -107,7 +116,7 @@ impl KnownAttacks {
                 }
             }
             // No clock of an account is slower than the wall clock.
-            attacks.retain(|_, attack| wall < attack.recorded_at + CARD_ATTACKS_READ_BACK);
+            attacks.retain(|_, attack| wall < attack.recorded_at + READ_BACK);
         }
         self.of_accounts.retain(|_, attacks| !attacks.is_empty());
         // Two copies that write the same rows do so in one order, so that they do not deadlock.
@@ -144,7 +153,7 @@ impl KnownAttacks {
 pub async fn synchronise(ctx: &Context) -> Result<(), Error> {
     let wall = ctx.clock.now();
     let unwritten = ctx.card_testing.lock().attacks.take_unwritten(wall);
-    let mut left = unwritten.chunks(CARD_ATTACKS_BATCH);
+    let mut left = unwritten.chunks(BATCH);
     while let Some(some) = left.next() {
         let unit = ctx.store.write(some.to_vec(), |tx, some| write(tx, some).boxed());
         if let Err(error) = unit.await {
@@ -154,7 +163,7 @@ pub async fn synchronise(ctx: &Context) -> Result<(), Error> {
         }
     }
     let read_at = ctx.card_testing.lock().attacks.read_at;
-    let since = read_at.map_or(wall - CARD_ATTACKS_READ_BACK, |read_at| read_at - CARD_ATTACKS_READ_AGAIN);
+    let since = read_at.map_or(wall - READ_BACK, |read_at| read_at - READ_AGAIN);
     let rows = Entity::find().filter(Column::RecordedAt.gt(since)).order_by_asc(Column::RecordedAt);
     let rows = rows.all(ctx.store.read()).await?;
     let mut memory = ctx.card_testing.lock();
@@ -192,13 +201,13 @@ async fn write(tx: &Tx, some: &[card_attack::Model]) -> Result<(), Error> {
 
 /// Returns the account's attacks, newest first.
 pub async fn list(ctx: &Context, account: &Account) -> Result<Vec<card_attack::Model>, Error> {
-    let newest = Entity::owned_by(account.id()).order_by_desc(Column::BeganAt).limit(CARD_ATTACKS_LISTED);
+    let newest = Entity::owned_by(account.id()).order_by_desc(Column::BeganAt).limit(LISTED);
     Ok(newest.all(ctx.store.read()).await?)
 }
 
 /// Selects attacks past their retention, by the wall clock.
 pub fn old(wall: Timestamp) -> Select<Entity> {
-    let old = Entity::find().filter(Column::RecordedAt.lte(wall - CARD_ATTACKS_KEPT));
+    let old = Entity::find().filter(Column::RecordedAt.lte(wall - KEPT));
     old.order_by_asc(Column::RecordedAt)
 }
 

@@ -7,7 +7,11 @@ use entity::{AccountToken, Timestamp};
 
 use super::CountedSubject;
 use super::subject::{CardHash, Subject};
-use crate::limits::{CARD_TESTING_ATTEMPTS_KEPT, CARD_TESTING_WINDOWS_MAX};
+
+/// How many attempts of one subject are remembered: of the largest threshold, and as many approvals.
+const ATTEMPTS_KEPT: usize = 100;
+/// How many subjects of all rules and accounts a server counts: some 2 MB, or 50 MB if each has all its attempts.
+const WINDOWS_MAX: usize = 20_000;
 
 /// What a rule counts of one subject of an account.
 pub type Key = (AccountToken, CardTestingRule, Subject);
@@ -38,7 +42,7 @@ impl Windows {
     /// that honest payments leave nothing.
     pub fn count(&mut self, key: Key, attempt: Attempt) -> i64 {
         let Some(window) = self.window(key, attempt.is_declined) else { return 0 };
-        if window.len() >= CARD_TESTING_ATTEMPTS_KEPT {
+        if window.len() >= ATTEMPTS_KEPT {
             window.pop_front();
         }
         window.push_back(attempt);
@@ -54,7 +58,7 @@ impl Windows {
         if !self.recent.contains_key(&key) {
             let window = self.older.remove(&key);
             let window = if makes { window.unwrap_or_default() } else { window? };
-            if self.recent.len() >= CARD_TESTING_WINDOWS_MAX / 2 {
+            if self.recent.len() >= WINDOWS_MAX / 2 {
                 self.older = std::mem::take(&mut self.recent);
             }
             self.recent.insert(key, window);
@@ -144,14 +148,14 @@ mod tests {
         let mut windows = Windows::default();
         let attempt = Attempt { at: NOON, card: CardHash::new(0), is_declined: true };
         let mut count = 0;
-        for n in 1..=4 * CARD_TESTING_WINDOWS_MAX as u64 {
+        for n in 1..=4 * WINDOWS_MAX as u64 {
             windows.count(key(rule, n), attempt);
             if n % 1000 == 0 {
                 count = windows.count(key(rule, 0), attempt);
             }
         }
-        assert!(windows.recent.len() + windows.older.len() <= CARD_TESTING_WINDOWS_MAX);
-        assert!(windows.recent[&key(rule, 0)].len() <= CARD_TESTING_ATTEMPTS_KEPT);
+        assert!(windows.recent.len() + windows.older.len() <= WINDOWS_MAX);
+        assert!(windows.recent[&key(rule, 0)].len() <= ATTEMPTS_KEPT);
         assert!(count > 10, "{count}");
     }
 }
