@@ -80,14 +80,14 @@ pub struct ChangedAccount {
     pub card_testing: Option<ChangedCardTesting>,
 }
 
-/// What is done about card testing, and the thresholds of its rules; with 0 a rule is off.
+/// Card testing: the action and the thresholds of the rules; 0 is off.
 #[params]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangedCardTesting {
     /// `off`, `report` or `refuse`.
     #[schema(value_type = Option<String>, example = "refuse")]
     pub action: Option<CardTestingAction>,
-    /// Declines in a row from one network.
+    /// Declines in a row of one network.
     #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
     pub network_declines: Option<i64>,
     /// Declined cards of one network.

@@ -56,31 +56,21 @@ pub struct SandboxAccount {
     /// Days until captured money is available.
     #[schema(example = 5)]
     settlement_delay_days: i32,
-    /// What is done about card testing.
     #[shows(row.card_testing().into())]
     card_testing: CardTesting,
 }
 
-/// What is done about card testing, and the thresholds of its rules; with 0 a rule is off.
+/// Card testing: the action and the thresholds of the rules; 0 is off.
 #[view]
 pub struct CardTesting {
     /// `off`, `report` or `refuse`.
-    #[schema(value_type = String, example = "off")]
+    #[schema(value_type = String)]
     action: CardTestingAction,
-    /// Declines in a row from one network.
-    #[schema(example = 10)]
+    // The parameters describe them.
     network_declines: i64,
-    /// Declined cards of one network.
-    #[schema(example = 15)]
     network_cards: i64,
-    /// Declines in a row of one card.
-    #[schema(example = 10)]
     card_declines: i64,
-    /// Declined cards of one customer.
-    #[schema(example = 5)]
     customer_cards: i64,
-    /// Cards declined for small amounts.
-    #[schema(example = 20)]
     account_cards: i64,
 }
 

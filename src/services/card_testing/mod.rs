@@ -119,7 +119,8 @@ impl WatchedPayment {
             return;
         }
         let attempt = Attempt { at: self.now, card: self.card, is_declined: failure.is_some() };
-        for rule in self.count(&mut ctx.card_testing.lock(), attempt, ctx.clock.now()) {
+        let begun = self.count(&mut ctx.card_testing.lock(), attempt, ctx.clock.now());
+        for rule in begun {
             count_metric(rule, BEGAN);
             tracing::warn!(account = %self.account, rule = rule.code(), "card testing was noticed");
         }
