@@ -13,6 +13,7 @@ mod draw;
 mod events;
 mod figures;
 mod format;
+mod keys;
 mod layout;
 mod list;
 mod money_flow;
@@ -42,6 +43,7 @@ const HOME: &str = "/dashboard";
 const SIGN_IN: &str = "/dashboard/sign-in";
 const SIGN_OUT: &str = "/dashboard/sign-out";
 const ACCOUNTS: &str = "/dashboard/accounts";
+const KEYS: &str = "/dashboard/keys";
 const REQUESTS: &str = "/dashboard/requests";
 const CLOCK: &str = "/dashboard/clock";
 const SANDBOX: &str = "/dashboard/sandbox";
@@ -58,6 +60,7 @@ const PAGES: [(&str, &str); 12] = [
     ("/dashboard/card_testing", "Card testing"),
     ("/dashboard/events", "Events"),
     ("/dashboard/webhooks", "Webhooks"),
+    (KEYS, "Keys"),
     (REQUESTS, "Requests"),
     (CLOCK, "Clock"),
     (SANDBOX, "Sandbox"),
@@ -114,6 +117,7 @@ fn shown() -> Router<AppState> {
         .route("/dashboard/events/{token}", get(events::show))
         .route("/dashboard/webhooks", get(webhooks::list))
         .route("/dashboard/webhooks/{token}", get(webhooks::show))
+        .route(KEYS, get(keys::show))
 }
 
 /// Returns the routes of the sandbox.
@@ -132,6 +136,9 @@ fn tests() -> Router<AppState> {
         .route("/dashboard/disputes/{token}/decide", post(disputes::decide))
         .route("/dashboard/webhooks/{token}/replay", post(webhooks::replay))
         .route("/dashboard/webhook_endpoints/{token}/ping", post(webhooks::ping))
+        .route(KEYS, post(keys::create))
+        .route("/dashboard/keys/{token}/roll", post(keys::roll))
+        .route("/dashboard/keys/{token}/revoke", post(keys::revoke))
         .route(REQUESTS, get(requests::list))
         .route("/dashboard/requests/{request_id}", get(requests::show))
         .route(CLOCK, get(clock::show).post(clock::advance))
