@@ -75,33 +75,29 @@ pub struct ChangedAccount {
     /// Days from a capture to the day its money becomes available.
     #[validate(range(min = 0, max = SETTLEMENT_DELAY_DAYS_MAX))]
     pub settlement_delay_days: Option<i64>,
-    /// What is done about card testing.
+    /// Card testing.
     #[validate(nested)]
     pub card_testing: Option<ChangedCardTesting>,
 }
 
-/// Card testing: the action and the thresholds of the rules; 0 is off.
+/// Card testing: the action, and thresholds of declines in a row of a network or card, and of declined cards of a network, a
+/// customer or, for small amounts, the account; 0 is off.
 #[params]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangedCardTesting {
     /// `off`, `report` or `refuse`.
-    #[schema(value_type = Option<String>, example = "refuse")]
-    pub action: Option<CardTestingAction>,
-    /// Declines in a row of one network.
+    #[schema(value_type = Option<String>)]
+    action: Option<CardTestingAction>,
     #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
-    pub network_declines: Option<i64>,
-    /// Declined cards of one network.
+    network_declines: Option<i64>,
     #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
-    pub network_cards: Option<i64>,
-    /// Declines in a row of one card.
+    network_cards: Option<i64>,
     #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
-    pub card_declines: Option<i64>,
-    /// Declined cards of one customer.
+    card_declines: Option<i64>,
     #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
-    pub customer_cards: Option<i64>,
-    /// Cards declined for small amounts.
+    customer_cards: Option<i64>,
     #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
-    pub account_cards: Option<i64>,
+    account_cards: Option<i64>,
 }
 
 impl ChangedCardTesting {

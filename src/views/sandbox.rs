@@ -60,13 +60,11 @@ pub struct SandboxAccount {
     card_testing: CardTesting,
 }
 
-/// Card testing: the action and the thresholds of the rules; 0 is off.
+/// What is done about card testing, as the parameters say.
 #[view]
 pub struct CardTesting {
-    /// `off`, `report` or `refuse`.
     #[schema(value_type = String)]
     action: CardTestingAction,
-    // The parameters describe them.
     network_declines: i64,
     network_cards: i64,
     card_declines: i64,
