@@ -40,6 +40,7 @@ use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::arrivals::Arrivals;
 use crate::services::audit::AuditAnchor;
 use crate::services::audit::key_uses::KeyUses;
+use crate::services::card_testing::CardTesting;
 use crate::services::event_sequence::EventSequences;
 use crate::services::installation;
 use crate::services::request_log::RequestLog;
@@ -254,6 +255,7 @@ async fn context(
         keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
         accounts: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_idle(ACCOUNT_CACHE_IDLE).build(),
         key_uses: KeyUses::default(),
+        card_testing: CardTesting::default(),
         positions: Positions::default(),
         search_memory: SearchMemory::default(),
         tasks: TaskTracker::new(),

@@ -226,6 +226,9 @@ pub const KEY_ADDRESSES_MAX: usize = 20;
 /// How many rows of uses one unit of work writes.
 pub const KEY_USES_BATCH: usize = 16;
 
+/// The largest threshold of a rule that notices card testing (`docs/decisions.md`, 387).
+pub const CARD_TESTING_THRESHOLD_MAX: i64 = 50;
+
 /// How long a looked-up API key may be cached (`docs/decisions.md`, 56).
 pub const KEY_CACHE_LIFETIME: Duration = Duration::from_secs(5);
 /// How many looked-up API keys are cached.

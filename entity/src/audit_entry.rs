@@ -49,6 +49,7 @@ string_enum! {
         WebhookKeyRotated "webhook.key_rotated",
         OperatorSignedIn "operator.signed_in",
         AccountViewed "account.viewed",
+        CardTestingNoticed "card_testing.noticed",
         AuditRead "audit.read",
         AuditVerified "audit.verified",
         StatementImported "statement.imported",

@@ -15,6 +15,7 @@ pub mod api_key;
 pub mod audit_entry;
 pub mod bank_account;
 pub mod card;
+pub mod card_attack;
 pub mod challenge_page;
 pub mod charge;
 pub mod counter;

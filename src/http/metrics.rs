@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use axum::http::Method;
+use entity::card_attack::CardTestingRule;
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use crate::error::Error;
 use crate::services::due_work::registry;
-use crate::services::{Context, data_keys};
+use crate::services::{Context, card_testing, data_keys};
 use crate::trace;
 
 /// The metrics of the process.
@@ -46,6 +47,10 @@ impl Metrics {
             ACQUIRER_SILENT,
             "What was refused with 503 because the acquirer did not say what it knows of a card or a currency"
         );
+        describe_counter!(
+            card_testing::METRIC,
+            "Attacks by card testers that began, and their payments that were refused or reported, by rule"
+        );
         describe_gauge!(DUE, "Due work that waits, by kind");
         describe_gauge!(POOL, "Database connections of the read pool, by state");
         describe_gauge!(SEALS, "How often the present data key has encrypted; the limit is 4294967296");
@@ -60,6 +65,12 @@ impl Metrics {
         // A rate over a counter that starts with its first event misses that event.
         for refused in ShedKind::ALL {
             metrics::counter!(SHED, "what" => refused.name()).increment(0);
+        }
+        for rule in CardTestingRule::ALL {
+            for action in card_testing::ACTIONS {
+                metrics::counter!(card_testing::METRIC, "rule" => rule.code(), "action" => action)
+                    .increment(0);
+            }
         }
         metrics::counter!(RATE_LIMITED).increment(0);
         metrics::counter!(ACQUIRER_CALLS).increment(0);

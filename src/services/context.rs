@@ -20,6 +20,7 @@ use super::account_version::{AccountVersion, AssumedVersion};
 use super::arrivals::Arrivals;
 use super::audit::AuditAnchor;
 use super::audit::key_uses::KeyUses;
+use super::card_testing::CardTesting;
 use super::charges::SearchMemory;
 use super::event_sequence::EventSequences;
 use super::idempotency::claim::IdempotencyClaim;
@@ -91,6 +92,8 @@ pub struct Context {
     pub accounts: Cache<[u8; 32], KeptAccount>,
     /// Counts the recent uses of API keys.
     pub key_uses: KeyUses,
+    /// Counts failed payments, to notice card testing.
+    pub card_testing: CardTesting,
     /// Remembers where rows of lists stand.
     pub positions: Positions,
     /// Remembers what makes searches of charges fast.

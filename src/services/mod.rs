@@ -6,7 +6,7 @@
 //! state_table,
 //! due_work::clocks (work due by each account's clock), due_work::work_time (when due work happens), due_work (the
 //! description of each kind), ledger, reconciliation (of statements with the ledger), event_sequence, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention
-//! (of events and webhooks), cards, wallets, payment_sources, customers, payer (the card that pays), payments (the engine
+//! (of events and webhooks), cards, wallets, payment_sources, customers, payer (the card that pays), card_testing (attacks by fraudsters), payments (the engine
 //! that charges cards), charges, authorisations, three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes,
 //! merchants, snapshots (of all that an account holds), due_work::registry (of all due work), sandbox (the testers'
 //! controls for all of these).
@@ -18,6 +18,7 @@ pub mod arrivals;
 pub mod audit;
 pub mod authorisations;
 pub mod bank_accounts;
+pub mod card_testing;
 pub mod cards;
 pub mod charges;
 pub mod context;

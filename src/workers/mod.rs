@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::limits::{DATA_KEYS_READ_AGAIN, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITTEN};
 use crate::services::due_work::registry;
-use crate::services::{Ctx, audit, data_keys, event_sequence};
+use crate::services::{Ctx, audit, card_testing, data_keys, event_sequence};
 
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Starts a loop for each kind of due work, the webhook dispatcher, and loops that read new data keys, record uses of keys,
-/// write the request log, number events, seal the audit trail and check that SQLite's file is still there. They end with the process; work that they leave is due
+/// write the request log, number events, seal the audit trail, share attacks by card testers and check that SQLite's file is still there. They end with the process; work that they leave is due
 /// again.
 pub fn start(ctx: &Ctx) -> WorkerHandles {
     for kind in registry::KINDS {
@@ -54,6 +54,7 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
     tokio::spawn(log_requests(Ctx::clone(ctx)));
     tokio::spawn(number_events(Ctx::clone(ctx)));
     tokio::spawn(seal_trail(Ctx::clone(ctx)));
+    tokio::spawn(notice_card_testing(Ctx::clone(ctx)));
     tokio::spawn(receive_announcements(Ctx::clone(ctx)));
     tokio::spawn(send_announcements(Ctx::clone(ctx)));
     webhook_dispatcher::start(ctx)
@@ -97,6 +98,16 @@ async fn seal_trail(ctx: Ctx) {
         if let Err(error) = audit::write_anchor(&ctx, &mut anchored).await {
             tracing::error!(%error, "the head of the audit trail was not anchored");
         }
+    }
+}
+
+/// Shares noticed attacks by card testers with the other copies; first of all reads those that last.
+async fn notice_card_testing(ctx: Ctx) {
+    loop {
+        if let Err(error) = card_testing::synchronise(&ctx).await {
+            tracing::warn!(%error, "attacks by card testers are not shared; each copy notices them by itself");
+        }
+        tokio::time::sleep(PAUSE).await;
     }
 }
 

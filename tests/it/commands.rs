@@ -165,7 +165,8 @@ operated! {
         let shown = installed.records(&["account", "list"]).remove(0);
         assert_eq!(fields(&shown), [
             "token", "business_name", "email", "disputes", "wallet", "partner", "pricing", "third_party_transfer_fee",
-            "maximum_charge_cents", "settlement_delay_days", "transfers_enabled", "transfers_schedule", "created_at",
+            "maximum_charge_cents", "settlement_delay_days", "transfers_enabled", "transfers_schedule", "card_testing",
+            "created_at",
         ]);
         assert_eq!(shown["token"], made["token"]);
         assert_eq!(shown["pricing"]["foreign_currency_core"], json!({ "fixed_fee": 30, "percentage_fee": "2.9" }));

@@ -18,6 +18,7 @@ mod billing_model;
 mod billing_races;
 mod browsers;
 mod buckets;
+mod card_testing;
 mod cards;
 mod challenge_page;
 mod charge_payers;

@@ -4,6 +4,7 @@
 mod accounts;
 mod address;
 mod auth;
+mod card_testing;
 mod charges;
 mod clock;
 mod customers;
@@ -49,13 +50,14 @@ const SANDBOX: &str = "/dashboard/sandbox";
 const SNAPSHOTS: &str = "/dashboard/sandbox/snapshots";
 
 /// The pages of the navigation, in order.
-const PAGES: [(&str, &str); 12] = [
+const PAGES: [(&str, &str); 13] = [
     (HOME, "Overview"),
     ("/dashboard/charges", "Charges"),
     ("/dashboard/customers", "Customers"),
     ("/dashboard/subscriptions", "Subscriptions"),
     ("/dashboard/transfers", "Transfers"),
     ("/dashboard/disputes", "Disputes"),
+    ("/dashboard/card_testing", "Card testing"),
     ("/dashboard/events", "Events"),
     ("/dashboard/webhooks", "Webhooks"),
     (KEYS, "Keys"),
@@ -110,6 +112,7 @@ fn shown() -> Router<AppState> {
         .route("/dashboard/transfers/{token}", get(transfers::show))
         .route("/dashboard/disputes", get(disputes::list))
         .route("/dashboard/disputes/{token}", get(disputes::show))
+        .route("/dashboard/card_testing", get(card_testing::show))
         .route("/dashboard/events", get(events::list))
         .route("/dashboard/events/{token}", get(events::show))
         .route("/dashboard/webhooks", get(webhooks::list))

@@ -225,6 +225,7 @@ fn opening(id: AccountToken, business_name: &str, email: &str, now: Timestamp) -
         referred_by: None,
         status: MerchantStatus::Active,
         acquirer_faults: None,
+        card_testing: None,
         acquirer_calls: 0,
         closed_at: None,
         wipe_at: None,

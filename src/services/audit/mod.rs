@@ -83,6 +83,12 @@ pub fn record(tx: &Tx, act: &OperatorAction) -> Result<(), Error> {
     Ok(())
 }
 
+/// Records with a server's change what an operator has to know of it.
+pub fn record_by_server(tx: &Tx, act: &OperatorAction, wall: Timestamp) -> Result<(), Error> {
+    tx.append(&act.entry(tx.id(), &Operator { name: "the server".into(), at: wall })?);
+    Ok(())
+}
+
 /// Records an action that changes nothing but discloses data.
 pub async fn record_alone(store: &Store, act: OperatorAction) -> Result<(), Error> {
     store.write(act, |tx, act| async move { record(tx, act) }.boxed()).await
