@@ -56,6 +56,7 @@ impl Place {
                 | "api_keys"
                 | "audit_entries"
                 | "installation"
+                | "person_sessions"
                 | "reconciliation_exceptions"
                 | "statement_lines"
                 | "vault_keys"

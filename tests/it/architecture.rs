@@ -297,6 +297,7 @@ const TABLES_OF_THE_STORE: &[(&str, &[&str], &str)] = &[
             "api_keys",
             "audit_entries",
             "installation",
+            "person_sessions",
             "reconciliation_exceptions",
             "statement_lines",
             "vault_keys",

@@ -83,6 +83,7 @@ mod operating;
 mod outbound;
 mod overload;
 mod payment_sources;
+mod people;
 mod pings;
 mod plans;
 mod process;

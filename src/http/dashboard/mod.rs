@@ -17,6 +17,7 @@ mod list;
 mod money_flow;
 mod new_charge;
 mod overview;
+mod people;
 mod plot;
 mod record;
 mod requests;
@@ -32,14 +33,19 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
 use axum::routing::{get, post};
+use entity::section::Section;
 
-pub use self::auth::DashboardAuth;
+pub use self::auth::{DashboardAuth, OperatorAuth};
 use super::AppState;
 use crate::config::Environment;
 
 const HOME: &str = "/dashboard";
 const SIGN_IN: &str = "/dashboard/sign-in";
+/// Where people begin to sign in by the provider, and where it sends them back.
+const PROVIDER: &str = "/dashboard/sign-in/provider";
+const PROVIDER_ANSWERS: &str = "/dashboard/sign-in/answer";
 const SIGN_OUT: &str = "/dashboard/sign-out";
+const SIGN_OUT_EVERYWHERE: &str = "/dashboard/sign-out/everywhere";
 const ACCOUNTS: &str = "/dashboard/accounts";
 const REQUESTS: &str = "/dashboard/requests";
 const CLOCK: &str = "/dashboard/clock";
@@ -66,6 +72,13 @@ fn is_of_tests(path: &str) -> bool {
     [REQUESTS, CLOCK, SANDBOX].contains(&path)
 }
 
+/// Returns the section of the API whose rights a page needs, by its path: the balance for the overview, and the sandbox for
+/// pages of tests.
+fn section(path: &str) -> Section {
+    let name = path.trim_start_matches(HOME).split('/').find(|part| !part.is_empty());
+    name.map_or(Section::Balance, |name| Section::from_code(name).unwrap_or(Section::Sandbox))
+}
+
 fn is_test(app: &AppState) -> bool {
     app.info.environment == Environment::Test
 }
@@ -81,7 +94,14 @@ pub fn routes(app: &AppState) -> Router<AppState> {
         .route(HOME_SLASH, get(async || Redirect::permanent(HOME)));
     let (pages, unguarded) = match app.info.environment {
         Environment::Test => (shown().merge(tests()), unguarded),
-        Environment::Live => (shown(), unguarded.route(ACCOUNTS, get(accounts::list).post(accounts::choose))),
+        Environment::Live => {
+            let unguarded = unguarded
+                .route(PROVIDER, get(people::start))
+                .route(PROVIDER_ANSWERS, get(people::finish))
+                .route(SIGN_OUT_EVERYWHERE, post(people::sign_out_everywhere))
+                .route(ACCOUNTS, get(accounts::list).post(accounts::choose));
+            (shown(), unguarded)
+        }
     };
     pages
         .route_layer(from_fn_with_state(app.clone(), auth::require_session))
