@@ -265,11 +265,11 @@ impl Secrets {
             operator_key,
             oidc_client_secret,
         ] = Self::VARIABLES.map(|name| {
-                secret(name).unwrap_or_else(|fault| {
-                    faults.push(fault);
-                    None
-                })
-            });
+            secret(name).unwrap_or_else(|fault| {
+                faults.push(fault);
+                None
+            })
+        });
         for (name, key) in Self::VARIABLES.into_iter().zip([&secret_key, &publishable_key]) {
             if key.as_ref().is_some_and(|key| !is_key(key.expose())) {
                 faults.push(ConfigError::Key(name));

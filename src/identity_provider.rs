@@ -185,10 +185,9 @@ impl IdentityProvider {
         let response = exchange.request_async(&self.outbound).await.map_err(of_exchange)?;
         let token =
             response.id_token().ok_or_else(|| IdentityError::Refused("there is no ID token".into()))?;
-        let verifier = client
-            .id_token_verifier()
-            .set_allowed_algs(ALGORITHMS)
-            .set_time_fn(move || DateTime::from_timestamp_millis(now.millis()).unwrap_or(DateTime::UNIX_EPOCH));
+        let verifier = client.id_token_verifier().set_allowed_algs(ALGORITHMS).set_time_fn(move || {
+            DateTime::from_timestamp_millis(now.millis()).unwrap_or(DateTime::UNIX_EPOCH)
+        });
         let claims = token
             .claims(&verifier, &Nonce::new(attempt.nonce))
             .map_err(|error| IdentityError::Refused(error.to_string()))?;
@@ -273,7 +272,9 @@ fn of_exchange(
     match error {
         RequestTokenError::ServerResponse(answer) => IdentityError::Refused(answer.error().to_string()),
         RequestTokenError::Request(error) => IdentityError::Unavailable(error.to_string()),
-        RequestTokenError::Parse(..) => IdentityError::Unavailable("its answer to the code is malformed".into()),
+        RequestTokenError::Parse(..) => {
+            IdentityError::Unavailable("its answer to the code is malformed".into())
+        }
         RequestTokenError::Other(_) => IdentityError::Unavailable("its answer to the code is unknown".into()),
     }
 }
@@ -296,7 +297,8 @@ mod tests {
 
     fn provider(claim: &str, names: &[&str]) -> IdentityProvider {
         let names = names.iter().map(|name| name.parse().expect("a name")).collect();
-        IdentityProvider::new("https://id.example.com", ("dashboard", None), claim, names).expect("a provider")
+        IdentityProvider::new("https://id.example.com", ("dashboard", None), claim, names)
+            .expect("a provider")
     }
 
     fn roles(provider: &IdentityProvider, claims: Value) -> Vec<Role> {
@@ -312,9 +314,17 @@ mod tests {
     #[test]
     fn roles_come_from_a_list_a_word_a_path_or_a_name_with_dots() {
         let plain = provider("roles", &[]);
-        assert_eq!(roles(&plain, json!({ "roles": ["finance", "viewer", "other", 1] })), [Role::Viewer, Role::Finance]);
+        assert_eq!(
+            roles(&plain, json!({ "roles": ["finance", "viewer", "other", 1] })),
+            [Role::Viewer, Role::Finance]
+        );
         assert_eq!(roles(&plain, json!({ "roles": "support" })), [Role::Support]);
-        for nothing in [json!({}), json!({ "roles": null }), json!({ "roles": { "viewer": true } }), json!({ "role": "viewer" })] {
+        for nothing in [
+            json!({}),
+            json!({ "roles": null }),
+            json!({ "roles": { "viewer": true } }),
+            json!({ "role": "viewer" }),
+        ] {
             assert_eq!(roles(&plain, nothing), []);
         }
         let nested = json!({ "realm_access": { "roles": ["administrator"] } });
@@ -326,9 +336,12 @@ mod tests {
     #[test]
     fn a_role_with_names_of_its_own_has_only_these() {
         let named = provider("roles", &["finance=accounting", "finance=treasury"]);
-        for (word, expected) in
-            [("accounting", vec![Role::Finance]), ("treasury", vec![Role::Finance]), ("finance", vec![]), ("viewer", vec![Role::Viewer])]
-        {
+        for (word, expected) in [
+            ("accounting", vec![Role::Finance]),
+            ("treasury", vec![Role::Finance]),
+            ("finance", vec![]),
+            ("viewer", vec![Role::Viewer]),
+        ] {
             assert_eq!(roles(&named, json!({ "roles": [word] })), expected, "{word}");
         }
     }

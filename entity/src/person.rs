@@ -1,4 +1,4 @@
-//! The people who sign in at the dashboard: their roles and sessions (`docs/decisions.md`, 386).
+//! The people who sign in at the dashboard: their roles and sessions, and what two of them decide (`docs/decisions.md`, 386).
 
 use crate::section::{Right, Section};
 
@@ -58,6 +58,67 @@ pub mod person_session {
             ends_at: Timestamp,
             /// When the person has signed out.
             ended_at: Option<Timestamp>,
+        }
+    }
+}
+
+/// Requests that a second person decides.
+pub mod approval {
+    use uuid::Uuid;
+
+    use crate::section::Section;
+    use crate::{AccountToken, JsonText, Timestamp};
+
+    table! {
+        /// One request. It belongs to the operator, so it stays when the account is deleted. Times are by the wall clock.
+        "approvals" [id: Uuid] {
+            account: AccountToken,
+            kind: ApprovalKind,
+            state: ApprovalState,
+            /// The record that it is about; empty if it makes one.
+            subject: String,
+            /// The parameters of the operation.
+            parameters: JsonText,
+            /// The person who asks: the provider, its name for the person, and the one for people.
+            asker_issuer: String,
+            asker_subject: String,
+            asked_by: String,
+            asked_at: Timestamp,
+            /// The name of the person who has decided.
+            decided_by: Option<String>,
+            decided_at: Option<Timestamp>,
+        }
+    }
+
+    string_enum! {
+        /// What takes two persons.
+        pub enum ApprovalKind {
+            Transfer "transfer",
+            Dispute "dispute",
+            Merchant "merchant",
+            Key "key",
+        }
+    }
+
+    impl ApprovalKind {
+        /// Returns the section in which both persons need `write`.
+        pub const fn section(self) -> Section {
+            match self {
+                Self::Transfer => Section::Transfers,
+                Self::Dispute => Section::Disputes,
+                Self::Merchant => Section::Merchants,
+                Self::Key => Section::Keys,
+            }
+        }
+    }
+
+    string_enum! {
+        /// How far a request is.
+        pub enum ApprovalState {
+            Pending "pending",
+            Approved "approved",
+            Declined "declined",
+            Withdrawn "withdrawn",
         }
     }
 }

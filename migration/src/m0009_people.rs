@@ -1,4 +1,4 @@
-//! The sessions of people who sign in at the dashboard. They belong to the operator, not to an account (`docs/decisions.md`, 386).
+//! The sessions of people who sign in at the dashboard, and what two of them decide. Both belong to the operator, not to an account (`docs/decisions.md`, 386).
 
 use crate::Step;
 
@@ -18,6 +18,22 @@ CREATE TABLE person_sessions (
 );
 CREATE INDEX person_sessions_of_person ON person_sessions (subject, issuer);
 CREATE INDEX person_sessions_by_end ON person_sessions (ends_at);
+
+CREATE TABLE approvals (
+    id UUID NOT NULL PRIMARY KEY,
+    account UUID NOT NULL,
+    kind TEXT NOT NULL,
+    state TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    parameters TEXT NOT NULL,
+    asker_issuer TEXT NOT NULL,
+    asker_subject TEXT NOT NULL,
+    asked_by TEXT NOT NULL,
+    asked_at BIGINT NOT NULL,
+    decided_by TEXT,
+    decided_at BIGINT
+);
+CREATE INDEX approvals_of_account ON approvals (account, id);
 ",
     postgres: "",
     sqlite: "",

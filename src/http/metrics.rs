@@ -47,7 +47,10 @@ impl Metrics {
             ACQUIRER_SILENT,
             "What was refused with 503 because the acquirer did not say what it knows of a card or a currency"
         );
-        describe_counter!(BREAK_GLASS, "Sign-ins with the operator's key although people sign in by a provider");
+        describe_counter!(
+            BREAK_GLASS,
+            "Sign-ins with the operator's key although people sign in by a provider"
+        );
         describe_gauge!(DUE, "Due work that waits, by kind");
         describe_gauge!(POOL, "Database connections of the read pool, by state");
         describe_gauge!(SEALS, "How often the present data key has encrypted; the limit is 4294967296");

@@ -18,8 +18,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Request};
 use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Request};
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Response};
 use rustls::ClientConfig;

@@ -1,5 +1,6 @@
 //! The context, and for whom services work: an account, or the caller of a write.
 
+use std::fmt;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -205,12 +206,20 @@ pub struct Caller {
     pub account: Account,
     /// The claim, if the request has a key.
     pub claim: Option<Arc<IdempotencyClaim>>,
+    /// What else the write's commit requires and records.
+    pub condition: Option<Arc<dyn WriteCondition>>,
+}
+
+/// What a write requires and records in its own commit.
+pub trait WriteCondition: fmt::Debug + Send + Sync {
+    /// Refuses the write, or records what goes with it.
+    fn require<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<(), Error>>;
 }
 
 impl Caller {
     /// Returns the caller of a write without an Idempotency-Key.
     pub fn without_key(account: Account) -> Self {
-        Self { account, claim: None }
+        Self { account, claim: None, condition: None }
     }
 }
 

@@ -8,12 +8,13 @@
 //! description of each kind), ledger, reconciliation (of statements with the ledger), event_sequence, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention
 //! (of events and webhooks), cards, wallets, payment_sources, customers, payer (the card that pays), payments (the engine
 //! that charges cards), charges, authorisations, three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes,
-//! merchants, snapshots (of all that an account holds), due_work::registry (of all due work), sandbox (the testers'
+//! merchants, approvals (of two persons), snapshots (of all that an account holds), due_work::registry (of all due work), sandbox (the testers'
 //! controls for all of these).
 
 mod account_version;
 pub mod accounts;
 mod acquirer_lookup;
+pub mod approvals;
 pub mod arrivals;
 pub mod audit;
 pub mod authorisations;

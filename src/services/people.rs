@@ -52,8 +52,14 @@ impl Person {
         if name == subject { name.clone() } else { format!("{name} ({subject})") }
     }
 
-    fn acting(&self, at: Timestamp) -> Operator {
+    /// Returns the operator who acts, for the audit trail.
+    pub fn acting(&self, at: Timestamp) -> Operator {
         Operator { name: self.name(), at }
+    }
+
+    /// Whether the provider has one name for both: one person, in however many sessions.
+    pub fn is(&self, issuer: &str, subject: &str) -> bool {
+        self.identity.issuer == issuer && self.identity.subject == subject
     }
 }
 
@@ -171,9 +177,9 @@ fn open<Q: QueryFilter>(wall: Timestamp, sessions: Q) -> Q {
 }
 
 async fn update(ctx: &Context, rows: UpdateMany<Entity>) -> Result<u64, Error> {
-    let unit = ctx.store.write(rows, |tx, rows| {
-        async move { Ok(rows.clone().exec(tx).await?.rows_affected) }.boxed()
-    });
+    let unit = ctx
+        .store
+        .write(rows, |tx, rows| async move { Ok(rows.clone().exec(tx).await?.rows_affected) }.boxed());
     unit.await
 }
 

@@ -54,6 +54,7 @@ impl Place {
             (
                 "acquirer_statements"
                 | "api_keys"
+                | "approvals"
                 | "audit_entries"
                 | "installation"
                 | "person_sessions"

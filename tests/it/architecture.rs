@@ -295,6 +295,7 @@ const TABLES_OF_THE_STORE: &[(&str, &[&str], &str)] = &[
             "accounts",
             "acquirer_statements",
             "api_keys",
+            "approvals",
             "audit_entries",
             "installation",
             "person_sessions",

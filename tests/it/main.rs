@@ -5,6 +5,7 @@
 
 mod account_files;
 mod answers;
+mod approvals;
 mod architecture;
 mod audit;
 mod audit_chain;

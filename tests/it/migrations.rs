@@ -53,6 +53,11 @@ const RELEASED: [(&str, &str, &str); 8] = [
         "SJiO3ToSXcmVICvUKSlXa0csZp6QMK15V0NkAgtg61I=",
         "SJiO3ToSXcmVICvUKSlXa0csZp6QMK15V0NkAgtg61I=",
     ),
+    (
+        "m0009_people",
+        "Yt8HsxQfrnLih3UdozSex/b2uVV+mMB7PvPFqHimfP8=",
+        "zEuCTQFY7/iZ1FRH4pkDfHAtW2xoMfQcQlNL9zTxTW8=",
+    ),
 ];
 
 #[test]

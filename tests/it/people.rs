@@ -1,6 +1,7 @@
 //! People sign in at a live dashboard by the operator's OpenID Connect provider (`docs/decisions.md`, 386).
 
 use std::net::{SocketAddr, TcpListener};
+use std::process::Command;
 
 use card_payments::identity_provider::IdentityProvider;
 use card_payments::limits::{DASHBOARD_SESSION, PERSON_SESSION_IDLE, PERSON_SIGN_IN};
@@ -16,6 +17,7 @@ use url::Url;
 use crate::challenge_page::driven;
 use crate::harness::browser::{Browser, assert_sign_in, carried, guarded, led, refused};
 use crate::harness::identity_provider::{CLIENT_ID, CLIENT_SECRET, Signing, StubProvider};
+use crate::harness::process::ask;
 use crate::harness::{Answer, App, Client, Database, Installed, on_both};
 
 /// At least as long as it must be.
@@ -23,7 +25,7 @@ const OPERATOR: &str = "operator-0123456789-0123456789-01";
 const NOT_ACCEPTED: &str = "The sign-in was not accepted.";
 
 /// A live server and its provider. The operator's key is there as well.
-async fn live(database: Database, break_glass: bool) -> Option<(App, StubProvider)> {
+pub async fn live(database: Database, break_glass: bool) -> Option<(App, StubProvider)> {
     let mut app = App::live(database).await?;
     let provider = StubProvider::start().await;
     let issuer = provider.issuer.clone();
@@ -49,7 +51,12 @@ async fn begin(browser: &mut Browser, to: &str) -> Begun {
     let address = Url::parse(answer.headers[header::LOCATION].to_str().unwrap()).unwrap();
     let pairs: std::collections::HashMap<_, _> = address.query_pairs().into_owned().collect();
     assert_eq!(
-        (address.path(), pairs["response_type"].as_str(), pairs["client_id"].as_str(), pairs["code_challenge_method"].as_str()),
+        (
+            address.path(),
+            pairs["response_type"].as_str(),
+            pairs["client_id"].as_str(),
+            pairs["code_challenge_method"].as_str()
+        ),
         ("/authorize", "code", CLIENT_ID, "S256")
     );
     assert!(pairs["scope"].split(' ').any(|scope| scope == "openid"));
@@ -88,7 +95,7 @@ async fn sign_in_with(
     come_back(browser, "code", &begun.state).await
 }
 
-async fn signed_in(app: &App, provider: &StubProvider, changed: Value) -> Browser {
+pub async fn signed_in(app: &App, provider: &StubProvider, changed: Value) -> Browser {
     let mut browser = Browser::new(app);
     let answer = sign_in_with((app, provider), &mut browser, changed, Signing::Right).await;
     assert!(answer.status == 200 && answer.text.contains("<h1>Signed in</h1>"), "{}", answer.text);
@@ -96,7 +103,7 @@ async fn signed_in(app: &App, provider: &StubProvider, changed: Value) -> Browse
 }
 
 /// Makes the session view the first account. Returns the value of its forms.
-async fn view(app: &App, browser: &mut Browser) -> String {
+pub async fn view(app: &App, browser: &mut Browser) -> String {
     let form = carried(&browser.page("/accounts").await);
     let account = app.account().await.to_string();
     led(&browser.post("/dashboard/accounts", &[("form", &form), ("account", &account)]).await, "/dashboard");
@@ -104,7 +111,7 @@ async fn view(app: &App, browser: &mut Browser) -> String {
 }
 
 /// The rows of the trail.
-async fn trail(app: &App) -> String {
+pub async fn trail(app: &App) -> String {
     let rows = app.rows().await;
     rows.lines().filter(|row| row.starts_with("audit_entries")).map(|row| format!("{row}\n")).collect()
 }
@@ -114,12 +121,18 @@ async fn a_person_signs_in_by_the_provider_and_sees_what_their_role_may_read(dat
     let mut browser = Browser::new(&app);
     let door = browser.get("/dashboard/charges").await;
     assert_sign_in(&door);
-    assert!(door.text.contains("/dashboard/sign-in/provider?to=%2Fdashboard%2Fcharges") && !door.text.contains("name=\"key\""));
+    assert!(
+        door.text.contains("/dashboard/sign-in/provider?to=%2Fdashboard%2Fcharges")
+            && !door.text.contains("name=\"key\"")
+    );
     let begun = begin(&mut browser, "/dashboard/charges").await;
     provider.grant("one", &begun.challenge, claims(&app, &provider, &begun.nonce), Signing::Right);
     let answer = come_back(&mut browser, "one", &begun.state).await;
     guarded(&answer);
-    assert_eq!((answer.status, answer.headers["refresh"].to_str().unwrap()), (200, "0; url=/dashboard/charges"));
+    assert_eq!(
+        (answer.status, answer.headers["refresh"].to_str().unwrap()),
+        (200, "0; url=/dashboard/charges")
+    );
     assert!(browser.attempt.is_none() && browser.cookie.is_some());
     led(&browser.get("/dashboard/charges").await, "/dashboard/accounts");
     view(&app, &mut browser).await;
@@ -210,7 +223,8 @@ async fn a_person_without_a_role_of_this_server_is_told_so(database: Database) {
     let Some((app, provider)) = live(database, false).await else { return };
     for roles in [json!([]), json!(null), json!(["finance", "owner"]), json!({ "viewer": true })] {
         let mut browser = Browser::new(&app);
-        let answer = sign_in_with((&app, &provider), &mut browser, json!({ "roles": roles }), Signing::Right).await;
+        let answer =
+            sign_in_with((&app, &provider), &mut browser, json!({ "roles": roles }), Signing::Right).await;
         refused(&answer, 403, "has given you none of the roles");
         assert!(browser.cookie.is_none());
     }
@@ -260,7 +274,10 @@ async fn signing_out_ends_one_session_and_everywhere_ends_all_of_the_person(data
     led(&sessions[2].get("/dashboard/accounts").await, "/dashboard/sign-in");
     sessions[3].page("/accounts").await;
     let trail = trail(&app).await;
-    assert!(trail.contains("person.signed_out_everywhere") && trail.contains("ada@example.com (one)"), "{trail}");
+    assert!(
+        trail.contains("person.signed_out_everywhere") && trail.contains("ada@example.com (one)"),
+        "{trail}"
+    );
 }
 
 async fn every_copy_knows_a_session_and_its_end(database: Database) {
@@ -288,15 +305,7 @@ async fn the_operators_key_opens_nothing_beside_a_provider_unless_it_may(databas
     provider.stop();
     let mut browser = Browser::new(&app);
     assert!(browser.get("/dashboard/sign-in").await.text.contains("name=\"key\""));
-    let counted = async || {
-        let metrics = app.anonymous().bytes("/metrics").await.2;
-        let text = String::from_utf8(metrics).unwrap();
-        let line = text.lines().find(|line| line.starts_with("card_payments_break_glass_total"));
-        line.and_then(|line| line.split(' ').next_back()?.parse::<u64>().ok()).unwrap()
-    };
-    let before = counted().await;
     led(&browser.sign_in(OPERATOR).await, "/dashboard");
-    assert!(counted().await > before);
     assert_eq!(app.number("SELECT COUNT(*) FROM audit_entries WHERE action = 'operator.signed_in'").await, 1);
     view(&app, &mut browser).await;
 }
@@ -316,28 +325,114 @@ fn free() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
+fn live_program(installed: &mut Installed, issuer: &str) {
+    installed.with("ENVIRONMENT", "live");
+    installed.with("ACQUIRER", "simulator");
+    installed.with("VAULT_KEY", OperatorKeys::generate("live").to_text().expose());
+    installed.with("OIDC_ISSUER", issuer);
+    installed.with("OIDC_CLIENT_ID", CLIENT_ID);
+    installed.with("OIDC_CLIENT_SECRET", CLIENT_SECRET);
+}
+
+#[test]
+fn breaking_the_glass_is_counted_for_an_alert() {
+    let Some(mut installed) = block_on(Installed::on(Database::Sqlite)) else { return };
+    let admin = free();
+    live_program(&mut installed, "http://127.0.0.1:9");
+    installed.with("OPERATOR_KEY", OPERATOR);
+    installed.with("BREAK_GLASS", "true");
+    installed.with("ADMIN_LISTEN", &admin.to_string());
+    let server = installed.serve();
+    let counted = |times: u64| {
+        let line = format!("\ncard_payments_break_glass_total {times}\n");
+        assert!(ask(admin, "GET", "/metrics", None, "").body.contains(&line), "{times}");
+    };
+    counted(0);
+    let address = format!("http://{}", server.address);
+    let mut curl = Command::new("curl");
+    curl.args([
+        "-sS",
+        "-o",
+        "-",
+        "-w",
+        "%{http_code}",
+        "-H",
+        &format!("Origin: {address}"),
+        "--data-urlencode",
+    ]);
+    let output =
+        curl.arg(format!("key={OPERATOR}")).arg(format!("{address}/dashboard/sign-in")).output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "303");
+    counted(1);
+    assert!(!server.stopped().contains(OPERATOR));
+}
+
+#[test]
+fn a_provider_is_for_live_and_configured_as_a_whole() {
+    let Some(mut installed) = block_on(Installed::on(Database::Sqlite)) else { return };
+    installed.with("LOG", "error");
+    for (variables, line) in [
+        (
+            vec![("OIDC_ISSUER", "https://id.example.com"), ("OIDC_CLIENT_ID", "x")],
+            "CARD_PAYMENTS_OIDC_ISSUER is for the live environment",
+        ),
+        (
+            vec![("OIDC_ISSUER", "https://id.example.com")],
+            "CARD_PAYMENTS_OIDC_CLIENT_ID is required with CARD_PAYMENTS_OIDC_ISSUER",
+        ),
+        (
+            vec![("OIDC_CLIENT_SECRET", "x")],
+            "CARD_PAYMENTS_OIDC_ISSUER is required with other CARD_PAYMENTS_OIDC_ variables",
+        ),
+    ] {
+        for (name, value) in &variables {
+            installed.with(name, value);
+        }
+        installed.refuses(&["serve"], line);
+        for (name, _) in &variables {
+            installed.without(name);
+        }
+    }
+    for (name, value) in [
+        ("OIDC_ISSUER", "http://id.example.com"),
+        ("OIDC_ISSUER", "https://id.example.com/?a=b"),
+        ("OIDC_ISSUER", "id.example.com"),
+        ("OIDC_ROLES", "owner=x"),
+        ("OIDC_ROLES", "viewer"),
+    ] {
+        installed.with(name, value);
+        let (code, _, stderr) = installed.run(&["serve"]);
+        assert!(code == Some(2) && stderr.contains("must be"), "{name}={value}: {stderr}");
+        installed.without(name);
+    }
+}
+
 #[test]
 fn people_sign_in_with_a_browser_at_a_real_provider() {
     let Some(mut installed) = block_on(Installed::on(Database::Sqlite)) else { return };
     let provider = format!("http://{}", free());
-    installed.with("ENVIRONMENT", "live");
-    installed.with("ACQUIRER", "simulator");
-    installed.with("VAULT_KEY", OperatorKeys::generate("live").to_text().expose());
-    installed.with("OIDC_ISSUER", &provider);
-    installed.with("OIDC_CLIENT_ID", CLIENT_ID);
-    installed.with("OIDC_CLIENT_SECRET", CLIENT_SECRET);
+    live_program(&mut installed, &provider);
     installed.with("OIDC_ROLES", "finance=accounting");
     installed.records(&["account", "create", "--business-name", "Shop", "--email", "shop@example.com"]);
     let server = installed.serve();
     let address = format!("http://{}", server.address);
     let Some(report) = driven("people.mjs", &[&provider, &address]) else { return };
     let read = report["read"].as_str().unwrap();
-    for part in ["ada@example.com", "button \"Sign out\"", "button \"Sign out everywhere\"", "heading \"Accounts\" [level=1]"] {
+    for part in [
+        "ada@example.com",
+        "button \"Sign out\"",
+        "button \"Sign out everywhere\"",
+        "heading \"Accounts\" [level=1]",
+    ] {
         assert!(read.contains(part), "{part}: {read}");
     }
     assert_eq!(report["charges"], "Charges · card-payments (live)");
     let sign_in = "/dashboard/sign-in";
-    assert_eq!(report["left"], json!([sign_in, sign_in, "/dashboard/accounts"]), "the other person's session goes on");
+    assert_eq!(
+        report["left"],
+        json!([sign_in, sign_in, "/dashboard/accounts"]),
+        "the other person's session goes on"
+    );
     assert!(report["refused"].as_str().unwrap().contains("none of the roles"), "{report}");
     for nothing in ["violations", "complaints"] {
         assert_eq!(report[nothing], json!([]), "{nothing}");
@@ -347,7 +442,8 @@ fn people_sign_in_with_a_browser_at_a_real_provider() {
         assert!(!log.contains(secret), "{log}");
     }
     let trail = installed.records(&["audit"]);
-    let actions: Vec<_> = trail.iter().map(|act| (act["action"].as_str().unwrap(), act["by"].as_str().unwrap())).collect();
+    let actions: Vec<_> =
+        trail.iter().map(|act| (act["action"].as_str().unwrap(), act["by"].as_str().unwrap())).collect();
     assert!(actions.contains(&("person.signed_out_everywhere", "ada@example.com (ada)")), "{actions:?}");
     assert!(actions.contains(&("person.signed_in", "grace@example.com (grace)")), "{actions:?}");
 }

@@ -1,7 +1,9 @@
 //! walletA's domains, sessions and certificates (specification, Mobile wallet support; `docs/decisions.md`, 227 to 230).
 
 use card_payments::app::Parts;
-use card_payments::config::{DatabaseOptions, Environment, LoadOptions, PeopleOptions, Secrets, ServeOptions};
+use card_payments::config::{
+    DatabaseOptions, Environment, LoadOptions, PeopleOptions, Secrets, ServeOptions,
+};
 use card_payments::outbound::AddressPolicy;
 use card_payments::runtime::random::RandomSource;
 use card_payments::services::wallets::{Provider, Wallets};

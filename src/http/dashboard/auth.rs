@@ -275,7 +275,8 @@ pub async fn require_session(State(app): State<AppState>, request: Request, next
         Environment::Live => RateLimitKey::Operator(address),
     };
     let admitted = match app.rate.count(key).await {
-        Ok(()) => rights::check_page(&user.account, section(&location.path), &parts.method),
+        Ok(()) => section(&location.path)
+            .map_or(Ok(()), |section| rights::check_page(&user.account, section, &parts.method)),
         refused => refused,
     };
     let answer = match admitted {

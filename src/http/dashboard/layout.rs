@@ -147,7 +147,6 @@ pub fn framed(
     mut answer: Response,
 ) -> Response {
     let Some(page) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
-    let live = app.info.environment == Environment::Live;
     let bar = html! {
         p.account {
             (account.settings().business_name) " "
@@ -158,7 +157,7 @@ pub fn framed(
     let ways = html! {
         nav aria-label="Pages" {
             ul {
-                @for (path, name) in PAGES.iter().filter(|(path, _)| !live || !super::is_of_tests(path)) {
+                @for (path, name) in PAGES.iter().filter(|(path, _)| super::has_page(app, path)) {
                     li { a href=(path) aria-current=[location.below(path).then_some("page")] { (name) } }
                 }
             }

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod address;
+mod approvals;
 mod auth;
 mod charges;
 mod clock;
@@ -47,13 +48,14 @@ const PROVIDER_ANSWERS: &str = "/dashboard/sign-in/answer";
 const SIGN_OUT: &str = "/dashboard/sign-out";
 const SIGN_OUT_EVERYWHERE: &str = "/dashboard/sign-out/everywhere";
 const ACCOUNTS: &str = "/dashboard/accounts";
+const APPROVALS: &str = "/dashboard/approvals";
 const REQUESTS: &str = "/dashboard/requests";
 const CLOCK: &str = "/dashboard/clock";
 const SANDBOX: &str = "/dashboard/sandbox";
 const SNAPSHOTS: &str = "/dashboard/sandbox/snapshots";
 
 /// The pages of the navigation, in order.
-const PAGES: [(&str, &str); 11] = [
+const PAGES: [(&str, &str); 12] = [
     (HOME, "Overview"),
     ("/dashboard/charges", "Charges"),
     ("/dashboard/customers", "Customers"),
@@ -62,21 +64,30 @@ const PAGES: [(&str, &str); 11] = [
     ("/dashboard/disputes", "Disputes"),
     ("/dashboard/events", "Events"),
     ("/dashboard/webhooks", "Webhooks"),
+    (APPROVALS, "Approvals"),
     (REQUESTS, "Requests"),
     (CLOCK, "Clock"),
     (SANDBOX, "Sandbox"),
 ];
 
-/// Whether a page exists in test only.
-fn is_of_tests(path: &str) -> bool {
-    [REQUESTS, CLOCK, SANDBOX].contains(&path)
+/// Whether a page exists: some in test only, and one where people sign in by a provider.
+fn has_page(app: &AppState, path: &str) -> bool {
+    match path {
+        REQUESTS | CLOCK | SANDBOX => is_test(app),
+        APPROVALS => app.dashboard.as_ref().is_some_and(|auth| auth.provider().is_some()),
+        _ => true,
+    }
 }
 
 /// Returns the section of the API whose rights a page needs, by its path: the balance for the overview, and the sandbox for
-/// pages of tests.
-fn section(path: &str) -> Section {
+/// pages of tests. Requests for approval need those of what they ask for, which their service checks.
+fn section(path: &str) -> Option<Section> {
     let name = path.trim_start_matches(HOME).split('/').find(|part| !part.is_empty());
-    name.map_or(Section::Balance, |name| Section::from_code(name).unwrap_or(Section::Sandbox))
+    match name {
+        None => Some(Section::Balance),
+        Some("approvals") => None,
+        Some(name) => Some(Section::from_code(name).unwrap_or(Section::Sandbox)),
+    }
 }
 
 fn is_test(app: &AppState) -> bool {
@@ -100,7 +111,8 @@ pub fn routes(app: &AppState) -> Router<AppState> {
                 .route(PROVIDER_ANSWERS, get(people::finish))
                 .route(SIGN_OUT_EVERYWHERE, post(people::sign_out_everywhere))
                 .route(ACCOUNTS, get(accounts::list).post(accounts::choose));
-            (shown(), unguarded)
+            let decided = if has_page(app, APPROVALS) { decided() } else { Router::new() };
+            (shown().merge(decided), unguarded)
         }
     };
     pages
@@ -131,6 +143,15 @@ fn shown() -> Router<AppState> {
         .route("/dashboard/events/{token}", get(events::show))
         .route("/dashboard/webhooks", get(webhooks::list))
         .route("/dashboard/webhooks/{token}", get(webhooks::show))
+}
+
+/// Returns the routes of what takes two persons.
+fn decided() -> Router<AppState> {
+    Router::new()
+        .route(APPROVALS, get(approvals::list))
+        .route("/dashboard/approvals/{id}", post(approvals::request))
+        .route("/dashboard/approvals/{id}/approve", post(approvals::approve))
+        .route("/dashboard/approvals/{id}/decline", post(approvals::decline))
 }
 
 /// Returns the routes of the sandbox.

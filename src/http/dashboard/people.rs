@@ -92,7 +92,8 @@ async fn finished(app: &AppState, request: Request) -> Result<Response, ErrorPag
     let kept = ATTEMPT.open::<KeptAttempt>(app, request.headers());
     let AnswerParams { code, state, error } =
         Input::from_request(request, app).await?.params::<AnswerParams>().value;
-    let kept = kept.filter(|kept| app.clock.now().millis() < kept.until && is_state(&kept.attempt, state.as_deref()));
+    let kept = kept
+        .filter(|kept| app.clock.now().millis() < kept.until && is_state(&kept.attempt, state.as_deref()));
     let Some(KeptAttempt { attempt, to, .. }) = kept else {
         let strange = "this browser has begun no such sign-in, or too long ago";
         return Ok(refused(app, HOME, &IdentityError::Refused(strange.into())));

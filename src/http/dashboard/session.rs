@@ -128,7 +128,11 @@ impl SealedCookie {
     /// Returns the Set-Cookie header that stores a value for some seconds.
     pub fn set(&self, app: &AppState, value: &impl Serialize, seconds: i64) -> Option<HeaderValue> {
         let sealed = app.vault.seal(self.context, &serde_json::to_vec(value).ok()?);
-        self.header(app, &URL_SAFE_NO_PAD.encode([&sealed.key.as_bytes()[..], &sealed.bytes].concat()), seconds)
+        self.header(
+            app,
+            &URL_SAFE_NO_PAD.encode([&sealed.key.as_bytes()[..], &sealed.bytes].concat()),
+            seconds,
+        )
     }
 
     /// Returns the Set-Cookie header that deletes the cookie.

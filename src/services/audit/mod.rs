@@ -98,8 +98,12 @@ pub const KEY_HOLDER: &str = "whoever has the operator's key";
 
 /// Records a sign-in at the dashboard with the operator's key, and the client's address.
 pub async fn signed_in(ctx: &Context, from: IpAddr) -> Result<(), Error> {
-    at_dashboard(ctx, KEY_HOLDER, OperatorAction::on_dashboard(Action::OperatorSignedIn, json!({ "from": from })))
-        .await
+    at_dashboard(
+        ctx,
+        KEY_HOLDER,
+        OperatorAction::on_dashboard(Action::OperatorSignedIn, json!({ "from": from })),
+    )
+    .await
 }
 
 /// Records that an operator who is signed in opened an account in the dashboard.

@@ -61,7 +61,8 @@ impl StubProvider {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address: SocketAddr = listener.local_addr().unwrap();
         let issuer = format!("http://{address}");
-        let shared = Arc::new(Shared { issuer: issuer.clone(), grants: Mutex::default(), repeats: Mutex::default() });
+        let shared =
+            Arc::new(Shared { issuer: issuer.clone(), grants: Mutex::default(), repeats: Mutex::default() });
         let router = Router::new()
             .route("/.well-known/openid-configuration", get(document))
             .route("/keys", get(keys))

@@ -1,7 +1,9 @@
 //! Which addresses may be called, however they are spelled.
 
 use card_payments::app::Parts;
-use card_payments::config::{DatabaseOptions, Environment, LoadOptions, PeopleOptions, Secrets, ServeOptions};
+use card_payments::config::{
+    DatabaseOptions, Environment, LoadOptions, PeopleOptions, Secrets, ServeOptions,
+};
 use card_payments::outbound::{AddressPolicy, Allowed, Outbound, OutboundError};
 use card_payments::vault::OperatorKeys;
 use futures::executor::block_on;
