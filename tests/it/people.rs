@@ -138,6 +138,7 @@ async fn a_person_signs_in_by_the_provider_and_sees_what_their_role_may_read(dat
     view(&app, &mut browser).await;
     let page = browser.page("/charges").await;
     assert!(page.contains("ada@example.com") && page.contains("Sign out everywhere"), "{page}");
+    refused(&browser.get("/dashboard/keys").await, 403, "Your roles may not read keys");
     let trail = trail(&app).await;
     for part in ["person.signed_in", "account.viewed", "ada@example.com (person-1)"] {
         assert!(trail.contains(part), "{part}: {trail}");

@@ -13,6 +13,7 @@ mod draw;
 mod events;
 mod figures;
 mod format;
+mod keys;
 mod layout;
 mod list;
 mod money_flow;
@@ -49,13 +50,14 @@ const SIGN_OUT: &str = "/dashboard/sign-out";
 const SIGN_OUT_EVERYWHERE: &str = "/dashboard/sign-out/everywhere";
 const ACCOUNTS: &str = "/dashboard/accounts";
 const APPROVALS: &str = "/dashboard/approvals";
+const KEYS: &str = "/dashboard/keys";
 const REQUESTS: &str = "/dashboard/requests";
 const CLOCK: &str = "/dashboard/clock";
 const SANDBOX: &str = "/dashboard/sandbox";
 const SNAPSHOTS: &str = "/dashboard/sandbox/snapshots";
 
 /// The pages of the navigation, in order.
-const PAGES: [(&str, &str); 12] = [
+const PAGES: [(&str, &str); 13] = [
     (HOME, "Overview"),
     ("/dashboard/charges", "Charges"),
     ("/dashboard/customers", "Customers"),
@@ -65,6 +67,7 @@ const PAGES: [(&str, &str); 12] = [
     ("/dashboard/events", "Events"),
     ("/dashboard/webhooks", "Webhooks"),
     (APPROVALS, "Approvals"),
+    (KEYS, "Keys"),
     (REQUESTS, "Requests"),
     (CLOCK, "Clock"),
     (SANDBOX, "Sandbox"),
@@ -143,6 +146,7 @@ fn shown() -> Router<AppState> {
         .route("/dashboard/events/{token}", get(events::show))
         .route("/dashboard/webhooks", get(webhooks::list))
         .route("/dashboard/webhooks/{token}", get(webhooks::show))
+        .route(KEYS, get(keys::show))
 }
 
 /// Returns the routes of what takes two persons.
@@ -170,6 +174,9 @@ fn tests() -> Router<AppState> {
         .route("/dashboard/disputes/{token}/decide", post(disputes::decide))
         .route("/dashboard/webhooks/{token}/replay", post(webhooks::replay))
         .route("/dashboard/webhook_endpoints/{token}/ping", post(webhooks::ping))
+        .route(KEYS, post(keys::create))
+        .route("/dashboard/keys/{token}/roll", post(keys::roll))
+        .route("/dashboard/keys/{token}/revoke", post(keys::revoke))
         .route(REQUESTS, get(requests::list))
         .route("/dashboard/requests/{request_id}", get(requests::show))
         .route(CLOCK, get(clock::show).post(clock::advance))
