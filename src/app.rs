@@ -25,17 +25,22 @@ use crate::acquirer::Acquirer;
 use crate::acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets};
 use crate::acquirer::simulator::Simulator;
 use crate::blobs::{Blobs, Bucket, Disk};
-use crate::config::{ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, VaultKeySource};
+use crate::config::{
+    ConfigError, DatabaseOptions, Environment, PeopleOptions, Secrets, ServeOptions, VaultKeySource,
+};
 use crate::http::server::ServerPhase;
 use crate::http::{
-    self, AdmissionControl, AppState, AppStateInner, DashboardAuth, Metrics, RateLimit, ServerInfo,
+    self, AdmissionControl, AppState, AppStateInner, DashboardAuth, Metrics, OperatorAuth, RateLimit,
+    ServerInfo,
 };
+use crate::identity_provider::IdentityProvider;
 use crate::limits::{ACCOUNT_CACHE_IDLE, ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
 use crate::outbound::{AddressPolicy, Allowed, Outbound};
 use crate::recording::Recorder;
 use crate::runtime::clock::{Clock, FixedClock, IdGenerator, SystemClock};
 use crate::runtime::durable_fs;
 use crate::runtime::random::RandomSource;
+use crate::sensitive::secret::Secret;
 use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::arrivals::Arrivals;
 use crate::services::audit::AuditAnchor;
@@ -74,6 +79,10 @@ pub struct Parts {
     pub incoming: PathBuf,
     /// Where the heads of the audit trail go, if anywhere.
     pub audit_anchor: Option<AuditAnchor>,
+    /// The provider of the people who sign in at the dashboard, if there is one.
+    pub provider: Option<IdentityProvider>,
+    /// Whether the operator's key opens the dashboard beside a provider.
+    pub break_glass: bool,
     /// How long events and webhooks are kept.
     pub retention: TimeSpan,
     /// How long one request may move a clock.
@@ -141,6 +150,8 @@ impl Parts {
                 .map(AuditAnchor::at)
                 .transpose()
                 .map_err(StartError::Anchor)?,
+            provider: identity_provider(&options.people, environment, secrets)?,
+            break_glass: options.people.break_glass,
             retention: TimeSpan::days(options.retention_days),
             clock_move: CLOCK_MOVE,
             recorder: None,
@@ -158,6 +169,7 @@ impl App {
     ) -> Result<Self, StartError> {
         let (lock, recorder) = (location.lock()?, parts.recorder.take());
         let (environment, incoming) = (parts.environment, parts.incoming.clone());
+        let operators = operators(parts.provider.take(), parts.break_glass, secrets.operator_key);
         let ctx = Box::pin(context(location, lock.as_ref(), parts, &info.base_url)).await?;
         // Not earlier: a server that is refused leaves nothing behind.
         durable_fs::create_folder(&incoming)
@@ -178,7 +190,7 @@ impl App {
             // a seed no other may either, and no time passes that would free the work of a killed server.
             takeover::take_over(&ctx).await?;
         }
-        let dashboard = DashboardAuth::of(environment, secrets.operator_key, Arc::clone(&ctx.clock));
+        let dashboard = DashboardAuth::of(environment, operators, Arc::clone(&ctx.clock));
         let rate_limit = info.load.rate_limit.and_then(NonZeroU32::new);
         let phase = watch::Sender::default();
         let fingerprint = installation::read_fingerprint(&ctx.store).await?;
@@ -315,6 +327,41 @@ pub(crate) fn test_only(environment: Environment, secrets: &Secrets) -> Vec<&'st
     ];
     let given = keys.into_iter().filter(|(_, key)| key.is_some() && environment == Environment::Live);
     given.map(|(name, _)| name).collect()
+}
+
+/// Returns how operators sign in. Beside a provider, the shared key opens nothing unless it may break the glass.
+fn operators(provider: Option<IdentityProvider>, break_glass: bool, key: Option<Secret>) -> OperatorAuth {
+    if provider.is_some() && key.is_some() && !break_glass {
+        tracing::warn!("CARD_PAYMENTS_OPERATOR_KEY opens nothing: people sign in by a provider");
+    }
+    OperatorAuth { key: key.filter(|_| break_glass || provider.is_none()), provider }
+}
+
+/// Returns the configured provider of people, without calling it. It is for live: in test, keys open the dashboard.
+pub(crate) fn identity_provider(
+    options: &PeopleOptions,
+    environment: Environment,
+    secrets: &Secrets,
+) -> Result<Option<IdentityProvider>, StartError> {
+    let secret = secrets.oidc_client_secret.clone();
+    let (issuer, client_id) = match (&options.oidc_issuer, &options.oidc_client_id) {
+        (None, None) if secret.is_none() => return Ok(None),
+        (None, _) => {
+            return Err(StartError::Beside(
+                "CARD_PAYMENTS_OIDC_ISSUER",
+                "other CARD_PAYMENTS_OIDC_ variables",
+            ));
+        }
+        (Some(_), None) => {
+            return Err(StartError::Beside("CARD_PAYMENTS_OIDC_CLIENT_ID", "CARD_PAYMENTS_OIDC_ISSUER"));
+        }
+        (Some(issuer), Some(client_id)) => (issuer, client_id),
+    };
+    if environment == Environment::Test {
+        return Err(StartError::LiveOnly("CARD_PAYMENTS_OIDC_ISSUER"));
+    }
+    let names = options.oidc_roles.clone();
+    Ok(IdentityProvider::new(issuer, (client_id, secret), &options.oidc_role_claim, names))
 }
 
 /// The configured acquirer, before any call to it.

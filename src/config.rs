@@ -2,6 +2,7 @@
 //! because `ps` shows flags.
 
 mod address;
+mod people;
 mod variables;
 mod vault_key;
 
@@ -15,6 +16,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
 pub use self::address::{parse_listen_address, reachable};
+pub use self::people::{PeopleOptions, RoleName};
 pub use self::variables::{UnknownVariable, serve_options, unknown_variables, variable};
 pub use self::vault_key::{KeyCommandError, VaultKeySource};
 use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
@@ -150,6 +152,9 @@ pub struct ServeOptions {
     /// A file with the wallet providers' root certificates and keys.
     #[arg(long, env = "CARD_PAYMENTS_WALLET_ROOTS")]
     pub wallet_roots: Option<PathBuf>,
+    /// How people sign in at a live server's dashboard.
+    #[command(flatten)]
+    pub people: PeopleOptions,
     /// Load limits.
     #[command(flatten)]
     pub load: LoadOptions,
@@ -199,6 +204,8 @@ pub struct Secrets {
     pub acquirer: Option<Secret>,
     /// The key of a live server's dashboard.
     pub operator_key: Option<Secret>,
+    /// This server's secret at the provider of its people.
+    pub oidc_client_secret: Option<Secret>,
 }
 
 /// A configuration error, in one line.
@@ -248,13 +255,21 @@ impl Secrets {
     /// Reads the secrets as far as possible, and returns every error.
     pub fn gathered() -> (Self, Vec<ConfigError>) {
         let mut faults = Vec::new();
-        let [secret_key, publishable_key, vault_key, wallet_a_identity, wallet_g_key, acquirer, operator_key] =
-            Self::VARIABLES.map(|name| {
-                secret(name).unwrap_or_else(|fault| {
-                    faults.push(fault);
-                    None
-                })
-            });
+        let [
+            secret_key,
+            publishable_key,
+            vault_key,
+            wallet_a_identity,
+            wallet_g_key,
+            acquirer,
+            operator_key,
+            oidc_client_secret,
+        ] = Self::VARIABLES.map(|name| {
+            secret(name).unwrap_or_else(|fault| {
+                faults.push(fault);
+                None
+            })
+        });
         for (name, key) in Self::VARIABLES.into_iter().zip([&secret_key, &publishable_key]) {
             if key.as_ref().is_some_and(|key| !is_key(key.expose())) {
                 faults.push(ConfigError::Key(name));
@@ -278,12 +293,13 @@ impl Secrets {
             wallet_g_key,
             acquirer,
             operator_key,
+            oidc_client_secret,
         };
         (secrets, faults)
     }
 
     /// The variables of all secrets. `_FILE` after a name gives a file instead.
-    pub const VARIABLES: [&str; 7] = [
+    pub const VARIABLES: [&str; 8] = [
         "CARD_PAYMENTS_SECRET_KEY",
         "CARD_PAYMENTS_PUBLISHABLE_KEY",
         "CARD_PAYMENTS_VAULT_KEY",
@@ -291,6 +307,7 @@ impl Secrets {
         "CARD_PAYMENTS_WALLET_G_KEY",
         "CARD_PAYMENTS_ACQUIRER_SECRET",
         "CARD_PAYMENTS_OPERATOR_KEY",
+        "CARD_PAYMENTS_OIDC_CLIENT_SECRET",
     ];
 }
 

@@ -80,7 +80,17 @@ pub const KEY_COMMAND_TIME: Duration = Duration::from_secs(30);
 /// How much the command may print: room for some fifty keys.
 pub const KEY_COMMAND_OUTPUT_MAX: usize = 4096;
 /// How long a dashboard session lasts, by the wall clock (`docs/decisions.md`, 328).
-pub const DASHBOARD_SESSION: Duration = Duration::from_hours(12);
+pub const DASHBOARD_SESSION: TimeSpan = TimeSpan::seconds(12 * 3600);
+/// How long a person's session lasts without a request (`docs/decisions.md`, 386).
+pub const PERSON_SESSION_IDLE: TimeSpan = TimeSpan::seconds(15 * 60);
+/// How long a person may take at the provider to sign in.
+pub const PERSON_SIGN_IN: TimeSpan = TimeSpan::seconds(10 * 60);
+/// How long a call to the provider may take: a sign-in makes up to three of them, one after the other.
+pub const PROVIDER_ANSWER: Duration = Duration::from_secs(5);
+/// How many characters of a name from the provider are kept.
+pub const PERSON_NAME_MAX: usize = 200;
+/// How many requests for approval a page lists.
+pub const APPROVALS_LISTED: u64 = 50;
 /// How many ended sessions are remembered.
 pub const DASHBOARD_ENDED_MAX: u64 = 10_000;
 /// How many sign-ins an address may try at once; after those it may try one per [`SIGN_IN_EVERY`]. A bucket is full

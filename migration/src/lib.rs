@@ -15,6 +15,7 @@ mod m0005_statements;
 mod m0006_audit_chain;
 mod m0007_unnumbered_events;
 mod m0008_failed_charges;
+mod m0009_people;
 mod m0010_card_testing;
 
 /// The steps of this release, in order. A released step never changes.
@@ -27,6 +28,7 @@ pub const STEPS: &[Step] = &[
     m0006_audit_chain::STEP,
     m0007_unnumbered_events::STEP,
     m0008_failed_charges::STEP,
+    m0009_people::STEP,
     m0010_card_testing::STEP,
 ];
 

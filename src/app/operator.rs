@@ -36,6 +36,8 @@ pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> 
         blobs: Arc::new(Disk::new(folder.clone())),
         incoming: folder,
         audit_anchor: None,
+        provider: None,
+        break_glass: false,
         retention: TimeSpan::days(RETENTION_DAYS_MIN),
         clock_move: CLOCK_MOVE,
         recorder: None,

@@ -42,6 +42,9 @@ pub enum StartError {
     /// A setting that live does not allow.
     #[error("{0} is not for the live environment")]
     TestOnly(&'static str),
+    /// A setting that test does not allow.
+    #[error("{0} is for the live environment")]
+    LiveOnly(&'static str),
     /// The blobs cannot be reached.
     #[error("CARD_PAYMENTS_BLOBS: {0}")]
     Blobs(#[from] BucketError),

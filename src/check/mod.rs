@@ -10,6 +10,7 @@ mod disk;
 mod findings;
 mod keys;
 mod modes;
+mod people;
 mod ports;
 mod roots;
 
@@ -34,5 +35,6 @@ pub async fn check(given: &[(&'static str, OsString)]) -> Vec<Finding> {
     modes::look(&configuration, &mut findings);
     ports::look(&configuration, inspection.as_ref(), &mut findings);
     acquirer::look(&configuration, &mut findings).await;
+    people::look(&configuration, &mut findings).await;
     findings.all()
 }

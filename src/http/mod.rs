@@ -65,7 +65,7 @@ use tower::ServiceBuilder;
 
 pub use admission::AdmissionControl;
 pub use connections::Connections;
-pub use dashboard::DashboardAuth;
+pub use dashboard::{DashboardAuth, OperatorAuth};
 pub use metrics::Metrics;
 use operations::{Operations, routes};
 pub use rate_limit::RateLimit;

@@ -42,8 +42,7 @@ pub fn needed() -> &'static HashMap<(String, Method), Rights> {
 
 fn rights_of(method: &Method, operation: &Map<String, Value>) -> Option<Rights> {
     let mut rights = added(operation)?;
-    let own = if *method == Method::GET { Right::Read } else { Right::Write };
-    rights.insert(Section::from_tag(operation.get("tags")?[0].as_str()?)?, own);
+    rights.insert(Section::from_tag(operation.get("tags")?[0].as_str()?)?, right_for(method));
     Some(rights)
 }
 
@@ -93,13 +92,30 @@ pub(super) fn check(account: &Account) -> Result<(), Error> {
         return Ok(());
     }
     let needed = of_request().ok_or(ErrorCode::Forbidden)?;
-    let missing = needed.iter().find(|(section, right)| !account.may(**section, **right));
-    let Some((section, right)) = missing else { return Ok(()) };
-    let sentence = format!(
-        "This key may not {} {}: it needs {}.",
-        right.code(),
-        section.name(),
-        in_words(*section, *right)
-    );
+    needed.iter().try_for_each(|(section, right)| require(account, *section, *right))
+}
+
+/// Refuses a page or a form of the dashboard for which the person who is signed in lacks a right: `read` for a page and `write`
+/// for a form.
+///
+/// Refusals: `forbidden`.
+pub(super) fn check_page(account: &Account, section: Section, method: &Method) -> Result<(), Error> {
+    require(account, section, right_for(method))
+}
+
+fn right_for(method: &Method) -> Right {
+    if [Method::GET, Method::HEAD].contains(method) { Right::Read } else { Right::Write }
+}
+
+fn require(account: &Account, section: Section, right: Right) -> Result<(), Error> {
+    if account.may(section, right) {
+        return Ok(());
+    }
+    let (code, name, needed) = (right.code(), section.name(), in_words(section, right));
+    let sentence = if account.person.is_some() {
+        format!("Your roles may not {code} {name}: that needs {needed}.")
+    } else {
+        format!("This key may not {code} {name}: it needs {needed}.")
+    };
     Err(Error::explained(ErrorCode::Forbidden, sentence))
 }

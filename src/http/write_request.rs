@@ -245,7 +245,11 @@ impl RequestHead {
             // Only this call sets it: a request has one extractor.
             let _ = self.claim_slot.0.set((account.id(), Arc::clone(claim)));
         }
-        Ok(WriteRequest { caller: Caller { account, claim }, input, ip_address: self.ip_address })
+        Ok(WriteRequest {
+            caller: Caller { account, claim, condition: None },
+            input,
+            ip_address: self.ip_address,
+        })
     }
 
     /// Returns the claim of the Idempotency-Key, if there is a key and it is free; or the stored response to replay.

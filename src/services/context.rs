@@ -1,5 +1,6 @@
 //! The context, and for whom services work: an account, or the caller of a write.
 
+use std::fmt;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use super::charges::SearchMemory;
 use super::event_sequence::EventSequences;
 use super::idempotency::claim::IdempotencyClaim;
 use super::page::Positions;
+use super::people::Person;
 use super::request_log::RequestLog;
 use super::wallets::providers::Wallets;
 use crate::acquirer::Acquirer;
@@ -195,6 +197,8 @@ pub struct Account {
     pub assumed: Option<Arc<AssumedVersion>>,
     /// The key of the request; `None` for workers and commands.
     pub key: Option<KeyEntry>,
+    /// The person whom the dashboard acts for, if people sign in.
+    pub person: Option<Arc<Person>>,
 }
 
 /// The caller of a write: its account, and its claim of an Idempotency-Key. A service that takes only an [`Account`] reads,
@@ -205,12 +209,20 @@ pub struct Caller {
     pub account: Account,
     /// The claim, if the request has a key.
     pub claim: Option<Arc<IdempotencyClaim>>,
+    /// What else the write's commit requires and records.
+    pub condition: Option<Arc<dyn WriteCondition>>,
+}
+
+/// What a write requires and records in its own commit.
+pub trait WriteCondition: fmt::Debug + Send + Sync {
+    /// Refuses the write, or records what goes with it.
+    fn require<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<(), Error>>;
 }
 
 impl Caller {
     /// Returns the caller of a write without an Idempotency-Key.
     pub fn without_key(account: Account) -> Self {
-        Self { account, claim: None }
+        Self { account, claim: None, condition: None }
     }
 }
 
@@ -219,7 +231,7 @@ impl Account {
     pub fn new(row: impl Into<Arc<account::Model>>, wall: Timestamp) -> Self {
         let row = row.into();
         let now = row.now(wall);
-        Self { row, now, assumed: None, key: None }
+        Self { row, now, assumed: None, key: None, person: None }
     }
 
     /// Requires, before a unit's first write, that the account and its key are as the request assumes.
@@ -239,12 +251,19 @@ impl Account {
         }
     }
 
-    /// Returns the restriction of the key by which the request acts, if it has one.
-    pub fn restriction(&self) -> Option<&KeyRestriction> {
-        self.key.as_ref()?.restriction.as_deref()
+    /// Returns the account as a person sees it, who has the rights of their roles there.
+    #[must_use]
+    pub fn seen_by(self, person: Option<Arc<Person>>) -> Self {
+        Self { person, ..self }
     }
 
-    /// Returns whether the key of the request has a right.
+    /// Returns the restriction of the key or of the person that the request acts for, if there is one.
+    pub fn restriction(&self) -> Option<&KeyRestriction> {
+        let of_person = self.person.as_ref().map(|person| &person.restriction);
+        of_person.or_else(|| self.key.as_ref()?.restriction.as_deref())
+    }
+
+    /// Returns whether the request has a right.
     pub fn may(&self, section: Section, right: Right) -> bool {
         self.restriction().is_none_or(|restriction| restriction.right(section) >= right)
     }

@@ -54,8 +54,10 @@ impl Place {
             (
                 "acquirer_statements"
                 | "api_keys"
+                | "approvals"
                 | "audit_entries"
                 | "installation"
+                | "person_sessions"
                 | "reconciliation_exceptions"
                 | "statement_lines"
                 | "vault_keys"

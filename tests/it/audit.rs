@@ -100,7 +100,7 @@ rules! {
         disputes::operator::resolve(&ctx.store, now, token(&dispute), DisputeStatus::Resolved).await.unwrap();
         let from = "203.0.113.7".parse().unwrap();
         audit::signed_in(ctx, from).await.unwrap();
-        audit::record_view(ctx, account, from).await.unwrap();
+        audit::record_view(ctx, audit::KEY_HOLDER, account, from).await.unwrap();
 
         let trail = trail(app, None).await;
         let end = |key: &str| format!("...{}", &key[key.len() - 4..]);

@@ -5,6 +5,7 @@
 
 mod account_files;
 mod answers;
+mod approvals;
 mod architecture;
 mod audit;
 mod audit_chain;
@@ -84,6 +85,7 @@ mod operating;
 mod outbound;
 mod overload;
 mod payment_sources;
+mod people;
 mod pings;
 mod plans;
 mod process;

@@ -1,7 +1,9 @@
 //! walletA's domains, sessions and certificates (specification, Mobile wallet support; `docs/decisions.md`, 227 to 230).
 
 use card_payments::app::Parts;
-use card_payments::config::{DatabaseOptions, Environment, LoadOptions, Secrets, ServeOptions};
+use card_payments::config::{
+    DatabaseOptions, Environment, LoadOptions, PeopleOptions, Secrets, ServeOptions,
+};
 use card_payments::outbound::AddressPolicy;
 use card_payments::runtime::random::RandomSource;
 use card_payments::services::wallets::{Provider, Wallets};
@@ -351,6 +353,7 @@ fn live_options() -> ServeOptions {
         wallet_a_hosts: Vec::new(),
         wallet_g_recipient: None,
         wallet_roots: None,
+        people: PeopleOptions::default(),
         load: LoadOptions::default(),
         drain_seconds: 0,
         log: "info".into(),

@@ -132,7 +132,7 @@ async fn chosen(app: &AppState, request: Request) -> Result<Response, ErrorPage>
     }
     let token = chosen_token(&input)?;
     accounts::named(&app.store, token, app.clock.now()).await?.ok_or(ErrorCode::NotFound)?;
-    audit::record_view(app, token, address).await?;
+    audit::record_view(app, &session.operator(), token, address).await?;
     Ok(auth::select_account(app, session, Some(token)))
 }
 

@@ -9,9 +9,10 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use maud::{DOCTYPE, Markup, html};
 use sha2::{Digest, Sha256};
+use url::form_urlencoded;
 
 use super::session::Session;
-use super::{ACCOUNTS, HOME, PAGES, SIGN_IN, SIGN_OUT, is_test};
+use super::{ACCOUNTS, HOME, PAGES, PROVIDER, SIGN_IN, SIGN_OUT, SIGN_OUT_EVERYWHERE, is_test};
 use crate::config::Environment;
 use crate::error::{Body, Error, ErrorCode};
 use crate::http::{AppState, pages};
@@ -111,7 +112,8 @@ impl IntoResponse for ErrorPage {
 
 /// The location of a request in the navigation.
 pub struct NavLocation {
-    path: String,
+    /// The path.
+    pub path: String,
     /// The page that sent the form.
     back: Option<String>,
 }
@@ -145,7 +147,6 @@ pub fn framed(
     mut answer: Response,
 ) -> Response {
     let Some(page) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
-    let live = app.info.environment == Environment::Live;
     let bar = html! {
         p.account {
             (account.settings().business_name) " "
@@ -156,7 +157,7 @@ pub fn framed(
     let ways = html! {
         nav aria-label="Pages" {
             ul {
-                @for (path, name) in PAGES.iter().filter(|(path, _)| !live || !super::is_of_tests(path)) {
+                @for (path, name) in PAGES.iter().filter(|(path, _)| super::has_page(app, path)) {
                     li { a href=(path) aria-current=[location.below(path).then_some("page")] { (name) } }
                 }
             }
@@ -180,7 +181,12 @@ pub fn alone_with(app: &AppState, mut answer: Response, session: Option<&Session
 
 fn leave(session: &Session) -> Markup {
     html! {
-        form.leave method="post" action=(SIGN_OUT) { (carried(session)) button.quiet { "Sign out" } }
+        @if let Some(person) = &session.person { p.account { (person.identity.name) } }
+        form.leave method="post" action=(SIGN_OUT) {
+            (carried(session))
+            button.quiet { "Sign out" }
+            @if session.person.is_some() { " " button.quiet formaction=(SIGN_OUT_EVERYWHERE) { "Sign out everywhere" } }
+        }
     }
 }
 
@@ -283,16 +289,20 @@ fn operation(path: &str) -> Option<&'static str> {
 }
 
 /// Renders the sign-in form. `to` is the address to go to afterwards.
-pub fn sign_in(app: &AppState, to: &str, refused: Option<ErrorCode>) -> PageContent {
+pub fn sign_in(app: &AppState, to: &str, refused: Option<&str>) -> PageContent {
+    let has_provider = app.dashboard.as_ref().is_some_and(|auth| auth.provider().is_some());
+    let takes_key = app.dashboard.as_ref().is_some_and(|auth| auth.takes_key());
+    let start = form_urlencoded::Serializer::new(String::new()).append_pair("to", to).finish();
     let (label, hint) = match app.info.environment {
         Environment::Test => ("Secret key", "The secret key of the account that you want to look at."),
         Environment::Live => ("Operator's key", "The key that the server's operator has set."),
     };
     let content = html! {
-        @if let Some(code) = refused {
-            p.alert role="alert" { (code.description()) }
+        @if let Some(text) = refused {
+            p.alert role="alert" { (text) }
         }
-        form.narrow method="post" action=(SIGN_IN) {
+        @if has_provider { p { a href={ (PROVIDER) "?" (start) } { "Sign in with your organisation's account" } } }
+        @if takes_key { form.narrow method="post" action=(SIGN_IN) {
             input type="hidden" name="to" value=(to);
             // For password managers: there is no user name.
             input type="text" autocomplete="username" value="card-payments" hidden;
@@ -300,7 +310,7 @@ pub fn sign_in(app: &AppState, to: &str, refused: Option<ErrorCode>) -> PageCont
             p.hint #hint { (hint) }
             input #key type="password" name="key" required autocomplete="current-password" aria-describedby="hint";
             button { "Sign in" }
-        }
+        } }
     };
     PageContent::bare("Sign in", content)
 }

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod address;
+mod approvals;
 mod auth;
 mod card_testing;
 mod charges;
@@ -19,6 +20,7 @@ mod list;
 mod money_flow;
 mod new_charge;
 mod overview;
+mod people;
 mod plot;
 mod record;
 mod requests;
@@ -34,15 +36,21 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
 use axum::routing::{get, post};
+use entity::section::Section;
 
-pub use self::auth::DashboardAuth;
+pub use self::auth::{DashboardAuth, OperatorAuth};
 use super::AppState;
 use crate::config::Environment;
 
 const HOME: &str = "/dashboard";
 const SIGN_IN: &str = "/dashboard/sign-in";
+/// Where people begin to sign in by the provider, and where it sends them back.
+const PROVIDER: &str = "/dashboard/sign-in/provider";
+const PROVIDER_ANSWERS: &str = "/dashboard/sign-in/answer";
 const SIGN_OUT: &str = "/dashboard/sign-out";
+const SIGN_OUT_EVERYWHERE: &str = "/dashboard/sign-out/everywhere";
 const ACCOUNTS: &str = "/dashboard/accounts";
+const APPROVALS: &str = "/dashboard/approvals";
 const KEYS: &str = "/dashboard/keys";
 const REQUESTS: &str = "/dashboard/requests";
 const CLOCK: &str = "/dashboard/clock";
@@ -60,15 +68,31 @@ const PAGES: [(&str, &str); 13] = [
     ("/dashboard/card_testing", "Card testing"),
     ("/dashboard/events", "Events"),
     ("/dashboard/webhooks", "Webhooks"),
+    (APPROVALS, "Approvals"),
     (KEYS, "Keys"),
     (REQUESTS, "Requests"),
     (CLOCK, "Clock"),
     (SANDBOX, "Sandbox"),
 ];
 
-/// Whether a page exists in test only.
-fn is_of_tests(path: &str) -> bool {
-    [REQUESTS, CLOCK, SANDBOX].contains(&path)
+/// Whether a page exists: some in test only, and one where people sign in by a provider.
+fn has_page(app: &AppState, path: &str) -> bool {
+    match path {
+        REQUESTS | CLOCK | SANDBOX => is_test(app),
+        APPROVALS => app.dashboard.as_ref().is_some_and(|auth| auth.provider().is_some()),
+        _ => true,
+    }
+}
+
+/// Returns the section of the API whose rights a page needs, by its path: the balance for the overview, and the sandbox for
+/// pages of tests. Requests for approval need those of what they ask for, which their service checks.
+fn section(path: &str) -> Option<Section> {
+    let name = path.trim_start_matches(HOME).split('/').find(|part| !part.is_empty());
+    match name {
+        None => Some(Section::Balance),
+        Some("approvals") => None,
+        Some(name) => Some(Section::from_code(name).unwrap_or(Section::Sandbox)),
+    }
 }
 
 fn is_test(app: &AppState) -> bool {
@@ -86,7 +110,15 @@ pub fn routes(app: &AppState) -> Router<AppState> {
         .route(HOME_SLASH, get(async || Redirect::permanent(HOME)));
     let (pages, unguarded) = match app.info.environment {
         Environment::Test => (shown().merge(tests()), unguarded),
-        Environment::Live => (shown(), unguarded.route(ACCOUNTS, get(accounts::list).post(accounts::choose))),
+        Environment::Live => {
+            let unguarded = unguarded
+                .route(PROVIDER, get(people::start))
+                .route(PROVIDER_ANSWERS, get(people::finish))
+                .route(SIGN_OUT_EVERYWHERE, post(people::sign_out_everywhere))
+                .route(ACCOUNTS, get(accounts::list).post(accounts::choose));
+            let decided = if has_page(app, APPROVALS) { decided() } else { Router::new() };
+            (shown().merge(decided), unguarded)
+        }
     };
     pages
         .route_layer(from_fn_with_state(app.clone(), auth::require_session))
@@ -118,6 +150,15 @@ fn shown() -> Router<AppState> {
         .route("/dashboard/webhooks", get(webhooks::list))
         .route("/dashboard/webhooks/{token}", get(webhooks::show))
         .route(KEYS, get(keys::show))
+}
+
+/// Returns the routes of what takes two persons.
+fn decided() -> Router<AppState> {
+    Router::new()
+        .route(APPROVALS, get(approvals::list))
+        .route("/dashboard/approvals/{id}", post(approvals::request))
+        .route("/dashboard/approvals/{id}/approve", post(approvals::approve))
+        .route("/dashboard/approvals/{id}/decline", post(approvals::decline))
 }
 
 /// Returns the routes of the sandbox.

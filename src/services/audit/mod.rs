@@ -58,6 +58,11 @@ impl OperatorAction {
         Self { action, account: None, subject: "audit trail".into(), detail }
     }
 
+    /// Makes an action at the dashboard that concerns no account.
+    pub fn on_dashboard(action: Action, detail: Value) -> Self {
+        Self { action, account: None, subject: "dashboard".into(), detail }
+    }
+
     fn entry(&self, id: Uuid, operator: &Operator) -> Result<audit_entry::Model, Error> {
         Ok(audit_entry::Model {
             id,
@@ -94,20 +99,32 @@ pub async fn record_alone(store: &Store, act: OperatorAction) -> Result<(), Erro
     store.write(act, |tx, act| async move { record(tx, act) }.boxed()).await
 }
 
+/// The name of the operator who signs in with the operator's key, which tells nobody's.
+pub const KEY_HOLDER: &str = "whoever has the operator's key";
+
 /// Records a sign-in at the dashboard with the operator's key, and the client's address.
 pub async fn signed_in(ctx: &Context, from: IpAddr) -> Result<(), Error> {
-    let (action, subject) = (Action::OperatorSignedIn, "dashboard".into());
-    at_dashboard(ctx, OperatorAction { action, account: None, subject, detail: json!({ "from": from }) })
-        .await
+    at_dashboard(
+        ctx,
+        KEY_HOLDER,
+        OperatorAction::on_dashboard(Action::OperatorSignedIn, json!({ "from": from })),
+    )
+    .await
 }
 
-/// Records that the signed-in operator opened an account in the dashboard.
-pub async fn record_view(ctx: &Context, account: AccountToken, from: IpAddr) -> Result<(), Error> {
-    at_dashboard(ctx, OperatorAction::on(Action::AccountViewed, account, json!({ "from": from }))).await
+/// Records that an operator who is signed in opened an account in the dashboard.
+pub async fn record_view(ctx: &Context, by: &str, account: AccountToken, from: IpAddr) -> Result<(), Error> {
+    at_dashboard(ctx, by, OperatorAction::on(Action::AccountViewed, account, json!({ "from": from }))).await
 }
 
-async fn at_dashboard(ctx: &Context, act: OperatorAction) -> Result<(), Error> {
-    let operator = Operator { name: "whoever has the operator's key".into(), at: ctx.clock.now() };
+/// Records what a person does at the dashboard with the unit's change.
+pub fn record_by(tx: &Tx, operator: &Operator, act: &OperatorAction) -> Result<(), Error> {
+    tx.append(&act.entry(tx.id(), operator)?);
+    Ok(())
+}
+
+async fn at_dashboard(ctx: &Context, by: &str, act: OperatorAction) -> Result<(), Error> {
+    let operator = Operator { name: by.into(), at: ctx.clock.now() };
     let entry = act.entry(ctx.ids.next(), &operator)?;
     let unit = ctx.store.write(entry, |tx, entry| {
         async move {

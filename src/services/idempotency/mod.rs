@@ -181,8 +181,8 @@ where
         wall: ctx.clock.now(),
         vault: Arc::clone(&ctx.vault),
     });
-    let account = caller.account.clone();
-    let record = ctx.store.write((data, account, claimed), move |tx, (data, account, claimed)| {
+    let data = (data, caller.account.clone(), claimed, caller.condition.clone());
+    let record = ctx.store.write(data, move |tx, (data, account, claimed, condition)| {
         // The future does nothing before it is awaited.
         let work = unit(tx, data);
         async move {
@@ -190,6 +190,9 @@ where
                 tx.require_exclusive().await?;
             }
             account.require_current(tx).await?;
+            if let Some(condition) = condition {
+                condition.require(tx).await?;
+            }
             let Some(write) = claimed else { return work.await };
             write.claim(tx, exclusive).await?;
             let record = work.await?;

@@ -79,7 +79,7 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
     payment: NewPayment<I, P>,
 ) -> Result<PaymentProgress<P::Record>, Error> {
     let NewPayment { intent, token, call, purpose, claim } = payment;
-    let caller = Caller { account: time.account().clone(), claim: claim.clone() };
+    let caller = Caller { account: time.account().clone(), claim: claim.clone(), condition: None };
     let unit = ctx.store.write((intent, caller, ctx.clock.now()), |tx, (intent, caller, wall)| {
         record_intent(tx, intent, caller, *wall).boxed()
     });
@@ -104,7 +104,7 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
 async fn record_intent(
     tx: &Tx,
     intent: &impl PaymentIntent,
-    Caller { account, claim }: &Caller,
+    Caller { account, claim, .. }: &Caller,
     wall: Timestamp,
 ) -> Result<Option<(charge::Model, FaultPlan)>, Error> {
     account.require_current(tx).await?;

@@ -12,6 +12,7 @@ use card_payments::blobs::Disk;
 use card_payments::config::{Environment, LoadOptions, Secrets};
 use card_payments::http::server::ServerPhase;
 use card_payments::http::{AdmissionControl, ServerInfo};
+use card_payments::identity_provider::IdentityProvider;
 use card_payments::limits::CLOCK_MOVE;
 use card_payments::outbound::{AddressPolicy, Outbound};
 use card_payments::runtime::clock::Clock;
@@ -89,6 +90,8 @@ struct Installation {
     load: LoadOptions,
     environment: Environment,
     operator_key: Option<Secret>,
+    provider: Box<dyn Fn() -> Option<IdentityProvider> + Send + Sync>,
+    break_glass: bool,
     wallets: Box<dyn Fn() -> Wallets + Send + Sync>,
     // Removed when the test ends.
     folder: tempfile::TempDir,
@@ -112,6 +115,8 @@ impl Installation {
             blobs: Arc::new(Disk::new(self.files())),
             incoming: self.files(),
             audit_anchor: None,
+            provider: (self.provider)(),
+            break_glass: self.break_glass,
             wallets: (self.wallets)(),
             retention: TimeSpan::days(90),
             clock_move: self.clock_move,
@@ -192,6 +197,8 @@ impl App {
             load: LoadOptions::default(),
             environment,
             operator_key: None,
+            provider: Box::new(|| None),
+            break_glass: false,
             folder,
             wallets: match environment {
                 Environment::Test => Box::new(Wallets::simulated),
@@ -229,6 +236,16 @@ impl App {
     /// Starts another process with this operator key, which opens the dashboard in live.
     pub async fn operator_has(&mut self, key: Option<&str>) {
         self.installation.operator_key = key.map(Secret::from);
+        self.restart().await;
+    }
+
+    /// Starts another process with this provider of people, beside which the operator's key may open the dashboard.
+    pub async fn knows_people(
+        &mut self,
+        provider: impl Fn() -> Option<IdentityProvider> + Send + Sync + 'static,
+        break_glass: bool,
+    ) {
+        (self.installation.provider, self.installation.break_glass) = (Box::new(provider), break_glass);
         self.restart().await;
     }
 

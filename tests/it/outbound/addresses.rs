@@ -1,7 +1,9 @@
 //! Which addresses may be called, however they are spelled.
 
 use card_payments::app::Parts;
-use card_payments::config::{DatabaseOptions, Environment, LoadOptions, Secrets, ServeOptions};
+use card_payments::config::{
+    DatabaseOptions, Environment, LoadOptions, PeopleOptions, Secrets, ServeOptions,
+};
 use card_payments::outbound::{AddressPolicy, Allowed, Outbound, OutboundError};
 use card_payments::vault::OperatorKeys;
 use futures::executor::block_on;
@@ -311,6 +313,7 @@ fn the_environment_decides_and_the_operator_adds() {
             wallet_g_recipient: None,
             wallet_roots: None,
             webhook_allow: allow.iter().map(|entry| entry.parse().unwrap()).collect(),
+            people: PeopleOptions::default(),
             load: LoadOptions::default(),
             drain_seconds: 0,
             log: "info".into(),
