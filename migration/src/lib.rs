@@ -15,6 +15,7 @@ mod m0005_statements;
 mod m0006_audit_chain;
 mod m0007_unnumbered_events;
 mod m0008_failed_charges;
+mod m0011_erasures;
 
 /// The steps of this release, in order. A released step never changes.
 pub const STEPS: &[Step] = &[
@@ -26,6 +27,7 @@ pub const STEPS: &[Step] = &[
     m0006_audit_chain::STEP,
     m0007_unnumbered_events::STEP,
     m0008_failed_charges::STEP,
+    m0011_erasures::STEP,
 ];
 
 /// A step of the schema: SQL that runs as one transaction.

@@ -37,6 +37,7 @@ pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> 
         incoming: folder,
         audit_anchor: None,
         retention: TimeSpan::days(RETENTION_DAYS_MIN),
+        erase_after: None,
         clock_move: CLOCK_MOVE,
         recorder: None,
     };

@@ -41,7 +41,7 @@ async fn every_column_is_declared_as_its_entity_reads_it() {
     let app = App::start(Database::Sqlite).await.unwrap();
     let read: BTreeSet<_> = read_by_all! {
         account api_key audit_entry balance bank_account card challenge_page charge counter customer deposit dispute
-        dispute_activity event event_sequence evidence file scheduled_dispute idempotency_answer idempotency_key inbox inbox_delivery installation
+        dispute_activity erasure event event_sequence evidence file scheduled_dispute idempotency_answer idempotency_key inbox inbox_delivery installation
         journal_entry key_use logged_request merchant plan posting recipient reconciliation_exception refund snapshot snapshot_file
         snapshot_part statement statement_line stray_blob subscription subscription_entry
         three_d_secure transfer vault_key wallet_certificate wallet_domain wallet_payload webhook webhook_endpoint

@@ -23,7 +23,7 @@ use crate::services::context::{Account, Context, Ctx};
 use crate::services::data_keys::rotate;
 use crate::services::wallets::payloads;
 use crate::services::{
-    audit, bank_accounts, cards, disputes, files, idempotency, payments, plans, refunds, retention,
+    audit, bank_accounts, cards, disputes, erasures, files, idempotency, payments, plans, refunds, retention,
     settlement, snapshots, subscriptions, three_d_secure, transfers, webhook_endpoints, webhooks,
 };
 use crate::trace::{self, Span};
@@ -83,6 +83,8 @@ pub static KINDS: &[DueWorkKind] = &[
     WEBHOOKS,
     DueWorkKind::of_accounts::<webhook_endpoints::keys::WebhookKeyEndWork>(),
     DueWorkKind::of_accounts::<retention::RetentionWork>(),
+    // After all that may still show the customer at the same instant.
+    DueWorkKind::of_accounts::<erasures::ErasureWork>(),
     of_no_account!("stale_idempotency_key", idempotency::due, idempotency::forget),
     of_no_account!("stale_wallet_payload", payloads::due, payloads::forget),
     of_no_account!("ended_api_key", keys::select_ended, keys::forget),

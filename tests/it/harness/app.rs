@@ -86,6 +86,7 @@ struct Installation {
     acquirer: Arc<dyn Acquirer>,
     acquirer_answer: Duration,
     clock_move: Duration,
+    erase_after: Option<TimeSpan>,
     load: LoadOptions,
     environment: Environment,
     operator_key: Option<Secret>,
@@ -114,6 +115,7 @@ impl Installation {
             audit_anchor: None,
             wallets: (self.wallets)(),
             retention: TimeSpan::days(90),
+            erase_after: self.erase_after,
             clock_move: self.clock_move,
             recorder: None,
         };
@@ -189,6 +191,7 @@ impl App {
             acquirer,
             acquirer_answer,
             clock_move: CLOCK_MOVE,
+            erase_after: None,
             load: LoadOptions::default(),
             environment,
             operator_key: None,
@@ -213,6 +216,12 @@ impl App {
         // A process that another test starts at this moment shares the lock on our file until it runs its program.
         eventually(async || self.installation.location.lock().is_ok()).await;
         self.inner = Some(self.installation.open(&self.clock).await);
+    }
+
+    /// Starts another process that erases deleted customers after this time.
+    pub async fn erases_after(&mut self, span: TimeSpan) {
+        self.installation.erase_after = Some(span);
+        self.restart().await;
     }
 
     /// Limits how long a process moves clocks, from its next start on.
