@@ -14,7 +14,7 @@ use crate::limits::ACCOUNT_QUIET_AFTER;
 use crate::services::context::Context;
 use crate::services::customers::delete::plan_erasure;
 
-/// Plans the marked erasures that the database has not done, for now. Returns how many.
+/// Plans the marked erasures that the database has not done; they are due at once. Returns how many.
 pub async fn repeat_marked(ctx: &Context) -> Result<usize, Error> {
     let marks = ctx.blobs.marks().await.map_err(|error| Error::internal(format!("marks: {error}")))?;
     let mut planned = 0;

@@ -104,7 +104,7 @@ pub async fn delete_customer(tx: &Tx, row: &erasure::Model, now: Timestamp) -> R
     }
     let tokens = customers::delete::card_tokens(tx, row.account_id, row.id).await?;
     let with_cards = erasure::Model { cards: JsonText::of(&tokens)?, ..row.clone() };
-    tx.compare_and_swap(row, &with_cards, &[]).await?;
+    write(tx, row, &with_cards).await?;
     customers::delete::record(tx, &customer, now, None).await
 }
 
@@ -118,10 +118,16 @@ pub async fn erase_events(tx: &Tx, account: AccountToken, record: &str) -> Resul
     Ok(rows.len() as u64)
 }
 
-/// Writes the row's substitutes. A row that is deleted meanwhile stays deleted.
-async fn replace<M: ModelTrait>(tx: &Tx, row: &M) -> Result<(), Error> {
-    let erased = erased(row)?;
-    tx.compare_and_swap(row, &erased, &[]).await?;
+/// Writes the row's substitutes.
+async fn replace<M: ModelTrait + PartialEq>(tx: &Tx, row: &M) -> Result<(), Error> {
+    write(tx, row, &erased(row)?).await
+}
+
+/// Writes what differs, if anything. A row that is deleted meanwhile stays deleted.
+async fn write<M: ModelTrait + PartialEq>(tx: &Tx, row: &M, erased: &M) -> Result<(), Error> {
+    if row != erased {
+        tx.compare_and_swap(row, erased, &[]).await?;
+    }
     Ok(())
 }
 
@@ -168,7 +174,7 @@ impl ChargesUnit {
                 search_text::remove(tx, self.account, row.id.id(), &row.search_text).await?;
                 search_text::append(tx, self.account, row.id.id(), &erased.search_text);
             }
-            tx.compare_and_swap(row, &erased, &[]).await?;
+            write(tx, row, &erased).await?;
             batch.events += erase_events(tx, self.account, &row.token()).await?;
             if row.origin == Origin::Challenge {
                 let sessions = three_d_secure::Entity::owned_by(self.account)
@@ -197,8 +203,8 @@ impl ChargesUnit {
             // There is no evidence without any text or file.
             let text = Some(row.text.clone().unwrap_or_default());
             let text = erased(&evidence::Model { text, ..row.clone() })?;
-            let erased = evidence::Model { file_id: None, ..text };
-            tx.compare_and_swap(row, &erased, &[]).await?;
+            // At once: the search for other evidence with the same file is to see it.
+            tx.update(row, &evidence::Model { file_id: None, ..text }).await?;
         }
         let mut deleted = 0;
         for id in evidence.iter().filter_map(|row| row.file_id) {

@@ -348,8 +348,9 @@ impl App {
     /// Returns the names of all stored blobs, and of what uploads have left beside them.
     pub fn blobs(&self) -> Vec<String> {
         let names = std::fs::read_dir(self.installation.files()).unwrap();
-        let mut names: Vec<_> =
-            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        // The marks of erased customers are no blobs.
+        let blobs = names.map(Result::unwrap).filter(|entry| entry.file_name() != "erased");
+        let mut names: Vec<_> = blobs.map(|entry| entry.file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
