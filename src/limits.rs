@@ -271,6 +271,8 @@ pub const STATEMENT_AMOUNT_MAX: i64 = 1_000_000_000_000;
 pub const STATEMENT_DAYS_MAX: i32 = 366;
 /// The longest name of a statement, and the longest reference in one.
 pub const STATEMENT_TEXT_MAX: usize = 255;
+/// How many elements of a statement in XML may stand within each other.
+pub const STATEMENT_DEPTH_MAX: usize = 64;
 /// How many lines or movements one unit of a reconciliation handles.
 pub const RECONCILIATION_BATCH: usize = 1000;
 /// How many faults of a file are kept; a file with more is of another kind.

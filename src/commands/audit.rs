@@ -90,9 +90,14 @@ pub async fn run(command: Audit) -> Result<(), Box<dyn Error>> {
 
 async fn verify(database: &DatabaseOptions, anchors: &[PathBuf], json: bool) -> Result<(), Box<dyn Error>> {
     let read = |file: &PathBuf| {
-        std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
+        match std::fs::read_to_string(file) {
+            // The next file begins on a line of its own.
+            Ok(lines) if lines.is_empty() || lines.ends_with('\n') => Ok(lines),
+            Ok(lines) => Ok(lines + "\n"),
+            Err(error) => Err(format!("{}: {error}", file.display())),
+        }
     };
-    let anchor = anchors.iter().map(read).collect::<Result<Vec<_>, _>>()?.concat();
+    let anchor = anchors.iter().map(read).collect::<Result<String, _>>()?;
     let ctx = super::open_with_keys(database, &Secrets::from_environment()?).await?;
     let mut printed = Ok(());
     let report = audit::verify(&ctx, &anchor, |finding| {
@@ -118,7 +123,17 @@ async fn verify(database: &DatabaseOptions, anchors: &[PathBuf], json: bool) -> 
     // The findings decide the exit code, even if the reader closes the pipe.
     match findings {
         0 if json => Ok(()),
-        0 => Ok(writeln!(terminal::styled_stdout(), "{GOOD}The audit trail is as it was sealed.{GOOD:#}")?),
+        0 => {
+            let mut out = terminal::styled_stdout();
+            writeln!(out, "{GOOD}The audit trail is as it was sealed.{GOOD:#}")?;
+            if anchors.is_empty() {
+                writeln!(
+                    out,
+                    "An earlier state of the whole trail looks the same: --anchor tells them apart."
+                )?;
+            }
+            Ok(())
+        }
         1 => Err("the audit trail is not as it was sealed: 1 finding".into()),
         many => Err(format!("the audit trail is not as it was sealed: {many} findings").into()),
     }

@@ -178,6 +178,10 @@ fn sqlite_faults(plan: &[String], text: &str, indexed: &BTreeSet<String>) -> Vec
             let table = table_of(text, table);
             let small = SMALL.contains(&table) || words.contains(&UNNUMBERED);
             let whole = is_owned(table) && step.ends_with("(account_id=?)") && !small;
+            let is_one = step.ends_with(" AND id=?)");
+            if words.contains(&UNNUMBERED) && text.contains(&format!("update {} set", words[1])) && !is_one {
+                faults.push("all events without numbers are read for each that gets one".into());
+            }
             if whole && table == "events" && text.contains("sequence is null") {
                 faults.push("events with numbers are read, to find those without".into());
             }

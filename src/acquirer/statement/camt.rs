@@ -1,9 +1,12 @@
 //! Statements as ISO 20022 camt.053, of which only these fields are read: `Stmt/Id`, `FrToDt`, `TxsSummry/TtlNtries/NbOfNtries`, and of
 //! each `TxDtls` (or else of its `Ntry`) `Refs/EndToEndId`, `Amt` (or `AmtDtls/TxAmt/Amt`), `CdtDbtInd`, `BkTxCd/Prtry/Cd` and
-//! `RltdDts/TxDtTm` (or `BookgDt`). Nothing outside of the file is loaded, and a document type is refused.
+//! `RltdDts/TxDtTm` (or `BookgDt`). `Sts`, if there is one, must say that the entry is booked. Nothing outside of the file is loaded,
+//! and a document type is refused.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
+use chrono::DateTime;
 use entity::reconciliation::Movement;
 use entity::{Currency, Day};
 use quick_xml::Reader;
@@ -12,6 +15,10 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use super::check::{Faults, Tally, Written, check_day, check_name};
 use super::{Fault, Heading, Line};
+use crate::limits::STATEMENT_DEPTH_MAX;
+
+/// What banks write where a payment has no reference.
+const NO_REFERENCE: &str = "NOTPROVIDED";
 
 /// Reads a statement transaction by transaction.
 pub(super) struct CamtReader<R: Read> {
@@ -45,8 +52,15 @@ struct Fields {
     indicator: Option<String>,
     kind: Option<String>,
     day: Option<String>,
-    /// Whether an entry has had details.
-    is_detailed: bool,
+    /// Of an entry: its transactions so far.
+    details: Vec<Details>,
+}
+
+/// What counts when the amounts of an entry's transactions are added up.
+#[derive(Clone)]
+struct Details {
+    amount: Option<(String, String)>,
+    indicator: Option<String>,
 }
 
 impl<R: Read> CamtReader<R> {
@@ -105,8 +119,8 @@ impl<R: Read> CamtReader<R> {
                 return self.close(faults);
             }
             Event::End(_) => return self.close(faults),
-            Event::Text(text) => self.text.push_str(&text.decode().unwrap_or_default()),
-            Event::CData(text) => self.text.push_str(&text.decode().unwrap_or_default()),
+            Event::Text(text) => self.read(text.decode().ok(), faults),
+            Event::CData(text) => self.read(text.decode().ok(), faults),
             Event::GeneralRef(reference) => match character(reference) {
                 Some(text) => self.text.push_str(&text),
                 None => faults.add("names something that is not in the file"),
@@ -126,6 +140,13 @@ impl<R: Read> CamtReader<R> {
         None
     }
 
+    fn read(&mut self, text: Option<Cow<'_, str>>, faults: &mut Faults) {
+        match text {
+            Some(text) => self.text.push_str(&text),
+            None => faults.add("is not text in UTF-8"),
+        }
+    }
+
     fn open(&mut self, start: &BytesStart<'_>, faults: &mut Faults) {
         let name = String::from_utf8_lossy(start.local_name().as_ref()).into_owned();
         match name.as_str() {
@@ -136,10 +157,7 @@ impl<R: Read> CamtReader<R> {
                 }
             }
             "Ntry" => self.entry = Fields::default(),
-            "TxDtls" => {
-                self.entry.is_detailed = true;
-                self.details = Some(Fields::default());
-            }
+            "TxDtls" => self.details = Some(Fields::default()),
             "Amt" => {
                 let currency = start.try_get_attribute("Ccy").ok().flatten();
                 self.currency = currency.map_or_else(String::new, |currency| {
@@ -150,6 +168,10 @@ impl<R: Read> CamtReader<R> {
         }
         self.path.push(name);
         self.text.clear();
+        if self.path.len() > STATEMENT_DEPTH_MAX {
+            self.ended = true;
+            faults.add(format!("is nested deeper than {STATEMENT_DEPTH_MAX} elements"));
+        }
     }
 
     fn close(&mut self, faults: &mut Faults) -> Option<Line> {
@@ -158,32 +180,38 @@ impl<R: Read> CamtReader<R> {
         let mut outer = self.path.iter().rev().map(String::as_str);
         let (parent, grandparent) = (outer.next().unwrap_or_default(), outer.next().unwrap_or_default());
         let fields = self.details.as_mut().unwrap_or(&mut self.entry);
-        let date = || text.get(..10).unwrap_or(&text).to_owned();
         match (grandparent, parent, name.as_str()) {
             (_, "Stmt", "Id") => {
                 check_name(&text, faults);
                 self.name = Some(text);
             }
-            (_, "FrToDt", "FrDtTm") => self.days[0] = check_day(&date(), faults),
-            (_, "FrToDt", "ToDtTm") => self.days[1] = check_day(&date(), faults),
+            (_, "FrToDt", "FrDtTm") => self.days[0] = check_day(&day_of(&text), faults),
+            (_, "FrToDt", "ToDtTm") => self.days[1] = check_day(&day_of(&text), faults),
             (_, "TtlNtries", "NbOfNtries") => self.promised = text.parse().ok(),
-            (_, "Refs", "EndToEndId") => fields.reference = Some(text),
+            (_, "Refs", "EndToEndId") => fields.reference = Some(text).filter(|text| text != NO_REFERENCE),
+            // A code of its own, or before the eighth version the text itself.
+            ("Ntry", "Sts", "Cd") | (_, "Ntry", "Sts") if !matches!(text.as_str(), "" | "BOOK") => {
+                faults.add("Sts must be BOOK: an entry that is not booked has moved nothing");
+            }
             (_, "Ntry" | "TxDtls", "Amt") => fields.amount = Some((text, self.currency.clone())),
             (_, "TxAmt", "Amt") => {
                 fields.amount = fields.amount.take().or(Some((text, self.currency.clone())));
             }
             (_, "Ntry" | "TxDtls", "CdtDbtInd") => fields.indicator = Some(text),
             ("BkTxCd", "Prtry", "Cd") => fields.kind = Some(text),
-            (_, "BookgDt", "Dt" | "DtTm") | (_, "RltdDts", "TxDtTm") => fields.day = Some(date()),
+            (_, "BookgDt", "Dt" | "DtTm") | (_, "RltdDts", "TxDtTm") => fields.day = Some(day_of(&text)),
             (_, _, "TxDtls") => {
                 let details = self.details.take().unwrap_or_default();
+                let (amount, indicator) = (details.amount.clone(), details.indicator.clone());
+                self.entry.details.push(Details { amount, indicator });
                 return self.line(details, faults);
             }
             (_, _, "Ntry") => {
                 self.entries += 1;
-                if !self.entry.is_detailed {
+                if self.entry.details.is_empty() {
                     return self.line(Fields::default(), faults);
                 }
+                self.entry.check_amounts(faults);
             }
             _ => {}
         }
@@ -222,6 +250,38 @@ impl<R: Read> CamtReader<R> {
             None
         };
         heading.filter(|_| faults.found.is_empty()).ok_or(faults.found)
+    }
+}
+
+impl Fields {
+    /// Checks that the amounts of an entry's transactions add up to its own, where all are in its currency.
+    fn check_amounts(&self, faults: &mut Faults) {
+        if let [_, _, ..] = self.details[..]
+            && self.details.iter().any(|details| details.amount.is_none())
+        {
+            faults.add("each of several transactions must have an amount");
+            return;
+        }
+        let Some(total @ (total_amount, code)) = &self.amount else { return };
+        let Some(currency) = Currency::from_code(code) else { return };
+        let of_details = |details: &Details| {
+            let (amount, own) = details.amount.as_ref().unwrap_or(total);
+            let amount = base_units(amount, currency).filter(|_| own == code)?;
+            let is_same = details.indicator.is_none() || details.indicator == self.indicator;
+            Some(if is_same { i128::from(amount) } else { -i128::from(amount) })
+        };
+        let sum = self.details.iter().map(of_details).sum::<Option<i128>>();
+        if sum.is_some() && sum != base_units(total_amount, currency).map(i128::from) {
+            faults.add("the amounts of its transactions must add up to that of the entry");
+        }
+    }
+}
+
+/// Returns the day in UTC of a date, or of a time with or without an offset.
+fn day_of(text: &str) -> String {
+    match DateTime::parse_from_rfc3339(text) {
+        Ok(time) => time.to_utc().date_naive().to_string(),
+        Err(_) => text.get(..10).unwrap_or(text).to_owned(),
     }
 }
 
@@ -280,90 +340,4 @@ impl<R: Read> BufRead for CountedLines<R> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::reader::read_all;
-    use super::*;
-
-    fn transaction(kind: &str, reference: &str, amount: &str, indicator: &str) -> String {
-        format!(
-            "<Ntry><Amt Ccy=\"AUD\">{amount}</Amt><CdtDbtInd>{indicator}</CdtDbtInd><BookgDt><Dt>2026-01-01</Dt></BookgDt>\n\
-             <BkTxCd><Prtry><Cd>{kind}</Cd></Prtry></BkTxCd>\
-             <NtryDtls><TxDtls><Refs><EndToEndId>{reference}</EndToEndId></Refs></TxDtls></NtryDtls></Ntry>"
-        )
-    }
-
-    fn document(entries: &str, count: usize) -> String {
-        format!(
-            "<?xml version=\"1.0\"?>\n<d:Document xmlns:d=\"urn:iso:std:iso:20022:tech:xsd:camt.053.001.08\"><BkToCstmrStmt><Stmt>\
-             <Id>s &amp; 1</Id><FrToDt><FrDtTm>2026-01-01T00:00:00</FrDtTm><ToDtTm>2026-01-01T23:59:59</ToDtTm></FrToDt>\
-             <TxsSummry><TtlNtries><NbOfNtries>{count}</NbOfNtries></TtlNtries></TxsSummry>{entries}</Stmt></BkToCstmrStmt></d:Document>"
-        )
-    }
-
-    fn read(text: &str) -> (Vec<Line>, Vec<String>, Option<Heading>) {
-        let (lines, faults, heading) = read_all(text);
-        (lines, faults.iter().map(Fault::to_string).collect(), heading)
-    }
-
-    #[test]
-    fn entries_and_their_details_are_movements() {
-        let details = "<Ntry><Amt Ccy='JPY'>700</Amt><CdtDbtInd>DBIT</CdtDbtInd><BookgDt><Dt>2026-01-01</Dt></BookgDt><NtryDtls>\
-            <TxDtls><Refs><EndToEndId>rf_1:refund</EndToEndId></Refs><AmtDtls><TxAmt><Amt Ccy='JPY'>300</Amt></TxAmt></AmtDtls>\
-            <BkTxCd><Prtry><Cd>refund</Cd></Prtry></BkTxCd><RltdDts><TxDtTm>2025-12-31T23:00:00Z</TxDtTm></RltdDts></TxDtls>\
-            <TxDtls><Refs><EndToEndId>ch_1</EndToEndId></Refs><Amt Ccy='JPY'>400.0</Amt>\
-            <BkTxCd><Prtry><Cd>chargeback</Cd></Prtry></BkTxCd></TxDtls></NtryDtls></Ntry>";
-        let text = document(&(transaction("capture", "ch_1", "4.5", "CRDT") + details), 2);
-        let (lines, faults, heading) = read(&text);
-        assert_eq!(faults, Vec::<String>::new());
-        let heading = heading.unwrap();
-        assert_eq!((heading.name.as_str(), heading.lines), ("s & 1", 3));
-        let lines: Vec<_> = lines
-            .iter()
-            .map(|line| {
-                (line.movement.code(), line.reference.as_str(), line.amount, line.day.date().to_string())
-            })
-            .collect();
-        let day = |text: &str| text.to_owned();
-        assert_eq!(
-            lines,
-            [
-                ("capture", "ch_1", 450, day("2026-01-01")),
-                ("refund", "rf_1:refund", 300, day("2025-12-31")),
-                ("chargeback", "ch_1", 400, day("2026-01-01")),
-            ]
-        );
-    }
-
-    #[test]
-    fn the_amount_of_an_entry_counts_before_that_of_its_transaction() {
-        let (own, other) =
-            ("<Amt Ccy='AUD'>4</Amt>", "<AmtDtls><TxAmt><Amt Ccy='USD'>3</Amt></TxAmt></AmtDtls>");
-        for amounts in [[own, other], [other, own]] {
-            let entry = transaction("capture", "ch_1", "9", "CRDT")
-                .replace("<Amt Ccy=\"AUD\">9</Amt>", &amounts.concat());
-            let (lines, faults, _) = read(&document(&entry, 1));
-            assert_eq!((lines[0].amount, lines[0].currency), (400, Currency::Aud), "{faults:?}");
-        }
-    }
-
-    #[test]
-    fn faults_have_their_lines_and_a_file_that_is_cut_off_is_refused() {
-        let entries = [
-            transaction("capture", "ch_1", "4.005", "CRDT"),
-            transaction("capture", "ch_1", "4", "DBIT"),
-            transaction("payment", "", "1e3", "CRDT"),
-        ];
-        let (_, faults, _) = read(&document(&entries.concat(), 4));
-        let lines: Vec<_> = faults.iter().map(|fault| fault.split_once(':').unwrap().0).collect();
-        assert_eq!(lines, ["line 3", "line 4", "line 5", "line 5", "line 5", "line 5"], "{faults:#?}");
-        let whole = document(&transaction("capture", "ch_1", "4", "CRDT"), 1);
-        assert_eq!(read(&whole).1, Vec::<String>::new());
-        for cut in (1..whole.len()).filter(|cut| whole.is_char_boundary(*cut)) {
-            assert!(!read(&whole[..cut]).1.is_empty(), "{cut}");
-        }
-        let outside = whole.replacen("?>", "?><!DOCTYPE d [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>", 1);
-        for text in [outside, whole.replace("&amp;", "&x;")] {
-            assert!(!read(&text).1.is_empty(), "{text}");
-        }
-    }
-}
+mod tests;

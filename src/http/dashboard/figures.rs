@@ -31,6 +31,11 @@ fn word(day: Day) -> String {
     day.date().to_string()
 }
 
+/// Returns the first and the last day in words.
+fn ends(days: &[Day]) -> [String; 2] {
+    [days.first(), days.last()].map(|day| day.copied().map(word).unwrap_or_default())
+}
+
 /// Returns a number, never a negative one, in words.
 fn number(count: i64) -> String {
     format::count(count.unsigned_abs())
@@ -62,7 +67,7 @@ fn volume(days: &[Day], approved: &[ApprovedDay]) -> Markup {
     let most = days.iter().map(|day| sum(Some(*day)).0).max().unwrap_or_default();
     let (total, count) = sum(None);
     let others = if counts.len() > 1 { " Other currencies are in the table." } else { "" };
-    let (first, last) = (days.first().copied().map(word), days.last().copied().map(word));
+    let [first, last] = ends(days);
     let mut table: Vec<_> = approved.iter().collect();
     table.sort_by_key(|row| (std::cmp::Reverse(row.day), row.currency.code()));
     let row =
@@ -76,7 +81,7 @@ fn volume(days: &[Day], approved: &[ApprovedDay]) -> Markup {
             number(count),
             days.len()
         ),
-        drawing: draw::bars(&bars, &in_words(most), &first.unwrap_or_default(), &last.unwrap_or_default()),
+        drawing: draw::bars(&bars, &in_words(most), &first, &last),
         headings: &["Day", "Charges", "Volume"],
         rows: table.iter().map(row).collect(),
     }
@@ -104,7 +109,7 @@ fn attempts(days: &[Day], approved: &[ApprovedDay], failed: &[FailedDay]) -> Mar
     };
     let bars: Vec<_> = days.iter().map(bar).collect();
     let most = counts.iter().map(|(_, (good, bad))| good + bad).max().unwrap_or_default();
-    let (first, last) = (days.first().copied().map(word), days.last().copied().map(word));
+    let [first, last] = ends(days);
     let row = |(day, (good, bad)): &(Day, (i64, i64))| {
         vec![word(*day), number(*good), number(*bad), share(*good, good + bad)]
     };
@@ -117,7 +122,7 @@ fn attempts(days: &[Day], approved: &[ApprovedDay], failed: &[FailedDay]) -> Mar
             number(good + bad),
             share(good, good + bad)
         ),
-        drawing: draw::bars(&bars, &number(most), &first.unwrap_or_default(), &last.unwrap_or_default()),
+        drawing: draw::bars(&bars, &number(most), &first, &last),
         headings: &["Day", "Succeeded", "Failed", "Success rate"],
         rows: counts.iter().rev().map(row).collect(),
     }

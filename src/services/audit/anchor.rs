@@ -1,10 +1,10 @@
 //! Copies the head of the audit trail to where an intruder in the database does not get (`docs/decisions.md`, 385).
 
-use std::io;
-use std::path::PathBuf;
+use std::io::{self, SeekFrom};
+use std::path::{Path, PathBuf};
 
-use tokio::fs::{self, OpenOptions};
-use tokio::io::AsyncWriteExt;
+use tokio::fs::{File, OpenOptions};
+use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 
 use super::chain::AuditHead;
 use crate::blobs::{Bucket, BucketError};
@@ -35,7 +35,7 @@ impl AuditAnchor {
         let line = format!("{text}\n");
         match self {
             Self::File(path) => {
-                if fs::read_to_string(path).await.is_ok_and(|lines| lines.ends_with(&line)) {
+                if ends_with(path, &line).await.unwrap_or_default() {
                     return Ok(());
                 }
                 let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(path).await?;
@@ -49,6 +49,16 @@ impl AuditAnchor {
             }
         }
     }
+}
+
+/// Returns whether a line is the last one of a file, which only grows: its end is read alone.
+async fn ends_with(path: &Path, line: &str) -> io::Result<bool> {
+    let mut file = File::open(path).await?;
+    let Some(start) = file.metadata().await?.len().checked_sub(line.len() as u64) else { return Ok(false) };
+    file.seek(SeekFrom::Start(start)).await?;
+    let mut end = Vec::new();
+    file.read_to_end(&mut end).await?;
+    Ok(end == line.as_bytes())
 }
 
 /// Writes the head of the trail to the configured anchor, unless it is `anchored`, the head that was written before.
