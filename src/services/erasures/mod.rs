@@ -50,7 +50,7 @@ impl DueWork for ErasureWork {
         let (due_at, erased_at) = match pass(ctx, &row, began).await? {
             Pass::Waits(_) => (Some(began + ERASURE_POSTPONED), None),
             Pass::Done(_) if began < row.quiet_at => (Some(row.quiet_at), None),
-            Pass::Done(_) if seal(ctx, &row).await? => (None, Some(began)),
+            Pass::Done(_) if finish(ctx, &row).await? => (None, Some(began)),
             Pass::Done(_) => (Some(began + ERASURE_RETRIED), None),
         };
         let unit = ctx.store.write((row, time.clock_update()), move |tx, (row, clock_update)| {
@@ -69,7 +69,7 @@ impl DueWork for ErasureWork {
 }
 
 /// Marks the customer, and empties the database's log. Returns whether both succeeded.
-async fn seal(ctx: &Context, row: &erasure::Model) -> Result<bool, Error> {
+async fn finish(ctx: &Context, row: &erasure::Model) -> Result<bool, Error> {
     if let Err(error) = ctx.blobs.put_mark(Mark { account: row.account_id, customer: row.id }).await {
         tracing::error!(%error, "an erasure cannot be marked; the worker will retry");
         return Ok(false);
@@ -132,7 +132,7 @@ async fn erase_copies(ctx: &Context, row: &erasure::Model) -> Result<(), Error> 
     let row = erasure::Entity::at(row.account_id, row.id).one(ctx.store.read()).await?;
     let row = row.ok_or(ErrorCode::NotFound)?;
     let account = row.account_id;
-    let ids = person::ids(&row)?;
+    let ids = person::ids(ctx.store.read(), &row).await?;
     let rewrite = |body: &str| {
         let names = ids.iter().any(|id| body.contains(id.as_str()));
         if names { columns::erased_json(body) } else { None }

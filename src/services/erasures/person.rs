@@ -250,10 +250,15 @@ pub async fn erase_deliveries(
     Ok(rows.last().map(|row| row.id))
 }
 
-/// Returns the parts by which texts name the customer and its cards, whatever the kind of token: a payment source has its card's id.
-pub fn ids(row: &erasure::Model) -> Result<Vec<String>, Error> {
-    let cards: Vec<CardToken> = serde_json::from_str(row.cards.as_str())?;
-    let cards = cards.iter().map(CardToken::to_string);
-    let tokens = cards.chain([row.id.to_string()]);
+/// Returns the parts by which texts name the customer and the cards that it had or paid with, whatever the kind of token: a payment
+/// source has its card's id.
+pub async fn ids(db: &impl ConnectionTrait, row: &erasure::Model) -> Result<Vec<String>, Error> {
+    let mut cards: Vec<CardToken> = serde_json::from_str(row.cards.as_str())?;
+    for part in PARTS {
+        let paid =
+            charges_of(row.account_id, row.id, part).select_only().column(charge::Column::CardId).distinct();
+        cards.extend(paid.into_tuple::<CardToken>().all(db).await?);
+    }
+    let tokens = cards.iter().map(CardToken::to_string).chain([row.id.to_string()]);
     Ok(tokens.filter_map(|token| Some(token.split_once('_')?.1.to_owned())).collect())
 }
