@@ -79,7 +79,7 @@ impl Blobs for Disk {
         async move {
             let marks = self.folder.join(MARKS);
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&marks).await?;
-            File::options().write(true).create(true).mode(0o600).open(marks.join(mark.to_string())).await?;
+            File::options().append(true).create(true).mode(0o600).open(marks.join(mark.to_string())).await?;
             // Flushes both names.
             File::open(&marks).await?.sync_all().await?;
             File::open(&self.folder).await?.sync_all().await

@@ -345,15 +345,15 @@ pub(in crate::services) async fn rewrite_responses(
             let Ok(body) = unseal(ctx, &context, row.sealed_by, &row.sealed).await else { continue };
             if let Some(body) = str::from_utf8(&body).ok().and_then(rewrite) {
                 let sealed = ctx.vault.seal(&context, body.as_bytes());
-                let changed =
+                let rewritten =
                     idempotency_answer::Model { sealed: sealed.bytes, sealed_by: sealed.key, ..row.clone() };
-                changes.push((row, changed));
+                changes.push((row, rewritten));
             }
         }
         let unit = ctx.store.write(changes, |tx, changes| {
             async move {
-                for (row, changed) in changes {
-                    tx.compare_and_swap(row, changed, &[Column::Sealed]).await?;
+                for (row, rewritten) in changes {
+                    tx.compare_and_swap(row, rewritten, &[Column::Sealed]).await?;
                 }
                 Ok(())
             }
