@@ -16,7 +16,7 @@ const CARD: &str = "4200000000000000";
 const OPERATOR: &str = "operator-0123456789-0123456789-01";
 
 /// The pages that all others name.
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     "",
     "/charges",
     "/customers",
@@ -25,6 +25,7 @@ const PAGES: [&str; 11] = [
     "/disputes",
     "/events",
     "/webhooks",
+    "/keys",
     "/requests",
     "/clock",
     "/sandbox",
@@ -350,7 +351,7 @@ async fn operators_look_at_every_account_and_change_nothing(database: Database) 
         );
     }
     led(&choose(&mut browser, &[("form", &form), ("account", &account)]).await, "/dashboard");
-    for page in &PAGES[..8] {
+    for page in &PAGES[..9] {
         let text = browser.page(page).await;
         assert!(!text.contains("/dashboard/clock") && !text.contains("/dashboard/sandbox"), "{page}");
         assert!(text.contains("Other accounts") && !text.contains(OPERATOR));

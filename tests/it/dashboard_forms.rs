@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::browser::{Browser, carried, led, refused};
-use crate::harness::{card, charge_with, rules, token_of};
+use crate::harness::{Answer, card, charge_with, rules, token_of};
 
 const CARD: &str = "4200000000000000";
 
@@ -222,6 +222,37 @@ rules! {
         assert_eq!(client.get("/1/sandbox/snapshots").await.ok(200), json!([]));
         let restore = browser.press(&format!("/sandbox/snapshots/{snapshot}/restore"), &[]).await;
         refused(&restore, 404, "could not be found");
+    }
+
+    async fn keys_are_made_rolled_and_revoked_and_shown_once(app) {
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let shown = |page: &Answer| {
+            let (_, rest) = page.text.split_once("Key</dt><dd><code>").unwrap_or_else(|| panic!("{}", page.text));
+            rest.split('<').next().unwrap().to_owned()
+        };
+        let order = [("name", "Accounting"), ("rights[charges]", "read"), ("rights[refunds]", "none")];
+        let key = shown(&browser.press("/keys", &[&order[..], &[("networks", ""), ("expires_at", "")]].concat()).await);
+        let holder = app.with_key(&key);
+        holder.get("/1/charges").await.ok(200);
+        holder.get("/1/charges/ch_x/refunds").await.refused(403, "forbidden");
+        let page = browser.page("/keys").await;
+        assert!(page.contains("Accounting") && page.contains("charges: read") && !page.contains(&key), "{page}");
+        assert!(!page.contains("refunds: none") && page.contains(&key[key.len() - 4..]), "{page}");
+
+        let made = app.client().get("/1/sandbox/keys").await.ok(200)[0]["token"].as_str().unwrap().to_owned();
+        let rolled = shown(&browser.press(&format!("/keys/{made}/roll"), &[("grace", "0h")]).await);
+        assert_ne!(rolled, key);
+        holder.get("/1/charges").await.refused(401, "unauthorized");
+        app.with_key(&rolled).get("/1/charges").await.ok(200);
+        let wrong = [("name", " "), ("rights[charges]", "all"), ("networks", "192.0.2.0/24, here"), ("expires_at", "soon")];
+        let answer = app.unchanged(browser.press("/keys", &wrong)).await;
+        for fault in ["Name can't", "Rights must", "Networks is not", "Expires at is not"] {
+            refused(&answer, 422, fault);
+        }
+        let made = app.client().get("/1/sandbox/keys").await.ok(200)[0]["token"].as_str().unwrap().to_owned();
+        led(&browser.press(&format!("/keys/{made}/revoke"), &[]).await, "/dashboard/keys");
+        app.with_key(&rolled).get("/1/charges").await.refused(401, "unauthorized");
+        refused(&browser.press(&format!("/keys/{made}/revoke"), &[]).await, 404, "could not be found");
     }
 
     async fn another_account_is_made_and_its_keys_are_shown_once(app) {

@@ -12,6 +12,7 @@ mod draw;
 mod events;
 mod figures;
 mod format;
+mod keys;
 mod layout;
 mod list;
 mod money_flow;
@@ -41,13 +42,14 @@ const HOME: &str = "/dashboard";
 const SIGN_IN: &str = "/dashboard/sign-in";
 const SIGN_OUT: &str = "/dashboard/sign-out";
 const ACCOUNTS: &str = "/dashboard/accounts";
+const KEYS: &str = "/dashboard/keys";
 const REQUESTS: &str = "/dashboard/requests";
 const CLOCK: &str = "/dashboard/clock";
 const SANDBOX: &str = "/dashboard/sandbox";
 const SNAPSHOTS: &str = "/dashboard/sandbox/snapshots";
 
 /// The pages of the navigation, in order.
-const PAGES: [(&str, &str); 11] = [
+const PAGES: [(&str, &str); 12] = [
     (HOME, "Overview"),
     ("/dashboard/charges", "Charges"),
     ("/dashboard/customers", "Customers"),
@@ -56,6 +58,7 @@ const PAGES: [(&str, &str); 11] = [
     ("/dashboard/disputes", "Disputes"),
     ("/dashboard/events", "Events"),
     ("/dashboard/webhooks", "Webhooks"),
+    (KEYS, "Keys"),
     (REQUESTS, "Requests"),
     (CLOCK, "Clock"),
     (SANDBOX, "Sandbox"),
@@ -111,6 +114,7 @@ fn shown() -> Router<AppState> {
         .route("/dashboard/events/{token}", get(events::show))
         .route("/dashboard/webhooks", get(webhooks::list))
         .route("/dashboard/webhooks/{token}", get(webhooks::show))
+        .route(KEYS, get(keys::show))
 }
 
 /// Returns the routes of the sandbox.
@@ -129,6 +133,9 @@ fn tests() -> Router<AppState> {
         .route("/dashboard/disputes/{token}/decide", post(disputes::decide))
         .route("/dashboard/webhooks/{token}/replay", post(webhooks::replay))
         .route("/dashboard/webhook_endpoints/{token}/ping", post(webhooks::ping))
+        .route(KEYS, post(keys::create))
+        .route("/dashboard/keys/{token}/roll", post(keys::roll))
+        .route("/dashboard/keys/{token}/revoke", post(keys::revoke))
         .route(REQUESTS, get(requests::list))
         .route("/dashboard/requests/{request_id}", get(requests::show))
         .route(CLOCK, get(clock::show).post(clock::advance))
