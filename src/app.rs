@@ -85,6 +85,8 @@ pub struct Parts {
     pub break_glass: bool,
     /// How long events and webhooks are kept.
     pub retention: TimeSpan,
+    /// How long after a customer's deletion its personal data is erased, if at all.
+    pub erase_after: Option<TimeSpan>,
     /// How long one request may move a clock.
     pub clock_move: Duration,
     /// The recording of its requests, in test.
@@ -153,6 +155,7 @@ impl Parts {
             provider: identity_provider(&options.people, environment, secrets)?,
             break_glass: options.people.break_glass,
             retention: TimeSpan::days(options.retention_days),
+            erase_after: options.erase_after.map(TimeSpan::days),
             clock_move: CLOCK_MOVE,
             recorder: None,
         })
@@ -261,6 +264,7 @@ async fn context(
         audit_anchor: parts.audit_anchor,
         base_url: base_url.into(),
         retention: parts.retention,
+        erase_after: parts.erase_after,
         clock_move: parts.clock_move,
         due_now: Notify::new(),
         due_webhooks: Notify::new(),

@@ -143,6 +143,11 @@ pub struct ServeOptions {
     #[arg(long, env = "CARD_PAYMENTS_RETENTION_DAYS", default_value = "90",
         value_parser = clap::value_parser!(i64).range(RETENTION_DAYS_MIN..=RETENTION_DAYS_MAX))]
     pub retention_days: i64,
+    /// After how many days a deleted customer's personal data is erased, by the account's clock. Without it, only
+    /// `card-payments customer erase` erases any.
+    #[arg(long, env = "CARD_PAYMENTS_ERASE_AFTER", value_name = "DAYS",
+        value_parser = clap::value_parser!(i64).range(0..=RETENTION_DAYS_MAX))]
+    pub erase_after: Option<i64>,
     /// Hosts that a walletA validation URL may name, separated by commas.
     #[arg(long, env = "CARD_PAYMENTS_WALLET_A_HOSTS", value_delimiter = ',')]
     pub wallet_a_hosts: Vec<String>,

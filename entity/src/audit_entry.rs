@@ -44,6 +44,7 @@ string_enum! {
         DepositCreated "deposit.created",
         DisputeOpened "dispute.opened",
         DisputeResolved "dispute.resolved",
+        CustomerErased "customer.erased",
         VaultRotated "vault.rotated",
         WebhookPinged "webhook.pinged",
         WebhookKeyRotated "webhook.key_rotated",

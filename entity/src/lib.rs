@@ -23,6 +23,7 @@ pub mod currency;
 pub mod customer;
 pub mod deposit;
 pub mod dispute;
+pub mod erasure;
 pub mod event;
 pub mod failure;
 pub mod file;

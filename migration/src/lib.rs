@@ -17,6 +17,7 @@ mod m0007_unnumbered_events;
 mod m0008_failed_charges;
 mod m0009_people;
 mod m0010_card_testing;
+mod m0011_erasures;
 
 /// The steps of this release, in order. A released step never changes.
 pub const STEPS: &[Step] = &[
@@ -30,6 +31,7 @@ pub const STEPS: &[Step] = &[
     m0008_failed_charges::STEP,
     m0009_people::STEP,
     m0010_card_testing::STEP,
+    m0011_erasures::STEP,
 ];
 
 /// A step of the schema: SQL that runs as one transaction.

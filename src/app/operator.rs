@@ -39,6 +39,7 @@ pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> 
         provider: None,
         break_glass: false,
         retention: TimeSpan::days(RETENTION_DAYS_MIN),
+        erase_after: None,
         clock_move: CLOCK_MOVE,
         recorder: None,
     };

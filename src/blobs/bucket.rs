@@ -16,7 +16,7 @@ use tokio::fs::File;
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 use tokio::sync::Semaphore;
 
-use super::{BlobName, Blobs, Content};
+use super::{BlobName, Blobs, Content, MARKS, Mark};
 use crate::limits::{BUCKET_PART_BYTES, BUCKET_WRITES_MAX};
 use crate::outbound::tls;
 
@@ -119,6 +119,17 @@ impl Blobs for Bucket {
             }
         }
         .boxed()
+    }
+
+    fn put_mark(&self, mark: Mark) -> BoxFuture<'_, io::Result<()>> {
+        async move { self.put_object(&format!("{MARKS}/{mark}"), Bytes::new()).await }.boxed()
+    }
+
+    fn marks(&self) -> BoxFuture<'_, io::Result<Vec<Mark>>> {
+        let objects = self.store.list(Some(&self.prefix.clone().join(MARKS)));
+        let marks =
+            objects.try_filter_map(async |object| Ok(object.location.filename().and_then(Mark::parse)));
+        async move { marks.try_collect().await.map_err(io::Error::other) }.boxed()
     }
 }
 

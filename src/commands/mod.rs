@@ -9,6 +9,7 @@ pub mod backup;
 pub mod banner;
 pub mod check;
 pub mod copy;
+pub mod customer;
 pub mod deposit;
 pub mod dispute;
 mod events;

@@ -82,6 +82,8 @@ pub struct Context {
     pub base_url: Arc<str>,
     /// The retention of events and webhooks.
     pub retention: TimeSpan,
+    /// How long after a customer's deletion its personal data is erased; `None` if it is not erased by itself.
+    pub erase_after: Option<TimeSpan>,
     /// Notified when a request has made work due now that it does not wait for.
     pub due_now: Notify,
     /// Notified when a request has made a webhook due.

@@ -3,6 +3,7 @@
 mod list;
 pub mod ping;
 
+pub(in crate::services) use list::about;
 pub use list::list;
 
 use std::sync::Arc;

@@ -8,7 +8,7 @@
 //! description of each kind), ledger, reconciliation (of statements with the ledger), event_sequence, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention
 //! (of events and webhooks), cards, wallets, payment_sources, customers, payer (the card that pays), card_testing (attacks by fraudsters), payments (the engine
 //! that charges cards), charges, authorisations, three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes,
-//! merchants, approvals (of two persons), snapshots (of all that an account holds), due_work::registry (of all due work), sandbox (the testers'
+//! merchants, approvals (of two persons), snapshots (of all that an account holds), erasures (of a customer's personal data), due_work::registry (of all due work), sandbox (the testers'
 //! controls for all of these).
 
 mod account_version;
@@ -29,6 +29,7 @@ pub mod data_keys;
 pub mod deposits;
 pub mod disputes;
 pub mod due_work;
+pub mod erasures;
 pub mod event_sequence;
 pub mod events;
 pub mod files;

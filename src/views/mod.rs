@@ -13,6 +13,7 @@ pub mod customer;
 pub mod deposit;
 pub mod dispute;
 pub mod dispute_activity;
+pub mod erasure;
 pub mod event;
 pub mod evidence;
 pub mod file;

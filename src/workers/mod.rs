@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::limits::{DATA_KEYS_READ_AGAIN, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITTEN};
 use crate::services::due_work::registry;
-use crate::services::{Ctx, audit, card_testing, data_keys, event_sequence};
+use crate::services::{Ctx, audit, card_testing, data_keys, erasures, event_sequence};
 
 const PAUSE: Duration = Duration::from_secs(1);
+const ERASURES_READ_AGAIN: Duration = Duration::from_mins(1);
 
 /// Starts a loop for each kind of due work, the webhook dispatcher, and loops that read new data keys, record uses of keys,
 /// write the request log, number events, seal the audit trail, share attacks by card testers and check that SQLite's file is still there. They end with the process; work that they leave is due
@@ -48,6 +49,7 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
             }
         });
     }
+    tokio::spawn(repeat_erasures(Ctx::clone(ctx)));
     tokio::spawn(learn_keys(Ctx::clone(ctx)));
     tokio::spawn(count(Ctx::clone(ctx)));
     tokio::spawn(watch_file(Ctx::clone(ctx)));
@@ -135,6 +137,18 @@ async fn send_announcements(ctx: Ctx) {
                 tracing::debug!(%error, "an announcement was not sent");
             }
         }
+    }
+}
+
+/// Plans the erasures again that a database lacks which was put back from an older copy.
+async fn repeat_erasures(ctx: Ctx) {
+    loop {
+        match erasures::repeat_marked(&ctx).await {
+            Ok(0) => return,
+            Ok(planned) => return tracing::warn!(planned, "an older database: customers are erased again"),
+            Err(error) => tracing::error!(%error, "the marks of erased customers cannot be read"),
+        }
+        tokio::time::sleep(ERASURES_READ_AGAIN).await;
     }
 }
 

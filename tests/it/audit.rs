@@ -297,6 +297,9 @@ operated! {
         let [first, second, third] = std::array::from_fn(|_| made("/1/merchants", &merchant));
         let [charge, disputed] = std::array::from_fn(|_| made("/1/charges", PAYMENT));
         let endpoint = made("/1/webhook_endpoints", "url=http://127.0.0.1:9/");
+        let customer = "email=a@example.com&card[number]=4200000000000000&card[expiry_month]=5&card[expiry_year]=2030&\
+            card[cvc]=123&card[name]=A&card[address_line1]=1&card[address_city]=B&card[address_country]=AU";
+        let customer = made("/1/customers", customer);
         server.stopped();
         let dispute = token_of(&installed.records(&["dispute", "open", &disputed])[0]);
         let restricted = ["account", "key", "create", &account, "--name", "A", "--right", "charges:read"];
@@ -331,6 +334,7 @@ operated! {
                 "account export" | "merchant activate" => &[&first],
                 "merchant decline" => &[&second],
                 "merchant hold" => &[&third],
+                "customer erase" => &[&customer, "--account", &account],
                 "deposit create" => &[&account, "--amount", "1"],
                 "dispute open" => &[&charge],
                 "dispute resolve" => &[&dispute, "resolved"],

@@ -50,6 +50,7 @@ mod dispute_moves;
 mod disputes;
 mod distributed;
 mod documents;
+mod erasures;
 mod event_sequence;
 mod events;
 mod evidence;

@@ -12,7 +12,7 @@ use crate::harness::process::pause;
 use crate::harness::{Installed, operated};
 
 /// Released steps, and the digests of what they run on PostgreSQL and on SQLite. Lines are added here, and none is changed.
-const RELEASED: [(&str, &str, &str); 10] = [
+const RELEASED: [(&str, &str, &str); 11] = [
     (
         "m0001_schema",
         "9u7HW2D3gFQPHNRIYLb5TdW5/rEjmGQI2FxbFq8NK3g=",
@@ -62,6 +62,11 @@ const RELEASED: [(&str, &str, &str); 10] = [
         "m0010_card_testing",
         "0f5YGMKsS8+ZAdqsCzdnRaUFQr07guO12vrMg3HmJkw=",
         "AYQN3AujIz50mrNgwPQ00DKLmXsE6QldA58FBTqm1Y4=",
+    ),
+    (
+        "m0011_erasures",
+        "LHywskECoOrx/nuvfLgJqpdAe7Rabp+vuTOb/JwfQ/o=",
+        "KWQRXyvkTkspuyB6Cf8TSnPZq0Bk158laTWL6J6Ta1I=",
     ),
 ];
 

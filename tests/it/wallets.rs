@@ -341,6 +341,7 @@ async fn live_asks_those_whom_the_operator_named_on_postgres() {
 fn live_options() -> ServeOptions {
     ServeOptions {
         retention_days: 90,
+        erase_after: None,
         listen: "127.0.0.1:0".parse().unwrap(),
         base_url: None,
         blobs: None,

@@ -3,7 +3,7 @@
 use entity::counter::Counted;
 use entity::event::{self, Column, EventType};
 use entity::{AccountToken, Owned};
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 use sea_orm::{ColumnTrait, DbBackend, PaginatorTrait, QueryFilter, Select};
 
 use super::{may_read, numbered};
@@ -107,15 +107,20 @@ impl EventList {
             rows = rows.filter(Column::Type.eq(r#type));
         }
         if let Some(about) = &self.params.about {
-            // As the index has it: an event's data begins with the token, after which only a quotation mark can follow.
-            let token = if ctx.store.backend() == DbBackend::Postgres {
-                r#"substr(data, 11, 30) COLLATE "C""#
-            } else {
-                "substr(data, 11, 30)"
-            };
-            let token = || Expr::cust(token);
-            rows = rows.filter(token().gte(format!("{about}\""))).filter(token().lt(format!("{about}#")));
+            rows = rows.filter(self::about(ctx.store.backend(), about));
         }
         rows
     }
+}
+
+/// Returns the condition that events are about the record with this token.
+pub(in crate::services) fn about(backend: DbBackend, record: &str) -> SimpleExpr {
+    // As the index has it: an event's data begins with the token, after which only a quotation mark can follow.
+    let token = if backend == DbBackend::Postgres {
+        r#"substr(data, 11, 30) COLLATE "C""#
+    } else {
+        "substr(data, 11, 30)"
+    };
+    let token = || Expr::cust(token);
+    token().gte(format!("{record}\"")).and(token().lt(format!("{record}#")))
 }

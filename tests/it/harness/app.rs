@@ -87,6 +87,7 @@ struct Installation {
     acquirer: Arc<dyn Acquirer>,
     acquirer_answer: Duration,
     clock_move: Duration,
+    erase_after: Option<TimeSpan>,
     load: LoadOptions,
     environment: Environment,
     operator_key: Option<Secret>,
@@ -119,6 +120,7 @@ impl Installation {
             break_glass: self.break_glass,
             wallets: (self.wallets)(),
             retention: TimeSpan::days(90),
+            erase_after: self.erase_after,
             clock_move: self.clock_move,
             recorder: None,
         };
@@ -194,6 +196,7 @@ impl App {
             acquirer,
             acquirer_answer,
             clock_move: CLOCK_MOVE,
+            erase_after: None,
             load: LoadOptions::default(),
             environment,
             operator_key: None,
@@ -220,6 +223,12 @@ impl App {
         // A process that another test starts at this moment shares the lock on our file until it runs its program.
         eventually(async || self.installation.location.lock().is_ok()).await;
         self.inner = Some(self.installation.open(&self.clock).await);
+    }
+
+    /// Starts another process that erases deleted customers after this time.
+    pub async fn erases_after(&mut self, span: TimeSpan) {
+        self.installation.erase_after = Some(span);
+        self.restart().await;
     }
 
     /// Limits how long a process moves clocks, from its next start on.
@@ -356,8 +365,9 @@ impl App {
     /// Returns the names of all stored blobs, and of what uploads have left beside them.
     pub fn blobs(&self) -> Vec<String> {
         let names = std::fs::read_dir(self.installation.files()).unwrap();
-        let mut names: Vec<_> =
-            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        // The marks of erased customers are no blobs.
+        let blobs = names.map(Result::unwrap).filter(|entry| entry.file_name() != "erased");
+        let mut names: Vec<_> = blobs.map(|entry| entry.file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }

@@ -301,6 +301,7 @@ fn the_environment_decides_and_the_operator_adds() {
     let reach = |environment, allow: &[&str]| {
         let options = ServeOptions {
             retention_days: 90,
+            erase_after: None,
             listen: "127.0.0.1:0".parse().unwrap(),
             base_url: None,
             blobs: None,
