@@ -201,12 +201,15 @@ impl IdentityProvider {
     /// Reads the provider's document and keys.
     pub async fn discover(&self) -> Result<CoreProviderMetadata, IdentityError> {
         let read = CoreProviderMetadata::discover_async(self.issuer.clone(), &self.outbound).await;
-        read.map_err(|error| match error {
-            DiscoveryError::Request(error) => IdentityError::Unavailable(error.to_string()),
-            DiscoveryError::Response(status, ..) => {
-                IdentityError::Unavailable(format!("its document or its keys have status {status}"))
-            }
-            other => IdentityError::Unavailable(other.to_string()),
+        read.map_err(|error| {
+            let why = if let DiscoveryError::Request(error) = &error {
+                error.to_string()
+            } else if let DiscoveryError::Response(status, ..) = &error {
+                format!("its document or its keys have status {status}")
+            } else {
+                error.to_string()
+            };
+            IdentityError::Unavailable(why)
         })
     }
 
