@@ -182,7 +182,8 @@ fn the_tests_that_compliance_names_are_there() {
     assert!(named.len() > 40, "{named:?}");
     for (file, test) in named {
         let folder = std::fs::read_dir(root().join(format!("tests/it/{file}"))).into_iter().flatten();
-        let parts = folder.map(|entry| entry.unwrap().path()).chain([root().join(format!("tests/it/{file}.rs"))]);
+        let parts =
+            folder.map(|entry| entry.unwrap().path()).chain([root().join(format!("tests/it/{file}.rs"))]);
         let is_in = |part: PathBuf| {
             std::fs::read_to_string(part).is_ok_and(|text| text.contains(&format!("fn {test}(")))
         };
