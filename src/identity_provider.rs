@@ -201,12 +201,15 @@ impl IdentityProvider {
     /// Reads the provider's document and keys.
     pub async fn discover(&self) -> Result<CoreProviderMetadata, IdentityError> {
         let read = CoreProviderMetadata::discover_async(self.issuer.clone(), &self.outbound).await;
-        read.map_err(|error| match error {
-            DiscoveryError::Request(error) => IdentityError::Unavailable(error.to_string()),
-            DiscoveryError::Response(status, ..) => {
-                IdentityError::Unavailable(format!("its document or its keys have status {status}"))
-            }
-            other => IdentityError::Unavailable(other.to_string()),
+        read.map_err(|error| {
+            let why = if let DiscoveryError::Request(error) = &error {
+                error.to_string()
+            } else if let DiscoveryError::Response(status, ..) = &error {
+                format!("its document or its keys have status {status}")
+            } else {
+                error.to_string()
+            };
+            IdentityError::Unavailable(why)
         })
     }
 
@@ -301,7 +304,7 @@ mod tests {
             .expect("a provider")
     }
 
-    fn roles(provider: &IdentityProvider, claims: Value) -> Vec<Role> {
+    fn roles(provider: &IdentityProvider, claims: &Value) -> Vec<Role> {
         let claims = json!({
             "iss": "https://id.example.com", "sub": "1", "aud": "dashboard", "exp": 2, "iat": 1, "claims": claims,
         });
@@ -315,22 +318,22 @@ mod tests {
     fn roles_come_from_a_list_a_word_a_path_or_a_name_with_dots() {
         let plain = provider("roles", &[]);
         assert_eq!(
-            roles(&plain, json!({ "roles": ["finance", "viewer", "other", 1] })),
+            roles(&plain, &json!({ "roles": ["finance", "viewer", "other", 1] })),
             [Role::Viewer, Role::Finance]
         );
-        assert_eq!(roles(&plain, json!({ "roles": "support" })), [Role::Support]);
+        assert_eq!(roles(&plain, &json!({ "roles": "support" })), [Role::Support]);
         for nothing in [
             json!({}),
             json!({ "roles": null }),
             json!({ "roles": { "viewer": true } }),
             json!({ "role": "viewer" }),
         ] {
-            assert_eq!(roles(&plain, nothing), []);
+            assert_eq!(roles(&plain, &nothing), []);
         }
         let nested = json!({ "realm_access": { "roles": ["administrator"] } });
-        assert_eq!(roles(&provider("realm_access.roles", &[]), nested), [Role::Administrator]);
+        assert_eq!(roles(&provider("realm_access.roles", &[]), &nested), [Role::Administrator]);
         let dotted = json!({ "https://example.com/roles": ["viewer"] });
-        assert_eq!(roles(&provider("https://example.com/roles", &[]), dotted), [Role::Viewer]);
+        assert_eq!(roles(&provider("https://example.com/roles", &[]), &dotted), [Role::Viewer]);
     }
 
     #[test]
@@ -342,7 +345,7 @@ mod tests {
             ("finance", vec![]),
             ("viewer", vec![Role::Viewer]),
         ] {
-            assert_eq!(roles(&named, json!({ "roles": [word] })), expected, "{word}");
+            assert_eq!(roles(&named, &json!({ "roles": [word] })), expected, "{word}");
         }
     }
 }
