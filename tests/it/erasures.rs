@@ -260,7 +260,7 @@ rules! {
         let found = words_in(&app.everything().await);
         let missing: Vec<_> = WORDS.iter().filter(|word| !found.contains(*word) && **word != "her signature in ink").collect();
         assert_eq!(missing, [&""; 0], "this is where the data is");
-        let other = json!({ "email": "xq@quillfeather.test", "first_name": "Another", "card": card("4200000000000000") });
+        let other = json!({ "email": "another@example.com", "first_name": "Another", "card": card("4200000000000000") });
         let other = client.post("/1/customers", &other).await.ok(201);
         let before = masked(&client, &person).await;
         let blobs = app.blobs().len();
