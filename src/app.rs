@@ -1,6 +1,7 @@
 //! Assembles the application: configuration in, a context and a router out.
 
 mod operator;
+mod people;
 mod start_error;
 mod takeover;
 mod vault_keys;
@@ -18,6 +19,8 @@ use tokio::sync::{Notify, watch};
 use tokio_util::task::TaskTracker;
 
 pub use self::operator::{operator_context, operator_store};
+pub(crate) use self::people::identity_provider;
+use self::people::operators;
 pub use self::start_error::StartError;
 pub use self::vault_keys::existing_vault_keys;
 pub(crate) use self::vault_keys::{read_vault_keys, vault_key_path};
@@ -25,13 +28,10 @@ use crate::acquirer::Acquirer;
 use crate::acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets};
 use crate::acquirer::simulator::Simulator;
 use crate::blobs::{Blobs, Bucket, Disk};
-use crate::config::{
-    ConfigError, DatabaseOptions, Environment, PeopleOptions, Secrets, ServeOptions, VaultKeySource,
-};
+use crate::config::{ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, VaultKeySource};
 use crate::http::server::ServerPhase;
 use crate::http::{
-    self, AdmissionControl, AppState, AppStateInner, DashboardAuth, Metrics, OperatorAuth, RateLimit,
-    ServerInfo,
+    self, AdmissionControl, AppState, AppStateInner, DashboardAuth, Metrics, RateLimit, ServerInfo,
 };
 use crate::identity_provider::IdentityProvider;
 use crate::limits::{ACCOUNT_CACHE_IDLE, ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
@@ -40,7 +40,6 @@ use crate::recording::Recorder;
 use crate::runtime::clock::{Clock, FixedClock, IdGenerator, SystemClock};
 use crate::runtime::durable_fs;
 use crate::runtime::random::RandomSource;
-use crate::sensitive::secret::Secret;
 use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::arrivals::Arrivals;
 use crate::services::audit::AuditAnchor;
@@ -331,41 +330,6 @@ pub(crate) fn test_only(environment: Environment, secrets: &Secrets) -> Vec<&'st
     ];
     let given = keys.into_iter().filter(|(_, key)| key.is_some() && environment == Environment::Live);
     given.map(|(name, _)| name).collect()
-}
-
-/// Returns how operators sign in. Beside a provider, the shared key opens nothing unless it may break the glass.
-fn operators(provider: Option<IdentityProvider>, break_glass: bool, key: Option<Secret>) -> OperatorAuth {
-    if provider.is_some() && key.is_some() && !break_glass {
-        tracing::warn!("CARD_PAYMENTS_OPERATOR_KEY opens nothing: people sign in by a provider");
-    }
-    OperatorAuth { key: key.filter(|_| break_glass || provider.is_none()), provider }
-}
-
-/// Returns the configured provider of people, without calling it. It is for live: in test, keys open the dashboard.
-pub(crate) fn identity_provider(
-    options: &PeopleOptions,
-    environment: Environment,
-    secrets: &Secrets,
-) -> Result<Option<IdentityProvider>, StartError> {
-    let secret = secrets.oidc_client_secret.clone();
-    let (issuer, client_id) = match (&options.oidc_issuer, &options.oidc_client_id) {
-        (None, None) if secret.is_none() => return Ok(None),
-        (None, _) => {
-            return Err(StartError::Beside(
-                "CARD_PAYMENTS_OIDC_ISSUER",
-                "other CARD_PAYMENTS_OIDC_ variables",
-            ));
-        }
-        (Some(_), None) => {
-            return Err(StartError::Beside("CARD_PAYMENTS_OIDC_CLIENT_ID", "CARD_PAYMENTS_OIDC_ISSUER"));
-        }
-        (Some(issuer), Some(client_id)) => (issuer, client_id),
-    };
-    if environment == Environment::Test {
-        return Err(StartError::LiveOnly("CARD_PAYMENTS_OIDC_ISSUER"));
-    }
-    let names = options.oidc_roles.clone();
-    Ok(IdentityProvider::new(issuer, (client_id, secret), &options.oidc_role_claim, names))
 }
 
 /// The configured acquirer, before any call to it.

@@ -284,8 +284,6 @@ pub const STATEMENT_AMOUNT_MAX: i64 = 1_000_000_000_000;
 pub const STATEMENT_DAYS_MAX: i32 = 366;
 /// The longest name of a statement, and the longest reference in one.
 pub const STATEMENT_TEXT_MAX: usize = 255;
-/// How many elements of a statement in XML may stand within each other.
-pub const STATEMENT_DEPTH_MAX: usize = 64;
 /// How many lines or movements one unit of a reconciliation handles.
 pub const RECONCILIATION_BATCH: usize = 1000;
 /// How many faults of a file are kept; a file with more is of another kind.
@@ -467,14 +465,6 @@ pub const SETTLEMENT_DELAY_DAYS_MAX: i64 = 365;
 /// Wall clock after which no request that began before an account's deletion is in flight (`docs/decisions.md`, 275):
 /// its time-out, a payment that begins at its last moment (a start, an answer, a reversal), and a margin.
 pub const ACCOUNT_QUIET_AFTER: TimeSpan = TimeSpan::seconds(120);
-/// How many charges, with all that belongs to them, one transaction of an erasure rewrites (`docs/decisions.md`, 388).
-pub const ERASED_CHARGES: u64 = 25;
-/// How many deliveries of inboxes one of its transactions rewrites.
-pub const ERASED_DELIVERIES: u64 = 100;
-/// When an erasure looks again at a customer with unfinished business.
-pub const ERASURE_POSTPONED: TimeSpan = TimeSpan::days(1);
-/// When it tries again what failed outside of the database.
-pub const ERASURE_RETRIED: TimeSpan = TimeSpan::seconds(60);
 /// How many rows of a deleted account one transaction deletes (`docs/decisions.md`, 275).
 pub const WIPE_BATCH: u64 = 1000;
 

@@ -5,12 +5,11 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use card_payments::config::DatabaseOptions;
-use card_payments::limits::NOTE_LENGTH_MAX;
 use card_payments::params::Paging;
-use card_payments::recording::without_card_numbers;
 use card_payments::services::reconciliation::{
-    self, ExceptionFilter, ReconcileError, explain, find, list, resolve,
+    self, ExceptionAction, ExceptionChange, ExceptionFilter, ReconcileError, change, find, list, note,
 };
+use card_payments::views::reconciliation::ExceptionRecord;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use entity::ExceptionToken;
@@ -98,6 +97,18 @@ struct Noted {
     json: bool,
 }
 
+impl Noted {
+    async fn record(
+        &self,
+        action: ExceptionAction,
+        database: &DatabaseOptions,
+    ) -> Result<Result<ExceptionRecord, card_payments::error::Error>, Box<dyn Error>> {
+        let (token, note, wall) = (token(&self.exception)?, self.note.clone(), super::now(database)?);
+        let store = super::open_to_change(database).await?;
+        Ok(change(&store, ExceptionChange { token, action, note, by: None, wall }).await)
+    }
+}
+
 /// Runs the command.
 pub async fn run(command: Reconcile) -> Result<(), Box<dyn Error>> {
     let Reconcile { action, file, json, database } = command;
@@ -121,7 +132,6 @@ pub async fn run(command: Reconcile) -> Result<(), Box<dyn Error>> {
 }
 
 async fn work_off(command: ExceptionCommand, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
-    let wall = super::now(database)?;
     let (record, json) = match command {
         ExceptionCommand::List { state, kind, page, per_page, json } => {
             let state = state.and_then(|word| ExceptionState::from_code(&word));
@@ -136,13 +146,11 @@ async fn work_off(command: ExceptionCommand, database: &DatabaseOptions) -> Resu
         ExceptionCommand::Show { exception, json } => {
             (find(&super::open(database).await?, token(&exception)?).await, json)
         }
-        ExceptionCommand::Explain(Noted { exception, note, json }) => {
-            let store = super::open_to_change(database).await?;
-            (explain(&store, token(&exception)?, note, wall).await, json)
+        ExceptionCommand::Explain(noted) => {
+            (noted.record(ExceptionAction::Explain, database).await?, noted.json)
         }
-        ExceptionCommand::Resolve(Noted { exception, note, json }) => {
-            let store = super::open_to_change(database).await?;
-            (resolve(&store, token(&exception)?, note, wall).await, json)
+        ExceptionCommand::Resolve(noted) => {
+            (noted.record(ExceptionAction::Resolve, database).await?, noted.json)
         }
     };
     let record = record.map_err(|error| refused(&error))?;
@@ -151,16 +159,4 @@ async fn work_off(command: ExceptionCommand, database: &DatabaseOptions) -> Resu
 
 fn token(text: &str) -> Result<ExceptionToken, String> {
     text.parse().map_err(|_| format!("there is no exception {text}"))
-}
-
-/// Parses a note: some words on one line, without card numbers.
-fn note(text: &str) -> Result<String, String> {
-    let text = text.trim();
-    if text.is_empty() || text.chars().count() > NOTE_LENGTH_MAX || text.chars().any(char::is_control) {
-        return Err(format!("must be 1 to {NOTE_LENGTH_MAX} characters on one line"));
-    }
-    if without_card_numbers(text) != text {
-        return Err("must not hold a card number".into());
-    }
-    Ok(text.to_owned())
 }

@@ -81,7 +81,7 @@ fn whoever_sits_at_the_server_sees_everything_by_keyboard_on_a_phone_and_without
     ] {
         assert!(read.contains(part), "{part}: {read}");
     }
-    assert_eq!(report["pages"].as_array().unwrap().len(), 11);
+    assert_eq!(report["pages"].as_array().unwrap().len(), 13);
     for nothing in ["wide", "unnamed", "contrast", "violations", "unseen", "complaints", "elsewhere"] {
         assert_eq!(report[nothing], json!([]), "{nothing}");
     }

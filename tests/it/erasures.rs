@@ -262,6 +262,7 @@ rules! {
         assert_eq!(missing, [&""; 0], "this is where the data is");
         let other = json!({ "email": "another@example.com", "first_name": "Another", "card": card("4200000000000000") });
         let other = client.post("/1/customers", &other).await.ok(201);
+        app.do_due_work().await;
         let before = masked(&client, &person).await;
         let blobs = app.blobs().len();
         app.ctx().store.acts_for(Operator { name: "roland".into(), at: app.ctx().clock.now() });

@@ -15,7 +15,9 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use super::check::{Faults, Tally, Written, check_day, check_name};
 use super::{Fault, Heading, Line};
-use crate::limits::STATEMENT_DEPTH_MAX;
+
+/// How many elements may stand within each other.
+const DEPTH_MAX: usize = 64;
 
 /// What banks write where a payment has no reference.
 const NO_REFERENCE: &str = "NOTPROVIDED";
@@ -168,9 +170,9 @@ impl<R: Read> CamtReader<R> {
         }
         self.path.push(name);
         self.text.clear();
-        if self.path.len() > STATEMENT_DEPTH_MAX {
+        if self.path.len() > DEPTH_MAX {
             self.ended = true;
-            faults.add(format!("is nested deeper than {STATEMENT_DEPTH_MAX} elements"));
+            faults.add(format!("is nested deeper than {DEPTH_MAX} elements"));
         }
     }
 

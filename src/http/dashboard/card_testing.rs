@@ -9,6 +9,7 @@ use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
 use super::list::{Column, column, table};
 use super::record::{Record, facts, words};
+use crate::config::Environment;
 use crate::http::AppState;
 use crate::services::card_testing::{self, CountedSubject};
 
@@ -71,7 +72,10 @@ pub async fn show(State(app): State<AppState>, user: AccountSession) -> PageResu
         (table("Counted now, by this server", &COUNTS, &records(counts.collect())?))
         (table("Rules", &RULES, &records(rules.collect())?))
     };
-    Ok(PageContent::bare("Card testing", content))
+    Ok(match app.info.environment {
+        Environment::Test => PageContent::of("/1/sandbox/account", "Card testing", content),
+        Environment::Live => PageContent::bare("Card testing", content),
+    })
 }
 
 fn name(rule: CardTestingRule) -> String {

@@ -12,6 +12,7 @@ mod customers;
 mod disputes;
 mod draw;
 mod events;
+mod exceptions;
 mod figures;
 mod format;
 mod keys;
@@ -51,6 +52,7 @@ const SIGN_OUT: &str = "/dashboard/sign-out";
 const SIGN_OUT_EVERYWHERE: &str = "/dashboard/sign-out/everywhere";
 const ACCOUNTS: &str = "/dashboard/accounts";
 const APPROVALS: &str = "/dashboard/approvals";
+const EXCEPTIONS: &str = "/dashboard/exceptions";
 const KEYS: &str = "/dashboard/keys";
 const REQUESTS: &str = "/dashboard/requests";
 const CLOCK: &str = "/dashboard/clock";
@@ -58,7 +60,7 @@ const SANDBOX: &str = "/dashboard/sandbox";
 const SNAPSHOTS: &str = "/dashboard/sandbox/snapshots";
 
 /// The pages of the navigation, in order.
-const PAGES: [(&str, &str); 14] = [
+const PAGES: [(&str, &str); 15] = [
     (HOME, "Overview"),
     ("/dashboard/charges", "Charges"),
     ("/dashboard/customers", "Customers"),
@@ -69,16 +71,18 @@ const PAGES: [(&str, &str); 14] = [
     ("/dashboard/events", "Events"),
     ("/dashboard/webhooks", "Webhooks"),
     (APPROVALS, "Approvals"),
+    (EXCEPTIONS, "Exceptions"),
     (KEYS, "Keys"),
     (REQUESTS, "Requests"),
     (CLOCK, "Clock"),
     (SANDBOX, "Sandbox"),
 ];
 
-/// Whether a page exists: some in test only, and one where people sign in by a provider.
+/// Whether a page exists: some in test only, one in live, and one where people sign in by a provider.
 fn has_page(app: &AppState, path: &str) -> bool {
     match path {
         REQUESTS | CLOCK | SANDBOX => is_test(app),
+        EXCEPTIONS => !is_test(app),
         APPROVALS => app.dashboard.as_ref().is_some_and(|auth| auth.provider().is_some()),
         _ => true,
     }
@@ -91,6 +95,7 @@ fn section(path: &str) -> Option<Section> {
     match name {
         None => Some(Section::Balance),
         Some("approvals") => None,
+        Some("exceptions") => Some(Section::Balance),
         Some(name) => Some(Section::from_code(name).unwrap_or(Section::Sandbox)),
     }
 }
@@ -117,7 +122,10 @@ pub fn routes(app: &AppState) -> Router<AppState> {
                 .route(SIGN_OUT_EVERYWHERE, post(people::sign_out_everywhere))
                 .route(ACCOUNTS, get(accounts::list).post(accounts::choose));
             let decided = if has_page(app, APPROVALS) { decided() } else { Router::new() };
-            (shown().merge(decided), unguarded)
+            let exceptions = Router::new()
+                .route(EXCEPTIONS, get(exceptions::show))
+                .route("/dashboard/exceptions/{token}/{verb}", post(exceptions::work_off));
+            (shown().merge(decided).merge(exceptions), unguarded)
         }
     };
     pages

@@ -12,7 +12,7 @@ mod person;
 
 use entity::audit_entry::Action;
 use entity::erasure::{self, Column};
-use entity::{AccountToken, CustomerToken, JsonText, Listed, Owned, Timestamp, logged_request};
+use entity::{AccountToken, CustomerToken, JsonText, Listed, Owned, TimeSpan, Timestamp, logged_request};
 use futures::FutureExt;
 use serde_json::json;
 
@@ -21,7 +21,7 @@ pub use self::marks::repeat_marked;
 use self::person::{Batch, Business, ChargesUnit, PARTS};
 use crate::blobs::Mark;
 use crate::error::{Error, ErrorCode};
-use crate::limits::{ACCOUNT_QUIET_AFTER, ERASURE_POSTPONED, ERASURE_RETRIED};
+use crate::limits::ACCOUNT_QUIET_AFTER;
 use crate::runtime::crash_points;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Account, Context};
@@ -30,6 +30,11 @@ use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::idempotency;
 use crate::views::erasure::Erasure;
+
+/// When an erasure looks again at a customer with unfinished business.
+const ERASURE_POSTPONED: TimeSpan = TimeSpan::days(1);
+/// When it tries again what failed outside of the database.
+const ERASURE_RETRIED: TimeSpan = TimeSpan::seconds(60);
 
 /// Erases customers. One with unfinished business waits.
 pub struct ErasureWork;

@@ -14,9 +14,13 @@ use sea_orm::{
 
 use super::columns::erased;
 use crate::error::Error;
-use crate::limits::{ERASED_CHARGES, ERASED_DELIVERIES};
 use crate::services::{customers, events, files, search_text};
 use crate::store::Tx;
+
+/// How many charges, with all that belongs to them, one transaction rewrites.
+const ERASED_CHARGES: u64 = 25;
+/// How many deliveries of inboxes one transaction rewrites.
+const ERASED_DELIVERIES: u64 = 100;
 
 /// Why a customer cannot be erased yet, as a sentence.
 pub type Business = &'static str;

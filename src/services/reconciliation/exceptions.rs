@@ -13,9 +13,11 @@ use uuid::Uuid;
 
 use super::state::{ExceptionAction, next};
 use crate::error::{Error, ErrorCode};
+use crate::limits::NOTE_LENGTH_MAX;
 use crate::params::Paging;
+use crate::recording::without_card_numbers;
 use crate::services::audit::{self, OperatorAction};
-use crate::store::{Store, Tx};
+use crate::store::{Operator, Store, Tx};
 use crate::views::reconciliation::ExceptionRecord;
 
 /// A filter of exceptions.
@@ -51,56 +53,66 @@ pub async fn find(store: &Store, token: ExceptionToken) -> Result<ExceptionRecor
     record(store.read(), row.ok_or(ErrorCode::NotFound)?).await
 }
 
-/// Records why an exception is there.
+/// Parses a note: some words on one line, without card numbers.
+pub fn note(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.is_empty() || text.chars().count() > NOTE_LENGTH_MAX || text.chars().any(char::is_control) {
+        return Err(format!("must be 1 to {NOTE_LENGTH_MAX} characters on one line"));
+    }
+    if without_card_numbers(text) != text {
+        return Err("must not hold a card number".into());
+    }
+    Ok(text.to_owned())
+}
+
+/// What somebody does about an exception.
+#[derive(Debug)]
+pub struct ExceptionChange {
+    /// The exception.
+    pub token: ExceptionToken,
+    /// What is done.
+    pub action: ExceptionAction,
+    /// Why.
+    pub note: String,
+    /// The person, at the dashboard; otherwise the operator who runs the command.
+    pub by: Option<Operator>,
+    /// Now, by the wall clock.
+    pub wall: Timestamp,
+}
+
+/// Records why an exception is there, or that it is settled.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_state` if it is resolved.
-pub async fn explain(
-    store: &Store,
-    token: ExceptionToken,
-    note: String,
-    wall: Timestamp,
-) -> Result<ExceptionRecord, Error> {
-    change(store, (token, ExceptionAction::Explain, note, wall)).await
-}
-
-/// Records that an exception is settled.
-///
-/// Refusals: as [`explain`].
-pub async fn resolve(
-    store: &Store,
-    token: ExceptionToken,
-    note: String,
-    wall: Timestamp,
-) -> Result<ExceptionRecord, Error> {
-    change(store, (token, ExceptionAction::Resolve, note, wall)).await
-}
-
-type Change = (ExceptionToken, ExceptionAction, String, Timestamp);
-
-async fn change(store: &Store, change: Change) -> Result<ExceptionRecord, Error> {
-    let row = store.write(change, |tx, change| change_row(tx, change).boxed()).await?;
+pub async fn change(store: &Store, change: ExceptionChange) -> Result<ExceptionRecord, Error> {
+    let row = store.write(change, |tx, change| change.record(tx).boxed()).await?;
     record(store.read(), row).await
 }
 
-async fn change_row(tx: &Tx, (token, action, note, wall): &Change) -> Result<exception::Model, Error> {
-    let row = exception::Entity::find_by_id(*token).lock(LockType::NoKeyUpdate).one(tx).await?;
-    let seen = row.ok_or(ErrorCode::NotFound)?;
-    let state = next(seen.state, *action).ok_or(ErrorCode::InvalidState)?;
-    let row = exception::Model {
-        state,
-        note: Some(note.clone()),
-        author: tx.operator().map(|operator| operator.name.clone()),
-        changed_at: *wall,
-        ..seen.clone()
-    };
-    tx.update(&seen, &row).await?;
-    let action = match action {
-        ExceptionAction::Explain => Action::ExceptionExplained,
-        ExceptionAction::Resolve | ExceptionAction::Match => Action::ExceptionResolved,
-    };
-    let detail = json!({ "kind": row.kind, "reference": row.reference, "note": note });
-    audit::record(tx, &OperatorAction { action, account: row.account, subject: token.to_string(), detail })?;
-    Ok(row)
+impl ExceptionChange {
+    async fn record(&self, tx: &Tx) -> Result<exception::Model, Error> {
+        let row = exception::Entity::find_by_id(self.token).lock(LockType::NoKeyUpdate).one(tx).await?;
+        let seen = row.ok_or(ErrorCode::NotFound)?;
+        let state = next(seen.state, self.action).ok_or(ErrorCode::InvalidState)?;
+        let operator = self.by.as_ref().or(tx.operator());
+        let row = exception::Model {
+            state,
+            note: Some(self.note.clone()),
+            author: operator.map(|operator| operator.name.clone()),
+            changed_at: self.wall,
+            ..seen.clone()
+        };
+        tx.update(&seen, &row).await?;
+        let action = match self.action {
+            ExceptionAction::Explain => Action::ExceptionExplained,
+            ExceptionAction::Resolve | ExceptionAction::Match => Action::ExceptionResolved,
+        };
+        let detail = json!({ "kind": row.kind, "reference": row.reference, "note": self.note });
+        let act = OperatorAction { action, account: row.account, subject: self.token.to_string(), detail };
+        if let Some(operator) = operator {
+            audit::record_by(tx, operator, &act)?;
+        }
+        Ok(row)
+    }
 }
 
 async fn record(db: &impl ConnectionTrait, row: exception::Model) -> Result<ExceptionRecord, Error> {

@@ -14,5 +14,6 @@ mod matching;
 pub mod state;
 mod summary;
 
-pub use self::exceptions::{ExceptionFilter, explain, find, list, resolve};
+pub use self::exceptions::{ExceptionChange, ExceptionFilter, change, find, list, note};
 pub use self::import::{ReconcileError, reconcile};
+pub use self::state::ExceptionAction;
