@@ -115,7 +115,7 @@ pub async fn view(app: &App, browser: &mut Browser) -> String {
 /// The rows of the trail.
 pub async fn trail(app: &App) -> String {
     let rows = app.rows().await;
-    rows.lines().filter(|row| row.starts_with("audit_entries")).map(|row| format!("{row}\n")).collect()
+    rows.lines().filter(|row| row.starts_with("audit_entries")).collect::<Vec<_>>().join("\n")
 }
 
 async fn a_person_signs_in_by_the_provider_and_sees_what_their_role_may_read(database: Database) {

@@ -88,14 +88,13 @@ fn has_page(app: &AppState, path: &str) -> bool {
     }
 }
 
-/// Returns the section of the API whose rights a page needs, by its path: the balance for the overview, and the sandbox for
+/// Returns the section of the API whose rights a page needs, by its path: the balance for the overview and for exceptions, the sandbox for
 /// pages of tests. Requests for approval need those of what they ask for, which their service checks.
 fn section(path: &str) -> Option<Section> {
     let name = path.trim_start_matches(HOME).split('/').find(|part| !part.is_empty());
     match name {
-        None => Some(Section::Balance),
+        None | Some("exceptions") => Some(Section::Balance),
         Some("approvals") => None,
-        Some("exceptions") => Some(Section::Balance),
         Some(name) => Some(Section::from_code(name).unwrap_or(Section::Sandbox)),
     }
 }
