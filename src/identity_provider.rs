@@ -31,6 +31,9 @@ use crate::limits::{PERSON_NAME_MAX, PROVIDER_ANSWER};
 use crate::outbound::{AddressPolicy, Allowed, Outbound, OutboundError};
 use crate::sensitive::secret::Secret;
 
+/// The longest name that a provider gives a person.
+const SUBJECT_MAX: usize = 255;
+
 /// The signatures that are accepted: of keys that only the provider has.
 const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
@@ -191,6 +194,11 @@ impl IdentityProvider {
         let claims = token
             .claims(&verifier, &Nonce::new(attempt.nonce))
             .map_err(|error| IdentityError::Refused(error.to_string()))?;
+        // OpenID Connect Core, 2: at most 255 ASCII characters. Cut off, two persons might be one.
+        let subject = claims.subject().as_str();
+        if subject.len() > SUBJECT_MAX || !subject.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+            return Err(IdentityError::Refused("the subject is longer than it may be, or not ASCII".into()));
+        }
         let identity = self.identity(claims);
         if identity.roles.is_empty() {
             return Err(IdentityError::NoRole(identity.name));
@@ -228,7 +236,7 @@ impl IdentityProvider {
     }
 
     fn identity(&self, claims: &Claims) -> Identity {
-        let subject = shortened(claims.subject().as_str());
+        let subject = claims.subject().as_str().to_owned();
         let email = claims.email().map(|email| email.as_str());
         let name = email.or_else(|| claims.preferred_username().map(|name| name.as_str()));
         let name = name.map(shortened).filter(|name| !name.is_empty()).unwrap_or_else(|| subject.clone());

@@ -17,6 +17,7 @@ use super::accounts::restricted_keys;
 use super::audit::{self, OperatorAction};
 use super::context::{Account, Caller, Context, WriteCondition};
 use super::people::Person;
+use super::state_table::draw;
 use super::{disputes, merchants, transfers};
 use crate::error::{Error, ErrorCode};
 use crate::limits::APPROVALS_LISTED;
@@ -46,6 +47,20 @@ pub fn next(from: ApprovalState, action: ApprovalAction) -> Option<ApprovalState
         (ApprovalState::Pending, ApprovalAction::Withdraw) => Some(ApprovalState::Withdrawn),
         (ApprovalState::Approved | ApprovalState::Declined | ApprovalState::Withdrawn, _) => None,
     }
+}
+
+/// Returns the table as text.
+pub fn table() -> String {
+    let actions = [ApprovalAction::Approve, ApprovalAction::Decline, ApprovalAction::Withdraw];
+    draw(ApprovalState::ALL.iter().copied(), &actions, |state, action| {
+        let to = next(state, action)?.code();
+        let action = match action {
+            ApprovalAction::Approve => "another person approves",
+            ApprovalAction::Decline => "another person declines",
+            ApprovalAction::Withdraw => "its asker withdraws",
+        };
+        Some(format!("{} -- {action} --> {to}", state.code()))
+    })
 }
 
 /// What a person asks for.

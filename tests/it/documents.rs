@@ -13,8 +13,8 @@ use card_payments::error::ErrorCode;
 use card_payments::limits::WEBHOOK_RETRIES;
 use card_payments::outbound::OutboundError;
 use card_payments::services::{
-    disputes, merchants, payments, reconciliation, refunds, subscriptions, three_d_secure, transfers,
-    webhooks,
+    approvals, disputes, merchants, payments, reconciliation, refunds, subscriptions, three_d_secure,
+    transfers, webhooks,
 };
 use entity::card::CardState;
 use entity::event::EventType;
@@ -159,6 +159,11 @@ fn every_state_and_move_is_in_the_states_document() {
          From `src/services/reconciliation/state.rs`:\n\n```\n",
     );
     text.push_str(&reconciliation::state::table());
+    text.push_str(
+        "```\n\n## Request for approval\n\nWhat takes two persons at the dashboard begins as `pending`. From \
+         `src/services/approvals.rs`:\n\n```\n",
+    );
+    text.push_str(&approvals::table());
     text.push_str("```\n");
     committed("docs/states.md", &(text + &footer("docs/states.md")));
 }

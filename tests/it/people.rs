@@ -161,6 +161,8 @@ async fn a_token_that_is_not_right_signs_nobody_in(database: Database) {
         (json!({ "nonce": "another" }), Signing::Right),
         (json!({ "nonce": null }), Signing::Right),
         (json!({ "exp": now - 1 }), Signing::Right),
+        (json!({ "sub": "a".repeat(256) }), Signing::Right),
+        (json!({ "sub": "ada\u{0430}" }), Signing::Right),
         (json!({}), Signing::Strange),
         (json!({}), Signing::None),
         (json!({}), Signing::Shared),

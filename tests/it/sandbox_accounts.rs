@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use card_payments::services::accounts::wipe;
-use card_payments::services::audit;
-use card_payments::services::card_testing;
-use card_payments::services::search_text;
+use card_payments::services::accounts::{named, wipe};
+use card_payments::services::{audit, card_testing, erasures, search_text};
 use entity::{AccountToken, TimeSpan, account};
 use futures::future::{join, join_all};
 use http::{Method, header};
@@ -15,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::harness::sending::post_with;
 use crate::harness::{
-    Answer, App, Client, Database, card, charge, charge_with, fields, rounds, rules, token,
+    Answer, App, Client, Database, card, charge, charge_with, fields, rounds, rules, token, token_of,
 };
 
 const ACCOUNTS: &str = "/1/sandbox/accounts";
@@ -194,6 +192,9 @@ rules! {
         fresh.subscribed(&fresh.plan(&json!({})).await, token(&disputes)).await;
         let file = fresh.file().await;
         fresh.delete(&format!("/1/files/{file}")).await.ok(204);
+        let (ctx, forgotten) = (app.ctx(), token_of(&fresh.customer("4200000000000000").await));
+        let own = named(&ctx.store, account.parse().unwrap(), ctx.clock.now()).await.unwrap().unwrap();
+        erasures::erase(ctx, &own, &forgotten).await.unwrap();
         fresh.set(json!({ "card_testing": { "action": "report", "card_declines": 1 } })).await;
         fresh.post("/1/charges", &charge_with(400, json!({ "card": card("4100000000000001") }))).await.refused(400, "card_declined");
         // What is counted and noted in memory first.
