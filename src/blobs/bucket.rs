@@ -76,8 +76,9 @@ impl Bucket {
 
     /// Writes a small object that is no blob, under a name of the caller's.
     pub async fn put_object(&self, name: &str, content: Bytes) -> io::Result<()> {
-        let put = self.store.put(&self.prefix.clone().join(name), content.into()).await;
-        put.map(drop).map_err(io::Error::other)
+        // Each part by itself: a slash within one would be escaped.
+        let path = name.split('/').fold(self.prefix.clone(), |path, part| path.join(part));
+        self.store.put(&path, content.into()).await.map(drop).map_err(io::Error::other)
     }
 
     async fn write(&self, name: BlobName, mut content: File) -> io::Result<()> {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::harness::postgres::skipped;
 use crate::harness::process::{Process, ask, output, pause, program};
-use crate::harness::{PDF, multipart, token};
+use crate::harness::{PDF, multipart, token, token_of};
 
 const MISSING: &str = "A server that speaks S3 is not installed, so the tests on it are skipped: .ci/run installs it where \
                        there is python3 with venv.\n";
@@ -139,11 +139,7 @@ fn the_heads_of_the_audit_trail_are_kept_in_a_bucket() {
         || -> Vec<_> { objects(&bucket).into_iter().filter(|name| name.starts_with("audit/")).collect() };
     for n in 1..=2 {
         assert_eq!(output(program(data.path()).arg("audit")).0, Some(0));
-        let began = Instant::now();
-        while heads().len() < n {
-            assert!(began.elapsed() < Duration::from_mins(1), "the head does not come");
-            pause(Duration::from_millis(100));
-        }
+        until("the head does not come", || heads().len() >= n);
     }
     server.stopped();
     let heads = heads();
@@ -168,6 +164,59 @@ fn the_heads_of_the_audit_trail_are_kept_in_a_bucket() {
     assert!(output(program(data.path()).arg("check")).1.contains("s3://evidence/audit answers"));
     let refused = output(program(data.path()).env("CARD_PAYMENTS_AUDIT_ANCHOR", "s3://"));
     assert!(refused.2.starts_with("error: CARD_PAYMENTS_AUDIT_ANCHOR: "), "{}", refused.2);
+}
+
+#[test]
+fn an_erasure_is_marked_in_the_bucket_and_an_older_database_forgets_again() {
+    let Some(bucket) = bucket() else { return };
+    let (data, copies) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = || {
+        let mut command = server(data.path(), &bucket);
+        command.env("CARD_PAYMENTS_ERASE_AFTER", "1");
+        command
+    };
+    let server = Process::start(&mut program());
+    let (key, _) = server.keys();
+    let customer = token_of(&ask(server.address, "POST", "/1/customers", Some(&key), CUSTOMER).ok(201));
+    let older = copies.path().join("older.db");
+    assert_eq!(output(program().arg("backup").arg(&older)).0, Some(0));
+    let path = format!("/1/customers/{customer}");
+    assert_eq!(ask(server.address, "DELETE", &path, Some(&key), "").status, 204);
+    ask(server.address, "PUT", "/1/sandbox/clock", Some(&key), "advance=2d").ok(200);
+    let is_marked = || objects(&bucket).iter().any(|name| name.starts_with("some/where/erased/"));
+    until("the mark does not come", is_marked);
+    server.stopped();
+    assert!(!objects(&bucket).concat().to_lowercase().contains("quillfeather"));
+    for log in ["card-payments.db-wal", "card-payments.db-shm"] {
+        let _ = std::fs::remove_file(data.path().join(log));
+    }
+    assert!(holds_words(&older), "this is where the words are");
+    std::fs::copy(&older, data.path().join("card-payments.db")).unwrap();
+
+    let server = Process::start(&mut program());
+    until("it is not forgotten again", || ask(server.address, "GET", &path, Some(&key), "").status == 404);
+    // The erasure ends two minutes after it began, by the account's clock.
+    ask(server.address, "PUT", "/1/sandbox/clock", Some(&key), "advance=3m").ok(200);
+    until("words are left", || {
+        ["card-payments.db", "card-payments.db-wal"].iter().all(|file| !holds_words(&data.path().join(file)))
+    });
+    server.stopped();
+}
+
+const CUSTOMER: &str = "email=xq%40quillfeather.example&card[number]=4200000000000000&card[expiry_month]=5&card[expiry_year]=2030&\
+    card[cvc]=123&card[name]=Xantippe+Quillfeather&card[address_line1]=1+St&card[address_city]=Perth&card[address_country]=AU";
+
+fn holds_words(file: &Path) -> bool {
+    let bytes = std::fs::read(file).unwrap_or_default().to_ascii_lowercase();
+    bytes.windows(12).any(|part| part == b"quillfeather")
+}
+
+fn until(why: &str, is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_mins(1), "{why}");
+        pause(Duration::from_millis(100));
+    }
 }
 
 #[test]
