@@ -77,7 +77,7 @@ impl Bucket {
     /// Writes a small object that is no blob, under a name of the caller's.
     pub async fn put_object(&self, name: &str, content: Bytes) -> io::Result<()> {
         // Each part by itself: a slash within one would be escaped.
-        let path = name.split('/').fold(self.prefix.clone(), |path, part| path.join(part));
+        let path = name.split('/').fold(self.prefix.clone(), Path::join);
         self.store.put(&path, content.into()).await.map(drop).map_err(io::Error::other)
     }
 
