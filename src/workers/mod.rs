@@ -16,8 +16,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const ERASURES_READ_AGAIN: Duration = Duration::from_mins(1);
 
 /// Starts a loop for each kind of due work, the webhook dispatcher, and loops that read new data keys, record uses of keys,
-/// write the request log, number events, seal the audit trail, share attacks by card testers and check that SQLite's file is still there. They end with the process; work that they leave is due
-/// again.
+/// write the request log, number events, seal the audit trail, share attacks by card testers, repeat erasures and check that
+/// SQLite's file is still there. They end with the process; work that they leave is due again.
 pub fn start(ctx: &Ctx) -> WorkerHandles {
     for kind in registry::KINDS {
         // The dispatcher delivers webhooks, each endpoint at its own pace.

@@ -150,7 +150,7 @@ async fn lives(app: &App, client: &Client) -> Person {
 }
 
 /// The person's words in some bytes, in whatever case.
-fn words_in(bytes: &[u8]) -> BTreeSet<&'static str> {
+pub fn words_in(bytes: &[u8]) -> BTreeSet<&'static str> {
     let text = String::from_utf8_lossy(bytes).to_lowercase();
     // PostgreSQL shows bytes in hexadecimal digits.
     let hex = |word: &str| word.bytes().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
@@ -161,7 +161,7 @@ fn words_in(bytes: &[u8]) -> BTreeSet<&'static str> {
     WORDS.into_iter().filter(stands).collect()
 }
 
-const NONE: BTreeSet<&str> = BTreeSet::new();
+pub const NONE: BTreeSet<&str> = BTreeSet::new();
 
 /// Replaces what is a person's, wherever it stands.
 fn mask(record: &mut Value) {
@@ -446,7 +446,7 @@ on_both!(a_deleted_customer_waits_until_its_dispute_is_decided, crate::harness::
     super::a_deleted_customer_waits_until_its_dispute_is_decided(app)
 });
 
-const CUSTOMER: &str = "email=xq%40quillfeather.example&first_name=Xantippe&notes=likes+ocelots&card[number]=4200000000000000&\
+pub const CUSTOMER: &str = "email=xq%40quillfeather.example&first_name=Xantippe&notes=likes+ocelots&card[number]=4200000000000000&\
     card[expiry_month]=5&card[expiry_year]=2030&card[cvc]=123&card[name]=Xantippe+Quillfeather&\
     card[address_line1]=17+Zanzibar+Crescent&card[address_city]=Wollongabba&card[address_country]=AU";
 

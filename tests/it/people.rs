@@ -353,6 +353,9 @@ async fn people_work_off_exceptions_in_their_names(database: Database) {
         refused(&app.unchanged(ada.post(&path("explain"), &sent)).await, 422, "Note must");
     }
     let noted = [("form", form.as_str()), ("note", "The bank was closed")];
+    for nowhere in [path("match"), "/dashboard/exceptions/exc_AZqYv3rVcBKUQ1mHn7tKRw/explain".to_owned()] {
+        refused(&app.unchanged(ada.post(&nowhere, &noted)).await, 404, "could not be found");
+    }
     led(&ada.post(&path("explain"), &noted).await, "/dashboard/exceptions");
     let page = ada.page("/exceptions?state=explained").await;
     assert!(page.contains("The bank was closed") && !page.contains("ch_2:charge"), "{page}");

@@ -1,17 +1,9 @@
 // A visit to the dashboard. Called with the server's address, the path of a charge that can be disputed, and a
 // folder for screenshots, or `-` for none. Has every page judged by axe; tells what was met on the way.
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { chromium } from 'playwright-core'
+import { axe, browser } from './browser.mjs'
 
 const [server, charge, folder] = process.argv.slice(2)
 const home = `${server}/dashboard`
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const browser = await chromium.launch({
-  executablePath: '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  timeout: 120_000,
-})
 const complaints = []
 const elsewhere = []
 

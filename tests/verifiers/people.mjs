@@ -1,8 +1,6 @@
 // Operators' browsers at a live dashboard, and the provider that knows them: node-oidc-provider, as its own pages sign
 // people in. Called with the provider's issuer, an address of this machine, and the server's address.
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { chromium } from 'playwright-core'
+import { axe, browser } from './browser.mjs'
 import { Provider } from 'oidc-provider'
 
 // The provider's notices: what is printed is what is told.
@@ -22,12 +20,6 @@ const provider = new Provider(issuer, {
 })
 const listening = provider.listen(Number(new URL(issuer).port), new URL(issuer).hostname)
 
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const browser = await chromium.launch({
-  executablePath: '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  timeout: 120_000,
-})
 const complaints = []
 const told = { violations: [] }
 

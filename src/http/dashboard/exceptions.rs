@@ -84,11 +84,12 @@ fn filters(state: Option<ExceptionState>, kind: Option<ExceptionKind>) -> Markup
 
 /// Renders a form for each exception about which something can be done.
 fn forms(user: &AccountSession, exceptions: &[Record]) -> Markup {
-    let can = |exception: &Record, action| {
-        ExceptionState::from_code(exception.text("/state")).is_some_and(|state| next(state, action).is_some())
+    let is_open = |exception: &&Record| {
+        let state = ExceptionState::from_code(exception.text("/state"));
+        state.is_some_and(|state| next(state, ExceptionAction::Resolve).is_some())
     };
     html! {
-        @for exception in exceptions.iter().filter(|exception| can(exception, ExceptionAction::Resolve)) {
+        @for exception in exceptions.iter().filter(is_open) {
             @let token = exception.text("/token");
             section.deeds aria-label=(token) {
                 form.narrow method="post" action={ (EXCEPTIONS) "/" (token) "/explain" } {

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Redirect;
 use entity::section::{Right, Section};
 use maud::{Markup, html};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, FormResult, PageContent, PageResult};
@@ -108,7 +108,7 @@ pub async fn create(State(app): State<AppState>, form: VerifiedForm) -> PageResu
     let networks = sent["networks"].as_str().unwrap_or_default().split(',').map(str::trim);
     let networks: Vec<_> = networks.filter(|network| !network.is_empty()).collect();
     let order: Params<NewApiKey> = params::read(&json!({
-        "name": sent["name"], "rights": sent.get("rights").cloned().unwrap_or(Value::Null),
+        "name": sent["name"], "rights": sent["rights"],
         "networks": networks, "expires_at": sent["expires_at"],
     }));
     let made = restricted_keys::create(&app, &form.caller, order).await?;

@@ -302,15 +302,17 @@ pub fn sign_in(app: &AppState, to: &str, refused: Option<&str>) -> PageContent {
             p.alert role="alert" { (text) }
         }
         @if has_provider { p { a href={ (PROVIDER) "?" (start) } { "Sign in with your organisation's account" } } }
-        @if takes_key { form.narrow method="post" action=(SIGN_IN) {
-            input type="hidden" name="to" value=(to);
-            // For password managers: there is no user name.
-            input type="text" autocomplete="username" value="card-payments" hidden;
-            label for="key" { (label) }
-            p.hint #hint { (hint) }
-            input #key type="password" name="key" required autocomplete="current-password" aria-describedby="hint";
-            button { "Sign in" }
-        } }
+        @if takes_key {
+            form.narrow method="post" action=(SIGN_IN) {
+                input type="hidden" name="to" value=(to);
+                // For password managers: there is no user name.
+                input type="text" autocomplete="username" value="card-payments" hidden;
+                label for="key" { (label) }
+                p.hint #hint { (hint) }
+                input #key type="password" name="key" required autocomplete="current-password" aria-describedby="hint";
+                button { "Sign in" }
+            }
+        }
     };
     PageContent::bare("Sign in", content)
 }

@@ -82,16 +82,12 @@ impl OperatorAction {
 
 /// Records an action with the change it makes, if an operator acts.
 pub fn record(tx: &Tx, act: &OperatorAction) -> Result<(), Error> {
-    if let Some(operator) = tx.operator() {
-        tx.append(&act.entry(tx.id(), operator)?);
-    }
-    Ok(())
+    tx.operator().map_or(Ok(()), |operator| record_by(tx, operator, act))
 }
 
 /// Records with a server's change what an operator has to know of it.
 pub fn record_by_server(tx: &Tx, act: &OperatorAction, wall: Timestamp) -> Result<(), Error> {
-    tx.append(&act.entry(tx.id(), &Operator { name: "the server".into(), at: wall })?);
-    Ok(())
+    record_by(tx, &Operator { name: "the server".into(), at: wall }, act)
 }
 
 /// Records an action that changes nothing but discloses data.
@@ -125,15 +121,8 @@ pub fn record_by(tx: &Tx, operator: &Operator, act: &OperatorAction) -> Result<(
 
 async fn at_dashboard(ctx: &Context, by: &str, act: OperatorAction) -> Result<(), Error> {
     let operator = Operator { name: by.into(), at: ctx.clock.now() };
-    let entry = act.entry(ctx.ids.next(), &operator)?;
-    let unit = ctx.store.write(entry, |tx, entry| {
-        async move {
-            tx.append(entry);
-            Ok(())
-        }
-        .boxed()
-    });
-    unit.await
+    let entry = (operator, act);
+    ctx.store.write(entry, |tx, (operator, act)| async move { record_by(tx, operator, act) }.boxed()).await
 }
 
 /// Writes the counted uses of keys.

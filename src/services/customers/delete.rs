@@ -36,9 +36,7 @@ pub(in crate::services) async fn record(
     }
     if let Some(after) = erase_after {
         let cards = JsonText::of(&card_tokens(tx, row.account_id, row.id).await?)?;
-        let (quiet_at, due_at) = (now + ACCOUNT_QUIET_AFTER, Some(now + after));
-        let (account_id, id) = (row.account_id, row.id);
-        plan_erasure(tx, erasure::Model { account_id, id, cards, quiet_at, due_at, erased_at: None }).await?;
+        plan_erasure(tx, (row.account_id, row.id), cards, (now, now + after)).await?;
     }
     cards::delete_of_customer(tx, row.account_id, row.id, None).await?;
     counts::add(tx, row.account_id, Counted::Customers, -1);
@@ -55,14 +53,21 @@ pub(in crate::services) async fn card_tokens(
     Ok(cards.select_only().column(card::Column::Id).into_tuple().all(tx).await?)
 }
 
-/// Adds an erasure, or plans the same customer's again: after its data came back from a copy.
-pub(in crate::services) async fn plan_erasure(tx: &Tx, row: erasure::Model) -> Result<(), Error> {
+/// Adds an erasure, or plans the same customer's again: after its data came back from a copy. Returns the row.
+pub(in crate::services) async fn plan_erasure(
+    tx: &Tx,
+    (account_id, id): (AccountToken, CustomerToken),
+    cards: JsonText,
+    (now, due_at): (Timestamp, Timestamp),
+) -> Result<erasure::Model, Error> {
     use erasure::Column;
 
+    let (quiet_at, due_at) = (now + ACCOUNT_QUIET_AFTER, Some(due_at));
+    let row = erasure::Model { account_id, id, cards, quiet_at, due_at, erased_at: None };
     let again = OnConflict::columns([Column::AccountId, Column::Id])
         .update_columns([Column::QuietAt, Column::DueAt, Column::ErasedAt])
         .to_owned();
-    let row = erasure::Entity::insert(row.into_active_model()).on_conflict(again);
-    row.exec_without_returning(tx).await?;
-    Ok(())
+    let planned = erasure::Entity::insert(row.clone().into_active_model()).on_conflict(again);
+    planned.exec_without_returning(tx).await?;
+    Ok(row)
 }

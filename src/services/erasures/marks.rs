@@ -10,7 +10,6 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 
 use crate::blobs::Mark;
 use crate::error::Error;
-use crate::limits::ACCOUNT_QUIET_AFTER;
 use crate::services::context::Context;
 use crate::services::customers::delete::plan_erasure;
 
@@ -36,15 +35,13 @@ pub async fn repeat_marked(ctx: &Context) -> Result<usize, Error> {
 }
 
 async fn plan(ctx: &Context, mark: Mark) -> Result<(), Error> {
-    let wall = ctx.clock.now();
-    let row = erasure::Model {
-        account_id: mark.account,
-        id: mark.customer,
-        cards: JsonText::of(&[(); 0])?,
-        // No account's clock is behind the wall clock.
-        quiet_at: wall + ACCOUNT_QUIET_AFTER,
-        due_at: Some(wall),
-        erased_at: None,
-    };
-    ctx.store.write(row, |tx, row| plan_erasure(tx, row.clone()).boxed()).await
+    // No account's clock is behind the wall clock.
+    let unit = ctx.store.write((mark, ctx.clock.now()), |tx, (mark, wall)| {
+        async move {
+            let cards = JsonText::of(&[(); 0])?;
+            plan_erasure(tx, (mark.account, mark.customer), cards, (*wall, *wall)).await
+        }
+        .boxed()
+    });
+    unit.await.map(drop)
 }

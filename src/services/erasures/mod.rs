@@ -29,6 +29,7 @@ use crate::services::customers::delete::plan_erasure;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::idempotency;
+use crate::store::Tx;
 use crate::views::erasure::Erasure;
 
 /// When an erasure looks again at a customer with unfinished business.
@@ -185,7 +186,7 @@ struct PlanErasureUnit {
 }
 
 impl PlanErasureUnit {
-    async fn record(&self, tx: &crate::store::Tx) -> Result<erasure::Model, Error> {
+    async fn record(&self, tx: &Tx) -> Result<erasure::Model, Error> {
         let Self { account, customer, now } = *self;
         if !person::is_known(tx, account, customer).await? {
             return Err(ErrorCode::NotFound.into());
@@ -196,10 +197,7 @@ impl PlanErasureUnit {
         let known = erasure::Entity::at(account, customer).one(tx).await?;
         let cards = known.map_or_else(|| JsonText::of(&[(); 0]), |known| Ok(known.cards))?;
         // The pass of this command comes first; the worker's is the last one.
-        let (quiet_at, due_at) = (now + ACCOUNT_QUIET_AFTER, Some(now + ACCOUNT_QUIET_AFTER));
-        let row =
-            erasure::Model { account_id: account, id: customer, cards, quiet_at, due_at, erased_at: None };
-        plan_erasure(tx, row.clone()).await?;
+        let row = plan_erasure(tx, (account, customer), cards, (now, now + ACCOUNT_QUIET_AFTER)).await?;
         let subject = customer.to_string();
         audit::record(tx, &OperatorAction::about(Action::CustomerErased, account, subject, json!({})))?;
         Ok(row)

@@ -10,7 +10,6 @@ use sea_orm::{ColumnTrait, Iterable, ModelTrait, QueryFilter, QueryOrder, QueryS
 
 use super::{acquire_permit, context, find, refuse_payments};
 use crate::error::{Error, ErrorCode};
-use crate::limits::ACCOUNT_QUIET_AFTER;
 use crate::services::accounts::snapshot_rows::{self, Rows};
 use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Caller, Context};
@@ -139,8 +138,7 @@ impl AccountContents {
         wipe::rebuild_search_text(tx, owner).await?;
         for row in erased {
             // What was erased since is back, but not for long.
-            let (due_at, quiet_at) = (Some(self.wall), self.wall + ACCOUNT_QUIET_AFTER);
-            plan_erasure(tx, erasure::Model { due_at, quiet_at, erased_at: None, ..row }).await?;
+            plan_erasure(tx, (owner, row.id), row.cards, (self.wall, self.wall)).await?;
         }
         let charges = charge::Entity::update_of(owner);
         charges.col_expr(charge::Column::Attempt, Expr::value(life)).exec(tx).await?;
