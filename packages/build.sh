@@ -17,6 +17,9 @@ for tool in readelf strip python3 node dpkg-deb; do
     command -v "$tool" >/dev/null || missing "there is no $tool"
 done
 
+# The order of the checksums, and the permissions of files in archives.
+export LC_ALL=C
+umask 022
 export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}"
 HELPER=
 for program in "${@:3}"; do

@@ -1,11 +1,13 @@
 //! Assembles the application: configuration in, a context and a router out.
 
 mod operator;
+mod people;
 mod start_error;
 mod takeover;
+mod vault_keys;
 
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,32 +19,38 @@ use tokio::sync::{Notify, watch};
 use tokio_util::task::TaskTracker;
 
 pub use self::operator::{operator_context, operator_store};
+pub(crate) use self::people::identity_provider;
+use self::people::operators;
 pub use self::start_error::StartError;
+pub use self::vault_keys::existing_vault_keys;
+pub(crate) use self::vault_keys::{read_vault_keys, vault_key_path};
 use crate::acquirer::Acquirer;
 use crate::acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets};
 use crate::acquirer::simulator::Simulator;
 use crate::blobs::{Blobs, Bucket, Disk};
-use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
+use crate::config::{ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, VaultKeySource};
 use crate::http::server::ServerPhase;
 use crate::http::{
     self, AdmissionControl, AppState, AppStateInner, DashboardAuth, Metrics, RateLimit, ServerInfo,
 };
+use crate::identity_provider::IdentityProvider;
 use crate::limits::{ACCOUNT_CACHE_IDLE, ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
 use crate::outbound::{AddressPolicy, Allowed, Outbound};
 use crate::recording::Recorder;
 use crate::runtime::clock::{Clock, FixedClock, IdGenerator, SystemClock};
 use crate::runtime::durable_fs;
 use crate::runtime::random::RandomSource;
-use crate::sensitive::secret;
 use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::arrivals::Arrivals;
+use crate::services::audit::AuditAnchor;
 use crate::services::audit::key_uses::KeyUses;
+use crate::services::card_testing::CardTesting;
 use crate::services::event_sequence::EventSequences;
 use crate::services::installation;
 use crate::services::request_log::RequestLog;
 use crate::services::wallets::{Provider, Wallets};
 use crate::services::{Context, Ctx, charges::SearchMemory, data_keys, disputes, page::Positions};
-use crate::store::{self, ConnectError, FileLock, InstallationInfo, Location, Store};
+use crate::store::{self, ConnectError, FileLock, Location, Store};
 use crate::vault::OperatorKeys;
 use crate::wallet::{Gateway, GatewayError, Issuer, Roots};
 
@@ -68,8 +76,16 @@ pub struct Parts {
     pub blobs: Arc<dyn Blobs>,
     /// The folder for uploads in progress.
     pub incoming: PathBuf,
+    /// Where the heads of the audit trail go, if anywhere.
+    pub audit_anchor: Option<AuditAnchor>,
+    /// The provider of the people who sign in at the dashboard, if there is one.
+    pub provider: Option<IdentityProvider>,
+    /// Whether the operator's key opens the dashboard beside a provider.
+    pub break_glass: bool,
     /// How long events and webhooks are kept.
     pub retention: TimeSpan,
+    /// How long after a customer's deletion its personal data is erased, if at all.
+    pub erase_after: Option<TimeSpan>,
     /// How long one request may move a clock.
     pub clock_move: Duration,
     /// The recording of its requests, in test.
@@ -129,7 +145,16 @@ impl Parts {
             wallets: wallets(options, environment, secrets, reach)?,
             blobs,
             incoming: folder,
+            audit_anchor: options
+                .audit_anchor
+                .as_deref()
+                .map(AuditAnchor::at)
+                .transpose()
+                .map_err(StartError::Anchor)?,
+            provider: identity_provider(&options.people, environment, secrets)?,
+            break_glass: options.people.break_glass,
             retention: TimeSpan::days(options.retention_days),
+            erase_after: options.erase_after.map(TimeSpan::days),
             clock_move: CLOCK_MOVE,
             recorder: None,
         })
@@ -146,6 +171,7 @@ impl App {
     ) -> Result<Self, StartError> {
         let (lock, recorder) = (location.lock()?, parts.recorder.take());
         let (environment, incoming) = (parts.environment, parts.incoming.clone());
+        let operators = operators(parts.provider.take(), parts.break_glass, secrets.operator_key);
         let ctx = Box::pin(context(location, lock.as_ref(), parts, &info.base_url)).await?;
         // Not earlier: a server that is refused leaves nothing behind.
         durable_fs::create_folder(&incoming)
@@ -166,7 +192,7 @@ impl App {
             // a seed no other may either, and no time passes that would free the work of a killed server.
             takeover::take_over(&ctx).await?;
         }
-        let dashboard = DashboardAuth::of(environment, secrets.operator_key, Arc::clone(&ctx.clock));
+        let dashboard = DashboardAuth::of(environment, operators, Arc::clone(&ctx.clock));
         let rate_limit = info.load.rate_limit.and_then(NonZeroU32::new);
         let phase = watch::Sender::default();
         let fingerprint = installation::read_fingerprint(&ctx.store).await?;
@@ -234,14 +260,17 @@ async fn context(
         chance,
         blobs: parts.blobs,
         incoming: parts.incoming,
+        audit_anchor: parts.audit_anchor,
         base_url: base_url.into(),
         retention: parts.retention,
+        erase_after: parts.erase_after,
         clock_move: parts.clock_move,
         due_now: Notify::new(),
         due_webhooks: Notify::new(),
         keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
         accounts: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_idle(ACCOUNT_CACHE_IDLE).build(),
         key_uses: KeyUses::default(),
+        card_testing: CardTesting::default(),
         positions: Positions::default(),
         search_memory: SearchMemory::default(),
         tasks: TaskTracker::new(),
@@ -273,11 +302,13 @@ async fn operator(
     secrets: &Secrets,
     chance: &RandomSource,
 ) -> Result<OperatorKeys, StartError> {
-    if secrets.vault_key.is_none() && database.environment == Environment::Live {
-        return Err(StartError::Required("CARD_PAYMENTS_VAULT_KEY"));
-    }
-    let configured: Option<OperatorKeys> =
-        secrets.vault_key.as_ref().map(|keys| keys.expose().parse()).transpose()?;
+    let configured = match &secrets.vault_key {
+        Some(source) => Some(read_vault_keys(source).await?),
+        None if database.environment == Environment::Live => {
+            return Err(StartError::Required(VaultKeySource::TEXT));
+        }
+        None => None,
+    };
     durable_fs::refuse_other(&database.data_dir).map_err(ConnectError::from)?;
     let found = store::read_installation(&database.url().parse()?).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
@@ -285,7 +316,7 @@ async fn operator(
     installation::refuse_other_seed(found.seed.as_deref(), is_empty, seed.as_deref())?;
     let operator = match configured {
         Some(keys) => keys,
-        None => vault_key_file(&database.data_dir, &found)?,
+        None => vault_keys::open_key_file(&database.data_dir, &found)?,
     };
     data_keys::refuse_closed(&found.keys, &operator)?;
     Ok(operator)
@@ -432,32 +463,4 @@ pub(crate) fn wallets(
         }
     };
     Ok(wallets)
-}
-
-/// Returns the path of a development machine's vault key.
-pub(crate) fn vault_key_path(data_dir: &Path) -> PathBuf {
-    data_dir.join("vault.key")
-}
-
-/// Reads the vault key of a development machine: a file of the data directory that only its owner can read. It is
-/// created for a database without keys; for a database with keys, a new one would open nothing.
-fn vault_key_file(data_dir: &Path, found: &InstallationInfo) -> Result<OperatorKeys, StartError> {
-    let path = vault_key_path(data_dir);
-    let failed = |error| ConfigError::File(path.display().to_string(), error);
-    if path.exists() {
-        return Ok(config::read(&path)?.expose().parse()?);
-    }
-    if !found.keys.is_empty() {
-        return Err(StartError::VaultKeyLost(path));
-    }
-    durable_fs::create_folder(data_dir).map_err(failed)?;
-    let keys = OperatorKeys::generate("local");
-    match secret::write_secret_file(&path, &keys.to_text()) {
-        // Of two processes that start at once, one creates it.
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            return Ok(config::read(&path)?.expose().parse()?);
-        }
-        kept => kept.map_err(failed)?,
-    }
-    Ok(keys)
 }

@@ -2,7 +2,9 @@
 //! because `ps` shows flags.
 
 mod address;
+mod people;
 mod variables;
+mod vault_key;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,10 +16,13 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
 pub use self::address::{parse_listen_address, reachable};
+pub use self::people::{PeopleOptions, RoleName};
 pub use self::variables::{UnknownVariable, serve_options, unknown_variables, variable};
+pub use self::vault_key::{KeyCommandError, VaultKeySource};
 use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 use crate::outbound::Allowed;
 use crate::sensitive::secret::Secret;
+use crate::sensitive::shares::ShareError;
 
 /// Test or live money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -111,6 +116,9 @@ pub struct ServeOptions {
     /// AWS_... variables set region, credentials and endpoint of the bucket.
     #[arg(long, env = "CARD_PAYMENTS_BLOBS")]
     pub blobs: Option<String>,
+    /// A file or s3://BUCKET/PREFIX that gets the signed head of the audit trail after each batch of entries.
+    #[arg(long, env = "CARD_PAYMENTS_AUDIT_ANCHOR")]
+    pub audit_anchor: Option<String>,
     /// simulator, or the address of a remote acquirer: https://HOST, with an optional port and path. The default in
     /// test is
     /// simulator; live has none.
@@ -135,6 +143,11 @@ pub struct ServeOptions {
     #[arg(long, env = "CARD_PAYMENTS_RETENTION_DAYS", default_value = "90",
         value_parser = clap::value_parser!(i64).range(RETENTION_DAYS_MIN..=RETENTION_DAYS_MAX))]
     pub retention_days: i64,
+    /// After how many days a deleted customer's personal data is erased, by the account's clock. Without it, only
+    /// `card-payments customer erase` erases any.
+    #[arg(long, env = "CARD_PAYMENTS_ERASE_AFTER", value_name = "DAYS",
+        value_parser = clap::value_parser!(i64).range(0..=RETENTION_DAYS_MAX))]
+    pub erase_after: Option<i64>,
     /// Hosts that a walletA validation URL may name, separated by commas.
     #[arg(long, env = "CARD_PAYMENTS_WALLET_A_HOSTS", value_delimiter = ',')]
     pub wallet_a_hosts: Vec<String>,
@@ -144,6 +157,9 @@ pub struct ServeOptions {
     /// A file with the wallet providers' root certificates and keys.
     #[arg(long, env = "CARD_PAYMENTS_WALLET_ROOTS")]
     pub wallet_roots: Option<PathBuf>,
+    /// How people sign in at a live server's dashboard.
+    #[command(flatten)]
+    pub people: PeopleOptions,
     /// Load limits.
     #[command(flatten)]
     pub load: LoadOptions,
@@ -183,8 +199,8 @@ pub struct Secrets {
     pub secret_key: Option<Secret>,
     /// The first account's publishable key.
     pub publishable_key: Option<Secret>,
-    /// The operator's vault keys.
-    pub vault_key: Option<Secret>,
+    /// Where the operator's vault keys come from.
+    pub vault_key: Option<VaultKeySource>,
     /// The merchant identity for walletA: certificate and private key, in PEM.
     pub wallet_a_identity: Option<Secret>,
     /// The private key that decrypts walletG payloads, in PEM.
@@ -193,6 +209,8 @@ pub struct Secrets {
     pub acquirer: Option<Secret>,
     /// The key of a live server's dashboard.
     pub operator_key: Option<Secret>,
+    /// This server's secret at the provider of its people.
+    pub oidc_client_secret: Option<Secret>,
 }
 
 /// A configuration error, in one line.
@@ -216,6 +234,15 @@ pub enum ConfigError {
     /// A malformed log filter.
     #[error("CARD_PAYMENTS_LOG: {0}")]
     Log(#[from] ParseError),
+    /// The vault key is given in more than one way.
+    #[error("{0} and {1} are both set")]
+    VaultKeys(&'static str, &'static str),
+    /// The command that prints the vault key fails.
+    #[error("CARD_PAYMENTS_VAULT_KEY_COMMAND: {0}")]
+    KeyCommand(KeyCommandError),
+    /// The shares do not make up the vault key.
+    #[error("CARD_PAYMENTS_VAULT_KEY_SHARES: {0}")]
+    Shares(#[from] ShareError),
 }
 
 /// Parses CARD_PAYMENTS_LOG.
@@ -233,13 +260,21 @@ impl Secrets {
     /// Reads the secrets as far as possible, and returns every error.
     pub fn gathered() -> (Self, Vec<ConfigError>) {
         let mut faults = Vec::new();
-        let [secret_key, publishable_key, vault_key, wallet_a_identity, wallet_g_key, acquirer, operator_key] =
-            Self::VARIABLES.map(|name| {
-                secret(name).unwrap_or_else(|fault| {
-                    faults.push(fault);
-                    None
-                })
-            });
+        let [
+            secret_key,
+            publishable_key,
+            vault_key,
+            wallet_a_identity,
+            wallet_g_key,
+            acquirer,
+            operator_key,
+            oidc_client_secret,
+        ] = Self::VARIABLES.map(|name| {
+            secret(name).unwrap_or_else(|fault| {
+                faults.push(fault);
+                None
+            })
+        });
         for (name, key) in Self::VARIABLES.into_iter().zip([&secret_key, &publishable_key]) {
             if key.as_ref().is_some_and(|key| !is_key(key.expose())) {
                 faults.push(ConfigError::Key(name));
@@ -251,6 +286,10 @@ impl Secrets {
         if !operator_key.as_ref().is_none_or(|key| opens_to_operators(key.expose())) {
             faults.push(ConfigError::OperatorKey);
         }
+        let vault_key = VaultKeySource::from_environment(vault_key).unwrap_or_else(|fault| {
+            faults.push(fault);
+            None
+        });
         let secrets = Self {
             secret_key,
             publishable_key,
@@ -259,12 +298,13 @@ impl Secrets {
             wallet_g_key,
             acquirer,
             operator_key,
+            oidc_client_secret,
         };
         (secrets, faults)
     }
 
     /// The variables of all secrets. `_FILE` after a name gives a file instead.
-    pub const VARIABLES: [&str; 7] = [
+    pub const VARIABLES: [&str; 8] = [
         "CARD_PAYMENTS_SECRET_KEY",
         "CARD_PAYMENTS_PUBLISHABLE_KEY",
         "CARD_PAYMENTS_VAULT_KEY",
@@ -272,6 +312,7 @@ impl Secrets {
         "CARD_PAYMENTS_WALLET_G_KEY",
         "CARD_PAYMENTS_ACQUIRER_SECRET",
         "CARD_PAYMENTS_OPERATOR_KEY",
+        "CARD_PAYMENTS_OIDC_CLIENT_SECRET",
     ];
 }
 

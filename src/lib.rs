@@ -8,6 +8,7 @@ pub mod check;
 pub mod config;
 pub mod error;
 pub mod http;
+pub mod identity_provider;
 pub mod limits;
 pub mod outbound;
 pub mod params;

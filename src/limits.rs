@@ -75,8 +75,22 @@ pub const RATE_BUCKET_IDLE: Duration = Duration::from_mins(1);
 
 /// The least characters of a live server's dashboard key (`docs/decisions.md`, 327).
 pub const OPERATOR_KEY_LENGTH_MIN: usize = 32;
+/// How long the command that prints the vault key may run: a token asks its hardware, a KMS another machine.
+pub const KEY_COMMAND_TIME: Duration = Duration::from_secs(30);
+/// How much the command may print: room for some fifty keys.
+pub const KEY_COMMAND_OUTPUT_MAX: usize = 4096;
 /// How long a dashboard session lasts, by the wall clock (`docs/decisions.md`, 328).
-pub const DASHBOARD_SESSION: Duration = Duration::from_hours(12);
+pub const DASHBOARD_SESSION: TimeSpan = TimeSpan::seconds(12 * 3600);
+/// How long a person's session lasts without a request (`docs/decisions.md`, 386).
+pub const PERSON_SESSION_IDLE: TimeSpan = TimeSpan::seconds(15 * 60);
+/// How long a person may take at the provider to sign in.
+pub const PERSON_SIGN_IN: TimeSpan = TimeSpan::seconds(10 * 60);
+/// How long a call to the provider may take: a sign-in makes up to three of them, one after the other.
+pub const PROVIDER_ANSWER: Duration = Duration::from_secs(5);
+/// How many characters of a name from the provider are kept.
+pub const PERSON_NAME_MAX: usize = 200;
+/// How many requests for approval a page lists.
+pub const APPROVALS_LISTED: u64 = 50;
 /// How many ended sessions are remembered.
 pub const DASHBOARD_ENDED_MAX: u64 = 10_000;
 /// How many sign-ins an address may try at once; after those it may try one per [`SIGN_IN_EVERY`]. A bucket is full
@@ -86,6 +100,14 @@ pub const SIGN_INS_AT_ONCE: NonZeroU32 = NonZeroU32::new(10).expect("not 0");
 pub const SIGN_IN_EVERY: Duration = Duration::from_secs(6);
 /// How many days before today the dashboard's plot of the balance begins.
 pub const BALANCE_PLOT_DAYS: i32 = 90;
+/// How many days the dashboard's pictures of charges show, today included.
+pub const CHARGES_PLOT_DAYS: i32 = 30;
+/// How many of an account's latest charges the pictures read.
+pub const CHARGES_PLOTTED_MAX: u64 = 20_000;
+/// How many days before now the disputes that the dashboard counts were received.
+pub const DISPUTES_PLOT_DAYS: i64 = 90;
+/// How many accounts the dashboard offers to choose from.
+pub const ACCOUNTS_OFFERED: u64 = 50;
 
 /// The longest text (`docs/decisions.md`, 10).
 pub const TEXT_LENGTH_MAX: u64 = 1000;
@@ -201,6 +223,10 @@ pub const TRANSFER_RETURNS_AFTER: TimeSpan = TimeSpan::days(1);
 
 /// How long the audit trail is kept, by the wall clock: a year, and a month to read it (`docs/decisions.md`, 348).
 pub const AUDIT_KEPT: TimeSpan = TimeSpan::days(400);
+/// How many entries of the audit trail one unit of work seals.
+pub const AUDIT_SEALED_AT_ONCE: u64 = 100;
+/// How many entries a verification of the audit trail has in memory.
+pub const AUDIT_READ_AT_ONCE: u64 = 500;
 /// How often the counted uses of keys are written (`docs/decisions.md`, 346).
 pub const KEY_USES_WRITTEN: Duration = Duration::from_secs(10);
 /// How many keys' uses per day are counted between two writes.
@@ -209,6 +235,9 @@ pub const KEYS_COUNTED_MAX: usize = 4096;
 pub const KEY_ADDRESSES_MAX: usize = 20;
 /// How many rows of uses one unit of work writes.
 pub const KEY_USES_BATCH: usize = 16;
+
+/// The largest threshold of a rule that notices card testing (`docs/decisions.md`, 387).
+pub const CARD_TESTING_THRESHOLD_MAX: i64 = 50;
 
 /// How long a looked-up API key may be cached (`docs/decisions.md`, 56).
 pub const KEY_CACHE_LIFETIME: Duration = Duration::from_secs(5);
@@ -247,6 +276,22 @@ pub const SIMULATOR_REMEMBERS_ELSEWHERE: Duration = Duration::from_hours(24);
 pub const SIMULATOR_CALLS_MAX: usize = 500_000;
 /// How many connections a served simulator accepts.
 pub const ACQUIRER_CONNECTIONS: usize = 1024;
+
+/// The highest amount of a statement's line, in base units: nine million of them add up to an integer of 64 bits.
+pub const STATEMENT_AMOUNT_MAX: i64 = 1_000_000_000_000;
+
+/// How many days a statement of the acquirer may cover (`docs/decisions.md`, 383).
+pub const STATEMENT_DAYS_MAX: i32 = 366;
+/// The longest name of a statement, and the longest reference in one.
+pub const STATEMENT_TEXT_MAX: usize = 255;
+/// How many lines or movements one unit of a reconciliation handles.
+pub const RECONCILIATION_BATCH: usize = 1000;
+/// How many faults of a file are kept; a file with more is of another kind.
+pub const STATEMENT_FAULTS_MAX: usize = 1000;
+/// How far from midnight a movement may belong to either day: the acquirer moves money before the server records it.
+pub const MIDNIGHT_TOLERANCE: TimeSpan = TimeSpan::seconds(300);
+/// The longest note of an exception.
+pub const NOTE_LENGTH_MAX: usize = 1000;
 /// A call starts this soon after its intent or not at all (`docs/decisions.md`, 133).
 pub const ACQUIRER_CALL_START: TimeSpan = TimeSpan::seconds(5);
 /// Wall clock from an intent until a worker may recover it (`docs/decisions.md`, 135).
@@ -365,8 +410,8 @@ pub const RETENTION_DAYS_MAX: i64 = 36_500;
 /// How many old events, and how many old webhooks, one transaction deletes (`docs/decisions.md`, 259).
 pub const PURGE_BATCH: u64 = 1000;
 
-/// How many events of an account one transaction numbers.
-pub const EVENTS_NUMBERED_AT_ONCE: u64 = 1000;
+/// How many events of an account one transaction numbers: payments wait for SQLite's one writer.
+pub const EVENTS_NUMBERED_AT_ONCE: u64 = 250;
 
 /// How many of an account's requests its log keeps (`docs/decisions.md`, 280).
 pub const REQUESTS_LOGGED: usize = 1000;
@@ -386,12 +431,19 @@ pub const WAIT_FIRST_CHECK: Duration = Duration::from_millis(200);
 pub const WAIT_CHECKS: Duration = Duration::from_secs(2);
 /// How long a copy announces its commits after another one has announced a wait: longer than any wait.
 pub const REMOTE_WAIT_KEPT: Duration = Duration::from_secs(35);
+/// How many waiting requests check at the same time.
+pub const WAIT_TURNS: usize = 16;
 /// How many characters of a parameter's text the log shows (`docs/decisions.md`, 281).
 pub const LOGGED_CHARACTERS_MAX: usize = 200;
 /// The longest parameters, in JSON, of which the log shows more than the names (`docs/decisions.md`, 281).
 pub const LOGGED_BYTES_MAX: usize = 4096;
 /// How many names of hidden parameters it shows.
 pub const LOGGED_NAMES_MAX: usize = 100;
+
+/// The most restricted keys of an account (`docs/decisions.md`, 382).
+pub const RESTRICTED_KEYS_MAX: u64 = 100;
+/// The most networks of a restricted key.
+pub const KEY_NETWORKS_MAX: u64 = 20;
 
 /// The most inboxes of an account (`docs/decisions.md`, 375).
 pub const INBOXES_MAX: u64 = 10;

@@ -51,13 +51,16 @@ enum Command {
     Account(On<commands::account::Account>),
     /// Decide about merchants.
     Merchant(On<commands::merchant::Merchant>),
+    /// Erase the personal data of customers.
+    Customer(On<commands::customer::Customer>),
     /// Record deposits: money from outside.
     Deposit(On<commands::deposit::Deposit>),
     /// Open and decide disputes, as the card network does.
     Dispute(On<commands::dispute::Dispute>),
     /// Verify and print the books.
     Ledger(On<commands::ledger::Ledger>),
-    /// Rotate the keys that encrypt stored data.
+    Reconcile(commands::reconcile::Reconcile),
+    /// Rotate the keys that encrypt stored data, and split the vault key.
     Vault(On<commands::vault::Vault>),
     /// Ping webhook endpoints and rotate their keys.
     Webhook(On<commands::webhook::Webhook>),
@@ -178,9 +181,11 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Migrate(command) => commands::migrate::run(command).await,
         Command::Account(On { command, database }) => commands::account::run(command, &database).await,
         Command::Merchant(On { command, database }) => commands::merchant::run(command, &database).await,
+        Command::Customer(On { command, database }) => commands::customer::run(command, &database).await,
         Command::Deposit(On { command, database }) => commands::deposit::run(command, &database).await,
         Command::Dispute(On { command, database }) => commands::dispute::run(command, &database).await,
         Command::Ledger(On { command, database }) => commands::ledger::run(command, &database).await,
+        Command::Reconcile(command) => commands::reconcile::run(command).await,
         Command::Vault(On { command, database }) => commands::vault::run(command, &database).await,
         Command::Webhook(On { command, database }) => commands::webhook::run(command, &database).await,
         Command::Backup(command) => commands::backup::run(command),

@@ -51,7 +51,8 @@ impl Payment {
     pub fn on_sqlite(&self, file: &Path, batch: u64, span: Duration) -> Result<u64> {
         let connection = Connection::open(file)?;
         connection.execute_batch(
-            "PRAGMA journal_mode = wal; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; PRAGMA temp_store = memory",
+            "PRAGMA journal_mode = wal; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; \
+             PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = memory",
         )?;
         let mut commits = Vec::new();
         for commit in &self.commits {

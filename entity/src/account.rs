@@ -1,5 +1,6 @@
 //! Accounts: one merchant in one environment, the tenant of every row (`docs/decisions.md`, 54).
 
+use crate::card_attack::CardTestingSettings;
 use crate::merchant::MerchantStatus;
 use crate::{AccountToken, BankAccountToken, JsonText, TimeSpan, Timestamp};
 
@@ -49,6 +50,8 @@ table! {
         acquirer_faults: Option<JsonText>,
         /// The number of calls that have drawn their fault since these were ordered.
         acquirer_calls: i64,
+        /// The account's own [`CardTestingSettings`].
+        card_testing: Option<JsonText>,
         /// The deletion, by the wall clock. From then on its keys open nothing, and its rows go.
         closed_at: Option<Timestamp>,
         /// The next step of a deletion, by the wall clock.
@@ -89,6 +92,12 @@ impl Model {
     /// time shown is due when the clock shows it.
     pub fn now(&self, wall: Timestamp) -> Timestamp {
         (wall + self.clock_offset).last_second()
+    }
+
+    /// Returns the account's own settings of card testing.
+    pub fn card_testing(&self) -> CardTestingSettings {
+        let own = self.card_testing.as_ref().and_then(|own| serde_json::from_str(own.as_str()).ok());
+        own.unwrap_or_default()
     }
 }
 

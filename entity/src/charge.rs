@@ -167,9 +167,18 @@ pub const LISTED: &str =
 /// Selects authorisations that the acquirer has answered, failed ones too. Word for word the condition of their index.
 pub const LISTED_AUTHORISATIONS: &str = "origin = 'authorisation' AND state <> 'processing'";
 
+/// Selects a customer's charges that are not listed, and may stay so. Word for word the condition of their index; a charge that
+/// is processing is listed or failed soon.
+pub const UNLISTED: &str = "(state = 'failed' OR state = 'pending' OR origin = 'authorisation')";
+
 /// Returns the condition of [`LISTED`].
 pub fn listed() -> SimpleExpr {
     Expr::cust(LISTED)
+}
+
+/// Returns the condition that selects failed charges, word for word that of their index.
+pub fn failed() -> SimpleExpr {
+    Expr::cust("state = 'failed' AND origin <> 'authorisation'")
 }
 
 /// Returns the condition of [`LISTED_AUTHORISATIONS`].

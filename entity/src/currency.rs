@@ -62,6 +62,27 @@ impl Currency {
         }
     }
 
+    /// Returns the sign that people write before an amount; no two currencies share one.
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Aud => "A$",
+            Self::Usd => "US$",
+            Self::Nzd => "NZ$",
+            Self::Sgd => "S$",
+            Self::Eur => "€",
+            Self::Gbp => "£",
+            Self::Cad => "CA$",
+            Self::Hkd => "HK$",
+            Self::Jpy => "¥",
+            Self::Myr => "RM",
+            Self::Thb => "฿",
+            Self::Php => "₱",
+            Self::Zar => "R",
+            Self::Idr => "Rp",
+            Self::Twd => "NT$",
+        }
+    }
+
     /// Formats an amount of base units for people: `AUD 4.00`, `JPY 400`.
     pub fn in_words(self, amount: i64) -> String {
         let places = self.minor_units();
@@ -106,6 +127,13 @@ mod tests {
     fn only_the_yen_has_no_minor_unit() {
         let whole: Vec<_> = Currency::ALL.iter().filter(|currency| currency.minor_units() == 0).collect();
         assert_eq!(whole, [&Currency::Jpy]);
+    }
+
+    #[test]
+    fn no_two_currencies_share_a_sign() {
+        let signs: std::collections::HashSet<_> =
+            Currency::ALL.iter().map(|currency| currency.sign()).collect();
+        assert_eq!(signs.len(), Currency::ALL.len());
     }
 
     #[test]

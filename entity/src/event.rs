@@ -1,5 +1,6 @@
 //! Events (specification, Events; `docs/decisions.md`, 241).
 
+use crate::section::Section;
 use crate::{AccountToken, EventToken, JsonText, Timestamp};
 
 table! {
@@ -73,5 +74,44 @@ string_enum! {
         DisputeArbitrationLost "dispute.arbitration_lost",
         /// A test of one endpoint, which alone gets it.
         Ping "ping",
+    }
+}
+
+impl EventType {
+    /// Returns the sections whose records its data show: a dispute shows its charge.
+    pub const fn sections(self) -> &'static [Section] {
+        match self {
+            Self::ChargeAuthorised | Self::ChargeVoided | Self::ChargeCaptured | Self::ChargeFailed => {
+                &[Section::Charges]
+            }
+            Self::CustomerCreated | Self::CustomerUpdated | Self::CustomerDeleted => &[Section::Customers],
+            Self::RefundCreated | Self::RefundSucceeded | Self::RefundFailed => &[Section::Refunds],
+            Self::PlanCreated | Self::PlanDeleted => &[Section::Plans],
+            Self::SubscriptionCreated
+            | Self::SubscriptionUnsubscribed
+            | Self::SubscriptionCancelled
+            | Self::SubscriptionExpired
+            | Self::SubscriptionRenewed
+            | Self::SubscriptionRenewalFailed => &[Section::Subscriptions],
+            Self::RecipientCreated | Self::RecipientUpdated => &[Section::Recipients],
+            Self::TransferCreated | Self::TransferFailed => &[Section::Transfers],
+            Self::DepositCreated => &[Section::Deposits],
+            Self::SubMerchantApplicationSubmitted
+            | Self::SubMerchantApplicationActivated
+            | Self::SubMerchantApplicationDeclined
+            | Self::SubMerchantApplicationOnHold => &[Section::Merchants],
+            Self::DisputeEvidenceRequired
+            | Self::DisputeResolved
+            | Self::DisputeCancelled
+            | Self::DisputeEvidenceUnderReview
+            | Self::DisputeLost
+            | Self::DisputeWon
+            | Self::DisputeExpired
+            | Self::DisputeAccepted
+            | Self::DisputeArbitrationUnderReview
+            | Self::DisputeArbitrationWon
+            | Self::DisputeArbitrationLost => &[Section::Disputes, Section::Charges],
+            Self::Ping => &[Section::WebhookEndpoints],
+        }
     }
 }

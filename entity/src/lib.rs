@@ -15,6 +15,7 @@ pub mod api_key;
 pub mod audit_entry;
 pub mod bank_account;
 pub mod card;
+pub mod card_attack;
 pub mod challenge_page;
 pub mod charge;
 pub mod counter;
@@ -22,6 +23,7 @@ pub mod currency;
 pub mod customer;
 pub mod deposit;
 pub mod dispute;
+pub mod erasure;
 pub mod event;
 pub mod failure;
 pub mod file;
@@ -32,13 +34,16 @@ pub mod key_use;
 mod ledger;
 pub mod logged_request;
 pub mod merchant;
+pub mod person;
 pub mod plan;
 pub mod pricing;
 mod rate;
 pub mod recipient;
+pub mod reconciliation;
 pub mod refund;
 mod rounding;
 mod scheme;
+pub mod section;
 pub mod snapshot;
 pub mod subscription;
 pub mod subscription_entry;
@@ -61,18 +66,21 @@ pub use idempotency::{idempotency_answer, idempotency_key};
 pub use inbox::inbox_delivery;
 pub use installation::vault_key;
 pub use ledger::{balance, journal_entry, posting};
+pub use person::{approval, person_session};
 pub use rate::Rate;
+pub use reconciliation::{reconciliation_exception, statement, statement_line};
 pub use scheme::Scheme;
 pub use snapshot::{snapshot_file, snapshot_part};
 pub use table::{Listed, Owned};
 pub use text::JsonText;
 pub use timestamp::{Day, TimeSpan, Timestamp};
 pub use token::{
-    AccountToken, AuthorisationToken, BankAccountToken, CardToken, ChargeToken, CustomerToken, DepositToken,
-    DisputeActivityToken, DisputeToken, EventToken, FileToken, InboxDeliveryToken, InboxToken,
-    JournalEntryToken, LoggedRequestToken, MerchantToken, PaymentSourceToken, PlanToken, PostingToken,
-    RecipientToken, RefundToken, SessionToken, SnapshotToken, SubscriptionEntryToken, SubscriptionToken,
-    Token, TransferToken, WalletCertificateToken, WalletDomainToken, WebhookEndpointToken, WebhookToken,
+    AccountToken, ApiKeyToken, AuthorisationToken, BankAccountToken, CardToken, ChargeToken, CustomerToken,
+    DepositToken, DisputeActivityToken, DisputeToken, EventToken, ExceptionToken, FileToken,
+    InboxDeliveryToken, InboxToken, JournalEntryToken, LoggedRequestToken, MerchantToken, PaymentSourceToken,
+    PlanToken, PostingToken, RecipientToken, RefundToken, SessionToken, SnapshotToken,
+    SubscriptionEntryToken, SubscriptionToken, Token, TransferToken, WalletCertificateToken,
+    WalletDomainToken, WebhookEndpointToken, WebhookToken,
 };
 pub use wallet::{wallet_certificate, wallet_domain, wallet_payload};
 

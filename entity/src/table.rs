@@ -72,8 +72,8 @@ macro_rules! table {
             const ACCOUNT: Column = Column::AccountId;
         }
     };
-    ($(#[$about:meta])* $table:literal [$key:ident: $type:ident] $columns:tt) => {
-        table! { @row $(#[$about])* $table [$key: $type] $columns }
+    ($(#[$about:meta])* $table:literal [$($key:ident: $type:ident),+] $columns:tt) => {
+        table! { @row $(#[$about])* $table [$($key: $type),+] $columns }
     };
     // Types are names, because sea-orm's macros read them as text.
     (

@@ -172,6 +172,8 @@ macro_rules! kinds {
 kinds! {
     /// A merchant in one environment: the tenant of every row.
     Account AccountToken "acct_"
+    /// A restricted API key.
+    ApiKey ApiKeyToken "key_"
     /// Money reserved on a card by the authorisations API.
     Authorisation AuthorisationToken "auth_"
     /// A stored bank account.
@@ -190,6 +192,8 @@ kinds! {
     DisputeActivity DisputeActivityToken "da_"
     /// An event.
     Event EventToken "evt_"
+    /// An exception of a reconciliation; for operators, in no response.
+    Exception ExceptionToken "exc_"
     /// An uploaded file.
     File FileToken "file_"
     /// A receiver of webhooks in the sandbox.

@@ -10,9 +10,29 @@ use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 mod m0001_schema;
 mod m0002_event_sequences;
 mod m0003_inboxes;
+mod m0004_restricted_keys;
+mod m0005_statements;
+mod m0006_audit_chain;
+mod m0007_unnumbered_events;
+mod m0008_failed_charges;
+mod m0009_people;
+mod m0010_card_testing;
+mod m0011_erasures;
 
 /// The steps of this release, in order. A released step never changes.
-pub const STEPS: &[Step] = &[m0001_schema::STEP, m0002_event_sequences::STEP, m0003_inboxes::STEP];
+pub const STEPS: &[Step] = &[
+    m0001_schema::STEP,
+    m0002_event_sequences::STEP,
+    m0003_inboxes::STEP,
+    m0004_restricted_keys::STEP,
+    m0005_statements::STEP,
+    m0006_audit_chain::STEP,
+    m0007_unnumbered_events::STEP,
+    m0008_failed_charges::STEP,
+    m0009_people::STEP,
+    m0010_card_testing::STEP,
+    m0011_erasures::STEP,
+];
 
 /// A step of the schema: SQL that runs as one transaction.
 #[derive(Clone, Copy)]

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Packs the clients that packages/clients/make.sh has made, each by its language's own tool or as a folder to build by it:
 # packages/clients/pack.sh FOLDER, with checksums of all that the folder holds. SOURCE_DATE_EPOCH is the time of the files, by default
-# the commit's.
+# the commit's. The same clients make the same bytes, in whatever folder, with whatever permissions of new files.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 built=$(realpath -m "${CARGO_TARGET_DIR:-target}")/clients
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+# The order of the checksums.
+export LC_ALL=C
 export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}"
 mkdir -p "$1"
 folder=$(realpath "$1")
@@ -16,6 +18,9 @@ trap 'rm -rf "$packages"' EXIT
 for language in python typescript go java ruby php rust; do
     cp -R "$built/packages/$language" "$packages"
 done
+# Archives hold permissions, and these are the maker's; tools add files of their own.
+chmod -R u=rwX,go=rX "$packages"
+umask 022
 
 "$built/tools/bin/python" -m pip wheel -q --no-deps --no-index --no-build-isolation -w "$folder" "$packages/python"
 (cd "$packages/typescript" && npm pack --silent --ignore-scripts --pack-destination "$folder" >/dev/null)

@@ -1,30 +1,21 @@
 package cardpayments
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"strings"
-	"sync"
+	"fmt"
+	"sort"
 	"testing"
 	"time"
 )
 
-// Inbox receives an account's webhooks on a free port of 127.0.0.1, and verifies their signatures.
+// Inbox receives an account's webhooks inside the server, which verifies their signatures. Waits take whole seconds, at most 30.
 type Inbox struct {
 	URL string
 
 	t       testing.TB
-	mutex   sync.Mutex
-	key     []byte
-	events  []Event
-	ids     map[string]bool
+	account *Account
+	path    string
 	taken   map[string]bool
-	changed chan struct{}
 }
 
 // Event is what a webhook reports.
@@ -34,45 +25,68 @@ type Event struct {
 	Data        json.RawMessage
 }
 
-// OpenInbox registers a receiver of webhooks on this machine. It is closed when the test ends.
+// Delivery is what arrived at an inbox, and its answer.
+type Delivery struct {
+	// Number counts from 1.
+	Number  int
+	Headers map[string]string
+	Body    string
+	// Signature is valid, invalid or missing.
+	Signature      string
+	SignatureError string `json:"signature_error"`
+	// Status is the HTTP status of the answer, 0 for none.
+	Status int
+	// Fault is hang, reset or empty.
+	Fault string
+}
+
+// OpenInbox registers a receiver of webhooks inside the server. It is deleted with the account.
 func (a *Account) OpenInbox() *Inbox {
 	a.t.Helper()
-	inbox := &Inbox{t: a.t, ids: map[string]bool{}, taken: map[string]bool{}, changed: make(chan struct{})}
-	// What arrives meanwhile waits for the key.
-	inbox.mutex.Lock()
-	defer inbox.mutex.Unlock()
-	server := httptest.NewServer(http.HandlerFunc(inbox.receive))
-	a.t.Cleanup(server.Close)
-	inbox.URL = server.URL + "/"
-	var endpoint struct{ Key string }
-	if err := a.Request("POST", "/1/webhook_endpoints", map[string]string{"url": inbox.URL}, &endpoint); err != nil {
-		a.t.Fatal(err)
-	}
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(endpoint.Key, "whsec_"))
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	inbox.key = key
-	return inbox
+	inbox := Inbox{t: a.t, account: a, taken: map[string]bool{}}
+	var opened struct{ Token, URL string }
+	inbox.request("POST", "/1/sandbox/inboxes", map[string]any{}, &opened)
+	inbox.request("POST", "/1/webhook_endpoints", map[string]string{"url": opened.URL}, nil)
+	inbox.URL, inbox.path = opened.URL, "/1/sandbox/inboxes/"+opened.Token
+	return &inbox
 }
 
-// Events returns all events so far, in the order of their arrival.
-func (i *Inbox) Events() []Event {
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	return append([]Event(nil), i.events...)
+func (i *Inbox) request(method, path string, body, record any) {
+	i.t.Helper()
+	if err := i.account.Request(method, path, body, record); err != nil {
+		i.t.Fatal(err)
+	}
 }
 
-// WaitFor returns the next event of a type, each event once, and decodes its data, nil to ignore it. The test fails if none
-// arrives in ten seconds.
+// Answer orders the answer from the next delivery on: status, latency_ms, fault (hang or reset), every (only each nth).
+func (i *Inbox) Answer(answer map[string]any) {
+	i.t.Helper()
+	i.request("PUT", i.path, answer, nil)
+}
+
+// Deliveries returns the last 500 deliveries, the oldest first, once there are so many, or after ten seconds with fewer.
+func (i *Inbox) Deliveries(count int) []Delivery {
+	i.t.Helper()
+	return i.deliveries(count, 10*time.Second)
+}
+
+func (i *Inbox) deliveries(count int, patience time.Duration) (deliveries []Delivery) {
+	i.t.Helper()
+	path := i.path + "/deliveries?per_page=500"
+	if count > 0 {
+		path += fmt.Sprintf("&count=%d&wait=%d", count, (patience+time.Second-1)/time.Second)
+	}
+	i.request("GET", path, nil, &deliveries)
+	sort.Slice(deliveries, func(one, other int) bool { return deliveries[one].Number < deliveries[other].Number })
+	return deliveries
+}
+
+// WaitFor returns the next signed event of a type, each once, and decodes its data, nil to ignore it. The test fails once nothing
+// arrives for ten seconds.
 func (i *Inbox) WaitFor(eventType string, data any) Event {
 	i.t.Helper()
-	event, ok := i.WaitAtMost(10*time.Second, eventType)
-	if !ok {
-		types := make([]string, 0)
-		for _, event := range i.Events() {
-			types = append(types, event.Type)
-		}
+	event, types := i.next(10*time.Second, eventType)
+	if event == nil {
 		i.t.Fatalf("no %s within ten seconds, but %v", eventType, types)
 	}
 	if data != nil {
@@ -80,66 +94,42 @@ func (i *Inbox) WaitFor(eventType string, data any) Event {
 			i.t.Fatal(err)
 		}
 	}
-	return event
+	return *event
 }
 
-// WaitAtMost returns the next event of a type, each event once, if one arrives in time.
+// WaitAtMost returns the next signed event of a type, each once, unless nothing arrives for so long.
 func (i *Inbox) WaitAtMost(patience time.Duration, eventType string) (Event, bool) {
-	late := time.After(patience)
-	for {
-		event, ok, changed := i.take(eventType)
-		if ok {
-			return event, true
-		}
-		select {
-		case <-changed:
-		case <-late:
-			return Event{}, false
-		}
+	i.t.Helper()
+	event, _ := i.next(patience, eventType)
+	if event == nil {
+		return Event{}, false
 	}
+	return *event, true
 }
 
-// take returns the next event of a type, and a channel that is closed when another one arrives.
-func (i *Inbox) take(eventType string) (Event, bool, <-chan struct{}) {
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	for _, event := range i.events {
-		if event.Type == eventType && !i.taken[event.Token] {
-			i.taken[event.Token] = true
-			return event, true, i.changed
+// next returns the event, or the types of those that arrived.
+func (i *Inbox) next(patience time.Duration, eventType string) (*Event, []string) {
+	i.t.Helper()
+	for count := 1; ; {
+		received, types := 0, []string{}
+		for _, delivery := range i.deliveries(count, patience) {
+			received = delivery.Number
+			if delivery.Signature != "valid" {
+				continue
+			}
+			var event Event
+			if err := json.Unmarshal([]byte(delivery.Body), &event); err != nil {
+				i.t.Fatal(err)
+			}
+			if event.Type == eventType && !i.taken[event.Token] {
+				i.taken[event.Token] = true
+				return &event, nil
+			}
+			types = append(types, event.Type)
 		}
-	}
-	return Event{}, false, i.changed
-}
-
-func (i *Inbox) receive(response http.ResponseWriter, request *http.Request) {
-	body, err := io.ReadAll(request.Body)
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	var event Event
-	if err != nil || !i.isSigned(request.Header, body) || json.Unmarshal(body, &event) != nil {
-		response.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	// A repeated delivery is no second event.
-	if id := request.Header.Get("webhook-id"); !i.ids[id] {
-		i.ids[id] = true
-		i.events = append(i.events, event)
-		close(i.changed)
-		i.changed = make(chan struct{})
-	}
-	response.WriteHeader(http.StatusNoContent)
-}
-
-func (i *Inbox) isSigned(header http.Header, body []byte) bool {
-	mac := hmac.New(sha256.New, i.key)
-	mac.Write([]byte(header.Get("webhook-id") + "." + header.Get("webhook-timestamp") + "."))
-	mac.Write(body)
-	signature := []byte("v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-	for _, known := range strings.Fields(header.Get("webhook-signature")) {
-		if hmac.Equal([]byte(known), signature) {
-			return true
+		if received < count {
+			return nil, types
 		}
+		count = received + 1
 	}
-	return false
 }

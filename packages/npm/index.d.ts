@@ -41,7 +41,7 @@ export interface Account {
   moveClock(move: string | { to: string }): Promise<{ at: string; what: string; token: string }[]>;
   /** Orders faults of the acquirer. */
   setFaults(faults: Faults): Promise<Required<Faults>>;
-  /** Registers a receiver of webhooks on this machine. It is closed with the account. */
+  /** Registers a receiver of webhooks inside the server. It is deleted with the account. */
   openInbox(): Promise<Inbox>;
   /** Deletes the account with all that it holds. */
   delete(): Promise<void>;
@@ -55,15 +55,39 @@ export interface Faults {
   seed?: number;
 }
 
-/** Receives an account's webhooks, and verifies their signatures. */
+/** Receives an account's webhooks inside the server, which verifies their signatures. Time-outs are whole seconds, at most 30. */
 export interface Inbox {
   readonly url: string;
-  /** All events so far, in the order of their arrival. */
-  readonly events: Event[];
-  /** Returns the next event of a type, each event once. Fails if none arrives in `timeout` seconds, 10 by default. */
+  /** Orders the answer from the next delivery on. */
+  answer(answer: Answer): Promise<Required<Answer>>;
+  /** Returns the last 500 deliveries, the oldest first, once there are `count`, or after `timeout` seconds with fewer. */
+  deliveries(count?: number, options?: { timeout?: number }): Promise<Delivery[]>;
+  /** Returns the next signed event of a type, each once. Fails once nothing arrives for `timeout` seconds, 10 by default. */
   waitFor(type: string, options?: { timeout?: number }): Promise<Event>;
-  /** Closes the port. */
-  close(): void;
+}
+
+export interface Answer {
+  /** HTTP status. */
+  status?: number;
+  latency_ms?: number;
+  fault?: "hang" | "reset" | null;
+  /** Only each nth delivery gets this answer, the others 200. */
+  every?: number;
+}
+
+export interface Delivery {
+  /** From 1. */
+  number: number;
+  headers: Record<string, string>;
+  /** Byte for byte. */
+  body: string;
+  signature: "valid" | "invalid" | "missing";
+  /** Why it is invalid. */
+  signature_error: string | null;
+  /** HTTP status of the answer. */
+  status: number | null;
+  fault: "hang" | "reset" | null;
+  created_at: string;
 }
 
 export interface Event<T = any> {

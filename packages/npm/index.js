@@ -68,7 +68,6 @@ class Server {
 
 class Account {
   #server;
-  #inboxes = [];
 
   constructor(server, token, secretKey, publishableKey) {
     this.#server = server;
@@ -94,16 +93,12 @@ class Account {
     return this.request("PUT", "/1/sandbox/acquirer", faults);
   }
 
-  async openInbox() {
-    const register = async (url) => (await this.request("POST", "/1/webhook_endpoints", { url })).key;
-    const inbox = await Inbox.open(register);
-    this.#inboxes.push(inbox);
-    return inbox;
+  openInbox() {
+    return Inbox.open(this);
   }
 
-  async delete() {
-    await this.#server.request("DELETE", `/1/sandbox/accounts/${this.token}`);
-    for (const inbox of this.#inboxes) inbox.close();
+  delete() {
+    return this.#server.request("DELETE", `/1/sandbox/accounts/${this.token}`);
   }
 }
 

@@ -6,6 +6,7 @@
 pub mod http;
 mod outcome;
 pub mod simulator;
+pub mod statement;
 pub mod test_cards;
 
 use std::fmt;

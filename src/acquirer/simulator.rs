@@ -10,17 +10,20 @@
 mod memory;
 
 use std::future::pending;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::io;
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use entity::Currency;
 use entity::Rate;
 use entity::Scheme;
 use entity::failure::Decline;
+use entity::reconciliation::Movement;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
 
 use self::memory::Memory;
+use super::statement::book::Book;
 use super::test_cards::TestCards;
 use super::{
     Acquirer, Aftermath, Approval, AuthoriseCall, CallKey, CardInfo, Failure, FollowUpCall, NoAnswer,
@@ -28,6 +31,7 @@ use super::{
 };
 use crate::config::Environment;
 use crate::limits::{SIMULATOR_CALLS_MAX, SIMULATOR_REMEMBERS, SIMULATOR_REMEMBERS_ELSEWHERE};
+use crate::runtime::mutex::lock;
 use crate::sensitive::card_number::CardNumber;
 
 const NAME: &str = "simulator";
@@ -48,6 +52,15 @@ pub enum Numbers {
 pub struct Simulator {
     numbers: Numbers,
     memory: Mutex<Memory>,
+    /// Where it notes what it moves, if it keeps a book.
+    book: Option<Mutex<Book>>,
+}
+
+/// The money that a call moves once it is done.
+struct Moves {
+    movements: &'static [Movement],
+    amount: i64,
+    currency: Currency,
 }
 
 impl Simulator {
@@ -65,14 +78,20 @@ impl Simulator {
         Self { memory: remembering(SIMULATOR_REMEMBERS_ELSEWHERE), ..Self::of(environment) }
     }
 
+    /// Adds a book, from which statements are written.
+    #[must_use]
+    pub fn with_book(self, book: Book) -> Self {
+        Self { book: Some(Mutex::new(book)), ..self }
+    }
+
     /// Creates a simulator that has seen no call.
     pub fn new(numbers: Numbers) -> Self {
-        Self { numbers, memory: remembering(SIMULATOR_REMEMBERS) }
+        Self { numbers, memory: remembering(SIMULATOR_REMEMBERS), book: None }
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
         // Every change under the lock is complete in itself, so a panic elsewhere leaves nothing half done.
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.memory)
     }
 
     fn known(&self, number: &CardNumber) -> Option<CardInfo> {
@@ -104,11 +123,28 @@ impl Simulator {
         key: &CallKey,
         reference: &str,
         outcome: SimulatedOutcome,
+        moves: &Moves,
     ) -> Result<String, Failure> {
-        let answer = self.memory().act(Instant::now(), key, reference, outcome);
+        let answer = {
+            let mut memory = self.memory();
+            let was_done = memory.is_done(key);
+            let answer = memory.act(Instant::now(), key, reference, outcome);
+            if !was_done && memory.is_done(key) {
+                self.note(|book| book.moved(key, moves.movements, moves.amount, moves.currency));
+            }
+            answer
+        };
         match answer {
             Some(answer) => answer,
             None => pending().await,
+        }
+    }
+
+    /// Writes to the book, if there is one.
+    fn note(&self, write: impl FnOnce(&mut Book) -> io::Result<()>) {
+        let Some(book) = &self.book else { return };
+        if let Err(error) = write(&mut lock(book)) {
+            tracing::error!(%error, "the book lacks a movement");
         }
     }
 
@@ -118,15 +154,22 @@ impl Simulator {
             SimulatedOutcome::Approved(aftermath) => aftermath,
             SimulatedOutcome::Fault(_) | SimulatedOutcome::Declined(_) => Aftermath::Ordinary,
         };
-        let reference = self.act(&call.key, &reference(aftermath, &call.key), outcome).await?;
+        let movements = if call.capture { captured(aftermath) } else { &[] };
+        let moves = Moves { movements, amount: call.amount, currency: call.currency };
+        let reference = self.act(&call.key, &reference(aftermath, &call.key), outcome, &moves).await?;
         Ok(Approval { reference })
     }
 
     /// Returns the aftermath of the payment. A reference of another acquirer names nothing here, so nothing can happen.
-    async fn follow(&self, call: FollowUpCall) -> Result<Aftermath, Failure> {
+    async fn follow(
+        &self,
+        call: FollowUpCall,
+        movements: fn(Aftermath) -> &'static [Movement],
+    ) -> Result<Aftermath, Failure> {
         let aftermath = aftermath(&call.reference).ok_or(Failure::GatewayError)?;
         let outcome = call.fault.map_or(SimulatedOutcome::Approved(aftermath), SimulatedOutcome::Fault);
-        self.act(&call.key, &call.reference, outcome).await?;
+        let moves = Moves { movements: movements(aftermath), amount: call.amount, currency: call.currency };
+        self.act(&call.key, &call.reference, outcome, &moves).await?;
         Ok(aftermath)
     }
 }
@@ -157,11 +200,11 @@ impl Acquirer for Simulator {
     }
 
     fn capture(&self, call: FollowUpCall) -> BoxFuture<'_, Result<(), Failure>> {
-        self.follow(call).map(|answer| answer.map(|_| ())).boxed()
+        self.follow(call, captured).map(|answer| answer.map(|_| ())).boxed()
     }
 
     fn void(&self, call: FollowUpCall) -> BoxFuture<'_, Result<(), Failure>> {
-        self.follow(call).map(|answer| answer.map(|_| ())).boxed()
+        self.follow(call, |_| &[]).map(|answer| answer.map(|_| ())).boxed()
     }
 
     fn refund(&self, call: FollowUpCall) -> BoxFuture<'_, Result<RefundAnswer, Failure>> {
@@ -169,11 +212,15 @@ impl Acquirer for Simulator {
             Aftermath::Ordinary | Aftermath::Disputed => RefundAnswer::Succeeds,
             Aftermath::RefundsFail => RefundAnswer::Fails,
         };
-        self.follow(call).map(move |answer| answer.map(settles)).boxed()
+        self.follow(call, refunded).map(move |answer| answer.map(settles)).boxed()
     }
 
     fn reverse(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>> {
-        ready(Ok(self.memory().reverse(Instant::now(), key))).boxed()
+        let mut memory = self.memory();
+        if memory.is_done(key) {
+            self.note(|book| book.reversed(key));
+        }
+        ready(Ok(memory.reverse(Instant::now(), key))).boxed()
     }
 
     fn settle(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>> {
@@ -188,6 +235,22 @@ impl Acquirer for Simulator {
 /// Whether a reference is a simulator's and foretells a dispute.
 pub fn foretells_dispute(reference: &str) -> bool {
     aftermath(reference) == Some(Aftermath::Disputed)
+}
+
+/// Returns what a capture moves: a simulated cardholder disputes it at once.
+const fn captured(aftermath: Aftermath) -> &'static [Movement] {
+    match aftermath {
+        Aftermath::Ordinary | Aftermath::RefundsFail => &[Movement::Capture],
+        Aftermath::Disputed => &[Movement::Capture, Movement::Chargeback],
+    }
+}
+
+/// Returns what a refund moves.
+const fn refunded(aftermath: Aftermath) -> &'static [Movement] {
+    match aftermath {
+        Aftermath::Ordinary | Aftermath::Disputed => &[Movement::Refund],
+        Aftermath::RefundsFail => &[Movement::Refund, Movement::RefundReturn],
+    }
 }
 
 const fn word(aftermath: Aftermath) -> &'static str {

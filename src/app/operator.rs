@@ -35,7 +35,11 @@ pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> 
         wallets: Wallets::default(),
         blobs: Arc::new(Disk::new(folder.clone())),
         incoming: folder,
+        audit_anchor: None,
+        provider: None,
+        break_glass: false,
         retention: TimeSpan::days(RETENTION_DAYS_MIN),
+        erase_after: None,
         clock_move: CLOCK_MOVE,
         recorder: None,
     };

@@ -23,8 +23,8 @@ pub enum StartError {
     #[error(transparent)]
     Installation(#[from] InstallationError),
     /// The vault key is malformed.
-    #[error("CARD_PAYMENTS_VAULT_KEY: {0}")]
-    VaultKey(#[from] OperatorKeysError),
+    #[error("{0}: {1}")]
+    VaultKey(&'static str, OperatorKeysError),
     /// The vault key file of a development machine's database is gone.
     #[error(
         "the database was sealed with a vault key that is not there: bring back {0}, or set CARD_PAYMENTS_VAULT_KEY"
@@ -42,9 +42,15 @@ pub enum StartError {
     /// A setting that live does not allow.
     #[error("{0} is not for the live environment")]
     TestOnly(&'static str),
+    /// A setting that test does not allow.
+    #[error("{0} is for the live environment")]
+    LiveOnly(&'static str),
     /// The blobs cannot be reached.
     #[error("CARD_PAYMENTS_BLOBS: {0}")]
     Blobs(#[from] BucketError),
+    /// The anchor of the audit trail is no bucket.
+    #[error("CARD_PAYMENTS_AUDIT_ANCHOR: {0}")]
+    Anchor(BucketError),
     /// There is no such acquirer.
     #[error("there is no acquirer named {0}: use simulator, or the https address of a remote acquirer")]
     Acquirer(String),

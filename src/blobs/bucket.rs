@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
@@ -15,7 +16,7 @@ use tokio::fs::File;
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 use tokio::sync::Semaphore;
 
-use super::{BlobName, Blobs, Content};
+use super::{BlobName, Blobs, Content, MARKS, Mark};
 use crate::limits::{BUCKET_PART_BYTES, BUCKET_WRITES_MAX};
 use crate::outbound::tls;
 
@@ -73,6 +74,13 @@ impl Bucket {
         self.prefix.clone().join(name.to_string())
     }
 
+    /// Writes a small object that is no blob, under a name of the caller's.
+    pub async fn put_object(&self, name: &str, content: Bytes) -> io::Result<()> {
+        // Each part by itself: a slash within one would be escaped.
+        let path = name.split('/').fold(self.prefix.clone(), Path::join);
+        self.store.put(&path, content.into()).await.map(drop).map_err(io::Error::other)
+    }
+
     async fn write(&self, name: BlobName, mut content: File) -> io::Result<()> {
         let _turn = self.turns.acquire().await.map_err(io::Error::other)?;
         content.rewind().await?;
@@ -112,6 +120,17 @@ impl Blobs for Bucket {
             }
         }
         .boxed()
+    }
+
+    fn put_mark(&self, mark: Mark) -> BoxFuture<'_, io::Result<()>> {
+        async move { self.put_object(&format!("{MARKS}/{mark}"), Bytes::new()).await }.boxed()
+    }
+
+    fn marks(&self) -> BoxFuture<'_, io::Result<Vec<Mark>>> {
+        let objects = self.store.list(Some(&self.prefix.clone().join(MARKS)));
+        let marks =
+            objects.try_filter_map(async |object| Ok(object.location.filename().and_then(Mark::parse)));
+        async move { marks.try_collect().await.map_err(io::Error::other) }.boxed()
     }
 }
 

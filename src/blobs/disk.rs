@@ -9,7 +9,7 @@ use tokio::fs::{self, File};
 use tokio::io::AsyncSeekExt;
 use tokio_util::io::ReaderStream;
 
-use super::{BlobName, Blobs, Content};
+use super::{BlobName, Blobs, Content, MARKS, Mark};
 
 /// A directory with one file for each blob.
 #[derive(Debug, Clone)]
@@ -71,6 +71,34 @@ impl Blobs for Disk {
                 }
             }
             Ok(())
+        }
+        .boxed()
+    }
+
+    fn put_mark(&self, mark: Mark) -> BoxFuture<'_, io::Result<()>> {
+        async move {
+            let marks = self.folder.join(MARKS);
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(&marks).await?;
+            File::options().append(true).create(true).mode(0o600).open(marks.join(mark.to_string())).await?;
+            // Flushes both names.
+            File::open(&marks).await?.sync_all().await?;
+            File::open(&self.folder).await?.sync_all().await
+        }
+        .boxed()
+    }
+
+    fn marks(&self) -> BoxFuture<'_, io::Result<Vec<Mark>>> {
+        async move {
+            let mut names = match fs::read_dir(self.folder.join(MARKS)).await {
+                Ok(names) => names,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+                Err(error) => return Err(error),
+            };
+            let mut marks = Vec::new();
+            while let Some(name) = names.next_entry().await? {
+                marks.extend(name.file_name().to_str().and_then(Mark::parse));
+            }
+            Ok(marks)
         }
         .boxed()
     }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::io;
 
 use bytes::Bytes;
-use entity::{AccountToken, FileToken};
+use entity::{AccountToken, CustomerToken, FileToken};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use tokio::fs::File;
@@ -28,10 +28,42 @@ pub trait Blobs: Send + Sync + 'static {
 
     /// Removes a blob, or the remains of an interrupted [`Blobs::put`]. An absent blob is no error.
     fn remove(&self, name: BlobName) -> BoxFuture<'_, io::Result<()>>;
+
+    /// Adds a mark: a name without content, beside the blobs, which stays.
+    fn put_mark(&self, mark: Mark) -> BoxFuture<'_, io::Result<()>>;
+
+    /// Returns all marks. Other names beside them are left out.
+    fn marks(&self) -> BoxFuture<'_, io::Result<Vec<Mark>>>;
 }
 
 /// The chunks of a blob.
 pub type Content = BoxStream<'static, io::Result<Bytes>>;
+
+/// The folder of the marks.
+const MARKS: &str = "erased";
+
+/// The mark of a customer whose personal data is erased: it outlives the database, whose older copy may be put back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// The account.
+    pub account: AccountToken,
+    /// The customer.
+    pub customer: CustomerToken,
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.account.id(), self.customer.id())
+    }
+}
+
+impl Mark {
+    fn parse(name: &str) -> Option<Self> {
+        let (account, customer) = name.split_once('.')?;
+        let (account, customer) = (account.parse().ok()?, customer.parse().ok()?);
+        Some(Self { account: AccountToken::new(account), customer: CustomerToken::new(customer) })
+    }
+}
 
 /// The name of a file's blob. No part of it comes from a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -31,7 +31,30 @@ pub async fn look(configuration: &Configuration, findings: &mut Findings) {
         look_at_folder(&folder, findings);
     }
     if let Some(address) = &configuration.serve.blobs {
-        look_at_bucket(address, findings).await;
+        look_at_bucket("CARD_PAYMENTS_BLOBS", address, findings).await;
+    }
+    match &configuration.serve.audit_anchor {
+        Some(address) if address.starts_with("s3://") => {
+            look_at_bucket("CARD_PAYMENTS_AUDIT_ANCHOR", address, findings).await;
+        }
+        Some(file) => look_at_anchor(Path::new(file), findings),
+        None => {}
+    }
+}
+
+/// Checks that heads of the audit trail can be appended to a file.
+fn look_at_anchor(file: &Path, findings: &mut Findings) {
+    let writable = if file.exists() {
+        std::fs::File::options().append(true).open(file).map(drop)
+    } else {
+        tempfile::tempfile_in(or_here(file.parent().unwrap_or(Path::new("")))).map(drop)
+    };
+    match writable {
+        Ok(()) => findings.ok(format!("{} takes the heads of the audit trail", file.display())),
+        Err(error) => findings.wrong(
+            format!("CARD_PAYMENTS_AUDIT_ANCHOR: {}: {error}", file.display()),
+            "make the file, or its folder, writable for the server's user",
+        ),
     }
 }
 
@@ -115,8 +138,8 @@ fn flush(folder: &Path) -> io::Result<Duration> {
 }
 
 /// Checks the bucket by reading a blob that never existed.
-async fn look_at_bucket(address: &str, findings: &mut Findings) {
-    let describe = |error: BucketError| format!("CARD_PAYMENTS_BLOBS: {error}");
+async fn look_at_bucket(variable: &str, address: &str, findings: &mut Findings) {
+    let describe = |error: BucketError| format!("{variable}: {error}");
     let mend = "check AWS_REGION, AWS_ENDPOINT and the credentials, and that they permit to read, write and list objects";
     let bucket = match Bucket::at(address) {
         Ok(bucket) => bucket,

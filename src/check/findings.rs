@@ -22,6 +22,8 @@ pub enum Area {
     Ports,
     /// The acquirer.
     Acquirer,
+    /// The people who sign in at the dashboard.
+    People,
 }
 
 /// The severity of a finding.
@@ -61,6 +63,7 @@ impl Area {
             Self::Disk => "disk",
             Self::Ports => "ports",
             Self::Acquirer => "acquirer",
+            Self::People => "people",
         }
     }
 }

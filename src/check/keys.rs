@@ -8,14 +8,14 @@ use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use super::modes::OTHERS;
 use crate::app::{self, StartError};
-use crate::config::{self, Secrets};
+use crate::config::{self, Secrets, VaultKeySource};
 use crate::limits::{SEALS_MANY, SEALS_MAX};
 use crate::services::data_keys;
 use crate::store::{Inspection, InstallationInfo};
 use crate::vault::OperatorKeys;
 
 /// Checks the keys.
-pub fn look(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {
+pub async fn look(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {
     findings.turn_to(Area::Keys);
     for file in files(configuration) {
         permissions(&file, findings);
@@ -24,7 +24,7 @@ pub fn look(configuration: &Configuration, inspection: Option<&Inspection>, find
         worn(seals, findings);
     }
     let found = inspection.map(|inspection| &inspection.found);
-    if let Some(keys) = operator_keys(configuration, found, findings) {
+    if let Some(keys) = operator_keys(configuration, found, findings).await {
         match found {
             Some(found) if !found.keys.is_empty() => opens(found, &keys, findings),
             Some(_) => findings.ok("the vault key is valid; the database has no keys yet"),
@@ -51,7 +51,11 @@ fn files(configuration: &Configuration) -> Vec<PathBuf> {
     // A file from systemd shows as readable by the group, because of an access list that admits only the unit's user.
     let handed = std::env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);
     let is_handed = |file: &Path| handed.as_ref().is_some_and(|handed| file.starts_with(handed));
-    let files = named.map(PathBuf::from).chain([own]);
+    let shares = match &configuration.secrets.vault_key {
+        Some(VaultKeySource::Shares(files)) => files.as_slice(),
+        Some(VaultKeySource::Text(_) | VaultKeySource::Command(_)) | None => &[],
+    };
+    let files = named.map(PathBuf::from).chain([own]).chain(shares.iter().cloned());
     files.filter(|file| file.is_file() && !is_handed(file)).collect()
 }
 
@@ -68,17 +72,17 @@ fn permissions(file: &Path, findings: &mut Findings) {
 }
 
 /// Returns the operator's keys, if they exist yet.
-fn operator_keys(
+async fn operator_keys(
     configuration: &Configuration,
     found: Option<&InstallationInfo>,
     findings: &mut Findings,
 ) -> Option<OperatorKeys> {
     const MEND: &str = "write it as id:base64 of 32 bytes; openssl rand -base64 32 makes them";
-    let text = match &configuration.secrets.vault_key {
-        Some(text) => text.clone(),
+    let source = match &configuration.secrets.vault_key {
+        Some(source) => source.clone(),
         // The file may exist and be unreadable, which is reported already.
         None if configuration.is_live() => {
-            findings.wrong(StartError::Required("CARD_PAYMENTS_VAULT_KEY").to_string(), MEND);
+            findings.wrong(StartError::Required(VaultKeySource::TEXT).to_string(), MEND);
             return None;
         }
         None => {
@@ -96,7 +100,7 @@ fn operator_keys(
                 return None;
             }
             match config::read(&path) {
-                Ok(text) => text,
+                Ok(text) => text.into(),
                 Err(error) => {
                     findings.wrong(error.to_string(), "make the server's user its owner");
                     return None;
@@ -104,10 +108,12 @@ fn operator_keys(
             }
         }
     };
-    match text.expose().parse::<OperatorKeys>() {
+    match app::read_vault_keys(&source).await {
         Ok(keys) => Some(keys),
         Err(error) => {
-            findings.wrong(StartError::VaultKey(error).to_string(), MEND);
+            let is_malformed = matches!(error, StartError::VaultKey(..));
+            let other = "no server starts without the key: see The vault key in docs/operating.md";
+            findings.wrong(error.to_string(), if is_malformed { MEND } else { other });
             None
         }
     }

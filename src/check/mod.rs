@@ -10,6 +10,7 @@ mod disk;
 mod findings;
 mod keys;
 mod modes;
+mod people;
 mod ports;
 mod roots;
 
@@ -27,12 +28,13 @@ pub async fn check(given: &[(&'static str, OsString)]) -> Vec<Finding> {
     let mut findings = Findings::default();
     let Some(configuration) = configuration::read(given, &mut findings) else { return findings.all() };
     let inspection = database::look(&configuration, &clock, &mut findings).await;
-    keys::look(&configuration, inspection.as_ref(), &mut findings);
+    keys::look(&configuration, inspection.as_ref(), &mut findings).await;
     roots::look(&configuration, &clock, &mut findings);
     clocks::look(inspection.as_ref(), &clock, began, &mut findings);
     disk::look(&configuration, &mut findings).await;
     modes::look(&configuration, &mut findings);
     ports::look(&configuration, inspection.as_ref(), &mut findings);
     acquirer::look(&configuration, &mut findings).await;
+    people::look(&configuration, &mut findings).await;
     findings.all()
 }

@@ -2,6 +2,7 @@
 
 mod export;
 mod import;
+mod key;
 
 use std::error::Error;
 
@@ -83,8 +84,8 @@ pub enum Account {
         card-payments account set acct_AZqYv3rVcBKUQ1mHn7tKRw foreign_transaction_percentage_fee 3.1\n\n\
         Fees and the largest charge are AUD cents, percentages have at most four decimals, transfers_enabled is true or \
         false, transfers_schedule is daily, weekly or manual, settlement_delay_days 0 to 365. transaction_fixed_fee is that \
-        of every kind of charge; pricing is the whole table, as list --json shows it. What was charged before stays as it \
-        is."
+        of every kind of charge; pricing is the whole table, as list --json shows it. card_testing.action is off, report or refuse; its other words \
+        are the thresholds of the rules, 0 to 50, and 0 switches a rule off. What was charged before stays as it is."
     )]
     Set {
         /// The account: acct_...
@@ -117,6 +118,8 @@ pub enum Account {
         #[arg(long)]
         json: bool,
     },
+    #[command(subcommand)]
+    Key(key::Key),
     Export(export::Export),
     Import(import::Import),
 }
@@ -155,6 +158,7 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
         Account::Set { account, setting, value, json } => {
             change(database, &account, &setting, &value, json).await
         }
+        Account::Key(command) => key::run(command, database).await,
         Account::Export(command) => export::run(command, database).await,
         Account::Import(command) => import::run(command, database).await,
         Account::RotateKeys { account, grace, json } => {

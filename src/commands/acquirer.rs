@@ -3,16 +3,20 @@
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use card_payments::acquirer::http::{Secrets, document, router};
 use card_payments::acquirer::simulator::Simulator;
+use card_payments::acquirer::statement::book::{Book, write_statement};
+use card_payments::acquirer::statement::parse_day;
 use card_payments::config::{self, Environment, parse_listen_address};
 use card_payments::http::Connections;
 use card_payments::http::server::{self, ServerPhase};
 use card_payments::limits::ACQUIRER_CONNECTIONS;
 use card_payments::runtime::clock::SystemClock;
 use clap::Args;
+use entity::Day;
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -23,10 +27,11 @@ use super::{print_result, terminal};
 ///
 /// No money moves. Prints "Listening on http://HOST:PORT" when it is ready, logs to stderr, and on SIGTERM or SIGINT ends after it
 /// has answered the calls in flight. It remembers calls for a day, at most half a million (it drops the oldest first), and forgets
-/// them when it ends. The secret that it shares with its servers comes from an environment variable or a file:
+/// them when it ends; what they have moved stays in its book, if it keeps one. The secret that it shares with its servers comes from an environment variable or a file:
 /// CARD_PAYMENTS_ACQUIRER_SECRET, CARD_PAYMENTS_ACQUIRER_SECRET_FILE. Needs no database.
 #[derive(Args)]
-#[command(after_help = "Example:\n  card-payments acquirer --listen 127.0.0.1:8090")]
+#[command(after_help = "Example:\n  card-payments acquirer --listen 127.0.0.1:8090 --book acquirer.csv\n  \
+    card-payments acquirer --book acquirer.csv --statement 2026-11-25 > statement.csv")]
 pub struct Acquirer {
     /// The address to listen on. A port alone means 127.0.0.1; port 0 means any free port.
     #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8090", value_parser = parse_listen_address)]
@@ -37,6 +42,12 @@ pub struct Acquirer {
     /// The log filter, in the syntax of tracing.
     #[arg(long, env = "CARD_PAYMENTS_LOG", default_value = "info")]
     log: String,
+    /// The file to which it appends each movement of money, for statements.
+    #[arg(long, env = "CARD_PAYMENTS_ACQUIRER_BOOK")]
+    book: Option<PathBuf>,
+    /// Print the statement of a day of the book, in UTC, as comma-separated values, and exit.
+    #[arg(long, value_name = "DAY", requires = "book", value_parser = day, conflicts_with = "openapi")]
+    statement: Option<Day>,
     /// Print the OpenAPI document of the protocol and exit.
     #[arg(long)]
     openapi: bool,
@@ -47,7 +58,10 @@ pub struct Acquirer {
 
 /// Runs the command.
 pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
-    let Acquirer { listen, environment, log: filter, openapi, json } = options;
+    let Acquirer { listen, environment, log: filter, book, statement, openapi, json } = options;
+    if let (Some(book), Some(day)) = (&book, statement) {
+        return write_statement(book, day, terminal::stdout()).map_err(|error| about(book, error));
+    }
     if openapi {
         let document = if json { format!("{:#}\n", document::document()) } else { document::yaml() };
         return Ok(terminal::stdout().write_all(document.as_bytes())?);
@@ -62,8 +76,12 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     }
     let listener = bind(listen)?;
     let address = listener.local_addr()?;
-    let routes =
-        router(Arc::new(Simulator::served(environment)), secrets, environment, Arc::new(SystemClock));
+    let mut simulator = Simulator::served(environment);
+    if let Some(book) = &book {
+        simulator =
+            simulator.with_book(Book::open(book, Arc::new(SystemClock)).map_err(|error| about(book, error))?);
+    }
+    let routes = router(Arc::new(simulator), secrets, environment, Arc::new(SystemClock));
     // Set up before the address is printed: a reader of that line may stop the server at once.
     let mut stop = on_signals(STOP)?;
     let address = format!("http://{address}");
@@ -79,4 +97,18 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     };
     tokio::join!(server::serve(listener, routes, &seats, phases), leave);
     Ok(())
+}
+
+/// Returns an error of the book's file, unless the reader of the output is gone.
+fn about(book: &Path, error: io::Error) -> Box<dyn Error> {
+    if terminal::is_reader_gone(&error) {
+        error.into()
+    } else {
+        format!("the book {}: {error}", book.display()).into()
+    }
+}
+
+/// Parses a day as `YYYY-MM-DD`.
+fn day(text: &str) -> Result<Day, &'static str> {
+    parse_day(text).ok_or("must be YYYY-MM-DD")
 }

@@ -1,24 +1,34 @@
-//! `card-payments audit`: the actions of operators and the uses of API keys.
+//! `card-payments audit`: the actions of operators and the uses of API keys, and the proof that nobody has changed them.
 
 use std::error::Error;
+use std::io::Write;
+use std::path::PathBuf;
 
-use card_payments::config::DatabaseOptions;
+use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::params::Paging;
-use card_payments::services::audit::{AuditFilter, list};
-use clap::Args;
+use card_payments::services::audit::{self, AuditFilter, AuditReport, OperatorAction, list};
+use clap::{Args, Subcommand};
+use entity::audit_entry::Action;
 use entity::{AccountToken, Timestamp};
+use serde_json::json;
+
+use super::terminal::{self, GOOD};
+use super::{print_result, refused};
 
 /// Print the actions of operators and the uses of API keys, newest first.
 ///
 /// Every command that changes something is recorded in the same transaction: the time, the operator, the account or record. A
 /// key is named by its last characters. Its uses have one line per day and address, with the first and last time and the number of
-/// uses, a few seconds late. Entries are kept for 400 days. Changes nothing.
+/// uses, a few seconds late. Entries are kept for 400 days. Reading them is an entry, too.
 #[derive(Args)]
 #[command(
+    args_conflicts_with_subcommands = true,
     after_help = "Example:\n  card-payments audit --account acct_AZqYv3rVcBKUQ1mHn7tKRw --since 2026-11-01\n\n\
-    With --json {at, action, account, subject, by, detail}. An empty page is the end."
+    With --json {at, action, account, subject, by, detail}. An empty page is the end; --until keeps the pages as they are."
 )]
 pub struct Audit {
+    #[command(subcommand)]
+    verify: Option<Proof>,
     /// Only this account: acct_...
     #[arg(long)]
     account: Option<AccountToken>,
@@ -41,10 +51,90 @@ pub struct Audit {
     database: DatabaseOptions,
 }
 
+#[derive(Subcommand)]
+enum Proof {
+    /// Verify that no sealed entry was changed, moved or deleted. If one was, prints a line per finding and exits with 1.
+    ///
+    /// Servers seal entries a second after their commit, each with its predecessors. Without the anchor, a trail that was put back
+    /// as a whole to an earlier state looks right, and so does one that lost its head and all seals and was sealed anew: name the
+    /// file of CARD_PAYMENTS_AUDIT_ANCHOR. Uses of API keys are counts and not sealed. Needs the vault key, and is recorded as an
+    /// entry.
+    #[command(
+        after_help = "Example:\n  card-payments audit verify --anchor /var/log/card-payments/audit-heads.jsonl\n\n\
+        With --json {finding, ...} per finding, then {verified, unsealed, removed, anchored, findings}."
+    )]
+    Verify {
+        /// A file of heads that the servers have written. May be repeated.
+        #[arg(long, value_name = "FILE")]
+        anchor: Vec<PathBuf>,
+        /// Print one JSON object per line.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
 /// Runs the command.
 pub async fn run(command: Audit) -> Result<(), Box<dyn Error>> {
-    let Audit { account, since, until, page, per_page, json, database } = command;
-    let store = super::open(&database).await?;
+    let Audit { verify: proof, account, since, until, page, per_page, json, database } = command;
+    if let Some(Proof::Verify { anchor, json }) = proof {
+        return verify(&database, &anchor, json).await;
+    }
+    let store = super::open_to_change(&database).await?;
     let filter = AuditFilter { account, since, until, paging: Paging { page, per_page } };
-    list(&store, filter).await?.iter().try_for_each(|record| super::print_result(record, record, json))
+    let records = list(&store, filter).await?;
+    // Before they are printed: nobody reads them unrecorded.
+    let detail = json!({ "account": account, "since": since, "until": until, "page": page });
+    audit::record_alone(&store, OperatorAction::on_trail(Action::AuditRead, detail)).await?;
+    records.iter().try_for_each(|record| print_result(record, record, json))
+}
+
+async fn verify(database: &DatabaseOptions, anchors: &[PathBuf], json: bool) -> Result<(), Box<dyn Error>> {
+    let read = |file: &PathBuf| {
+        match std::fs::read_to_string(file) {
+            // The next file begins on a line of its own.
+            Ok(lines) if lines.is_empty() || lines.ends_with('\n') => Ok(lines),
+            Ok(lines) => Ok(lines + "\n"),
+            Err(error) => Err(format!("{}: {error}", file.display())),
+        }
+    };
+    let anchor = anchors.iter().map(read).collect::<Result<String, _>>()?;
+    let ctx = super::open_with_keys(database, &Secrets::from_environment()?).await?;
+    let mut printed = Ok(());
+    let report = audit::verify(&ctx, &anchor, |finding| {
+        if printed.is_ok() {
+            // The text is needed here: an error of printing cannot leave the task that verifies.
+            printed = print_result(finding, finding, json).map_err(|error| error.to_string());
+        }
+    });
+    let report = report.await.map_err(|error| refused(&error))?;
+    let detail = json!({ "verified": report.verified, "findings": report.findings });
+    audit::record_alone(&ctx.store, OperatorAction::on_trail(Action::AuditVerified, detail)).await?;
+    let AuditReport { verified, unsealed, removed, anchored, findings } = report;
+    if json {
+        print_result(&report, &"", true)?;
+    } else {
+        let anchored =
+            anchored.map_or_else(String::new, |number| format!("; the anchor knows entry {number}"));
+        let counts = format!(
+            "{verified} entries verified, {unsealed} not yet sealed, {removed} removed by age{anchored}."
+        );
+        writeln!(terminal::styled_stdout(), "{counts}")?;
+    }
+    // The findings decide the exit code, even if the reader closes the pipe.
+    match findings {
+        0 if json => Ok(()),
+        0 => {
+            let mut out = terminal::styled_stdout();
+            writeln!(out, "{GOOD}The audit trail is as it was sealed.{GOOD:#}")?;
+            if anchors.is_empty() {
+                writeln!(
+                    out,
+                    "An earlier state of the whole trail looks the same: --anchor tells them apart."
+                )?;
+            }
+            Ok(())
+        }
+        1 => Err("the audit trail is not as it was sealed: 1 finding".into()),
+        many => Err(format!("the audit trail is not as it was sealed: {many} findings").into()),
+    }
 }

@@ -35,8 +35,9 @@ use super::seed::Fixtures;
 ///
 /// Secrets are environment variables, or files named by the same variable with _FILE behind it: CARD_PAYMENTS_VAULT_KEY,
 /// CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY (test only), CARD_PAYMENTS_WALLET_A_IDENTITY,
-/// CARD_PAYMENTS_WALLET_G_KEY, CARD_PAYMENTS_ACQUIRER_SECRET, CARD_PAYMENTS_OPERATOR_KEY (live only). Traces are exported as the
-/// OTEL_... variables of OpenTelemetry say.
+/// CARD_PAYMENTS_WALLET_G_KEY, CARD_PAYMENTS_ACQUIRER_SECRET, CARD_PAYMENTS_OPERATOR_KEY (live only). In place of the vault key,
+/// CARD_PAYMENTS_VAULT_KEY_COMMAND is a program that prints it, and CARD_PAYMENTS_VAULT_KEY_SHARES are files of its shares. Traces
+/// are exported as the OTEL_... variables of OpenTelemetry say.
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments serve --listen 127.0.0.1:8080\n\n\
     With --json {listening, version, environment, api, swagger, dashboard, secret_key, publishable_key}; the keys in test only.")]

@@ -1,10 +1,17 @@
 //! `card-payments vault ...`: the keys that encrypt stored data.
 
 use std::error::Error;
+use std::path::PathBuf;
 
+use card_payments::app;
 use card_payments::config::{DatabaseOptions, Secrets};
+use card_payments::runtime::durable_fs;
+use card_payments::sensitive::secret;
+use card_payments::sensitive::shares::split;
 use card_payments::services::data_keys::rotate::rotate_watched;
+use card_payments::vault::OperatorKeys;
 use clap::Subcommand;
+use serde_json::json;
 
 use super::progress_bar::{Bar, Unit};
 use super::{print_result, refused};
@@ -28,14 +35,71 @@ pub enum Vault {
         #[arg(long)]
         json: bool,
     },
+    /// Split the vault key into shares for several custodians: with fewer than the threshold nobody learns anything of the key.
+    ///
+    /// Writes each share to a new file that only its owner can read: share-1, share-2... in the folder. A server gets them by
+    /// CARD_PAYMENTS_VAULT_KEY_SHARES=FILE,FILE, or types them on its standard input (-). The key stays the same, unless --new
+    /// makes one that nobody has seen. Opens no database and changes nothing else.
+    #[command(
+        after_help = "Example:\n  card-payments vault split --shares 3 --threshold 2 --to /root/shares\n\n\
+        Prints a line per share, with --json {share, file}."
+    )]
+    Split {
+        /// How many shares there are.
+        #[arg(long, value_parser = clap::value_parser!(u8).range(2..=16))]
+        shares: u8,
+        /// How many of them make up the key.
+        #[arg(long, value_parser = clap::value_parser!(u8).range(2..=16))]
+        threshold: u8,
+        /// The folder of the new files.
+        #[arg(long)]
+        to: PathBuf,
+        /// Make a new key with this id, instead of splitting the configured one.
+        #[arg(long, value_name = "ID", value_parser = key_id)]
+        new: Option<String>,
+        /// Print one JSON object per share.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+fn key_id(text: &str) -> Result<String, &'static str> {
+    let id = Some(text.to_owned()).filter(|text| OperatorKeys::is_id(text));
+    id.ok_or("an id has at most 32 letters, digits, - and _")
 }
 
 /// Runs a command.
 pub async fn run(command: Vault, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
-    let Vault::Rotate { json } = command;
-    let bar = Bar::new("Re-encrypting", Unit::Things);
-    let ctx = super::open_with_keys(database, &Secrets::from_environment()?).await?;
-    let rotation = rotate_watched(&ctx, &bar).await.map_err(|error| refused(&error))?;
-    drop(bar);
-    print_result(&rotation, &rotation, json)
+    let secrets = Secrets::from_environment()?;
+    match command {
+        Vault::Rotate { json } => {
+            let bar = Bar::new("Re-encrypting", Unit::Things);
+            let ctx = super::open_with_keys(database, &secrets).await?;
+            let rotation = rotate_watched(&ctx, &bar).await.map_err(|error| refused(&error))?;
+            drop(bar);
+            print_result(&rotation, &rotation, json)
+        }
+        Vault::Split { shares, threshold, .. } if threshold > shares => {
+            Err("the threshold is more than there are shares: nobody could make up the key".into())
+        }
+        Vault::Split { shares, threshold, to, new, json } => {
+            let keys = match new {
+                Some(id) => OperatorKeys::generate(&id),
+                None => app::existing_vault_keys(database, &secrets).await?,
+            };
+            let shares = split(&keys.to_text(), shares, threshold);
+            let files: Vec<_> = (1..=shares.len()).map(|n| to.join(format!("share-{n}"))).collect();
+            if let Some(there) = files.iter().find(|file| file.exists()) {
+                return Err(format!("{} exists: name another folder", there.display()).into());
+            }
+            durable_fs::create_folder(&to).map_err(|error| format!("{}: {error}", to.display()))?;
+            for ((share, file), n) in shares.iter().zip(&files).zip(1..) {
+                secret::write_secret_file(file, share)
+                    .map_err(|error| format!("{}: {error}", file.display()))?;
+                let line = format!("share {n}: {}", file.display());
+                print_result(&json!({ "share": n, "file": file }), &line, json)?;
+            }
+            Ok(())
+        }
+    }
 }

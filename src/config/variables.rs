@@ -4,7 +4,7 @@ use std::fmt;
 
 use clap::{Arg, Args, Command};
 
-use super::{DatabaseOptions, FixtureOptions, Secrets, ServeOptions};
+use super::{DatabaseOptions, FixtureOptions, Secrets, ServeOptions, VaultKeySource};
 
 const PREFIX: &str = "CARD_PAYMENTS_";
 /// Variables of the commands that call a running server, and of those that run beside one.
@@ -49,6 +49,7 @@ impl UnknownVariable {
 pub fn unknown_variables() -> Vec<UnknownVariable> {
     let mut known: Vec<_> = serve_options().get_arguments().map(variable).collect();
     known.extend(OF_COMMANDS.map(str::to_owned));
+    known.extend([VaultKeySource::COMMAND, VaultKeySource::SHARES].map(str::to_owned));
     known.extend(Secrets::VARIABLES.iter().flat_map(|name| [(*name).to_owned(), format!("{name}_FILE")]));
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let mut unknown: Vec<_> =

@@ -38,6 +38,7 @@ error_codes! {
     BadRequest 400 "bad_request" "The request could not be understood"
     ApiUnavailable 400 "api_unavailable" "The requested API is not available on this account."
     Unauthorized 401 "unauthorized" "Not authorised. (Check API Key)"
+    Forbidden 403 "forbidden" "This key may not do this."
     NotFound 404 "not_found" "The requested resource could not be found."
     RouteNotFound 404 "resource_not_found" "No resource was found at this URL."
     RecordNotFound 404 "resource_not_found" "The requested resource could not be found."

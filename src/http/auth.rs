@@ -13,6 +13,7 @@ use super::AppState;
 use super::extract::{Input, Path};
 use super::rate_limit::RateLimitKey;
 use super::request_log_data::log;
+use super::rights;
 use crate::error::{Error, ErrorCode};
 use crate::params::card::BrowserKey;
 use crate::runtime::request_context;
@@ -25,7 +26,9 @@ impl FromRequestParts<AppState> for Account {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Error> {
-        authenticate_secret_key(app, &parts.headers, None).await.map(|authenticated| authenticated.account)
+        // Boxed, because the request keeps the memory of its largest part for as long as it runs, and some wait.
+        let authenticated = Box::pin(authenticate_secret_key(app, &parts.headers, None)).await?;
+        Ok(authenticated.account)
     }
 }
 
@@ -50,14 +53,16 @@ pub async fn authenticate_payment_key(
     accounts::authenticate_payment(app, &key).await
 }
 
-/// Refuses a key that is not a secret key, and an account over its rate limit.
+/// Refuses a publishable key, an account over its rate limit, and a restricted key that lacks a right for the operation: the one
+/// place where rights are checked.
 pub async fn admitted(app: &AppState, authenticated: &AuthenticatedAccount) -> Result<(), Error> {
-    if authenticated.kind != KeyKind::Secret {
+    if authenticated.kind == KeyKind::Publishable {
         return Err(ErrorCode::Unauthorized.into());
     }
     request_context::set_account(authenticated.account.id());
     log(|data| data.account = Some((authenticated.account.id(), authenticated.account.now)));
-    app.rate.count(RateLimitKey::Account(authenticated.account.id())).await
+    app.rate.count(RateLimitKey::Account(authenticated.account.id())).await?;
+    rights::check(&authenticated.account)
 }
 
 /// The account of a request's secret key, and the record that the path names if the account has it. One statement finds
@@ -148,14 +153,12 @@ pub fn ip_address(request: &Request, app: &AppState) -> IpAddr {
     let trusted = |address: &IpAddr| app.info.trusted_proxies.iter().any(|network| network.contains(address));
     let forwarded =
         request.headers().get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
-    let hops: Vec<IpAddr> =
-        forwarded.flat_map(|value| value.split(',')).filter_map(|hop| hop.trim().parse().ok()).collect();
-    // From the nearest hop outwards: the first one that is not a trusted proxy is the client.
+    let hops: Vec<_> = forwarded.flat_map(|value| value.split(',')).collect();
+    // From the nearest hop outwards: the first one that is not a trusted proxy is the client. What is written before a hop that is no
+    // address may be the client's own word.
     let mut client = peer;
     for hop in hops.into_iter().rev() {
-        if !trusted(&client) {
-            break;
-        }
+        let Some(Ok(hop)) = trusted(&client).then(|| hop.trim().parse::<IpAddr>()) else { break };
         client = hop.to_canonical();
     }
     client

@@ -93,7 +93,7 @@ pub async fn void_authorisation(
 #[utoipa::path(post, path = "/authorisations/{auth_token}/charges", tag = "Authorisations",
     request_body(content = NewCapture, example = json!({ "amount": 100 })),
     responses((status = 200, description = "The charge", body = Envelope<Charge>)),
-    extensions(("x-refusals" = json!([NOT_AUTHORISED, NotFound, InvalidResource, UNANSWERED]))))]
+    extensions(("x-rights" = json!({ "charges": "write" })), ("x-refusals" = json!([NOT_AUTHORISED, NotFound, InvalidResource, UNANSWERED]))))]
 pub async fn capture_authorisation(
     State(app): State<AppState>,
     Path(token): Path<String>,

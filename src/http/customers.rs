@@ -87,7 +87,8 @@ pub async fn update_customer(
 ///
 /// Deletes a customer and all its cards permanently, and cancels its subscriptions.
 #[utoipa::path(delete, path = "/customers/{customer_token}", tag = "Customers",
-    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([NotFound]))))]
+    responses((status = 204, description = "Deleted")),
+    extensions(("x-rights" = json!({ "subscriptions": "write" })), ("x-refusals" = json!([NotFound]))))]
 pub async fn delete_customer(
     State(app): State<AppState>,
     Path(token): Path<String>,
@@ -101,7 +102,7 @@ pub async fn delete_customer(
 /// Returns a paginated list of a customer's charges, newest first.
 #[utoipa::path(get, path = "/customers/{customer_token}/charges", tag = "Customers", params(PageParameters),
     responses((status = 200, description = "A page of charges", body = LongList<Charge>)),
-    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
+    extensions(("x-rights" = json!({ "charges": "read" })), ("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_customer_charges(
     State(app): State<AppState>,
     account: Account,
@@ -167,7 +168,7 @@ pub async fn delete_customer_card(
 #[utoipa::path(get, path = "/customers/{customer_token}/subscriptions", tag = "Customers",
     params(PageParameters),
     responses((status = 200, description = "A page of subscriptions", body = ShortList<Subscription>)),
-    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
+    extensions(("x-rights" = json!({ "subscriptions": "read" })), ("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_customer_subscriptions(
     State(app): State<AppState>,
     account: Account,
@@ -183,7 +184,7 @@ pub async fn list_customer_subscriptions(
 /// subscription is not found.
 #[utoipa::path(delete, path = "/customers/{customer_token}/subscriptions/{sub_token}", tag = "Customers",
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
-    extensions(("x-refusals" = json!([InvalidState, NotFound]))))]
+    extensions(("x-rights" = json!({ "subscriptions": "write" })), ("x-refusals" = json!([InvalidState, NotFound]))))]
 pub async fn cancel_customer_subscription(
     State(app): State<AppState>,
     Path((customer, token)): Path<(String, String)>,

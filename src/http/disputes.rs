@@ -35,7 +35,7 @@ const CLOSED: [ErrorCode; 3] = [DisputeAlreadyUnderReview, DisputeAlreadyResolve
     ),
     responses((status = 200, description = "A page of disputes", body = LongList<Dispute>,
         headers(("X-Total-Count" = u64, description = "How many disputes there are on all pages")))),
-    extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
+    extensions(("x-rights" = json!({ "charges": "read" })), ("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn list_disputes(
     State(app): State<AppState>,
     account: Account,
@@ -59,7 +59,7 @@ pub async fn list_disputes(
     ),
     responses((status = 200, description = "A page of disputes", body = LongList<Dispute>,
         headers(("X-Total-Count" = u64, description = "How many disputes match")))),
-    extensions(("x-refusals" = json!([ApiUnavailable, InvalidSearchQueryParam, InvalidResource]))))]
+    extensions(("x-rights" = json!({ "charges": "read" })), ("x-refusals" = json!([ApiUnavailable, InvalidSearchQueryParam, InvalidResource]))))]
 pub async fn search_disputes(
     State(app): State<AppState>,
     account: Account,
@@ -74,7 +74,7 @@ pub async fn search_disputes(
 /// Returns the details of a dispute.
 #[utoipa::path(get, path = "/disputes/{dispute_token}", tag = "Disputes",
     responses((status = 200, description = "The dispute", body = Envelope<Dispute>)),
-    extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
+    extensions(("x-rights" = json!({ "charges": "read" })), ("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_dispute(
     State(app): State<AppState>,
     account: Account,
@@ -105,7 +105,7 @@ pub async fn get_dispute_activity(
 /// Returns the current batch of evidence: what was set of it.
 #[utoipa::path(get, path = "/disputes/{dispute_token}/evidence", tag = "Disputes",
     responses((status = 200, description = "The batch of evidence", body = Envelope<EvidenceBatch>)),
-    extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
+    extensions(("x-rights" = json!({ "files": "read" })), ("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_dispute_evidence(
     State(app): State<AppState>,
     account: Account,
@@ -121,7 +121,7 @@ pub async fn get_dispute_evidence(
 #[utoipa::path(put, path = "/disputes/{dispute_token}/evidence", tag = "Disputes",
     request_body(content = Option<ChangedEvidence>, example = json!({ "additional_evidence_text": "It was delivered on 2 March." })),
     responses((status = 200, description = "The batch of evidence", body = Envelope<EvidenceBatch>)),
-    extensions(("x-refusals" = json!([ApiUnavailable, CLOSED, NotFound, InvalidResource]))))]
+    extensions(("x-rights" = json!({ "files": "read" })), ("x-refusals" = json!([ApiUnavailable, CLOSED, NotFound, InvalidResource]))))]
 pub async fn update_dispute_evidence(
     State(app): State<AppState>,
     Path(token): Path<String>,
@@ -150,7 +150,7 @@ pub async fn submit_dispute_evidence(
 /// Gives in: the cardholder keeps the money.
 #[utoipa::path(post, path = "/disputes/{dispute_token}/accept", tag = "Disputes",
     responses((status = 200, description = "The dispute", body = Envelope<Dispute>)),
-    extensions(("x-refusals" = json!([ApiUnavailable, CLOSED, NotFound]))))]
+    extensions(("x-rights" = json!({ "charges": "read" })), ("x-refusals" = json!([ApiUnavailable, CLOSED, NotFound]))))]
 pub async fn accept_dispute(
     State(app): State<AppState>,
     Path(token): Path<String>,

@@ -34,7 +34,7 @@ pub async fn list_events(
     account: Account,
     input: Input,
 ) -> Result<ListedShort<Event>, Error> {
-    let list = events::list(&app, &account, EventSearch::read(&input)).await?;
+    let list = Box::pin(events::list(&app, &account, EventSearch::read(&input))).await?;
     Ok(ListedShort(page_in_time(&app, &list).await?))
 }
 

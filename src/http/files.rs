@@ -54,7 +54,7 @@ pub async fn get_file(
 /// Deletes a file, unless it is part of evidence that was submitted. A batch of evidence that is still open forgets it.
 #[utoipa::path(delete, path = "/files/{file_token}", tag = "Files",
     responses((status = 204, description = "Deleted")),
-    extensions(("x-refusals" = json!([DisputeEvidenceAlreadySubmitted, NotFound]))))]
+    extensions(("x-rights" = json!({ "disputes": "write" })), ("x-refusals" = json!([DisputeEvidenceAlreadySubmitted, NotFound]))))]
 pub async fn delete_file(
     State(app): State<AppState>,
     Path(token): Path<String>,

@@ -27,14 +27,15 @@ use crate::runtime::request_context::{self, RequestContext};
 
 /// How often a page that is shed or over the rate is tried, a second apart.
 const TRIES: u32 = 60;
+const HTML: &str = "text/html; charset=utf-8";
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Middleware around the routes: answers a GET of a list with all its records, if the client wants CSV.
 pub async fn export_lists(State(app): State<AppState>, request: Request, next: Next) -> Response {
-    let wanted = *request.method() == Method::GET && wants_csv(request.headers());
-    let route =
-        request.extensions().get::<MatchedPath>().filter(|_| wanted && request.body().is_end_stream());
-    let Some(columns) = route.and_then(|route| app.document.columns(route.as_str())) else {
+    let is_whole = *request.method() == Method::GET && request.body().is_end_stream();
+    let route = request.extensions().get::<MatchedPath>().filter(|_| is_whole);
+    let list = route.and_then(|route| exported_list(route.as_str(), request.headers()));
+    let Some(columns) = list.and_then(|list| app.document.columns(&list)) else {
         return next.run(request).await;
     };
     let mut list = ListReader::new(request.into_parts().0, next, columns);
@@ -60,6 +61,15 @@ pub async fn export_lists(State(app): State<AppState>, request: Request, next: N
         }
     });
     Response::from_parts(head, Body::from_stream(stream::iter([Ok(first)]).chain(rest)))
+}
+
+/// Returns the path of the API's list that a client wants as CSV: that of the route, or the one that a link of the dashboard names.
+fn exported_list(route: &str, headers: &HeaderMap) -> Option<String> {
+    match route.strip_prefix("/dashboard/").and_then(|list| list.strip_suffix(".csv")) {
+        Some("requests") => Some("/1/sandbox/requests".to_owned()),
+        Some(list) => Some(format!("/1/{list}")),
+        None => wants_csv(headers).then(|| route.to_owned()),
+    }
 }
 
 /// Returns whether the client names CSV and not JSON.
@@ -119,7 +129,9 @@ impl ListReader {
             .parse()
             .map_err(|error: InvalidUri| internal(error.to_string()))?;
         let response = self.next.clone().run(Request::from_parts(head, Body::empty())).await;
-        if response.status() != StatusCode::OK {
+        // The dashboard answers 200 with a page where it has no session.
+        let is_page = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == HTML);
+        if response.status() != StatusCode::OK || is_page {
             return Err(response);
         }
         let (head, body) = response.into_parts();

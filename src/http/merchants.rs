@@ -78,7 +78,7 @@ pub async fn get_default_settings(_partner: Partner, _input: Input) -> Shown<Def
 /// Returns a merchant that you have referred, with its settings and its keys of both environments.
 #[utoipa::path(get, path = "/merchants/{merchant_token}", tag = "Merchants",
     responses((status = 200, description = "The merchant", body = Envelope<MerchantDetail>)),
-    extensions(("x-refusals" = json!([NotFound]))))]
+    extensions(("x-rights" = json!({ "keys": "write" })), ("x-refusals" = json!([NotFound]))))]
 pub async fn get_merchant(
     State(app): State<AppState>,
     Partner(account): Partner,

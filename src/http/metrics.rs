@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use axum::http::Method;
+use entity::card_attack::CardTestingRule;
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use crate::error::Error;
 use crate::services::due_work::registry;
-use crate::services::{Context, data_keys};
+use crate::services::{Context, card_testing, data_keys};
 use crate::trace;
 
 /// The metrics of the process.
@@ -27,6 +28,7 @@ const CONNECTIONS: &str = "card_payments_connections";
 const SEALS: &str = "card_payments_data_key_seals";
 const ACQUIRER_CALLS: &str = "card_payments_acquirer_calls_total";
 const ACQUIRER_SILENT: &str = "card_payments_acquirer_silent_total";
+const BREAK_GLASS: &str = "card_payments_break_glass_total";
 const BUCKETS_SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
@@ -46,6 +48,14 @@ impl Metrics {
             ACQUIRER_SILENT,
             "What was refused with 503 because the acquirer did not say what it knows of a card or a currency"
         );
+        describe_counter!(
+            card_testing::METRIC,
+            "Attacks by card testers that began, and their payments that were refused or reported, by rule"
+        );
+        describe_counter!(
+            BREAK_GLASS,
+            "Sign-ins with the operator's key although people sign in by a provider"
+        );
         describe_gauge!(DUE, "Due work that waits, by kind");
         describe_gauge!(POOL, "Database connections of the read pool, by state");
         describe_gauge!(SEALS, "How often the present data key has encrypted; the limit is 4294967296");
@@ -61,10 +71,17 @@ impl Metrics {
         for refused in ShedKind::ALL {
             metrics::counter!(SHED, "what" => refused.name()).increment(0);
         }
+        for rule in CardTestingRule::ALL {
+            for action in card_testing::ACTIONS {
+                metrics::counter!(card_testing::METRIC, "rule" => rule.code(), "action" => action)
+                    .increment(0);
+            }
+        }
         metrics::counter!(RATE_LIMITED).increment(0);
         metrics::counter!(ACQUIRER_CALLS).increment(0);
         metrics::counter!(trace::LOST).increment(0);
         metrics::counter!(ACQUIRER_SILENT).increment(0);
+        metrics::counter!(BREAK_GLASS).increment(0);
         Self(handle)
     }
 
@@ -139,6 +156,11 @@ pub fn count_shed(what: ShedKind) {
 /// Counts a request over an account's rate limit.
 pub fn count_rate_limited() {
     metrics::counter!(RATE_LIMITED).increment(1);
+}
+
+/// Counts a sign-in with the operator's key where people sign in by a provider.
+pub fn count_break_glass() {
+    metrics::counter!(BREAK_GLASS).increment(1);
 }
 
 /// Counts one request.

@@ -40,6 +40,7 @@ mod refunds;
 mod representations;
 mod request_log;
 mod request_log_data;
+pub mod rights;
 mod sandbox;
 pub mod server;
 mod stall_timeout;
@@ -64,7 +65,7 @@ use tower::ServiceBuilder;
 
 pub use admission::AdmissionControl;
 pub use connections::Connections;
-pub use dashboard::DashboardAuth;
+pub use dashboard::{DashboardAuth, OperatorAuth};
 pub use metrics::Metrics;
 use operations::{Operations, routes};
 pub use rate_limit::RateLimit;
@@ -212,6 +213,12 @@ fn operations() -> Operations {
 /// Returns the finished OpenAPI document, with the sandbox.
 pub fn openapi() -> serde_json::Value {
     described(&operations().merge(sandbox::operations()))
+}
+
+/// Returns the annotations of all operations.
+fn annotated() -> serde_json::Value {
+    let document = operations().merge(sandbox::operations()).document();
+    serde_json::to_value(document).expect("the document is JSON")
 }
 
 fn described(operations: &Operations) -> serde_json::Value {

@@ -129,7 +129,7 @@ impl Drop for RequestReport {
 /// Middleware that answers in any case. It is around the routes only, so that JSONP wraps its responses as well.
 pub async fn catch_panic_and_timeout(request: Request, next: Next) -> Response {
     if let Some(path) = request.extensions().get::<MatchedPath>() {
-        request_context::set_route(path.as_str());
+        request_context::set_operation(request.method(), path.as_str());
     }
     // A panic unwinds only the request's own future; it shares with others only locks that recover, and the database,
     // which rolls back.

@@ -17,6 +17,7 @@ mod yaml;
 
 use std::collections::{BTreeSet, HashMap};
 
+use entity::section::Section;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::OpenApi;
@@ -27,54 +28,70 @@ pub use parameters::{PageParameters, SearchParameters};
 pub use refusals::declines;
 
 use super::answer::{ErrorBody, ErrorMessage};
+use super::rights;
 use crate::limits::{METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX};
 
 /// The section that only test servers have.
 const SANDBOX: &str = "Sandbox";
 
-/// The tags, in the order of the specification's sections.
-const TAGS: &[(&str, &str)] = &[
-    ("Cards", "Stores card details in exchange for a single-use card token."),
-    (
-        "Payment sources",
-        "Stores cards, network tokens and the encrypted payloads of mobile wallets in exchange for a single-use token.",
-    ),
-    (
-        "Charges",
-        "Creates charges, captured at once or authorised first, and lists, searches, captures and voids them.",
-    ),
-    ("Refunds", "Refunds charges, fully or partly."),
-    (
-        "Authorisations",
-        "Reserves money on a card, and later captures it as a charge, wholly or in part, or voids it (beta).",
-    ),
-    ("Customers", "Stores customers with several cards, exactly one of which is primary."),
-    ("Plans", "Describes bills and their intervals, and subscribes customers to them."),
-    ("Subscriptions", "Bills customers by a plan, interval by interval, until it ends or is cancelled."),
-    ("Transfers", "Pays money out, to recipients and to your own bank account."),
-    ("Bank accounts", "Stores bank account details in exchange for a single-use bank account token."),
-    ("Recipients", "Stores the recipients of transfers."),
-    ("Deposits", "Shows money that arrived from outside."),
-    ("Balance", "Shows the balance of the account."),
-    (
-        "Merchants",
-        "Refers merchants, and shows their settings and keys; for the key of an account that manages an approved partner.",
-    ),
-    (
-        "Mobile wallet support",
-        "Registers domains, creates sessions and stores the certificates to which a wallet encrypts payments.",
-    ),
-    ("Disputes", "Shows disputes of charges with their activity, and submits evidence."),
-    ("Files", "Stores uploaded files, which serve as evidence."),
-    ("Webhook endpoints", "Registers the URLs that get a web request for each event."),
-    ("Webhooks", "Shows the web requests to webhook endpoints."),
-    (webhooks::TAG, "The requests to a webhook endpoint; they are no operations of this server."),
-    ("Events", "Shows the events of the account."),
-    (
-        SANDBOX,
-        "Controls time, faults, disputes, refunds and deposits for tests; a live server has no sandbox.",
-    ),
-];
+/// Returns the sentence of a section's tag; `None` if no operation belongs to it.
+const fn about(section: Section) -> Option<&'static str> {
+    Some(match section {
+        Section::Cards => "Stores card details in exchange for a single-use card token.",
+        Section::PaymentSources => {
+            "Stores cards, network tokens and the encrypted payloads of mobile wallets in exchange for a single-use token."
+        }
+        Section::Charges => {
+            "Creates charges, captured at once or authorised first, and lists, searches, captures and voids them."
+        }
+        Section::Refunds => "Refunds charges, fully or partly.",
+        Section::Authorisations => {
+            "Reserves money on a card, and later captures it as a charge, wholly or in part, or voids it (beta)."
+        }
+        Section::Customers => "Stores customers with several cards, exactly one of which is primary.",
+        Section::Plans => "Describes bills and their intervals, and subscribes customers to them.",
+        Section::Subscriptions => {
+            "Bills customers by a plan, interval by interval, until it ends or is cancelled."
+        }
+        Section::Transfers => "Pays money out, to recipients and to your own bank account.",
+        Section::BankAccounts => {
+            "Stores bank account details in exchange for a single-use bank account token."
+        }
+        Section::Recipients => "Stores the recipients of transfers.",
+        Section::Deposits => "Shows money that arrived from outside.",
+        Section::Balance => "Shows the balance of the account.",
+        Section::Merchants => {
+            "Refers merchants, and shows their settings and keys; for the key of an account that manages an approved partner."
+        }
+        Section::MobileWalletSupport => {
+            "Registers domains, creates sessions and stores the certificates to which a wallet encrypts payments."
+        }
+        Section::Disputes => "Shows disputes of charges with their activity, and submits evidence.",
+        Section::Files => "Stores uploaded files, which serve as evidence.",
+        Section::WebhookEndpoints => "Registers the URLs that get a web request for each event.",
+        Section::Webhooks => "Shows the web requests to webhook endpoints.",
+        Section::Events => "Shows the events of the account.",
+        Section::Sandbox => {
+            "Controls time, faults, disputes, refunds and deposits for tests; a live server has no sandbox."
+        }
+        Section::Keys => return None,
+    })
+}
+
+/// Returns the tags, in the order of the specification's sections.
+fn tags() -> Value {
+    let mut tags = Vec::new();
+    for section in Section::ALL {
+        if let Some(about) = about(*section) {
+            tags.push(json!({ "name": section.tag(), "description": about }));
+        }
+        if *section == Section::Webhooks {
+            let about = "The requests to a webhook endpoint; they are no operations of this server.";
+            tags.push(json!({ "name": webhooks::TAG, "description": about }));
+        }
+    }
+    tags.into()
+}
 
 /// Returns the document: the annotations, and everything that holds for all operations.
 pub fn finished(api: &OpenApi) -> Value {
@@ -96,6 +113,7 @@ pub fn finished(api: &OpenApi) -> Value {
             operation.shift_remove("requestBody");
         }
         refusals::describe(operation, is_write, &refused);
+        rights::describe(operation);
         parameters::described(operation);
         forms::describe(operation, &schemas, &mut forms);
         examples::complete(operation, &schemas);
@@ -158,8 +176,7 @@ fn head(document: &mut Value) {
         "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
     });
     document["servers"] = json!([{ "url": "/" }]);
-    document["tags"] =
-        TAGS.iter().map(|(name, description)| json!({ "name": name, "description": description })).collect();
+    document["tags"] = tags();
     document["security"] = json!([{ "secret_key": [] }]);
 }
 
@@ -199,7 +216,9 @@ fn schema_of<T: ToSchema>() -> (String, Value) {
 }
 
 /// Returns each operation with its path and method.
-fn operations(document: &mut Value) -> impl Iterator<Item = (&String, &String, &mut Map<String, Value>)> {
+pub(super) fn operations(
+    document: &mut Value,
+) -> impl Iterator<Item = (&String, &String, &mut Map<String, Value>)> {
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     paths
         .filter_map(|(path, methods)| Some((path, methods.as_object_mut()?)))

@@ -1,4 +1,5 @@
-//! Requests that wait for something to happen. They hold a connection and nothing else.
+//! Requests that wait for something to happen. They hold a connection and nothing else: what else they do is boxed, so that its memory is
+//! free meanwhile.
 
 use tokio::time::{Instant, sleep_until};
 
@@ -17,12 +18,13 @@ use crate::services::page::{AwaitedList, ListPage};
 pub async fn page_in_time<L: AwaitedList>(app: &AppState, list: &L) -> Result<ListPage<L::Record>, Error> {
     let waiting = list.waiting();
     if waiting.wait.is_zero() {
-        return list.page(app).await;
+        list.prepare(app).await?;
+        return Box::pin(list.page(app)).await;
     }
     let ends_at = Instant::now() + waiting.wait;
     // Before the look, so that nothing falls between.
     let mut arriving = app.arrivals.watch(list.account(), L::TOPIC);
-    if list.size(app).await? < waiting.count {
+    if Box::pin(visible(app, list)).await? < waiting.count {
         drop(take_long_answer());
         release_permit();
         let mut phase = app.phase.clone();
@@ -32,11 +34,21 @@ pub async fn page_in_time<L: AwaitedList>(app: &AppState, list: &L) -> Result<Li
                 () = sleep_until(ends_at) => false,
                 _ = phase.wait_for(|phase| *phase > ServerPhase::Serving) => false,
             };
-            if !may_suffice || list.size(app).await? >= waiting.count {
+            if !may_suffice {
+                break;
+            }
+            let _turn = app.arrivals.turn().await;
+            if Box::pin(visible(app, list)).await? >= waiting.count {
                 break;
             }
         }
         app.admission.enter(request_context::account()).await?;
     }
-    list.page(app).await
+    Box::pin(list.page(app)).await
+}
+
+/// Counts the records that are committed by now.
+async fn visible<L: AwaitedList>(app: &AppState, list: &L) -> Result<u64, Error> {
+    list.prepare(app).await?;
+    list.size(app).await
 }

@@ -79,7 +79,8 @@ pub async fn update_plan(
 ///
 /// Deletes a plan and all its subscriptions permanently. It must have none that is active or in its trial.
 #[utoipa::path(delete, path = "/plans/{plan_token}", tag = "Plans",
-    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([CannotDeletePlan, NotFound]))))]
+    responses((status = 204, description = "Deleted")), 
+    extensions(("x-rights" = json!({ "subscriptions": "write" })), ("x-refusals" = json!([CannotDeletePlan, NotFound]))))]
 pub async fn delete_plan(
     State(app): State<AppState>,
     Path(token): Path<String>,
@@ -95,7 +96,7 @@ pub async fn delete_plan(
 #[utoipa::path(post, path = "/plans/{plan_token}/subscriptions", tag = "Plans",
     request_body(content = NewPlanSubscription, example = json!({ "customer_token": "cus_AZqYv3rVcBKUQ1mHn7tKRw" })),
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
-    extensions(("x-refusals" = json!([InvalidSubscription, InvalidRequest, declines(), NotFound, (GatewayError, "nothing was charged")]))))]
+    extensions(("x-rights" = json!({ "charges": "write", "subscriptions": "write" })), ("x-refusals" = json!([InvalidSubscription, InvalidRequest, declines(), NotFound, (GatewayError, "nothing was charged")]))))]
 pub async fn create_plan_subscription(
     State(app): State<AppState>,
     Path(token): Path<String>,
@@ -110,7 +111,7 @@ pub async fn create_plan_subscription(
 /// Returns a list of a plan's subscriptions, newest first.
 #[utoipa::path(get, path = "/plans/{plan_token}/subscriptions", tag = "Plans", params(PageParameters),
     responses((status = 200, description = "A page of subscriptions", body = ShortListWithCount<Subscription>)),
-    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
+    extensions(("x-rights" = json!({ "subscriptions": "read" })), ("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_plan_subscriptions(
     State(app): State<AppState>,
     account: Account,

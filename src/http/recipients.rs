@@ -81,7 +81,7 @@ pub async fn update_recipient(
 #[utoipa::path(get, path = "/recipients/{recipient_token}/transfers", tag = "Recipients",
     params(PageParameters),
     responses((status = 200, description = "A page of transfers", body = LongList<Transfer>)),
-    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
+    extensions(("x-rights" = json!({ "transfers": "read" })), ("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_recipient_transfers(
     State(app): State<AppState>,
     account: Account,

@@ -23,7 +23,7 @@ use crate::views::subscription::{Subscription, SubscriptionEntry};
 #[utoipa::path(post, path = "/subscriptions", tag = "Subscriptions",
     request_body(content = NewSubscription, example = json!({ "plan_token": "plan_AZqYv3rVcBKUQ1mHn7tKRw", "customer_token": "cus_AZqYv3rVcBKUQ1mHn7tKRw" })),
     responses((status = 201, description = "The subscription", body = Envelope<Subscription>)),
-    extensions(("x-refusals" = json!([InvalidSubscription, InvalidRequest, declines(), RecordNotFound, (GatewayError, "nothing was charged")]))))]
+    extensions(("x-rights" = json!({ "charges": "write" })), ("x-refusals" = json!([InvalidSubscription, InvalidRequest, declines(), RecordNotFound, (GatewayError, "nothing was charged")]))))]
 pub async fn create_subscription(
     State(app): State<AppState>,
     request: WriteRequest,
@@ -98,7 +98,7 @@ pub async fn cancel_subscription(
 #[utoipa::path(put, path = "/subscriptions/{sub_token}/reactivate", tag = "Subscriptions",
     request_body(content = Option<Reactivation>, example = json!({ "include_setup_fee": false })),
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
-    extensions(("x-refusals" = json!([InvalidSubscription, InvalidState, declines(), NotFound, (GatewayError, "nothing was charged")]))))]
+    extensions(("x-rights" = json!({ "charges": "write" })), ("x-refusals" = json!([InvalidSubscription, InvalidState, declines(), NotFound, (GatewayError, "nothing was charged")]))))]
 pub async fn reactivate_subscription(
     State(app): State<AppState>,
     Path(token): Path<String>,

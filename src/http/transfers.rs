@@ -87,7 +87,7 @@ pub async fn get_transfer(
 #[utoipa::path(get, path = "/transfers/{transfer_token}/line_items", tag = "Transfers",
     params(PageParameters),
     responses((status = 200, description = "A page of line items", body = LongList<LineItem>)),
-    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
+    extensions(("x-rights" = json!({ "charges": "read" })), ("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_transfer_line_items(
     State(app): State<AppState>,
     account: Account,

@@ -1,11 +1,13 @@
 //! Webhook endpoints (specification, Endpoints, Webhook endpoints).
 
 use axum::extract::State;
+use entity::section::Right;
 
 use super::AppState;
 use super::answer::{Created, Deleted, Envelope, ListedShort, ShortList, Shown};
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
+use super::rights::everywhere;
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, LimitReached, RecordNotFound};
@@ -19,7 +21,7 @@ use crate::views::webhook_endpoint::WebhookEndpoint;
 #[utoipa::path(post, path = "/webhook_endpoints", tag = "Webhook endpoints",
     request_body = NewWebhookEndpoint,
     responses((status = 201, description = "The webhook endpoint", body = Envelope<WebhookEndpoint>)),
-    extensions(("x-refusals" = json!([LimitReached, InvalidResource]))))]
+    extensions(("x-rights" = json!(everywhere(Right::Read))), ("x-refusals" = json!([LimitReached, InvalidResource]))))]
 pub async fn create_webhook_endpoint(
     State(app): State<AppState>,
     request: WriteRequest,

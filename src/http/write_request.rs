@@ -18,6 +18,7 @@ use super::auth::{
 };
 use super::extract::{Input, upload};
 use super::request_log_data::log;
+use super::rights;
 use crate::blobs::Upload;
 use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEY_LENGTH_MAX;
@@ -244,7 +245,11 @@ impl RequestHead {
             // Only this call sets it: a request has one extractor.
             let _ = self.claim_slot.0.set((account.id(), Arc::clone(claim)));
         }
-        Ok(WriteRequest { caller: Caller { account, claim }, input, ip_address: self.ip_address })
+        Ok(WriteRequest {
+            caller: Caller { account, claim, condition: None },
+            input,
+            ip_address: self.ip_address,
+        })
     }
 
     /// Returns the claim of the Idempotency-Key, if there is a key and it is free; or the stored response to replay.
@@ -259,7 +264,8 @@ impl RequestHead {
             return Ok(None);
         }
         let (key, method, path) = (self.key()?, self.method.as_str(), &self.path);
-        let request = IdempotentRequest { kind, key, method, path, parameters: input.tree() };
+        let restriction = rights::restriction_of_keys(account);
+        let request = IdempotentRequest { kind, key, method, path, parameters: input.tree(), restriction };
         let claim = IdempotencyClaim::new(&app.vault, &request);
         let earlier = match claimed {
             // A fresh key is known to be free.

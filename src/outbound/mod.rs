@@ -13,12 +13,13 @@ pub(crate) mod tls;
 mod unreached;
 mod zone;
 
+use std::mem::take;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Request};
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Response};
 use rustls::ClientConfig;
@@ -170,6 +171,25 @@ impl Outbound {
             .await
             .map_err(|_| OutboundError::Timeout)?;
         Ok((answer.status().as_u16(), body.ok_or(OutboundError::ConnectionFailed)?))
+    }
+
+    /// Sends any request, as [`Self::post`], and returns the response, whose body must be whole and have at most 64 KiB.
+    pub async fn exchange(
+        &self,
+        request: Request<Vec<u8>>,
+        within: Duration,
+    ) -> Result<http::Response<Vec<u8>>, OutboundError> {
+        let end = Instant::now() + within;
+        let (head, body) = request.into_parts();
+        let url = self.callable(&head.uri.to_string())?;
+        let call = self.client.request(head.method, url).headers(head.headers).body(body);
+        let mut answer = answered(call, end).await?;
+        let body = timeout_at(end, read(&mut answer, OUTBOUND_ANSWER_BYTES_MAX))
+            .await
+            .map_err(|_| OutboundError::Timeout)?;
+        let mut response = http::Response::new(body.ok_or(OutboundError::ConnectionFailed)?.to_vec());
+        (*response.status_mut(), *response.headers_mut()) = (answer.status(), take(answer.headers_mut()));
+        Ok(response)
     }
 
     fn callable(&self, url: &str) -> Result<Url, OutboundError> {

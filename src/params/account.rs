@@ -3,11 +3,12 @@
 use entity::account::TransfersSchedule;
 use entity::pricing::{Percentage, Pricing};
 use serde::Deserialize;
+use serde_json::{Value, json};
 use validator::{Validate, ValidationError};
 
 use super::bank_account::NewBankAccount;
 use super::rules;
-use super::sandbox::ChangedAccount;
+use super::sandbox::{ChangedAccount, ChangedCardTesting};
 use crate::limits::{
     CHARGE_CENTS_MIN, DEPOSIT_CENTS_MAX, FEE_CENTS_MAX, NAME_LENGTH_MAX, SETTLEMENT_DELAY_DAYS_MAX,
 };
@@ -66,6 +67,9 @@ pub struct ChangedSettings {
     pub transfers_enabled: Option<bool>,
     /// `daily`, `weekly` or `manual`.
     pub transfers_schedule: Option<TransfersSchedule>,
+    /// What is done about card testing.
+    #[validate(nested)]
+    pub card_testing: Option<ChangedCardTesting>,
 }
 
 impl ChangedSettings {
@@ -73,7 +77,7 @@ impl ChangedSettings {
     pub const SWITCHES: [&str; 3] = ["disputes", "wallet", "partner"];
 
     /// The settings.
-    pub const SETTINGS: [&str; 10] = [
+    pub const SETTINGS: [&str; 16] = [
         "pricing",
         "transaction_fixed_fee",
         "domestic_transaction_percentage_fee",
@@ -84,11 +88,27 @@ impl ChangedSettings {
         "settlement_delay_days",
         "transfers_enabled",
         "transfers_schedule",
+        "card_testing.action",
+        "card_testing.network_declines",
+        "card_testing.network_cards",
+        "card_testing.card_declines",
+        "card_testing.customer_cards",
+        "card_testing.account_cards",
     ];
+
+    /// Returns the parameters that set a switch or setting.
+    pub fn parameters(word: &str, value: &Value) -> Value {
+        match word.split_once('.') {
+            Some((outer, inner)) => json!({ outer: { inner: value } }),
+            None => json!({ word: value }),
+        }
+    }
 
     /// Whether nothing is asked: what was sent was blank.
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        let nothing = Self::default();
+        let blank = Self { card_testing: Some(ChangedCardTesting::default()), ..Self::default() };
+        *self == nothing || *self == blank
     }
 
     /// Change a pricing table that is to change; the values were checked.
@@ -121,6 +141,7 @@ impl From<ChangedAccount> for ChangedSettings {
             transfers_enabled,
             transfers_schedule,
             settlement_delay_days,
+            card_testing,
         } = changed;
         Self {
             disputes,
@@ -129,6 +150,7 @@ impl From<ChangedAccount> for ChangedSettings {
             settlement_delay_days,
             transfers_enabled,
             transfers_schedule,
+            card_testing,
             ..Self::default()
         }
     }
@@ -146,14 +168,13 @@ fn pricing_table(text: &str) -> Result<(), ValidationError> {
 mod tests {
     use super::*;
     use crate::params::read;
-    use serde_json::json;
 
     /// Nobody could name a field that is on neither list, nor change what is on a list and no field.
     #[test]
     fn every_word_is_one_field() {
         let sent = ChangedSettings::SWITCHES.into_iter().chain(ChangedSettings::SETTINGS);
         for word in sent {
-            let params = read::<ChangedSettings>(&json!({ word: ["no value"] }));
+            let params = read::<ChangedSettings>(&ChangedSettings::parameters(word, &json!(["no value"])));
             assert!(params.faults.has(word), "{word}");
         }
         assert!(read::<ChangedSettings>(&json!({})).value.is_empty());

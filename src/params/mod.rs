@@ -1,6 +1,7 @@
 //! Request parameters: from the tree of a body or a query to a plain struct, with every fault on the way.
 
 pub mod account;
+pub mod api_key;
 pub mod authorisation;
 pub mod bank_account;
 pub mod card;

@@ -1,6 +1,7 @@
 //! Parameters of the sandbox, in the order of its table.
 
 use entity::account::TransfersSchedule;
+use entity::card_attack::{CardTestingAction, CardTestingRule, CardTestingSettings};
 use entity::failure::Decline;
 use entity::refund::RefundOutcome;
 use entity::{Probability, TimeSpan};
@@ -8,9 +9,11 @@ use macros::params;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
+use validator::Validate;
 
-use super::{FieldErrors, GRACE, Params, Patch, non_blank, parse_grace_period, rules};
-use crate::limits::{ACQUIRER_LATENCY_MS_MAX, SETTLEMENT_DELAY_DAYS_MAX};
+use super::grace::read_grace;
+use super::{FieldErrors, Params, Patch, non_blank, rules};
+use crate::limits::{ACQUIRER_LATENCY_MS_MAX, CARD_TESTING_THRESHOLD_MAX, SETTLEMENT_DELAY_DAYS_MAX};
 use crate::sensitive::secret::Secret;
 
 /// The outcome of a pending refund.
@@ -72,6 +75,46 @@ pub struct ChangedAccount {
     /// Days from a capture to the day its money becomes available.
     #[validate(range(min = 0, max = SETTLEMENT_DELAY_DAYS_MAX))]
     pub settlement_delay_days: Option<i64>,
+    /// Card testing.
+    #[validate(nested)]
+    pub card_testing: Option<ChangedCardTesting>,
+}
+
+/// Card testing: the action, and thresholds of declines in a row of a network or card, and of declined cards of a network, a
+/// customer or, for small amounts, the account; 0 is off.
+#[params]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChangedCardTesting {
+    /// `off`, `report` or `refuse`.
+    #[schema(value_type = Option<String>)]
+    action: Option<CardTestingAction>,
+    #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
+    network_declines: Option<i64>,
+    #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
+    network_cards: Option<i64>,
+    #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
+    card_declines: Option<i64>,
+    #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
+    customer_cards: Option<i64>,
+    #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
+    account_cards: Option<i64>,
+}
+
+impl ChangedCardTesting {
+    /// Changes an account's settings as they are sent.
+    pub fn apply(&self, settings: &mut CardTestingSettings) {
+        settings.action = self.action.or(settings.action);
+        for rule in CardTestingRule::ALL {
+            let threshold = match rule {
+                CardTestingRule::NetworkDeclines => self.network_declines,
+                CardTestingRule::NetworkCards => self.network_cards,
+                CardTestingRule::CardDeclines => self.card_declines,
+                CardTestingRule::CustomerCards => self.customer_cards,
+                CardTestingRule::AccountCards => self.account_cards,
+            };
+            settings.thresholds.extend(threshold.map(|threshold| (*rule, threshold)));
+        }
+    }
 }
 
 /// Switches of the new account; absent ones are on.
@@ -120,11 +163,6 @@ pub struct NewWebhookKey {
 impl Params<NewWebhookKey> {
     /// How long the former key signs as well.
     pub fn grace(self) -> Result<TimeSpan, FieldErrors> {
-        let Self { value, mut faults } = self;
-        let grace = parse_grace_period(non_blank(value.grace.as_deref()).unwrap_or(GRACE));
-        if grace.is_none() {
-            faults.add("grace", "is not formatted properly");
-        }
-        grace.filter(|_| faults.is_empty()).ok_or(faults)
+        read_grace(self.value.grace.as_deref(), self.faults)
     }
 }

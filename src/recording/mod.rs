@@ -11,7 +11,7 @@ use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-pub use self::concealment::{is_drawn, test_card, without_secrets};
+pub use self::concealment::{is_drawn, test_card, without_card_numbers, without_secrets};
 pub use self::file::RecordingFile;
 use self::har::Har;
 pub use self::holes::{Piece, pieces};

@@ -52,6 +52,8 @@ draws! {
     PublishableKey "publishable key"
     /// The id of a request of the API.
     Request "request"
+    /// A restricted API key.
+    RestrictedKey "restricted key"
     /// The random part of the delay before a webhook is retried.
     Retry "retry"
     /// A secret API key.

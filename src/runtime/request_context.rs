@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use entity::AccountToken;
+use http::Method;
 
 use crate::runtime::request_permits::{self, release_permit};
 
@@ -24,7 +25,7 @@ pub struct RequestContext {
     pub id: String,
     // The client's address.
     address: Option<IpAddr>,
-    route: OnceLock<String>,
+    operation: OnceLock<(Method, String)>,
     account: OnceLock<AccountToken>,
     shed: AtomicBool,
     // Bytes of an upload.
@@ -57,7 +58,12 @@ impl RequestContext {
 
     /// Returns the template of the path, once the router knows it.
     pub fn route(&self) -> &str {
-        self.route.get().map_or("unmatched", String::as_str)
+        self.operation().map_or("unmatched", |(_, route)| route)
+    }
+
+    /// Returns the method, and the template of the path, once the router knows them.
+    pub fn operation(&self) -> Option<(&Method, &str)> {
+        self.operation.get().map(|(method, route)| (method, route.as_str()))
     }
 
     /// Returns the account that the request acts for, once its secret key is known.
@@ -156,9 +162,9 @@ pub fn request_id() -> String {
     REQUEST_CONTEXT.try_with(|request| request.id.clone()).unwrap_or_default()
 }
 
-/// Records the template of the path, which the router has found.
-pub fn set_route(route: &str) {
-    let _ = REQUEST_CONTEXT.try_with(|request| request.route.set(route.to_owned()));
+/// Records the operation that the router has found: method, and the template of the path.
+pub fn set_operation(method: &Method, route: &str) {
+    let _ = REQUEST_CONTEXT.try_with(|request| request.operation.set((method.clone(), route.to_owned())));
 }
 
 /// Records the account that a secret key has authenticated.

@@ -2,3 +2,4 @@
 
 pub mod card_number;
 pub mod secret;
+pub mod shares;

@@ -9,11 +9,12 @@ use std::future::pending;
 use std::sync::{Arc, Mutex};
 
 use entity::AccountToken;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit, watch};
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
 
-use crate::limits::{REMOTE_WAIT_KEPT, WAIT_CHECKS, WAIT_FIRST_CHECK};
+use crate::limits::{REMOTE_WAIT_KEPT, WAIT_CHECKS, WAIT_FIRST_CHECK, WAIT_TURNS};
 use crate::runtime::mutex::lock;
 use crate::runtime::random::random;
 use crate::store::Tx;
@@ -51,6 +52,7 @@ pub struct Arrivals {
     /// The messages to send; `None` where there are no other copies.
     outgoing: Option<Mutex<HashSet<Message>>>,
     sends: Notify,
+    turns: Semaphore,
 }
 
 /// Announcements of one subject, until dropped.
@@ -83,6 +85,7 @@ impl Arrivals {
             remote_waiters: Mutex::default(),
             outgoing: has_copies.then(Mutex::default),
             sends: Notify::new(),
+            turns: Semaphore::new(WAIT_TURNS),
         }
     }
 
@@ -96,6 +99,15 @@ impl Arrivals {
         self.enqueue(Message::Waits((account, topic)));
         let check_at = self.outgoing.as_ref().map(|_| Instant::now() + WAIT_FIRST_CHECK);
         Arriving { committed, check_at }
+    }
+
+    /// Waits for a turn to check. Of a thousand requests that are woken at once a few check at a time, so that others, such as the payment
+    /// that has woken them, come between.
+    pub async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+        // It is never closed.
+        let turn = self.turns.acquire().await.ok();
+        yield_now().await;
+        turn
     }
 
     /// Returns whether a request waits for a subject, in this process or at another copy.

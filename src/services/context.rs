@@ -1,13 +1,15 @@
 //! The context, and for whom services work: an account, or the caller of a write.
 
+use std::fmt;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use entity::api_key::KeyKind;
+use entity::api_key::{KeyKind, KeyRestriction};
 use entity::pricing::Pricing;
-use entity::{AccountToken, ChargeToken, TimeSpan, Timestamp, account};
+use entity::section::{Right, Section};
+use entity::{AccountToken, ChargeToken, JsonText, TimeSpan, Timestamp, account};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use moka::future::Cache;
@@ -17,11 +19,14 @@ use tokio_util::task::TaskTracker;
 
 use super::account_version::{AccountVersion, AssumedVersion};
 use super::arrivals::Arrivals;
+use super::audit::AuditAnchor;
 use super::audit::key_uses::KeyUses;
+use super::card_testing::CardTesting;
 use super::charges::SearchMemory;
 use super::event_sequence::EventSequences;
 use super::idempotency::claim::IdempotencyClaim;
 use super::page::Positions;
+use super::people::Person;
 use super::request_log::RequestLog;
 use super::wallets::providers::Wallets;
 use crate::acquirer::Acquirer;
@@ -71,10 +76,14 @@ pub struct Context {
     pub blobs: Arc<dyn Blobs>,
     /// The folder for uploads in progress.
     pub incoming: PathBuf,
+    /// Where the heads of the audit trail go, if anywhere.
+    pub audit_anchor: Option<AuditAnchor>,
     /// The server's address as clients know it.
     pub base_url: Arc<str>,
     /// The retention of events and webhooks.
     pub retention: TimeSpan,
+    /// How long after a customer's deletion its personal data is erased; `None` if it is not erased by itself.
+    pub erase_after: Option<TimeSpan>,
     /// Notified when a request has made work due now that it does not wait for.
     pub due_now: Notify,
     /// Notified when a request has made a webhook due.
@@ -87,6 +96,8 @@ pub struct Context {
     pub accounts: Cache<[u8; 32], KeptAccount>,
     /// Counts the recent uses of API keys.
     pub key_uses: KeyUses,
+    /// Counts failed payments, to notice card testing.
+    pub card_testing: CardTesting,
     /// Remembers where rows of lists stand.
     pub positions: Positions,
     /// Remembers what makes searches of charges fast.
@@ -134,17 +145,33 @@ impl Context {
 }
 
 /// The cached part of an API key: never the settings of its account.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct KeyEntry {
+    /// The hash of the key.
+    pub hash: [u8; 32],
     /// The account that the key authenticates.
     pub account: AccountToken,
     /// The kind of key, which sets its permissions.
     pub kind: KeyKind,
     /// The end of the key's validity, by the wall clock.
     pub valid_until: Option<Timestamp>,
+    /// What a restricted key may do; `None` for any other key.
+    pub restriction: Option<Arc<KeyRestriction>>,
 }
 
 impl KeyEntry {
+    /// Returns the entry of a stored key.
+    pub fn new(
+        hash: [u8; 32],
+        account: AccountToken,
+        kind: KeyKind,
+        valid_until: Option<Timestamp>,
+        restriction: Option<&JsonText>,
+    ) -> Result<Self, Error> {
+        let restriction = restriction.map(|json| serde_json::from_str(json.as_str())).transpose()?;
+        Ok(Self { hash, account, kind, valid_until, restriction: restriction.map(Arc::new) })
+    }
+
     /// Returns whether the key's validity has ended, by the wall clock.
     pub fn has_ended(&self, wall: Timestamp) -> bool {
         self.valid_until.is_some_and(|until| until <= wall)
@@ -170,6 +197,10 @@ pub struct Account {
     pub now: Timestamp,
     /// The version that the row is assumed to have still, if it may be older than the request.
     pub assumed: Option<Arc<AssumedVersion>>,
+    /// The key of the request; `None` for workers and commands.
+    pub key: Option<KeyEntry>,
+    /// The person whom the dashboard acts for, if people sign in.
+    pub person: Option<Arc<Person>>,
 }
 
 /// The caller of a write: its account, and its claim of an Idempotency-Key. A service that takes only an [`Account`] reads,
@@ -180,12 +211,20 @@ pub struct Caller {
     pub account: Account,
     /// The claim, if the request has a key.
     pub claim: Option<Arc<IdempotencyClaim>>,
+    /// What else the write's commit requires and records.
+    pub condition: Option<Arc<dyn WriteCondition>>,
+}
+
+/// What a write requires and records in its own commit.
+pub trait WriteCondition: fmt::Debug + Send + Sync {
+    /// Refuses the write, or records what goes with it.
+    fn require<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<(), Error>>;
 }
 
 impl Caller {
     /// Returns the caller of a write without an Idempotency-Key.
     pub fn without_key(account: Account) -> Self {
-        Self { account, claim: None }
+        Self { account, claim: None, condition: None }
     }
 }
 
@@ -194,7 +233,7 @@ impl Account {
     pub fn new(row: impl Into<Arc<account::Model>>, wall: Timestamp) -> Self {
         let row = row.into();
         let now = row.now(wall);
-        Self { row, now, assumed: None }
+        Self { row, now, assumed: None, key: None, person: None }
     }
 
     /// Requires, before a unit's first write, that the account and its key are as the request assumes.
@@ -212,6 +251,23 @@ impl Account {
         if let Some(assumed) = &self.assumed {
             assumed.confirm();
         }
+    }
+
+    /// Returns the account as a person sees it, who has the rights of their roles there.
+    #[must_use]
+    pub fn seen_by(self, person: Option<Arc<Person>>) -> Self {
+        Self { person, ..self }
+    }
+
+    /// Returns the restriction of the key or of the person that the request acts for, if there is one.
+    pub fn restriction(&self) -> Option<&KeyRestriction> {
+        let of_person = self.person.as_ref().map(|person| &person.restriction);
+        of_person.or_else(|| self.key.as_ref()?.restriction.as_deref())
+    }
+
+    /// Returns whether the request has a right.
+    pub fn may(&self, section: Section, right: Right) -> bool {
+        self.restriction().is_none_or(|restriction| restriction.right(section) >= right)
     }
 
     /// Returns the account's token.

@@ -8,13 +8,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
 use entity::event::Column;
-use entity::{AccountToken, Owned, event, event_sequence};
+use entity::{AccountToken, EventToken, Owned, event, event_sequence};
 use futures::FutureExt;
 use futures::future::try_join_all;
 use sea_orm::sea_query::{LockBehavior, LockType, OnConflict};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbBackend, DbErr, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
-    QuerySelect,
+    ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
+    QuerySelect, Select,
 };
 
 use super::arrivals::{Arrivals, Topic};
@@ -122,9 +122,13 @@ async fn number_or(ctx: &Context, account: AccountToken, if_locked: IfLocked) ->
 }
 
 async fn lacks_numbers(ctx: &Context, account: AccountToken) -> Result<bool, Error> {
-    let one =
-        event::Entity::owned_by(account).filter(Column::Sequence.is_null()).select_only().column(Column::Id);
-    Ok(one.limit(1).into_tuple::<entity::EventToken>().one(ctx.store.read()).await?.is_some())
+    let one = unnumbered(account).limit(1).into_tuple::<EventToken>();
+    Ok(one.one(ctx.store.read()).await?.is_some())
+}
+
+/// Finds the ids of the events without numbers.
+fn unnumbered(account: AccountToken) -> Select<event::Entity> {
+    event::Entity::owned_by(account).filter(Column::Sequence.is_null()).select_only().column(Column::Id)
 }
 
 /// Numbers a batch, in the order of ids, and returns its size. First takes the last number, which orders the copies that number; `None`
@@ -132,22 +136,24 @@ async fn lacks_numbers(ctx: &Context, account: AccountToken) -> Result<bool, Err
 async fn number_some(tx: &Tx, account: AccountToken, if_locked: IfLocked) -> Result<Option<u64>, Error> {
     let Some(last) = locked(tx, account, if_locked).await? else { return Ok(None) };
     let last = last.max(highest(tx, account).await?);
-    let statement = format!(
-        "UPDATE events SET sequence = n.sequence FROM v, \
-         (SELECT e.id, v.last + row_number() OVER (ORDER BY e.id) AS sequence FROM v JOIN events e ON e.account_id = v.account_id \
-         WHERE e.sequence IS NULL ORDER BY e.id LIMIT {EVENTS_NUMBERED_AT_ONCE}) AS n \
-         WHERE events.account_id = v.account_id AND events.id = n.id RETURNING events.sequence"
-    );
-    let row = vec![account.into(), last.into()];
-    let statement = about(tx.get_database_backend(), &["account_id", "last"], vec![row], &statement);
-    let numbered = tx.query_all_raw(statement).await?;
-    // Not their count: one that is deleted meanwhile leaves a gap.
-    let last =
-        numbered.iter().try_fold(last, |last, row| Ok::<_, DbErr>(last.max(row.try_get("", "sequence")?)))?;
+    let batch = unnumbered(account).order_by_asc(Column::Sequence).order_by_asc(Column::Id);
+    let batch = batch.limit(EVENTS_NUMBERED_AT_ONCE).into_tuple::<EventToken>().all(tx).await?;
+    if batch.is_empty() {
+        return Ok(Some(0));
+    }
+    // Not by a query inside of the update: databases then read all events without numbers, of which an upgrade has many, for a batch.
+    let row = |(id, sequence): (&EventToken, i64)| vec![account.into(), (*id).into(), sequence.into()];
+    let rows: Vec<_> = batch.iter().zip(last + 1..).map(row).collect();
+    // One that is deleted meanwhile leaves a gap.
+    let last = last + i64::try_from(rows.len()).unwrap_or_default();
+    let statement = "UPDATE events SET sequence = v.sequence FROM v \
+        WHERE events.account_id = v.account_id AND events.id = v.id AND events.sequence IS NULL";
+    let columns = ["account_id", "id", "sequence"];
+    tx.execute_raw(about(tx.get_database_backend(), &columns, rows, statement)).await?;
     let update =
         event_sequence::Entity::update_of(account).col_expr(event_sequence::Column::Last, last.into());
     update.exec(tx).await?;
-    Ok(Some(numbered.len() as u64))
+    Ok(Some(batch.len() as u64))
 }
 
 /// Locks and returns an account's last number. `None` if another copy has it locked and is not waited for.

@@ -3,12 +3,14 @@
 mod list;
 pub mod ping;
 
+pub(in crate::services) use list::about;
 pub use list::list;
 
 use std::sync::Arc;
 
 use entity::counter::Counted;
 use entity::event::EventType;
+use entity::section::Right;
 use entity::{AccountToken, EventToken, JsonText, Listed, Timestamp, event};
 use serde::Serialize;
 
@@ -62,7 +64,13 @@ pub fn note(
 /// Refusals: `resource_not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<views::event::Event, Error> {
     let id: EventToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
-    Ok(numbered(ctx, account, id).await?.ok_or(ErrorCode::RecordNotFound)?.into())
+    let event = numbered(ctx, account, id).await?.filter(|event| may_read(account, event.r#type));
+    Ok(event.ok_or(ErrorCode::RecordNotFound)?.into())
+}
+
+/// Returns whether the key of a request may read the records that events of a type show.
+fn may_read(account: &Account, what: EventType) -> bool {
+    what.sections().iter().all(|section| account.may(*section, Right::Read))
 }
 
 /// Finds an event, with its number.

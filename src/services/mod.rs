@@ -1,23 +1,25 @@
 //! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one direction
 //! only, in this order: an operation lives with the later noun.
 //!
-//! idempotency::claim, account_version, context (which all of them get), arrivals, request_log, acquirer_lookup (of cards and rates),
-//! installation, audit (of operator actions), data_keys (of the vault), idempotency, page (of a list), counts, search_text,
-//! state_table,
-//! due_work::clocks (work due by each account's clock), due_work::work_time (when due work happens), due_work (the
-//! description of each kind), ledger, event_sequence, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention
-//! (of events and webhooks), cards, wallets, payment_sources, customers, payer (the card that pays), payments (the engine
-//! that charges cards), charges, authorisations, three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes,
-//! merchants, snapshots (of all that an account holds), due_work::registry (of all due work), sandbox (the testers'
-//! controls for all of these).
+//! idempotency::claim, account_version, context (which all of them get), arrivals, request_log, acquirer_lookup (of cards and
+//! rates), installation, audit (of operator actions), people (who sign in), data_keys (of the vault), idempotency, page (of a
+//! list), counts, search_text, state_table, due_work::clocks (work due by each account's clock), due_work::work_time (when due
+//! work happens), due_work (the description of each kind), ledger, reconciliation (of statements with the ledger),
+//! event_sequence, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention (of events and webhooks),
+//! cards, wallets, payment_sources, customers, payer (the card that pays), card_testing (attacks by fraudsters), payments (the
+//! engine that charges cards), charges, authorisations, three_d_secure, refunds, plans, subscriptions, recipients, transfers,
+//! settlement, files, disputes, merchants, approvals (of two persons), snapshots (of all that an account holds), erasures (of a
+//! customer's personal data), due_work::registry (of all due work), sandbox (the testers' controls for all of these).
 
 mod account_version;
 pub mod accounts;
 mod acquirer_lookup;
+pub mod approvals;
 pub mod arrivals;
 pub mod audit;
 pub mod authorisations;
 pub mod bank_accounts;
+pub mod card_testing;
 pub mod cards;
 pub mod charges;
 pub mod context;
@@ -27,6 +29,7 @@ pub mod data_keys;
 pub mod deposits;
 pub mod disputes;
 pub mod due_work;
+pub mod erasures;
 pub mod event_sequence;
 pub mod events;
 pub mod files;
@@ -38,11 +41,13 @@ pub mod page;
 pub mod payer;
 pub mod payment_sources;
 pub mod payments;
+pub mod people;
 pub mod plans;
 pub mod recipients;
+pub mod reconciliation;
 pub mod refunds;
 pub mod request_log;
-mod retention;
+pub mod retention;
 pub mod sandbox;
 pub mod search_text;
 pub mod settlement;

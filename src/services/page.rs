@@ -2,7 +2,7 @@
 
 mod positions;
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::marker::PhantomData;
 
 use entity::counter::{self, Counted};
@@ -58,6 +58,11 @@ pub trait AwaitedList: Sync {
 
     /// How many records are waited for, and how long.
     fn waiting(&self) -> Waiting;
+
+    /// Makes visible what is committed by now, before the records are counted or read.
+    fn prepare(&self, _ctx: &Context) -> impl Future<Output = Result<(), Error>> + Send {
+        ready(Ok(()))
+    }
 
     /// Counts the records.
     fn size(&self, ctx: &Context) -> impl Future<Output = Result<u64, Error>> + Send;

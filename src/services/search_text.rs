@@ -1,8 +1,8 @@
 //! Folds, stores and finds the text of searches (`docs/decisions.md`, 20 and 204).
 
 use entity::AccountToken;
-use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
-use sea_orm::{ConnectionTrait, DbBackend};
+use sea_orm::sea_query::{Expr, ExprTrait, Query, SimpleExpr};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr};
 use uuid::Uuid;
 
 use crate::store::Tx;
@@ -34,6 +34,24 @@ pub(super) fn append(tx: &Tx, account: AccountToken, id: Uuid, text: &str) {
         let text = format!("{}\n{text}", account_code(account));
         tx.append_values(TABLE, [("text", text.into()), ("id", id.into())]);
     }
+}
+
+/// Removes a charge's text, as it was added, from the search table.
+pub(super) async fn remove(tx: &Tx, account: AccountToken, id: Uuid, text: &str) -> Result<(), DbErr> {
+    if tx.get_database_backend() == DbBackend::Postgres {
+        return Ok(());
+    }
+    // The words find the few rows among which to look for the id, which has no index.
+    let words = format!("{}\n{text}", account_code(account)).replace('"', "\"\"");
+    let found = Query::select()
+        .column("rowid")
+        .from(TABLE)
+        .and_where(Expr::cust_with_values("charges_search MATCH ?", [format!("\"{words}\"")]))
+        .and_where(Expr::col("id").eq(id))
+        .take();
+    let gone = Query::delete().from_table(TABLE).and_where(Expr::col("rowid").in_subquery(found)).take();
+    tx.execute(&gone).await?;
+    Ok(())
 }
 
 /// Returns the stored text of a search, one line for each text, so that no match spans two.

@@ -51,7 +51,19 @@ impl Place {
     pub fn of(table: &str, key: Option<&str>) -> Result<Self, NotDistributed> {
         match (table, key) {
             ("accounts", _) => Ok(Self::Accounts),
-            ("api_keys" | "audit_entries" | "installation" | "vault_keys" | RECORD, _) => Ok(Self::Everywhere),
+            (
+                "acquirer_statements"
+                | "api_keys"
+                | "approvals"
+                | "audit_entries"
+                | "installation"
+                | "person_sessions"
+                | "reconciliation_exceptions"
+                | "statement_lines"
+                | "vault_keys"
+                | RECORD,
+                _,
+            ) => Ok(Self::Everywhere),
             (_, Some("account_id")) => Ok(Self::Account),
             (_, Some("hash")) => Ok(Self::Hash),
             _ => Err(NotDistributed::NoPlace(table.to_owned())),

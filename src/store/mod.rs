@@ -246,6 +246,14 @@ impl Store {
         }
     }
 
+    /// Empties SQLite's log, in which overwritten rows would stay for some time. Returns false if a reader needs the log still.
+    pub async fn empty_log(&self) -> Result<bool, DbErr> {
+        match self.reader.inner() {
+            Either::Sqlite(readers) => readers.0.empty_log().await,
+            Either::Postgres(_) => Ok(true),
+        }
+    }
+
     /// Adds a listener, which units find in their transactions (`Tx::listener`). A store has one of a type, and few types.
     pub fn add_listener(&self, listener: impl Any + Send + Sync) {
         let mut listener: Box<dyn Any + Send + Sync> = Box::new(listener);

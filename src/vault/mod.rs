@@ -15,6 +15,7 @@ mod seals;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use uuid::Uuid;
@@ -47,23 +48,26 @@ pub enum Purpose {
     Fingerprint,
     /// Signs addresses of pages and downloads, and makes their secrets.
     Link,
+    /// Seals the audit trail. Its key is derived from that of [`Purpose::Link`], so every database has it.
+    Audit,
 }
 
 impl Purpose {
-    /// Every purpose that needs a key.
-    pub const ALL: [Self; 3] = [Self::ApiKey, Self::Fingerprint, Self::Link];
+    /// Every purpose whose key is stored.
+    pub const STORED: [Self; 3] = [Self::ApiKey, Self::Fingerprint, Self::Link];
 
-    /// The name of the purpose's key in the table of keys.
+    /// The name of the purpose's key, in the table of keys if it is stored.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ApiKey => "api_key",
             Self::Fingerprint => "fingerprint",
             Self::Link => "link",
+            Self::Audit => "audit",
         }
     }
 }
 
-/// One key for each purpose. They are never replaced, only wrapped again: a new key would find nothing.
+/// The stored keys. They are never replaced, only wrapped again: a new key would find nothing.
 #[derive(Debug)]
 pub struct HashKeys {
     /// The key of [`Purpose::ApiKey`].
@@ -72,16 +76,6 @@ pub struct HashKeys {
     pub fingerprint: Key,
     /// The key of [`Purpose::Link`].
     pub link: Key,
-}
-
-impl HashKeys {
-    fn of(&self, purpose: Purpose) -> &Key {
-        match purpose {
-            Purpose::ApiKey => &self.api_key,
-            Purpose::Fingerprint => &self.fingerprint,
-            Purpose::Link => &self.link,
-        }
-    }
 }
 
 /// Sealed bytes and the id of their data key.
@@ -144,12 +138,26 @@ impl DataKeys {
 pub struct Vault {
     data_keys: RwLock<Arc<DataKeys>>,
     hash_keys: HashKeys,
+    audit_key: Key,
 }
 
 impl Vault {
     /// Creates a vault with these keys.
     pub fn new(data_keys: DataKeys, hash_keys: HashKeys) -> Self {
-        Self { data_keys: RwLock::new(Arc::new(data_keys)), hash_keys }
+        let mut audit_key = [0; 32];
+        let derived = Hkdf::<Sha256>::new(None, hash_keys.link.bytes());
+        let name = format!("card-payments {} key", Purpose::Audit.name());
+        derived.expand(name.as_bytes(), &mut audit_key).expect("HKDF gives 32 bytes");
+        Self { data_keys: RwLock::new(Arc::new(data_keys)), hash_keys, audit_key: audit_key.into() }
+    }
+
+    fn hash_key(&self, purpose: Purpose) -> &Key {
+        match purpose {
+            Purpose::ApiKey => &self.hash_keys.api_key,
+            Purpose::Fingerprint => &self.hash_keys.fingerprint,
+            Purpose::Link => &self.hash_keys.link,
+            Purpose::Audit => &self.audit_key,
+        }
     }
 
     /// Returns the current set of data keys. A row seals all its columns with one set, for a rotation may come between
@@ -170,7 +178,7 @@ impl Vault {
 
     /// HMAC-SHA256 over the parts, each behind its length: ("ab", "c") and ("a", "bc") differ.
     pub fn keyed_hash(&self, purpose: Purpose, parts: &[&[u8]]) -> [u8; 32] {
-        let key = self.hash_keys.of(purpose);
+        let key = self.hash_key(purpose);
         let mut hash = Hmac::<Sha256>::new_from_slice(key.bytes()).expect("HMAC takes keys of any length");
         for part in parts {
             hash.update(&(part.len() as u64).to_be_bytes());
@@ -268,20 +276,21 @@ mod tests {
     fn a_hash_depends_on_its_purpose_and_on_where_its_parts_end() {
         let vault = vault();
         let mut hashes: Vec<_> =
-            Purpose::ALL.map(|purpose| vault.keyed_hash(purpose, &[b"ab", b"c"])).to_vec();
+            Purpose::STORED.map(|purpose| vault.keyed_hash(purpose, &[b"ab", b"c"])).to_vec();
+        hashes.push(vault.keyed_hash(Purpose::Audit, &[b"ab", b"c"]));
         hashes.push(vault.keyed_hash(Purpose::Link, &[b"a", b"bc"]));
         hashes.push(vault.keyed_hash(Purpose::Link, &[b"abc"]));
         hashes.push(vault.keyed_hash(Purpose::Link, &[]));
         hashes.sort_unstable();
         hashes.dedup();
-        assert_eq!(hashes.len(), 6);
+        assert_eq!(hashes.len(), 7);
         assert_eq!(
             vault.keyed_hash(Purpose::ApiKey, &[b"ab", b"c"]),
             rotated().keyed_hash(Purpose::ApiKey, &[b"ab", b"c"]),
         );
     }
 
-    /// Both values were made with other implementations: rows written today must open for ever.
+    /// The values were made with other implementations: rows written today must open for ever.
     #[test]
     fn the_formats_at_rest_never_change() {
         let bytes = b"\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\
@@ -291,6 +300,8 @@ mod tests {
         assert_eq!(opened(&vault(), CARD, &sealed), Ok(NUMBER.to_vec()));
         let hash = vault().keyed_hash(Purpose::Link, &[b"ab", b"c"]);
         assert_eq!(hash[..8], [0x35, 0x6d, 0xfb, 0x69, 0x6e, 0x4e, 0x76, 0x79]);
+        let hash = vault().keyed_hash(Purpose::Audit, &[b"ab", b"c"]);
+        assert_eq!(hash[..8], [0xad, 0x88, 0xdf, 0xf5, 0x9c, 0x29, 0x05, 0x8d]);
     }
 
     #[test]

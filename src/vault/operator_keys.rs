@@ -60,9 +60,16 @@ pub enum OperatorKeysError {
 }
 
 impl OperatorKeys {
+    /// Whether a text can be the id of a key: shorter than a key's 43 characters, so that a key in the place of the id is
+    /// no id, and no error prints it.
+    pub fn is_id(text: &str) -> bool {
+        (1..=ID_CHARACTERS_MAX).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+    }
+
     /// Generates one key.
     pub fn generate(id: &str) -> Self {
-        debug_assert!(is_id(id), "a generated key parses again");
+        debug_assert!(Self::is_id(id), "a generated key parses again");
         Self { wrapping: OperatorKey { id: id.to_owned(), key: Key::random() }, former: Vec::new() }
     }
 
@@ -102,7 +109,7 @@ impl OperatorKeys {
 impl OperatorKey {
     fn parse(text: &str, position: usize) -> Result<Self, OperatorKeysError> {
         let (id, base64) = text.trim().split_once(':').ok_or(OperatorKeysError::NoId { position })?;
-        if !is_id(id) {
+        if !OperatorKeys::is_id(id) {
             return Err(OperatorKeysError::NoId { position });
         }
         let id = id.to_owned();
@@ -117,12 +124,6 @@ impl OperatorKey {
         let base64 = Zeroizing::new(STANDARD.encode(self.key.bytes()));
         Zeroizing::new(format!("{}:{}", self.id, base64.as_str()))
     }
-}
-
-/// Shorter than a key's 43 characters: a key in the place of the id is no id, so no error prints it.
-fn is_id(text: &str) -> bool {
-    (1..=ID_CHARACTERS_MAX).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
 impl FromStr for OperatorKeys {

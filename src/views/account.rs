@@ -3,6 +3,7 @@
 use std::fmt;
 
 use entity::account::{self, TransfersSchedule};
+use entity::card_attack::{CardTestingAction, CardTestingSettings};
 use entity::{AccountToken, JsonText, Timestamp};
 use serde::Serialize;
 
@@ -45,11 +46,13 @@ pub struct AccountSettings {
     settlement_delay_days: i32,
     transfers_enabled: bool,
     transfers_schedule: TransfersSchedule,
+    card_testing: CardTestingSettings,
     created_at: Timestamp,
 }
 
 impl From<account::Model> for AccountSettings {
     fn from(row: account::Model) -> Self {
+        let card_testing = row.card_testing();
         Self {
             token: row.id,
             business_name: row.business_name,
@@ -63,6 +66,7 @@ impl From<account::Model> for AccountSettings {
             settlement_delay_days: row.settlement_delay_days,
             transfers_enabled: row.transfers_enabled,
             transfers_schedule: row.transfers_schedule,
+            card_testing,
             created_at: row.created_at,
         }
     }
@@ -88,6 +92,12 @@ impl fmt::Display for AccountSettings {
             "  largest charge {} cents, transfer to somebody else {} cents",
             self.maximum_charge_cents, self.third_party_transfer_fee
         )?;
+        let CardTestingSettings { action, thresholds } = &self.card_testing;
+        write!(f, "  card testing {}", action.map_or("as the environment has it", CardTestingAction::code))?;
+        for (rule, threshold) in thresholds {
+            write!(f, ", {} {threshold}", rule.code())?;
+        }
+        writeln!(f)?;
         write!(f, "  pricing {}", self.pricing.as_str())
     }
 }

@@ -1,6 +1,7 @@
 //! The records of the API, made from rows: fields in the order of the specification's tables.
 
 pub mod account;
+pub mod api_key;
 pub mod audit;
 pub mod authorisation;
 pub mod balance;
@@ -12,6 +13,7 @@ pub mod customer;
 pub mod deposit;
 pub mod dispute;
 pub mod dispute_activity;
+pub mod erasure;
 pub mod event;
 pub mod evidence;
 pub mod file;
@@ -22,6 +24,7 @@ pub mod payment;
 pub mod payment_source;
 pub mod plan;
 pub mod recipient;
+pub mod reconciliation;
 pub mod refund;
 pub mod sandbox;
 pub mod snapshot;

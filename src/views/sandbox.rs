@@ -1,6 +1,7 @@
 //! The records of the sandbox.
 
 use entity::account::{self, TransfersSchedule};
+use entity::card_attack::{CardTestingAction, CardTestingRule, CardTestingSettings};
 use entity::failure::Decline;
 use entity::{AccountToken, AcquirerFaults, Probability};
 use macros::view;
@@ -55,6 +56,34 @@ pub struct SandboxAccount {
     /// Days until captured money is available.
     #[schema(example = 5)]
     settlement_delay_days: i32,
+    #[shows(row.card_testing().into())]
+    card_testing: CardTesting,
+}
+
+/// What is done about card testing, as the parameters say.
+#[view]
+pub struct CardTesting {
+    #[schema(value_type = String)]
+    action: CardTestingAction,
+    network_declines: i64,
+    network_cards: i64,
+    card_declines: i64,
+    customer_cards: i64,
+    account_cards: i64,
+}
+
+impl From<CardTestingSettings> for CardTesting {
+    fn from(settings: CardTestingSettings) -> Self {
+        Self {
+            // Only a test server has a sandbox.
+            action: settings.action.unwrap_or(CardTestingAction::Off),
+            network_declines: settings.threshold(CardTestingRule::NetworkDeclines),
+            network_cards: settings.threshold(CardTestingRule::NetworkCards),
+            card_declines: settings.threshold(CardTestingRule::CardDeclines),
+            customer_cards: settings.threshold(CardTestingRule::CustomerCards),
+            account_cards: settings.threshold(CardTestingRule::AccountCards),
+        }
+    }
 }
 
 /// An account and its pair of keys, shown this once.

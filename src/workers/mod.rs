@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::limits::{DATA_KEYS_READ_AGAIN, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITTEN};
 use crate::services::due_work::registry;
-use crate::services::{Ctx, audit, data_keys, event_sequence};
+use crate::services::{Ctx, audit, card_testing, data_keys, erasures, event_sequence};
 
 const PAUSE: Duration = Duration::from_secs(1);
+const ERASURES_READ_AGAIN: Duration = Duration::from_mins(1);
 
 /// Starts a loop for each kind of due work, the webhook dispatcher, and loops that read new data keys, record uses of keys,
-/// write the request log, number events and check that SQLite's file is still there. They end with the process; work that they leave is due
-/// again.
+/// write the request log, number events, seal the audit trail, share attacks by card testers, repeat erasures and check that
+/// SQLite's file is still there. They end with the process; work that they leave is due again.
 pub fn start(ctx: &Ctx) -> WorkerHandles {
     for kind in registry::KINDS {
         // The dispatcher delivers webhooks, each endpoint at its own pace.
@@ -48,11 +49,14 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
             }
         });
     }
+    tokio::spawn(repeat_erasures(Ctx::clone(ctx)));
     tokio::spawn(learn_keys(Ctx::clone(ctx)));
     tokio::spawn(count(Ctx::clone(ctx)));
     tokio::spawn(watch_file(Ctx::clone(ctx)));
     tokio::spawn(log_requests(Ctx::clone(ctx)));
     tokio::spawn(number_events(Ctx::clone(ctx)));
+    tokio::spawn(seal_trail(Ctx::clone(ctx)));
+    tokio::spawn(notice_card_testing(Ctx::clone(ctx)));
     tokio::spawn(receive_announcements(Ctx::clone(ctx)));
     tokio::spawn(send_announcements(Ctx::clone(ctx)));
     webhook_dispatcher::start(ctx)
@@ -85,6 +89,30 @@ async fn number_events(ctx: Ctx) {
     }
 }
 
+/// Seals new entries of the audit trail, and writes its head to the anchor.
+async fn seal_trail(ctx: Ctx) {
+    let mut anchored = None;
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        if let Err(error) = audit::seal(&ctx).await {
+            tracing::error!(%error, "the audit trail was not sealed");
+        }
+        if let Err(error) = audit::write_anchor(&ctx, &mut anchored).await {
+            tracing::error!(%error, "the head of the audit trail was not anchored");
+        }
+    }
+}
+
+/// Shares noticed attacks by card testers with the other copies; first of all reads those that last.
+async fn notice_card_testing(ctx: Ctx) {
+    loop {
+        if let Err(error) = card_testing::synchronise(&ctx).await {
+            tracing::warn!(%error, "attacks by card testers are not shared; each copy notices them by itself");
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
 /// Receives what the other copies announce.
 async fn receive_announcements(ctx: Ctx) {
     loop {
@@ -109,6 +137,18 @@ async fn send_announcements(ctx: Ctx) {
                 tracing::debug!(%error, "an announcement was not sent");
             }
         }
+    }
+}
+
+/// Plans the erasures again that a database lacks which was put back from an older copy.
+async fn repeat_erasures(ctx: Ctx) {
+    loop {
+        match erasures::repeat_marked(&ctx).await {
+            Ok(0) => return,
+            Ok(planned) => return tracing::warn!(planned, "an older database: customers are erased again"),
+            Err(error) => tracing::error!(%error, "the marks of erased customers cannot be read"),
+        }
+        tokio::time::sleep(ERASURES_READ_AGAIN).await;
     }
 }
 

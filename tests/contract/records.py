@@ -62,6 +62,7 @@ class Records:
             "event_token": lambda: self.newest("/1/events"),
             "file_token": self.file,
             "inbox_token": self.inbox,
+            "key_token": lambda: self.post("/1/sandbox/keys", {"name": "K", "rights": {"charges": "read"}})["token"],
             "merchant_token": lambda: self.post("/1/merchants", MERCHANT)["token"],
             "plan_token": lambda: self.post("/1/plans", PLAN | {"name": str(uuid.uuid4())})["token"],
             "recipient_token": lambda: self.post(

@@ -12,7 +12,8 @@ use crate::trial::Trial;
 /// Begins a trial on a disk with room for all that is acknowledged in so many rounds.
 pub fn on_a_small_disk(options: &Options, on: Database, rounds: u64) -> Option<(SmallDisk, Trial)> {
     let megabytes = match on {
-        Database::Sqlite => 16 * rounds,
+        // Its log alone may have 16.
+        Database::Sqlite => 16 + 16 * rounds,
         Database::Postgres => 192 + 64 * rounds,
     };
     let disk = SmallDisk::of(megabytes)?;

@@ -25,6 +25,7 @@ mod report;
 mod soak;
 mod trial;
 mod truth;
+mod waits;
 mod webhooks;
 
 use std::process::ExitCode;
@@ -55,6 +56,7 @@ const FAULTS: &[Fault] = &[
     Fault { name: "webhooks", on: BOTH, run: webhooks::run },
     Fault { name: "readers", on: BOTH, run: readers::run },
     Fault { name: "idle", on: SQLITE, run: idle::run },
+    Fault { name: "waits", on: BOTH, run: waits::run },
     Fault { name: "soak", on: BOTH, run: soak::run },
 ];
 

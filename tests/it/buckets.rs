@@ -11,9 +11,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use crate::erasures::{CUSTOMER, NONE, words_in};
 use crate::harness::postgres::skipped;
 use crate::harness::process::{Process, ask, output, pause, program};
-use crate::harness::{PDF, multipart, token};
+use crate::harness::{PDF, multipart, token, token_of};
 
 const MISSING: &str = "A server that speaks S3 is not installed, so the tests on it are skipped: .ci/run installs it where \
                        there is python3 with venv.\n";
@@ -123,6 +124,95 @@ fn without_its_bucket_the_server_goes_on_and_says_that_files_cannot_be_kept() {
     assert_eq!((status, &refused["error"]), (503, &json!("service_unavailable")));
     server.pay(&key).ok(201);
     server.stopped();
+}
+
+#[test]
+fn the_heads_of_the_audit_trail_are_kept_in_a_bucket() {
+    let Some(bucket) = bucket() else { return };
+    let data = tempfile::tempdir().unwrap();
+    let program = |data: &Path| {
+        let mut command = server(data, &bucket);
+        command.env("CARD_PAYMENTS_AUDIT_ANCHOR", "s3://evidence/audit");
+        command
+    };
+    let server = Process::start(&mut program(data.path()));
+    let heads =
+        || -> Vec<_> { objects(&bucket).into_iter().filter(|name| name.starts_with("audit/")).collect() };
+    for n in 1..=2 {
+        assert_eq!(output(program(data.path()).arg("audit")).0, Some(0));
+        until("the head does not come", || heads().len() >= n);
+    }
+    server.stopped();
+    let heads = heads();
+    assert!(
+        heads[0].starts_with("audit/audit-000000000001-")
+            && heads[1].starts_with("audit/audit-000000000002-"),
+        "{heads:?}"
+    );
+    let file = data.path().join("heads");
+    // Any credentials will do.
+    let lines = heads
+        .iter()
+        .map(|name| ask(bucket.address, "GET", &format!("/evidence/{name}"), Some("test"), "").body);
+    std::fs::write(&file, lines.collect::<String>()).unwrap();
+    let verified = output(program(data.path()).args(["audit", "verify", "--json", "--anchor"]).arg(&file));
+    let report: Value = serde_json::from_str(&verified.1).unwrap();
+    assert_eq!(
+        (verified.0, &report["anchored"], &report["verified"]),
+        (Some(0), &json!(2), &json!(2)),
+        "{report}"
+    );
+    assert!(output(program(data.path()).arg("check")).1.contains("s3://evidence/audit answers"));
+    let refused = output(program(data.path()).env("CARD_PAYMENTS_AUDIT_ANCHOR", "s3://"));
+    assert!(refused.2.starts_with("error: CARD_PAYMENTS_AUDIT_ANCHOR: "), "{}", refused.2);
+}
+
+#[test]
+fn an_erasure_is_marked_in_the_bucket_and_an_older_database_forgets_again() {
+    let Some(bucket) = bucket() else { return };
+    let (data, copies) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = || {
+        let mut command = server(data.path(), &bucket);
+        command.env("CARD_PAYMENTS_ERASE_AFTER", "1");
+        command
+    };
+    let server = Process::start(&mut program());
+    let (key, _) = server.keys();
+    let customer = token_of(&ask(server.address, "POST", "/1/customers", Some(&key), CUSTOMER).ok(201));
+    let older = copies.path().join("older.db");
+    assert_eq!(output(program().arg("backup").arg(&older)).0, Some(0));
+    let path = format!("/1/customers/{customer}");
+    assert_eq!(ask(server.address, "DELETE", &path, Some(&key), "").status, 204);
+    ask(server.address, "PUT", "/1/sandbox/clock", Some(&key), "advance=2d").ok(200);
+    let is_marked = || objects(&bucket).iter().any(|name| name.starts_with("some/where/erased/"));
+    until("the mark does not come", is_marked);
+    server.stopped();
+    assert_eq!(words_in(objects(&bucket).concat().as_bytes()), NONE);
+    for log in ["card-payments.db-wal", "card-payments.db-shm"] {
+        let _ = std::fs::remove_file(data.path().join(log));
+    }
+    let words_of = |file: &Path| words_in(&std::fs::read(file).unwrap_or_default());
+    assert_ne!(words_of(&older), NONE, "this is where the words are");
+    std::fs::copy(&older, data.path().join("card-payments.db")).unwrap();
+
+    let server = Process::start(&mut program());
+    until("it is not forgotten again", || ask(server.address, "GET", &path, Some(&key), "").status == 404);
+    // The erasure ends two minutes after it began, by the account's clock.
+    ask(server.address, "PUT", "/1/sandbox/clock", Some(&key), "advance=3m").ok(200);
+    until("words are left", || {
+        ["card-payments.db", "card-payments.db-wal"]
+            .iter()
+            .all(|file| words_of(&data.path().join(file)) == NONE)
+    });
+    server.stopped();
+}
+
+fn until(why: &str, is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_mins(1), "{why}");
+        pause(Duration::from_millis(100));
+    }
 }
 
 #[test]

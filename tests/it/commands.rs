@@ -76,6 +76,28 @@ operated! {
         server.stopped();
     }
 
+    async fn an_operator_makes_lists_rolls_and_revokes_restricted_keys(installed) {
+        let server = installed.serve();
+        let account = installed.account();
+        let create = ["account", "key", "create", &account, "--name", "Accounting", "--right", "charges:read"];
+        let made = installed.records(&[&create[..], &["--network", "127.0.0.1", "--expires-at", "2099-01-01"]].concat()).remove(0);
+        let (key, secret) = (text(&made, "token"), text(&made, "secret_key"));
+        server.ask("GET", "/1/charges", Some(secret), "").ok(200);
+        assert_eq!(server.pay(secret).status, 403);
+        let listed = installed.records(&["account", "key", "list", &account]).remove(0);
+        assert_eq!((text(&listed, "token"), &listed["secret_key"]), (key, &Value::Null));
+        let rolled = installed.records(&["account", "key", "roll", &account, key, "--grace", "1h"]).remove(0);
+        for works in [secret, text(&rolled, "secret_key")] {
+            server.ask("GET", "/1/charges", Some(works), "").ok(200);
+        }
+        let again = text(&rolled, "token");
+        assert_eq!(installed.run(&["account", "key", "revoke", &account, again]), (Some(0), format!("{again}\n"), String::new()));
+        installed.refuses(&["account", "key", "revoke", &account, again], &format!("there is no restricted key {again}"));
+        installed.refuses(&[&create[..6], &["--right", "chargs:read"]].concat(), "Rights names an unknown section");
+        installed.refuses(&[&create[..2], &["create", NOBODY], &create[4..]].concat(), &format!("there is no account {NOBODY}"));
+        server.stopped();
+    }
+
     async fn configured_keys_open_the_account_that_is_made_and_no_second_one(installed) {
         installed.with("SECRET_KEY", "sk_of_the_operator");
         installed.with("PUBLISHABLE_KEY", "pk_of_the_operator");
@@ -143,7 +165,8 @@ operated! {
         let shown = installed.records(&["account", "list"]).remove(0);
         assert_eq!(fields(&shown), [
             "token", "business_name", "email", "disputes", "wallet", "partner", "pricing", "third_party_transfer_fee",
-            "maximum_charge_cents", "settlement_delay_days", "transfers_enabled", "transfers_schedule", "created_at",
+            "maximum_charge_cents", "settlement_delay_days", "transfers_enabled", "transfers_schedule", "card_testing",
+            "created_at",
         ]);
         assert_eq!(shown["token"], made["token"]);
         assert_eq!(shown["pricing"]["foreign_currency_core"], json!({ "fixed_fee": 30, "percentage_fee": "2.9" }));

@@ -46,8 +46,8 @@ async fn records(client: &Client, path: &str) -> Vec<Value> {
 fn cell(record: &Value, column: &str) -> String {
     match column.split('.').fold(record, |record, field| &record[field]) {
         Value::Null => String::new(),
-        // A certificate begins as a formula might.
-        Value::String(text) if text.starts_with('-') => format!("'{text}"),
+        // A certificate begins as a formula might, and the digest of a key now and then.
+        Value::String(text) if text.starts_with(['-', '+']) => format!("'{text}"),
         Value::String(text) => text.clone(),
         other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
     }

@@ -16,7 +16,7 @@ const CARD: &str = "4200000000000000";
 const OPERATOR: &str = "operator-0123456789-0123456789-01";
 
 /// The pages that all others name.
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     "",
     "/charges",
     "/customers",
@@ -25,6 +25,7 @@ const PAGES: [&str; 11] = [
     "/disputes",
     "/events",
     "/webhooks",
+    "/keys",
     "/requests",
     "/clock",
     "/sandbox",
@@ -66,7 +67,7 @@ rules! {
         assert!(!cookie.contains("Secure") && !cookie.contains(app.secret_key()));
         let page = browser.get("/dashboard").await;
         guarded(&page);
-        assert!(page.text.contains("AUD 1000000.00") && page.text.contains("First account"), "{}", page.text);
+        assert!(page.text.contains("A$1,000,000.00") && page.text.contains("First account"), "{}", page.text);
         for to in ["https://evil.example/", "//evil.example", "/dashboardx", "/1/charges", ""] {
             let answer = browser.post("/dashboard/sign-in", &[("key", app.secret_key()), ("to", to)]).await;
             led(&answer, "/dashboard");
@@ -220,12 +221,12 @@ rules! {
         client.delete(&format!("/1/customers/{customer}")).await.ok(204);
         let bill = token_of(&client.get("/1/charges").await.ok(200)[0]);
         let pages: [(String, &[&str]); 6] = [
-            (format!("/charges/{yen}"), &["JPY 12345<", "JPY 2345<"]),
-            (format!("/charges/{euros}"), &["EUR 123.45<"]),
-            (format!("/charges/{bill}"), &["JPY 980<", &customer]),
-            (format!("/disputes/{dispute}"), &["EUR 123.45<"]),
-            (format!("/subscriptions/{subscription}"), &["JPY 980<", "cancelled"]),
-            ("/charges".into(), &["JPY 12345<", "EUR 123.45<", "JPY 980<"]),
+            (format!("/charges/{yen}"), &["¥12,345<", "¥2,345<"]),
+            (format!("/charges/{euros}"), &["€123.45<"]),
+            (format!("/charges/{bill}"), &["¥980<", &customer]),
+            (format!("/disputes/{dispute}"), &["€123.45<"]),
+            (format!("/subscriptions/{subscription}"), &["¥980<", "cancelled"]),
+            ("/charges".into(), &["¥12,345<", "€123.45<", "¥980<"]),
         ];
         let mut browser = Browser::with(app, app.secret_key()).await;
         for day in ["2026-03-03", "2126-03-01"] {
@@ -285,7 +286,7 @@ rules! {
         for (method, path) in [(Method::PUT, "/dashboard"), (Method::DELETE, "/dashboard/charges/ch_x"), (Method::POST, "/dashboard/events")] {
             browser.send(method, path, None).await.refused(405, "method_not_allowed");
         }
-        for path in ["/dashboard/nothing", "/dashboard/charges/ch_x/y", "/dashboard/accounts", "/dashboardx"] {
+        for path in ["/dashboard/nothing", "/dashboard/charges/ch_x/y", "/dashboardx"] {
             browser.get(path).await.refused(404, "resource_not_found");
         }
         let slash = browser.get("/dashboard/").await;
@@ -305,7 +306,7 @@ rules! {
         let page = browser.page("").await;
         assert!(page.contains("<svg") && page.contains("The same as a table"), "{page}");
         // Five days to the day on which the charge's money becomes available.
-        for row in ["2026-03-02</td><td><span class=\"money\">AUD 990000.00", "2026-03-07</td><td><span class=\"money\">AUD 990982.20"] {
+        for row in ["2026-03-02</td><td>A$990,000.00", "2026-03-07</td><td>A$990,982.20"] {
             assert!(page.contains(row), "{row}: {page}");
         }
         let balance: Value = client.get("/1/balance").await.ok(200);
@@ -350,14 +351,14 @@ async fn operators_look_at_every_account_and_change_nothing(database: Database) 
         );
     }
     led(&choose(&mut browser, &[("form", &form), ("account", &account)]).await, "/dashboard");
-    for page in &PAGES[..8] {
+    for page in &PAGES[..9] {
         let text = browser.page(page).await;
         assert!(!text.contains("/dashboard/clock") && !text.contains("/dashboard/sandbox"), "{page}");
         assert!(text.contains("Other accounts") && !text.contains(OPERATOR));
     }
     let page = browser.page(&format!("/charges/{charge}")).await;
     assert!(
-        page.contains("AUD 4.00") && page.matches("<form").count() == 1,
+        page.contains("A$4.00") && page.matches("<form").count() == 1,
         "only the one that signs out: {page}"
     );
     let form = carried(&page);

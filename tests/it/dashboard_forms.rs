@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::browser::{Browser, led, refused};
-use crate::harness::{card, charge_with, rules, token_of};
+use crate::harness::browser::{Browser, carried, led, refused};
+use crate::harness::{Answer, card, charge_with, rules, token_of};
 
 const CARD: &str = "4200000000000000";
 
@@ -91,8 +91,8 @@ rules! {
         }
         let badge = async |browser: &mut Browser, charge: &str| {
             let page = browser.page(&format!("/charges/{charge}")).await;
-            let (_, rest) = page.split_once("<span class=\"state\">").unwrap();
-            rest.split_once('<').unwrap().0.to_owned()
+            let (_, rest) = page.split_once("<span class=\"state ").unwrap();
+            rest.split(['>', '<']).nth(1).unwrap().to_owned()
         };
         for charge in [&part, &whole] {
             assert_eq!(badge(&mut browser, charge).await, "Refund pending");
@@ -224,6 +224,37 @@ rules! {
         refused(&restore, 404, "could not be found");
     }
 
+    async fn keys_are_made_rolled_and_revoked_and_shown_once(app) {
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let shown = |page: &Answer| {
+            let (_, rest) = page.text.split_once("Key</dt><dd><code>").unwrap_or_else(|| panic!("{}", page.text));
+            rest.split('<').next().unwrap().to_owned()
+        };
+        let order = [("name", "Accounting"), ("rights[charges]", "read"), ("rights[refunds]", "none")];
+        let key = shown(&browser.press("/keys", &[&order[..], &[("networks", ""), ("expires_at", "")]].concat()).await);
+        let holder = app.with_key(&key);
+        holder.get("/1/charges").await.ok(200);
+        holder.get("/1/charges/ch_x/refunds").await.refused(403, "forbidden");
+        let page = browser.page("/keys").await;
+        assert!(page.contains("Accounting") && page.contains("charges: read") && !page.contains(&key), "{page}");
+        assert!(!page.contains("refunds: none") && page.contains(&key[key.len() - 4..]), "{page}");
+
+        let made = app.client().get("/1/sandbox/keys").await.ok(200)[0]["token"].as_str().unwrap().to_owned();
+        let rolled = shown(&browser.press(&format!("/keys/{made}/roll"), &[("grace", "0h")]).await);
+        assert_ne!(rolled, key);
+        holder.get("/1/charges").await.refused(401, "unauthorized");
+        app.with_key(&rolled).get("/1/charges").await.ok(200);
+        let wrong = [("name", " "), ("rights[charges]", "all"), ("networks", "192.0.2.0/24, here"), ("expires_at", "soon")];
+        let answer = app.unchanged(browser.press("/keys", &wrong)).await;
+        for fault in ["Name can't", "Rights must", "Networks is not", "Expires at is not"] {
+            refused(&answer, 422, fault);
+        }
+        let made = app.client().get("/1/sandbox/keys").await.ok(200)[0]["token"].as_str().unwrap().to_owned();
+        led(&browser.press(&format!("/keys/{made}/revoke"), &[]).await, "/dashboard/keys");
+        app.with_key(&rolled).get("/1/charges").await.refused(401, "unauthorized");
+        refused(&browser.press(&format!("/keys/{made}/revoke"), &[]).await, 404, "could not be found");
+    }
+
     async fn another_account_is_made_and_its_keys_are_shown_once(app) {
         let mut browser = Browser::with(app, app.secret_key()).await;
         let page = browser.press("/sandbox/accounts", &[]).await;
@@ -247,5 +278,91 @@ rules! {
         let mut first = Browser::with(app, app.secret_key()).await;
         assert!(!first.page("/sandbox").await.contains("Delete this account"));
         refused(&app.unchanged(first.press("/sandbox/delete", &[("sure", "true")])).await, 404, "could not be found");
+    }
+
+    async fn a_charge_is_made_with_the_outcome_that_is_chosen(app) {
+        let client = app.client();
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        assert!(!browser.page("/charges/new").await.contains(CARD));
+        let form = [("amount", "1250"), ("currency", "EUR"), ("description", "Tea"), ("email", "roland@example.com")];
+        let made = browser.press("/charges/new", &[&form[..], &[("capture", "false"), ("outcome", "")]].concat()).await;
+        let charge = client.get("/1/charges").await.ok(200)[0].clone();
+        led(&made, &format!("/dashboard/charges/{}", token_of(&charge)));
+        assert_eq!((&charge["amount"], &charge["currency"], &charge["captured"]), (&json!(1250), &json!("EUR"), &json!(false)));
+        let declined = browser.press("/charges/new", &[&form[..], &[("outcome", "insufficient_funds")]].concat()).await;
+        refused(&declined, 400, "insufficient_funds");
+        for (pair, words) in [(("amount", "x"), "Amount is not a number"), (("outcome", "maybe"), "Sandbox-Outcome is not included in the list")] {
+            let sent = [&form[..], &[pair]].concat();
+            refused(&app.unchanged(browser.press("/charges/new", &sent)).await, 422, words);
+        }
+    }
+
+    async fn an_endpoint_is_registered(app) {
+        let client = app.client();
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        led(&browser.press("/webhook_endpoints", &[("url", "http://127.0.0.1:9/hooks")]).await, "/dashboard/webhooks");
+        assert_eq!(client.get("/1/webhook_endpoints").await.ok(200)[0]["url"], "http://127.0.0.1:9/hooks");
+        assert!(browser.page("/webhooks").await.contains("http://127.0.0.1:9/hooks"));
+        refused(&app.unchanged(browser.press("/webhook_endpoints", &[("url", "x")])).await, 422, "url is not a valid URL");
+    }
+
+    async fn a_key_opens_the_accounts_that_its_account_has_made_and_no_others(app) {
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let own = app.account().await.to_string();
+        let page = browser.press("/sandbox/accounts", &[("name", "Run <17>")]).await.text;
+        let (_, rest) = page.split_once("name=\"account\" value=\"").unwrap();
+        let made = rest.split('"').next().unwrap().to_owned();
+        let listed = browser.page("/accounts").await;
+        assert!(listed.contains("Run &lt;17&gt;") && listed.contains(&made) && listed.contains(&own), "{listed}");
+        let charge = app.client().authorised(400).await;
+
+        led(&browser.press("/accounts", &[("account", &made)]).await, "/dashboard");
+        assert!(browser.page("").await.contains("Run &lt;17&gt;"));
+        refused(&browser.get(&format!("/dashboard/charges/{charge}")).await, 404, "could not be found");
+        // One made from there belongs to the account of the key as well.
+        browser.press("/sandbox/accounts", &[("name", "Run 18")]).await;
+        assert!(browser.page("/accounts").await.contains("Run 18"));
+
+        let stranger = crate::harness::app::another_account(app.ctx()).await;
+        let theirs = app.with_key(stranger.secret.expose()).post("/1/sandbox/accounts", &json!({})).await.ok(201);
+        for other in [token_of(&theirs).as_str(), "acct_x", ""] {
+            let answer = app.unchanged(browser.press("/accounts", &[("account", other)])).await;
+            refused(&answer, 404, "could not be found");
+        }
+        let mut another = Browser::with(app, stranger.secret.expose()).await;
+        refused(&app.unchanged(another.press("/accounts", &[("account", &made)])).await, 404, "could not be found");
+        assert!(!another.page("/accounts").await.contains(&made));
+
+        led(&browser.press("/sandbox/delete", &[("sure", "true")]).await, "/dashboard");
+        app.do_due_work().await;
+        assert!(browser.page("").await.contains("First account"), "back at the account of the key");
+        refused(&app.unchanged(browser.press("/accounts", &[("account", &made)])).await, 404, "could not be found");
+        led(&browser.press("/accounts", &[("account", &own)]).await, "/dashboard");
+        browser.page(&format!("/charges/{charge}")).await;
+    }
+
+    async fn a_form_concerns_the_account_that_its_page_has_shown_or_none(app) {
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let made = app.client().post("/1/sandbox/accounts", &json!({})).await.ok(201);
+        let (made, other) = (token_of(&made), app.client().post("/1/sandbox/accounts", &json!({})).await.ok(201));
+        led(&browser.press("/accounts", &[("account", &made)]).await, "/dashboard");
+        let of_made = carried(&browser.page("/sandbox").await);
+        let delete = [("form", of_made.as_str()), ("sure", "true")];
+
+        // Another tab has chosen another account since.
+        led(&browser.press("/accounts", &[("account", &token_of(&other))]).await, "/dashboard");
+        refused(&app.unchanged(browser.post("/dashboard/sandbox/delete", &delete)).await, 403, "Nothing has changed");
+
+        // The account is gone since.
+        led(&browser.press("/accounts", &[("account", &made)]).await, "/dashboard");
+        app.client().delete(&format!("/1/sandbox/accounts/{made}")).await.ok(204);
+        refused(&app.unchanged(browser.post("/dashboard/sandbox/delete", &delete)).await, 403, "Nothing has changed");
+    }
+
+    async fn a_moved_clock_shows_what_was_due_without_housekeeping(app) {
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        app.client().captured(400).await;
+        let page = browser.press("/clock", &[("advance", "1year")]).await.text;
+        assert!(!page.contains("retention") && page.contains("things were due on the way."), "{page}");
     }
 }

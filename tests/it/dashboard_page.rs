@@ -13,7 +13,7 @@ use crate::site::root;
 
 /// Which pictures the documents show, and as what.
 const PICTURES: [(&str, &str); 2] =
-    [("dashboard-desk.png", "dashboard.png"), ("dashboard-clock-phone.png", "dashboard-clock.png")];
+    [("dashboard-overview.png", "dashboard.png"), ("dashboard-clock-phone-dark.png", "dashboard-clock.png")];
 
 const MONTHLY: &str = "name=Coffee+plan&amount=1000&currency=AUD&interval=1&interval_unit=month";
 
@@ -42,6 +42,13 @@ fn history(server: &Process, key: &str) -> String {
     post(&format!("/1/charges/{refunded}/refunds"), "amount=2500");
     post("/1/sandbox/disputes", &format!("charge_token={disputed}"));
     post("/1/webhook_endpoints", "url=http://127.0.0.1:9/hooks");
+    for (number, times) in [("4000000000000002", 3), ("4100000000000001", 1)] {
+        for _ in 0..times {
+            let form = PAYMENT.replace("4200000000000000", number);
+            server.ask("POST", "/1/charges", Some(key), &form);
+        }
+    }
+    server.ask("POST", "/1/charges", Some(key), "email=nobody&amount=5");
     token(&pay(6_400, "Tamper"))
 }
 
@@ -74,8 +81,8 @@ fn whoever_sits_at_the_server_sees_everything_by_keyboard_on_a_phone_and_without
     ] {
         assert!(read.contains(part), "{part}: {read}");
     }
-    assert_eq!(report["pages"].as_array().unwrap().len(), 11);
-    for nothing in ["wide", "unnamed", "contrast", "complaints", "elsewhere"] {
+    assert_eq!(report["pages"].as_array().unwrap().len(), 13);
+    for nothing in ["wide", "unnamed", "contrast", "violations", "unseen", "complaints", "elsewhere"] {
         assert_eq!(report[nothing], json!([]), "{nothing}");
     }
     assert_eq!(report["skip"], "Skip to the page");

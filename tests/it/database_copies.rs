@@ -15,7 +15,7 @@ use crate::harness::{Database, Installed, eventually, operated, token_of};
 
 impl Installed {
     /// An empty installation on the other kind of database.
-    async fn other_kind(&self) -> Option<Self> {
+    pub async fn other_kind(&self) -> Option<Self> {
         let other = match self.database {
             Database::Sqlite => Database::Postgres,
             Database::Postgres => Database::Sqlite,
@@ -24,7 +24,7 @@ impl Installed {
     }
 
     /// What is not in a database comes along by hand.
-    fn take_along(&self, from: &Self) {
+    pub fn take_along(&self, from: &Self) {
         std::fs::copy(from.data.path().join("vault.key"), self.data.path().join("vault.key")).unwrap();
     }
 

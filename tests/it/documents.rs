@@ -13,7 +13,8 @@ use card_payments::error::ErrorCode;
 use card_payments::limits::WEBHOOK_RETRIES;
 use card_payments::outbound::OutboundError;
 use card_payments::services::{
-    disputes, merchants, payments, refunds, subscriptions, three_d_secure, transfers, webhooks,
+    approvals, disputes, merchants, payments, reconciliation, refunds, subscriptions, three_d_secure,
+    transfers, webhooks,
 };
 use entity::card::CardState;
 use entity::event::EventType;
@@ -25,7 +26,7 @@ use serde_json::{Value, json};
 use crate::answers::Operation;
 use crate::harness::app::DOCUMENT;
 use crate::harness::{fields, rules};
-use crate::site::{committed, footer, read};
+use crate::site::{committed, footer, read, root};
 
 #[test]
 fn the_committed_openapi_document_is_current() {
@@ -153,6 +154,16 @@ fn every_state_and_move_is_in_the_states_document() {
          `src/services/webhooks/state.rs`:\n\n```\n",
     );
     text.push_str(&webhooks::state::table());
+    text.push_str(
+        "```\n\n## Exception of a reconciliation\n\nWhat a statement of the acquirer and the books do not say alike begins as `open`. \
+         From `src/services/reconciliation/state.rs`:\n\n```\n",
+    );
+    text.push_str(&reconciliation::state::table());
+    text.push_str(
+        "```\n\n## Request for approval\n\nWhat takes two persons at the dashboard begins as `pending`. From \
+         `src/services/approvals.rs`:\n\n```\n",
+    );
+    text.push_str(&approvals::table());
     text.push_str("```\n");
     committed("docs/states.md", &(text + &footer("docs/states.md")));
 }
@@ -167,6 +178,22 @@ fn the_tables_about_scaling_are_those_of_the_model() {
         format!("{before}{table}\n{after}")
     });
     committed("docs/scaling.md", &page);
+}
+
+#[test]
+fn the_tests_that_compliance_names_are_there() {
+    let page = read("docs/compliance.md");
+    let named: Vec<_> = page.split('`').filter_map(|word| word.split_once("::")).collect();
+    assert!(named.len() > 40, "{named:?}");
+    for (file, test) in named {
+        let folder = std::fs::read_dir(root().join(format!("tests/it/{file}"))).into_iter().flatten();
+        let parts =
+            folder.map(|entry| entry.unwrap().path()).chain([root().join(format!("tests/it/{file}.rs"))]);
+        let is_in = |part: PathBuf| {
+            std::fs::read_to_string(part).is_ok_and(|text| text.contains(&format!("fn {test}(")))
+        };
+        assert!(parts.into_iter().any(is_in), "{file}::{test}");
+    }
 }
 
 #[test]
@@ -462,6 +489,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 39, "every operation with a body has an example");
+        assert_eq!(sent, 41, "every operation with a body has an example");
     }
 }

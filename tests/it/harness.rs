@@ -13,6 +13,7 @@ pub mod contract;
 pub mod fault_proxy;
 pub mod fixtures;
 pub mod flaky_acquirer;
+pub mod identity_provider;
 pub mod installed;
 pub mod migrated;
 

@@ -125,6 +125,18 @@ rules! {
         eventually(async || app.number("SELECT COUNT(*) FROM webhooks WHERE state = 'completed'").await == 4).await;
     }
 
+    async fn a_clock_that_is_moved_once_a_delivery_has_arrived_makes_its_retry_due(app) {
+        app.work();
+        let client = app.client();
+        // It is shown before its answer, which comes after the move.
+        let inbox = inbox_with(&client, json!({ "status": 503, "latency_ms": 1_000 })).await;
+        let first = next_delivery(&client, &inbox).await;
+        client.put("/1/sandbox/clock", &json!({ "advance": "2m" })).await.ok(200);
+        let again = deliveries(&client, &inbox, "wait=30&count=2").await.remove(0);
+        assert_eq!(again["headers"]["webhook-id"], first["headers"]["webhook-id"]);
+        assert_eq!(again["headers"]["webhook-attempt"], "2");
+    }
+
     async fn a_hang_is_a_time_out_and_a_reset_a_broken_connection_and_nobody_waits_for_them(app) {
         app.work();
         let client = app.client();

@@ -6,7 +6,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use card_payments::http::rights::everywhere;
 use entity::AccountToken;
+use entity::section::Right;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -14,6 +16,7 @@ use crate::answers::{Operation, operations};
 use crate::documents::resolved;
 use crate::harness::app::{DOCUMENT, another_account};
 use crate::harness::{Answer, App, Client, rules, token_of};
+use crate::restricted_keys::rights_of;
 
 /// Parameters of queries that name no record which must exist. Those of the log of requests narrow it (`request_waits.rs`).
 const OF_NO_RECORD: [&str; 19] = [
@@ -49,6 +52,8 @@ enum KeyScope {
     Account {
         partner: bool,
     },
+    /// Of its own account what this right in every section allows.
+    Restricted(Right),
 }
 
 /// A client that is not the owner.
@@ -66,6 +71,8 @@ struct Stranger {
 enum ExpectedAnswer {
     /// 401.
     NotIn,
+    /// 403: the key lacks a right, whatever exists.
+    Forbidden,
     /// 404: the record does not exist.
     Unknown,
     /// A success, with records of its own.
@@ -83,14 +90,17 @@ impl Stranger {
     }
 
     fn expected_answer(&self, operation: &Operation) -> ExpectedAnswer {
+        let is_for_partners =
+            ["/1/merchants", "/1/sandbox/merchants"].iter().any(|path| operation.path.starts_with(path));
         let opened = match self.opens {
             KeyScope::Nothing => false,
             KeyScope::Browsers => is_for_browsers(operation),
-            KeyScope::Account { partner } => {
-                partner
-                    || !["/1/merchants", "/1/sandbox/merchants"]
-                        .iter()
-                        .any(|path| operation.path.starts_with(path))
+            KeyScope::Account { partner } => partner || !is_for_partners,
+            KeyScope::Restricted(right) => {
+                if rights_of(operation).values().any(|needed| *needed > right) {
+                    return ExpectedAnswer::Forbidden;
+                }
+                !is_for_partners
             }
         };
         if !opened {
@@ -166,6 +176,7 @@ fn is_documented(operation: &Operation, answer: &Answer, of: &str) {
 fn check(operation: &Operation, expected_answer: ExpectedAnswer, answer: &Answer, rows: &str, of: &str) {
     let status = match expected_answer {
         ExpectedAnswer::NotIn => 401..402,
+        ExpectedAnswer::Forbidden => 403..404,
         ExpectedAnswer::Unknown => 404..405,
         ExpectedAnswer::Served => 200..300,
     };
@@ -181,6 +192,8 @@ fn check(operation: &Operation, expected_answer: ExpectedAnswer, answer: &Answer
         let unauthorized =
             json!({ "error": "unauthorized", "error_description": "Not authorised. (Check API Key)" });
         assert_eq!(answer.json(), unauthorized, "{of}");
+    } else if expected_answer == ExpectedAnswer::Forbidden {
+        assert_eq!(answer.json()["error"], "forbidden", "{of}");
     } else if expected_answer == ExpectedAnswer::Unknown {
         is_documented(operation, answer, of);
     } else if operation.path != "/1/sandbox/requests" {
@@ -197,9 +210,20 @@ async fn referred(app: &App, partner: &Client) -> Option<Value> {
 }
 
 async fn others(app: &App, live: &App) -> Vec<Stranger> {
-    let keys = [another_account(app.ctx()).await, another_account(app.ctx()).await];
-    let [stranger, partner] = keys.each_ref().map(|keys| app.with_key(keys.secret.expose()));
+    let mut keys = Vec::new();
+    for _ in 0..3 {
+        keys.push(another_account(app.ctx()).await);
+    }
+    let [stranger, partner, granter] = [0, 1, 2].map(|n: usize| app.with_key(keys[n].secret.expose()));
     stranger.set(json!({ "partner": false })).await;
+    granter.set(json!({ "partner": false })).await;
+    let mut restricted = Vec::new();
+    for right in [Right::Read, Right::Write] {
+        let made = granter.restricted_key(&json!({ "rights": everywhere(right) })).await;
+        restricted.push((right, app.with_key(made["secret_key"].as_str().expect("a key"))));
+    }
+    let own = app.client().restricted_key(&json!({ "rights": { "charges": "none" } })).await;
+    restricted.push((Right::None, app.with_key(own["secret_key"].as_str().expect("a key"))));
     let browser = |key: &str| Some(key.to_owned());
     let mut others = vec![
         Stranger::new("no key", app.anonymous(), KeyScope::Nothing),
@@ -232,6 +256,14 @@ async fn others(app: &App, live: &App) -> Vec<Stranger> {
         own.post("/1/sandbox/deposits", &json!({ "amount": 1_000_000 })).await.ok(201);
         others.push(Stranger::new("a referred merchant's key", own, KeyScope::Account { partner: false }));
         others.push(Stranger::new("a referred merchant's key elsewhere", elsewhere, KeyScope::Nothing));
+    }
+    for (right, client) in restricted {
+        let with = match right {
+            Right::None => "the owner's restricted key without rights",
+            Right::Read => "another account's restricted key that may read",
+            Right::Write => "another account's restricted key that may write",
+        };
+        others.push(Stranger::new(with, client, KeyScope::Restricted(right)));
     }
     others.push(Stranger::new("a partner's key", partner, KeyScope::Account { partner: true }));
     others
@@ -298,7 +330,7 @@ rules! {
         let Some(live) = App::live(app.database).await else { return };
         let (owner, account) = (app.client(), app.account().await);
         let others = others(app, &live).await;
-        let (mut covered, mut sent) = (0, [0; 3]);
+        let (mut covered, mut sent) = (0, [0; 4]);
         for operation in operations() {
             let path = of_the_owner(app, &owner, &operation).await;
             let body = owner.body_of(&operation.described).await;
@@ -306,7 +338,7 @@ rules! {
             for other in &others {
                 let expected_answer = other.expected_answer(&operation);
                 let body = match (expected_answer, other.opens) {
-                    (ExpectedAnswer::Served, KeyScope::Account { .. }) => {
+                    (ExpectedAnswer::Served, KeyScope::Account { .. } | KeyScope::Restricted(_)) => {
                         &other.client.body_of(&operation.described).await
                     }
                     _ => &body,
@@ -318,10 +350,10 @@ rules! {
             assert_eq!(rows_of(app, account).await, before, "{} {path} has changed the owner's rows", operation.method);
             covered += 1;
         }
-        let [not_in, unknown, served] = sent;
+        let [not_in, forbidden, unknown, served] = sent;
         assert_eq!(sent.iter().sum::<usize>(), covered * others.len());
         println!(
-            "{covered} operations with {} kinds of keys: {not_in} not let in, {unknown} for records that are unknown, \
+            "{covered} operations with {} kinds of keys: {not_in} not let in, {forbidden} without a right, {unknown} for records that are unknown, \
              {served} served with their own",
             others.len()
         );

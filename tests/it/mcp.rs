@@ -135,6 +135,12 @@ operated! {
         let about = events["response"].as_array().unwrap().iter().find(|event| event["type"] == "dispute.evidence_required");
         assert_eq!(about.unwrap()["data"]["token"], dispute["token"]);
         assert_eq!(session.ok("list_events", &json!({ "page": 2, "per_page": 1 }))["response"][0], events["response"][1]);
+        let disputed = json!({ "after": "0", "about": token(&dispute), "count": 1, "wait": 30, "type": null });
+        assert_eq!(session.ok("list_events", &disputed)["response"][0]["data"]["token"], dispute["token"]);
+        let reads = json!({ "method": "GET", "route": "/1/charges/{charge_token}", "token": token(&charge), "wait": 30 });
+        assert_eq!(session.ok("list_sandbox_requests", &reads)["pagination"], json!({
+            "current": 1, "previous": null, "next": null, "per_page": 10, "pages": 1, "count": 2,
+        }));
         let requests = session.ok("list_sandbox_requests", &json!({ "per_page": 50 }));
         let paid = requests["response"].as_array().unwrap().iter().find(|request| request["idempotency_key"] == "pay").unwrap();
         assert_eq!((&paid["path"], &paid["status"]), (&json!("/1/charges"), &json!(201)));
@@ -236,10 +242,21 @@ operated! {
             ("get_charge", json!({ "charge_token": "" }), &["charge_token is not one"]),
             ("get_sandbox_request", json!({ "request_id": "a?page=2" }), &["request_id is not one"]),
             ("create_refund", json!({ "charge_token": "..", "idempotency_key": "a" }), &["charge_token is not one"]),
+            ("list_events", json!({ "wait": "30", "route": "/1/charges" }), &[
+                "wait must be of type \"integer\"",
+                "an argument is unknown: there are [type, about, after, count, wait, page, per_page]",
+            ]),
         ] {
             let refused = session.refused(tool, &arguments);
             assert_eq!(messages(&refused), expected, "{tool} {arguments}");
             assert_eq!(refused["error"], "invalid_arguments");
+        }
+        for (tool, arguments) in [
+            ("list_events", json!({ "about": number, "wait": 31 })),
+            ("list_sandbox_requests", json!({ "token": number, "wait": 31 })),
+        ] {
+            let refused = session.refused(tool, &arguments);
+            assert_eq!((&refused["error"], messages(&refused).len()), (&json!("invalid_resource"), 2), "{refused}");
         }
         let missing = session.request("tools/call", &json!({ "name": number, "arguments": {} }));
         assert_eq!(missing["error"], json!({ "code": -32602, "message": "there is no such tool" }));

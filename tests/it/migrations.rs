@@ -12,7 +12,7 @@ use crate::harness::process::pause;
 use crate::harness::{Installed, operated};
 
 /// Released steps, and the digests of what they run on PostgreSQL and on SQLite. Lines are added here, and none is changed.
-const RELEASED: [(&str, &str, &str); 3] = [
+const RELEASED: [(&str, &str, &str); 11] = [
     (
         "m0001_schema",
         "9u7HW2D3gFQPHNRIYLb5TdW5/rEjmGQI2FxbFq8NK3g=",
@@ -27,6 +27,46 @@ const RELEASED: [(&str, &str, &str); 3] = [
         "m0003_inboxes",
         "tOAnbHhYQQhQzOboFQWy/zfPIgSAsrklQyABBjbJACg=",
         "zB3+S4XQ0stP1hwH26XtbFHuwXN7jFnXQHc3TqBk77w=",
+    ),
+    (
+        "m0004_restricted_keys",
+        "CiUxVPp0du3xnfFGZPb/mT/CmyKhrIX7pz7TthitQtE=",
+        "1ygS9wIZe1wWcmYKU1hte0csUvQFhUq+dWjD8N4uKrg=",
+    ),
+    (
+        "m0005_statements",
+        "pLhO18oMz7WGFbtttb2lDVdrBONJFWSGZZR17X8FApE=",
+        "2NsXB/VpQAFM3S8+CL5VJujjD/ijNXzy4y9662VzItQ=",
+    ),
+    (
+        "m0006_audit_chain",
+        "s/dz3U++zQTg3sh8jX1hbzZvNIEf4AobYEWzS4YDBII=",
+        "3OZEKHeCgnx66Sl0TrZDa9QeqCJl8kR8tPLknae6yE4=",
+    ),
+    (
+        "m0007_unnumbered_events",
+        "NaVr83wQTGXaTULVl8tuyfu0X7LU+n78beduNbEl2h0=",
+        "NaVr83wQTGXaTULVl8tuyfu0X7LU+n78beduNbEl2h0=",
+    ),
+    (
+        "m0008_failed_charges",
+        "SJiO3ToSXcmVICvUKSlXa0csZp6QMK15V0NkAgtg61I=",
+        "SJiO3ToSXcmVICvUKSlXa0csZp6QMK15V0NkAgtg61I=",
+    ),
+    (
+        "m0009_people",
+        "Yt8HsxQfrnLih3UdozSex/b2uVV+mMB7PvPFqHimfP8=",
+        "zEuCTQFY7/iZ1FRH4pkDfHAtW2xoMfQcQlNL9zTxTW8=",
+    ),
+    (
+        "m0010_card_testing",
+        "0f5YGMKsS8+ZAdqsCzdnRaUFQr07guO12vrMg3HmJkw=",
+        "AYQN3AujIz50mrNgwPQ00DKLmXsE6QldA58FBTqm1Y4=",
+    ),
+    (
+        "m0011_erasures",
+        "LHywskECoOrx/nuvfLgJqpdAe7Rabp+vuTOb/JwfQ/o=",
+        "KWQRXyvkTkspuyB6Cf8TSnPZq0Bk158laTWL6J6Ta1I=",
     ),
 ];
 

@@ -30,7 +30,7 @@ fn variables(text: &str) -> BTreeSet<String> {
 
 /// What the program reads.
 fn known() -> BTreeSet<String> {
-    variables(&text("src/config.rs"))
+    variables(&(text("src/config.rs") + &text("src/config/people.rs") + &text("src/config/vault_key.rs")))
 }
 
 /// Those of the README's table, in which names that follow leave out what all begin with.

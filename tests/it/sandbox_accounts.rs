@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use card_payments::services::accounts::wipe;
-use card_payments::services::audit;
-use card_payments::services::search_text;
+use card_payments::services::accounts::{named, wipe};
+use card_payments::services::{audit, card_testing, erasures, search_text};
 use entity::{AccountToken, TimeSpan, account};
 use futures::future::{join, join_all};
 use http::{Method, header};
@@ -14,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::harness::sending::post_with;
 use crate::harness::{
-    Answer, App, Client, Database, card, charge, charge_with, fields, rounds, rules, token,
+    Answer, App, Client, Database, card, charge, charge_with, fields, rounds, rules, token, token_of,
 };
 
 const ACCOUNTS: &str = "/1/sandbox/accounts";
@@ -139,7 +138,8 @@ rules! {
             (json!({ "wallet": "True", "partner": "0" }), false, true, true),
         ] {
             let made = app.client().post_form(ACCOUNTS, &params).await.ok(201);
-            let switches = app.with_key(made["secret_key"].as_str().unwrap()).get(ACCOUNT).await.ok(200);
+            let mut switches = app.with_key(made["secret_key"].as_str().unwrap()).get(ACCOUNT).await.ok(200);
+            assert_eq!(switches.as_object_mut().unwrap().remove("card_testing").unwrap()["action"], "off");
             let expected = json!({
                 "disputes": disputes, "wallet": wallet, "partner": partner,
                 "transfers_enabled": true, "transfers_schedule": "manual", "settlement_delay_days": 5,
@@ -192,7 +192,13 @@ rules! {
         fresh.subscribed(&fresh.plan(&json!({})).await, token(&disputes)).await;
         let file = fresh.file().await;
         fresh.delete(&format!("/1/files/{file}")).await.ok(204);
+        let (ctx, forgotten) = (app.ctx(), token_of(&fresh.customer("4200000000000000").await));
+        let own = named(&ctx.store, account.parse().unwrap(), ctx.clock.now()).await.unwrap().unwrap();
+        erasures::erase(ctx, &own, &forgotten).await.unwrap();
+        fresh.set(json!({ "card_testing": { "action": "report", "card_declines": 1 } })).await;
+        fresh.post("/1/charges", &charge_with(400, json!({ "card": card("4100000000000001") }))).await.refused(400, "card_declined");
         // What is counted and noted in memory first.
+        card_testing::synchronise(app.ctx()).await.unwrap();
         audit::write_key_uses(app.ctx()).await.unwrap();
         app.ctx().request_log.write(&app.ctx().store, None).await.unwrap();
         let filled = rows_of(app, &account).await;
@@ -314,7 +320,7 @@ rules! {
     async fn switches_change_one_by_one(app) {
         let (client, stranger) = (app.client(), app.stranger().await);
         let mut expected = client.get(ACCOUNT).await.ok(200);
-        let names = ["disputes", "wallet", "partner", "transfers_enabled", "transfers_schedule", "settlement_delay_days"];
+        let names = ["disputes", "wallet", "partner", "transfers_enabled", "transfers_schedule", "settlement_delay_days", "card_testing"];
         assert_eq!(fields(&expected), names);
         for (name, value) in [
             ("disputes", json!(false)), ("wallet", json!(false)), ("partner", json!(false)), ("transfers_enabled", json!(false)),

@@ -18,10 +18,11 @@ use crate::sandbox_accounts::{fill, made, with_key};
 
 const SNAPSHOTS: &str = "/1/sandbox/snapshots";
 
-/// What no snapshot holds: keys go on working, numbers of events are not given again, where they were used and what was asked for is not undone, merchants are
+/// What no snapshot holds: keys go on working, numbers of events are not given again, where they were used and what was asked for is not undone, attacks that were noticed stay known, merchants are
 /// accounts of their own, blobs are held by their files, and snapshots hold no snapshots.
-const KEPT: [&str; 9] = [
+const KEPT: [&str; 10] = [
     "api_keys",
+    "card_attacks",
     "event_sequences",
     "key_uses",
     "logged_requests",

@@ -95,6 +95,18 @@ rules! {
         assert_eq!(since(before, app.ctx().store.statements()), (3, 0, 0));
     }
 
+    async fn noticing_card_testing_costs_a_charge_neither_statement_nor_commit(app) {
+        let client = app.client();
+        client.set(json!({ "card_testing": { "action": "refuse", "network_declines": 1 } })).await;
+        client.captured(400).await;
+        for (number, status) in [("4200000000000000", 201), ("4100000000000001", 400), ("4200000000000000", 400)] {
+            let before = app.ctx().store.statements();
+            let answer = client.post("/1/charges", &charge_with(400, json!({ "card": card(number) }))).await;
+            let costs = since(before, app.ctx().store.statements());
+            assert_eq!((answer.status, costs), (status, (of_its_account(app), of_two_units(app), 2)));
+        }
+    }
+
     // It is looked for beside the account; claim and answer leave with what is appended anyway.
     async fn a_fresh_idempotency_key_costs_a_charge_neither_statement_nor_commit(app) {
         let client = app.client();

@@ -19,18 +19,21 @@ const BY_HASH: [&str; 2] = ["api_keys", "challenge_pages"];
 const OF_NOBODY: [&str; 3] = ["audit_entries", "installation", "vault_keys"];
 
 /// What is due by these is looked for among all accounts: a batch at a time, each item then claimed by its own key.
-const DUE_BY: [&str; 23] = [
+const DUE_BY: [&str; 26] = [
     "accounts.purge_at",
     "accounts.settles_at",
     "accounts.wipe_at",
     "api_keys.valid_until",
     "bank_accounts.expires_at",
+    "card_attacks.recorded_at",
     "cards.expires_at",
     "charges.settle_after",
     "disputes.expires_at",
     "scheduled_disputes.arrives_at",
+    "erasures.due_at",
     "idempotency_keys.created_at",
     "key_uses.last_at",
+    "person_sessions.ends_at",
     "plans.deleted_at",
     "refunds.settles_at",
     "refunds.submit_after",

@@ -1,7 +1,9 @@
 //! walletA's domains, sessions and certificates (specification, Mobile wallet support; `docs/decisions.md`, 227 to 230).
 
 use card_payments::app::Parts;
-use card_payments::config::{DatabaseOptions, Environment, LoadOptions, Secrets, ServeOptions};
+use card_payments::config::{
+    DatabaseOptions, Environment, LoadOptions, PeopleOptions, Secrets, ServeOptions,
+};
 use card_payments::outbound::AddressPolicy;
 use card_payments::runtime::random::RandomSource;
 use card_payments::services::wallets::{Provider, Wallets};
@@ -339,9 +341,11 @@ async fn live_asks_those_whom_the_operator_named_on_postgres() {
 fn live_options() -> ServeOptions {
     ServeOptions {
         retention_days: 90,
+        erase_after: None,
         listen: "127.0.0.1:0".parse().unwrap(),
         base_url: None,
         blobs: None,
+        audit_anchor: None,
         acquirer: Some("simulator".into()),
         admin_listen: None,
         trusted_proxies: Vec::new(),
@@ -350,6 +354,7 @@ fn live_options() -> ServeOptions {
         wallet_a_hosts: Vec::new(),
         wallet_g_recipient: None,
         wallet_roots: None,
+        people: PeopleOptions::default(),
         load: LoadOptions::default(),
         drain_seconds: 0,
         log: "info".into(),
@@ -370,7 +375,7 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
     let startup_error = |change: &dyn Fn(&mut ServeOptions, &mut Secrets)| {
         let mut options = live_options();
         let mut secrets =
-            Secrets { vault_key: Some(OperatorKeys::generate("own").to_text()), ..Secrets::default() };
+            Secrets { vault_key: Some(OperatorKeys::generate("own").to_text().into()), ..Secrets::default() };
         change(&mut options, &mut secrets);
         let database = DatabaseOptions {
             database_url: None,

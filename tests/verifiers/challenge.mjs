@@ -1,13 +1,8 @@
 // A cardholder's browser: opens a challenge page on a narrow phone, answers, and tells where that ends. Called with the
 // page's address, the button's name, and how: `click`, `keyboard`, or `no-javascript`.
-import { chromium } from 'playwright-core'
+import { browser } from './browser.mjs'
 
 const [url, button, how] = process.argv.slice(2)
-const browser = await chromium.launch({
-  executablePath: '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  timeout: 120_000,
-})
 const context = await browser.newContext({
   viewport: { width: 320, height: 640 },
   isMobile: true,

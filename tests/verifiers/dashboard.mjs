@@ -1,14 +1,9 @@
 // A visit to the dashboard. Called with the server's address, the path of a charge that can be disputed, and a
-// folder for screenshots, or `-` for none. Tells what was met on the way.
-import { chromium } from 'playwright-core'
+// folder for screenshots, or `-` for none. Has every page judged by axe; tells what was met on the way.
+import { axe, browser } from './browser.mjs'
 
 const [server, charge, folder] = process.argv.slice(2)
 const home = `${server}/dashboard`
-const browser = await chromium.launch({
-  executablePath: '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  timeout: 120_000,
-})
 const complaints = []
 const elsewhere = []
 
@@ -28,33 +23,53 @@ const shot = async (page, name) => {
   if (folder !== '-') await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
 }
 
-// Every page, as wide as a desk and as narrow as a phone.
-const told = { wide: [], unnamed: [], contrast: [] }
+// Every page and one of each kind of record, as wide as a desk and as narrow as a phone, in the light and in the dark.
+const told = { wide: [], unnamed: [], contrast: [], violations: [], unseen: [] }
 const first = await visitor({ viewport: { width: 1280, height: 900 } })
 await first.goto(home)
+// The documents show what is on the first screen.
+if (folder !== '-') await first.screenshot({ path: `${folder}/dashboard-overview.png` })
 told.title = await first.title()
 told.read = await first.locator('body').ariaSnapshot()
 const ways = await first.getByRole('navigation', { name: 'Pages', exact: true }).getByRole('link').evaluateAll((links) => links.map((link) => link.href))
-const pages = [...ways, server + charge]
+const pages = [...ways, server + charge, `${home}/charges/new`, `${home}/accounts`, `${home}/requests?status=422&error=invalid_resource`]
 told.pages = ways.map((way) => new URL(way).pathname)
-for (const [width, name, scheme] of [[1280, 'desk', 'light'], [360, 'phone', 'dark'], [320, 'narrow', 'light']]) {
+for (const list of ['customers', 'subscriptions', 'transfers', 'disputes', 'events', 'webhooks', 'requests?status=422']) {
+  await first.goto(`${home}/${list}`)
+  pages.push(await first.locator(`tbody a[href^="/dashboard/${list.split('?')[0]}/"]`).first().evaluate((link) => link.href))
+}
+const sizes = [[1280, 'desk'], [390, 'phone']].flatMap(([width, name]) => ['light', 'dark'].map((scheme) => [width, name, scheme]))
+for (const [width, name, scheme] of [...sizes, [320, 'narrow', 'light']]) {
   const page = await visitor({ viewport: { width, height: 900 }, colorScheme: scheme })
   for (const address of pages) {
     await page.goto(address)
-    const path = new URL(address).pathname
+    const path = new URL(address).pathname.replace(/[a-z]+_[A-Za-z0-9]{22}|[0-9a-f-]{36}/, 'one')
     const spread = await page.evaluate(() => document.documentElement.scrollWidth)
     if (spread > width) told.wide.push(`${path} at ${width}: ${spread}`)
     told.unnamed.push(...await page.evaluate(unnamed))
     told.contrast.push(...(await page.evaluate(faint)).map((where) => `${path} ${scheme}: ${where}`))
-    await shot(page, `${path.slice(1).replaceAll('/', '-')}-${name}`)
+    if (name !== 'narrow') await page.evaluate(axe)
+    const { violations } = name === 'narrow' ? { violations: [] } : await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
+    told.violations.push(...violations.map(({ id, nodes }) => `${path} ${name} ${scheme}: ${id}: ${nodes[0].html.slice(0, 200)}`))
+    if (name === 'phone') told.unseen.push(...(await page.evaluate(unseen)).map((where) => `${path}: ${where}`))
+    await shot(page, `${path.slice(1).replaceAll('/', '-')}-${name}${scheme === 'dark' ? '-dark' : ''}`)
   }
+}
+
+// Amounts and statuses of tables that are not on the screen without scrolling sideways.
+function unseen() {
+  const cells = [...document.querySelectorAll('main > .scroll td :is(.money, .state)')]
+  const hidden = cells.filter((cell) => cell.getBoundingClientRect().right > innerWidth || !cell.checkVisibility())
+  return hidden.map((cell) => cell.outerHTML)
 }
 
 // Controls without a name, and pages without their landmarks.
 function unnamed() {
   const controls = [...document.querySelectorAll('input:not([type=hidden]), select')]
   const nameless = controls.filter((control) => !control.labels?.length && !control.ariaLabel).map((control) => control.outerHTML)
-  const missing = ['header', 'nav', 'main', 'h1', 'footer'].filter((name) => !document.querySelector(name))
+  // No call of the API lists accounts, so their page has no foot.
+  const parts = ['header', 'nav', 'main', 'h1', ...(location.pathname === '/dashboard/accounts' ? [] : ['footer'])]
+  const missing = parts.filter((name) => !document.querySelector(name))
   return [...nameless, ...missing.map((name) => `${location.pathname} has no ${name}`)]
 }
 

@@ -1,17 +1,9 @@
 // A reader of the Swagger page, at a desk and on a phone: opens an operation, presses Execute twice as it stands, filters, and
 // has the page judged by axe. Called with the page's address, the operation's tag and its id; tells what was met on the way.
 // SCREENSHOTS names a folder for pictures.
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { chromium } from 'playwright-core'
+import { axe, browser } from './browser.mjs'
 
 const [url, tag, operation] = process.argv.slice(2)
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const browser = await chromium.launch({
-  executablePath: '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  timeout: 120_000,
-})
 const told = { visits: [], elsewhere: [], complaints: [], findings: [], wide: [] }
 
 async function visitor(options) {

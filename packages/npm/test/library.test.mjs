@@ -39,14 +39,29 @@ test("a clock is moved by a span or to a time", async () => {
   await account.delete();
 });
 
-test("an inbox takes what is signed and nothing else", async () => {
+test("an inbox gives events that are signed and shows all that arrives", async () => {
   const account = await server.createAccount();
   const inbox = await account.openInbox();
+  assert.deepEqual(await inbox.deliveries(), []);
   const headers = { "webhook-id": "evt_1", "webhook-timestamp": "0", "webhook-signature": "v1,AAAA" };
-  assert.equal((await fetch(inbox.url, { method: "POST", headers, body: "{}" })).status, 400);
+  await fetch(inbox.url, { method: "POST", headers, body: '{"type": "plan.created", "token": "evt_1"}' });
   await account.request("POST", "/1/plans", PLAN);
   assert.equal((await inbox.waitFor("plan.created")).data.name, "Tea");
-  await assert.rejects(inbox.waitFor("plan.created", { timeout: 0.1 }), /no plan.created within 0.1 seconds, but plan.created/);
+  await assert.rejects(inbox.waitFor("plan.created", { timeout: 0 }), /no plan.created within 0 seconds, but plan.created/);
+  const verdicts = (await inbox.deliveries(2)).map(({ signature, body }) => [signature, body.includes("Tea")]);
+  assert.deepEqual(verdicts, [["invalid", false], ["valid", true]]);
+  await account.delete();
+});
+
+test("an inbox answers as ordered", async () => {
+  const account = await server.createAccount();
+  const inbox = await account.openInbox();
+  await inbox.answer({ status: 503, every: 2 });
+  for (const name of ["Tea", "Milk"]) {
+    await account.request("POST", "/1/plans", { ...PLAN, name });
+    assert.equal((await inbox.waitFor("plan.created")).data.name, name);
+  }
+  assert.deepEqual((await inbox.deliveries()).map(({ status }) => status), [200, 503]);
   await account.delete();
 });
 

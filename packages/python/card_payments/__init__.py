@@ -113,8 +113,7 @@ class Account:
     """An account that nothing else uses."""
 
     def __init__(self, server, token, secret_key, publishable_key):
-        self._server, self._inboxes = server, []
-        self.url, self.token = server.url, token
+        self._server, self.url, self.token = server, server.url, token
         self.secret_key, self.publishable_key = secret_key, publishable_key
 
     def request(self, method, path, body=None, *, headers=None):
@@ -136,16 +135,12 @@ class Account:
         return self.request("PUT", "/1/sandbox/acquirer", faults)
 
     def open_inbox(self):
-        """Registers a receiver of webhooks on this machine. It is closed with the account."""
-        inbox = Inbox(lambda url: self.request("POST", "/1/webhook_endpoints", {"url": url})["key"])
-        self._inboxes.append(inbox)
-        return inbox
+        """Registers a receiver of webhooks inside the server. It is deleted with the account."""
+        return Inbox(self)
 
     def delete(self):
         """Deletes the account with all that it holds."""
         self._server.request("DELETE", f"/1/sandbox/accounts/{self.token}")
-        for inbox in self._inboxes:
-            inbox.close()
 
     def __enter__(self):
         return self

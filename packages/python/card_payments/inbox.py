@@ -1,68 +1,42 @@
 """A receiver of webhooks."""
 
-import base64
-import hashlib
-import hmac
 import json
-import threading
-import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Inbox:
-    """Receives an account's webhooks on a free port of 127.0.0.1, and verifies their signatures."""
+    """Receives an account's webhooks inside the server, which verifies their signatures. Time-outs are whole seconds, at most 30."""
 
-    def __init__(self, register):
-        self._changed, self._taken, self._ids = threading.Condition(), set(), set()
-        self._key = None
-        # All events so far, in the order of their arrival.
-        self.events = []
-        inbox = self
+    def __init__(self, account):
+        inbox = account.request("POST", "/1/sandbox/inboxes", {})
+        account.request("POST", "/1/webhook_endpoints", {"url": inbox["url"]})
+        self.url = inbox["url"]
+        self._account, self._path = account, f"/1/sandbox/inboxes/{inbox['token']}"
+        self._taken = set()
 
-        class Receiver(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                self.send_response(204 if inbox._receive(self.headers, body) else 400)
-                self.end_headers()
+    def answer(self, **answer):
+        """Orders the answer from the next delivery on: status, latency_ms, fault (hang or reset), every (only each nth)."""
+        return self._account.request("PUT", self._path, answer)
 
-            def log_message(self, *_):
-                pass
+    def deliveries(self, count=0, timeout=10):
+        """Returns the last 500 deliveries, the oldest first, once there are `count`, or after `timeout` seconds with fewer.
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}/"
-        with self._changed:
-            self._key = base64.b64decode(register(self.url).removeprefix("whsec_"))
-
-    def _receive(self, headers, body):
-        with self._changed:
-            identifier = headers["webhook-id"]
-            signed = f"{identifier}.{headers['webhook-timestamp']}.".encode() + body
-            signature = "v1," + base64.b64encode(hmac.digest(self._key, signed, hashlib.sha256)).decode()
-            if not any(hmac.compare_digest(signature, known) for known in headers["webhook-signature"].split()):
-                return False
-            # A repeated delivery is no second event.
-            if identifier not in self._ids:
-                self._ids.add(identifier)
-                self.events.append(json.loads(body))
-                self._changed.notify_all()
-            return True
+        Each has number, headers, body, signature (valid, invalid or missing) and its answer.
+        """
+        wait = f"&count={count}&wait={timeout}" if count else ""
+        return self._account.request("GET", f"{self._path}/deliveries?per_page=500{wait}")[::-1]
 
     def wait_for(self, event_type, timeout=10):
-        """Returns the next event of a type, each event once. Raises TimeoutError if none arrives in `timeout` seconds."""
-        end = time.monotonic() + timeout
-        with self._changed:
-            while True:
-                for event in self.events:
-                    if event["type"] == event_type and event["token"] not in self._taken:
-                        self._taken.add(event["token"])
-                        return event
-                if not self._changed.wait(end - time.monotonic()):
-                    types = ", ".join(event["type"] for event in self.events) or "nothing"
-                    raise TimeoutError(f"no {event_type} within {timeout} seconds, but {types}")
-
-    def close(self):
-        """Closes the port."""
-        self._server.shutdown()
-        self._server.server_close()
+        """Returns the next signed event of a type, each once. Raises TimeoutError once nothing arrives for `timeout` seconds."""
+        count = 1
+        while True:
+            deliveries = self.deliveries(count, timeout)
+            events = [json.loads(delivery["body"]) for delivery in deliveries if delivery["signature"] == "valid"]
+            for event in events:
+                if event["type"] == event_type and event["token"] not in self._taken:
+                    self._taken.add(event["token"])
+                    return event
+            received = deliveries[-1]["number"] if deliveries else 0
+            if received < count:
+                types = ", ".join(event["type"] for event in events) or "nothing"
+                raise TimeoutError(f"no {event_type} within {timeout} seconds, but {types}")
+            count = received + 1

@@ -1,123 +1,88 @@
 //! A receiver of webhooks.
 
 use std::collections::BTreeSet;
-use std::io::{self, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, KeyInit, Mac};
-use serde_json::Value;
-use sha2::Sha256;
+use serde_json::{Value, json};
 
-use crate::http;
+use crate::{Account, ApiError, text};
 
-/// Receives an account's webhooks on a free port of 127.0.0.1, and verifies their signatures.
+/// Receives an account's webhooks inside the server, which verifies their signatures. Waits take whole seconds, at most 30.
 #[derive(Debug)]
-pub struct Inbox {
+pub struct Inbox<'a> {
     /// Its address.
     pub url: String,
-    received: Arc<Received>,
+    account: &'a Account<'a>,
+    path: String,
+    taken: Mutex<BTreeSet<String>>,
 }
 
-#[derive(Debug)]
-struct Received {
-    key: Vec<u8>,
-    events: Mutex<Events>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct Events {
-    all: Vec<Value>,
-    ids: BTreeSet<String>,
-    taken: BTreeSet<usize>,
-}
-
-impl Inbox {
-    pub(crate) fn open(register: impl FnOnce(&str) -> String) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let url = format!("http://{}/", listener.local_addr().expect("a port"));
-        let key = STANDARD.decode(register(&url).trim_start_matches("whsec_")).expect("a key in base64");
-        // What arrives before this waits at the port.
-        let received = Arc::new(Received { key, events: Mutex::default(), changed: Condvar::default() });
-        let shared = Arc::clone(&received);
-        // Ends with the process.
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let shared = Arc::clone(&shared);
-                thread::spawn(move || shared.receive(stream));
-            }
-        });
-        Self { url, received }
+impl<'a> Inbox<'a> {
+    pub(crate) fn open(account: &'a Account<'a>) -> Self {
+        let inbox = account.request("POST", "/1/sandbox/inboxes", &json!({})).expect("an inbox");
+        let url = text(&inbox, "url");
+        account.request("POST", "/1/webhook_endpoints", &json!({ "url": url })).expect("a webhook endpoint");
+        let path = format!("/1/sandbox/inboxes/{}", text(&inbox, "token"));
+        Self { url, account, path, taken: Mutex::default() }
     }
 
-    /// Returns all events so far, in the order of their arrival.
+    /// Orders the answer from the next delivery on: status, `latency_ms`, fault (hang or reset), every (only each nth).
+    pub fn answer(&self, answer: &Value) -> Result<Value, ApiError> {
+        self.account.request("PUT", &self.path, answer)
+    }
+
+    /// Returns the last 500 deliveries, the oldest first, once there are so many, or after ten seconds with fewer. Each has number,
+    /// headers, body, signature (valid, invalid or missing) and its answer.
     #[must_use]
-    pub fn events(&self) -> Vec<Value> {
-        self.received.lock().all.clone()
+    pub fn deliveries(&self, count: u64) -> Vec<Value> {
+        self.read(count, PATIENCE)
     }
 
-    /// Returns the next event of a type, each event once. Panics if none arrives in ten seconds.
+    fn read(&self, count: u64, patience: Duration) -> Vec<Value> {
+        let seconds = patience.as_millis().div_ceil(1000);
+        let wait = if count > 0 { format!("&count={count}&wait={seconds}") } else { String::new() };
+        let path = format!("{}/deliveries?per_page=500{wait}", self.path);
+        let newest_first = self.account.request("GET", &path, &Value::Null).expect("the deliveries");
+        newest_first.as_array().into_iter().flatten().rev().cloned().collect()
+    }
+
+    /// Returns the next signed event of a type, each once. Panics once nothing arrives for ten seconds.
     #[must_use]
     pub fn wait_for(&self, event_type: &str) -> Value {
-        self.wait_at_most(Duration::from_secs(10), event_type)
-            .unwrap_or_else(|| panic!("no {event_type} within ten seconds, but {:?}", self.events()))
+        self.next(PATIENCE, event_type)
+            .unwrap_or_else(|types| panic!("no {event_type} within ten seconds, but {types:?}"))
     }
 
-    /// Returns the next event of a type, each event once, if one arrives in time.
+    /// Returns the next signed event of a type, each once, unless nothing arrives for so long.
     #[must_use]
     pub fn wait_at_most(&self, patience: Duration, event_type: &str) -> Option<Value> {
-        let end = Instant::now() + patience;
-        let mut events = self.received.lock();
+        self.next(patience, event_type).ok()
+    }
+
+    /// Returns the event, or the types of those that arrived.
+    fn next(&self, patience: Duration, event_type: &str) -> Result<Value, Vec<String>> {
+        let mut count = 1;
         loop {
-            let next = (0..events.all.len())
-                .find(|at| !events.taken.contains(at) && events.all[*at]["type"] == event_type);
-            if let Some(at) = next {
-                events.taken.insert(at);
-                return Some(events.all[at].clone());
+            let (mut received, mut types) = (0, Vec::new());
+            for delivery in self.read(count, patience) {
+                received = delivery["number"].as_u64().expect("a number");
+                if delivery["signature"] != "valid" {
+                    continue;
+                }
+                let event: Value = serde_json::from_str(&text(&delivery, "body")).expect("an event");
+                let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+                if event["type"] == event_type && taken.insert(text(&event, "token")) {
+                    return Ok(event);
+                }
+                types.push(text(&event, "type"));
             }
-            let left = end.checked_duration_since(Instant::now())?;
-            let waited = self.received.changed.wait_timeout(events, left);
-            events = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if received < count {
+                return Err(types);
+            }
+            count = received + 1;
         }
     }
 }
 
-impl Received {
-    fn lock(&self) -> MutexGuard<'_, Events> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn receive(&self, mut stream: TcpStream) -> io::Result<()> {
-        let mut reader = BufReader::new(stream.try_clone()?);
-        let (_, headers) = http::head(&mut reader)?;
-        let body = http::read_body(&mut reader, &headers)?;
-        let header = |name: &str| headers.get(name).map(String::as_str).unwrap_or_default();
-        let id = header("webhook-id");
-        let is_signed = self.is_signed(id, header("webhook-timestamp"), &body, header("webhook-signature"));
-        if is_signed {
-            let mut events = self.lock();
-            // A repeated delivery is no second event.
-            if events.ids.insert(id.to_owned()) {
-                events.all.push(serde_json::from_slice(&body).map_err(io::Error::other)?);
-            }
-            self.changed.notify_all();
-        }
-        let status = if is_signed { "204 No Content" } else { "400 Bad Request" };
-        write!(stream, "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
-    }
-
-    fn is_signed(&self, id: &str, timestamp: &str, body: &[u8], signatures: &str) -> bool {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("a key of any length");
-        mac.update(format!("{id}.{timestamp}.").as_bytes());
-        mac.update(body);
-        signatures
-            .split(' ')
-            .filter_map(|known| STANDARD.decode(known.strip_prefix("v1,")?).ok())
-            .any(|known| mac.clone().verify_slice(&known).is_ok())
-    }
-}
+const PATIENCE: Duration = Duration::from_secs(10);

@@ -146,13 +146,10 @@ impl Account<'_> {
         self.request("PUT", "/1/sandbox/acquirer", faults)
     }
 
-    /// Registers a receiver of webhooks on this machine.
+    /// Registers a receiver of webhooks inside the server. It is deleted with the account.
     #[must_use]
-    pub fn open_inbox(&self) -> Inbox {
-        Inbox::open(|url| {
-            let endpoint = self.request("POST", "/1/webhook_endpoints", &json!({ "url": url }));
-            text(&endpoint.expect("a webhook endpoint"), "key")
-        })
+    pub fn open_inbox(&self) -> Inbox<'_> {
+        Inbox::open(self)
     }
 }
 

@@ -45,24 +45,40 @@ fn a_clock_is_moved_by_a_span_or_to_a_time() {
 }
 
 #[test]
-fn an_inbox_takes_what_is_signed_and_nothing_else() {
+fn an_inbox_gives_events_that_are_signed_and_shows_all_that_arrives() {
     let server = Server::start();
     let account = server.create_account();
     let inbox = account.open_inbox();
-    let address = inbox.url.trim_start_matches("http://").trim_end_matches('/');
-    let mut forged = TcpStream::connect(address).unwrap();
+    assert_eq!(inbox.deliveries(0), [Value::Null; 0]);
+    let (host, path) = inbox.url.trim_start_matches("http://").split_once('/').unwrap();
+    let mut forged = TcpStream::connect(host).unwrap();
     write!(
         forged,
-        "POST / HTTP/1.1\r\nwebhook-id: evt_1\r\nwebhook-signature: v1,AAAA\r\nContent-Length: 2\r\n\r\n{{}}"
+        "POST /{path} HTTP/1.1\r\nHost: {host}\r\nwebhook-id: evt_1\r\nwebhook-signature: v1,AAAA\r\n\
+         Connection: close\r\nContent-Length: 2\r\n\r\n{{}}"
     )
     .unwrap();
-    let mut answer = String::new();
-    forged.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    forged.read_to_string(&mut String::new()).unwrap();
     account.request("POST", "/1/plans", &plan()).unwrap();
     assert_eq!(inbox.wait_for("plan.created")["data"]["name"], "Tea");
-    assert_eq!(inbox.wait_at_most(Duration::from_millis(100), "plan.created"), None);
-    assert_eq!(inbox.events().len(), 1);
+    assert_eq!(inbox.wait_at_most(Duration::ZERO, "plan.created"), None);
+    let deliveries = inbox.deliveries(2);
+    assert_eq!((&deliveries[0]["signature"], &deliveries[0]["body"]), (&json!("invalid"), &json!("{}")));
+    assert_eq!(deliveries[1]["signature"], "valid");
+}
+
+#[test]
+fn an_inbox_answers_as_ordered() {
+    let server = Server::start();
+    let account = server.create_account();
+    let inbox = account.open_inbox();
+    inbox.answer(&json!({ "status": 503, "every": 2 })).unwrap();
+    for _ in 0..2 {
+        account.request("POST", "/1/plans", &plan()).unwrap();
+        let _ = inbox.wait_for("plan.created");
+    }
+    let statuses = inbox.deliveries(0).into_iter().map(|delivery| delivery["status"].clone());
+    assert_eq!(statuses.collect::<Vec<_>>(), [200, 503]);
 }
 
 #[test]

@@ -85,6 +85,11 @@ impl Memory {
         }
     }
 
+    /// Returns whether the call under a key was done and stands.
+    pub(super) fn is_done(&self, key: &CallKey) -> bool {
+        matches!(self.fate(key), Some(Fate::Done { .. }))
+    }
+
     fn close(&mut self, now: Instant, key: &CallKey) -> Settled {
         self.remember(now, key, Fate::Closed);
         Settled::NotDone

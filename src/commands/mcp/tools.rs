@@ -1,13 +1,15 @@
 //! The tools: the parameters of each, and the request of the API that it makes. A tool has the name of its operation in
-//! `openapi.yaml`.
+//! `openapi.yaml`; lists have the parameters of theirs, too.
 
+use card_payments::http::openapi;
 use http::Method;
 use rmcp::handler::server::tool::schema_for_input;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use rmcp::schemars::{self, JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use url::form_urlencoded;
 
 use crate::commands::test_cards;
 
@@ -60,14 +62,28 @@ impl Effect {
 pub struct OfferedTool {
     /// The tool as clients see it.
     pub shown: Tool,
-    read: fn(JsonObject) -> Result<ToolRequest, String>,
+    read: Box<dyn Fn(JsonObject) -> Result<ToolRequest, String> + Send + Sync>,
 }
 
 impl OfferedTool {
     fn new<P: Parameters>() -> Self {
         let schema = schema_for_input::<P>().expect("parameters are an object");
         let shown = Tool::new(P::NAME, P::DESCRIPTION, schema).with_annotations(P::EFFECT.annotations());
-        Self { shown, read: request_of::<P> }
+        Self { shown, read: Box::new(request_of::<P>) }
+    }
+
+    /// Offers the list at a path, with the parameters of its operation in the document and shorter pages.
+    fn list(document: &Value, path: &'static str, description: &'static str) -> Self {
+        let operation = &document["paths"][path]["get"];
+        let name = operation["operationId"].as_str().expect("an operation has a name");
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let mut properties: Map<_, _> = parameters.map(|parameter| property(document, parameter)).collect();
+        properties["per_page"]["description"] = format!("Records a page; {PER_PAGE} if absent.").into();
+        let schema = json!({ "type": "object", "additionalProperties": false, "properties": properties });
+        let schema = schema.as_object().cloned().unwrap_or_default();
+        let shown =
+            Tool::new(name.to_owned(), description, schema).with_annotations(Effect::Reads.annotations());
+        Self { shown, read: Box::new(move |arguments| Ok(list_request(path, arguments))) }
     }
 
     /// Returns the request of a call, or all that is wrong with its arguments.
@@ -75,6 +91,34 @@ impl OfferedTool {
         let faults = shape_faults(&self.shown.schema_as_json_value(), &arguments);
         if faults.is_empty() { (self.read)(arguments).map_err(|fault| vec![fault]) } else { Err(faults) }
     }
+}
+
+/// How many records a list shows at once. An assistant reads every byte of them.
+const PER_PAGE: u64 = 10;
+
+/// Returns the name of an optional parameter of the document, and its schema as that of an argument.
+fn property(document: &Value, parameter: &Value) -> (String, Value) {
+    let shared =
+        parameter["$ref"].as_str().and_then(|reference| document.pointer(reference.strip_prefix('#')?));
+    let parameter = shared.unwrap_or(parameter);
+    let mut schema = parameter["schema"].clone();
+    schema["type"] = json!([schema["type"], "null"]);
+    if let Some(words) = schema["enum"].as_array_mut() {
+        words.push(Value::Null);
+    }
+    schema["description"] = parameter["description"].clone();
+    (parameter["name"].as_str().unwrap_or_default().to_owned(), schema)
+}
+
+/// Returns the request of a list with these parameters.
+fn list_request(path: &str, mut arguments: JsonObject) -> ToolRequest {
+    arguments.retain(|_, value| !value.is_null());
+    arguments.entry("per_page").or_insert(PER_PAGE.into());
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    for (name, value) in &arguments {
+        query.append_pair(name, &value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    }
+    ToolRequest::read(format!("{path}?{}", query.finish()))
 }
 
 fn request_of<P: Parameters>(arguments: JsonObject) -> Result<ToolRequest, String> {
@@ -134,6 +178,7 @@ fn segment<'a>(parameter: &str, name: &'a str) -> Result<&'a str, String> {
 
 /// Returns every tool, in the order of the list.
 pub fn all() -> Vec<OfferedTool> {
+    let document = openapi();
     vec![
         OfferedTool::new::<CreateCharge>(),
         OfferedTool::new::<CreateRefund>(),
@@ -141,8 +186,18 @@ pub fn all() -> Vec<OfferedTool> {
         OfferedTool::new::<MoveClock>(),
         OfferedTool::new::<GetCharge>(),
         OfferedTool::new::<GetBalance>(),
-        OfferedTool::new::<ListEvents>(),
-        OfferedTool::new::<ListRequests>(),
+        OfferedTool::list(
+            &document,
+            "/1/events",
+            "Read what happened in the account: events with the record as it was then, newest first; with after, \
+             oldest first. With wait it answers as soon as count of them have happened.",
+        ),
+        OfferedTool::list(
+            &document,
+            "/1/sandbox/requests",
+            "Read the log of the account's last requests, newest first, with their parameters and errors and without \
+             secrets. Use it to see what a client really sent. With wait it answers as soon as count of them have been made.",
+        ),
         OfferedTool::new::<GetRequest>(),
     ]
 }
@@ -293,55 +348,6 @@ impl Parameters for GetBalance {
 
     fn request(self) -> Result<ToolRequest, String> {
         Ok(ToolRequest::read("/1/balance".into()))
-    }
-}
-
-/// Reads a page of a list, newest first.
-fn page_of(list: &str, page: Option<i64>, per_page: Option<i64>) -> ToolRequest {
-    let page = page.unwrap_or(1);
-    ToolRequest::read(format!("{list}?page={page}&per_page={}", per_page.unwrap_or(PER_PAGE)))
-}
-
-/// An assistant reads every byte of it.
-const PER_PAGE: i64 = 10;
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct ListEvents {
-    /// Counted from 1, which it is if absent.
-    page: Option<i64>,
-    /// 10 if absent.
-    per_page: Option<i64>,
-}
-
-impl Parameters for ListEvents {
-    const NAME: &'static str = "list_events";
-    const DESCRIPTION: &'static str =
-        "Read what happened in the account, newest first: events with the record as it was then.";
-    const EFFECT: Effect = Effect::Reads;
-
-    fn request(self) -> Result<ToolRequest, String> {
-        Ok(page_of("/1/events", self.page, self.per_page))
-    }
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct ListRequests {
-    /// Counted from 1, which it is if absent.
-    page: Option<i64>,
-    /// 10 if absent.
-    per_page: Option<i64>,
-}
-
-impl Parameters for ListRequests {
-    const NAME: &'static str = "list_sandbox_requests";
-    const DESCRIPTION: &'static str = "Read the log of the account's last requests, newest first, with their parameters and \
-        errors and without secrets. Use it to see what a client really sent.";
-    const EFFECT: Effect = Effect::Reads;
-
-    fn request(self) -> Result<ToolRequest, String> {
-        Ok(page_of("/1/sandbox/requests", self.page, self.per_page))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Live only: the operator chooses the account to view.
+//! The choice of the account to view: in live by the operator, in test by the account that has made it.
 
 use axum::extract::{FromRequest, Request, State};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -7,16 +7,17 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use validator::Validate;
 
-use super::auth::{self, Viewer, has_csrf_token};
-use super::layout::{self, ErrorPage, PageContent};
+use super::auth::{self, AccountSession, VerifiedForm, Viewer, has_csrf_token};
+use super::layout::{self, ErrorPage, PageContent, PageResult};
 use super::session::Session;
-use super::{ACCOUNTS, SIGN_IN};
+use super::{ACCOUNTS, SANDBOX, SIGN_IN};
 use crate::error::ErrorCode;
 use crate::http::AppState;
 use crate::http::auth::ip_address;
 use crate::http::extract::Input;
 use crate::services::accounts::{self, operator};
 use crate::services::audit;
+use crate::services::sandbox::accounts as sandbox;
 
 /// How many accounts a page lists.
 const LISTED: u64 = 50;
@@ -42,24 +43,36 @@ async fn listed(app: &AppState, request: Request) -> Result<Response, ErrorPage>
     let accounts = operator::list_after(&app.store, after, LISTED).await?;
     let more = accounts.last().filter(|_| accounts.len() as u64 == LISTED).map(|last| last.token);
     let rows = accounts.iter().map(|account| (account.token, account.business_name.as_str()));
-    let page = PageContent::bare("Accounts", choice(&session, rows, more));
+    let content = html! { (choice(&session, rows, None)) (by_token(&session, more)) };
+    let page = PageContent::bare("Accounts", content);
     Ok(layout::alone_with(app, page.into_response(), Some(&session)))
 }
 
+/// Renders a button for each account.
 fn choice<'a>(
     session: &Session,
     accounts: impl Iterator<Item = (AccountToken, &'a str)>,
-    more: Option<AccountToken>,
+    viewed: Option<AccountToken>,
 ) -> Markup {
     html! {
         form method="post" action=(ACCOUNTS) {
             (layout::carried(session))
             ul.choice {
                 @for (token, name) in accounts {
-                    li { button.other name="account" value=(token.to_string()) { (name) " " code { (token.to_string()) } } }
+                    li {
+                        button.other name="account" value=(token.to_string()) aria-current=[(viewed == Some(token)).then_some("true")] {
+                            (name) " " code { (token.to_string()) } @if viewed == Some(token) { " (viewed now)" }
+                        }
+                    }
                 }
             }
         }
+    }
+}
+
+/// Renders the link to younger accounts, and the form for any account.
+fn by_token(session: &Session, more: Option<AccountToken>) -> Markup {
+    html! {
         @if let Some(more) = more { p { a rel="next" href={ (ACCOUNTS) "?after=" (more.to_string()) } { "Younger accounts" } } }
         h2 { "By its token" }
         form.narrow method="post" action=(ACCOUNTS) {
@@ -69,6 +82,37 @@ fn choice<'a>(
             button { "Look at it" }
         }
     }
+}
+
+/// Lists the account of the session's key, and those that it has made, newest first.
+pub async fn made(State(app): State<AppState>, user: AccountSession) -> PageResult {
+    let made = sandbox::list_made(&app, &user.own).await?;
+    let made = made.iter().map(|account| (account.token, account.business_name.as_str()));
+    let own = (user.own.id(), user.own.settings().business_name.as_str());
+    let rows = std::iter::once(own).chain(made);
+    let content = html! {
+        p { "The account of your key, and the accounts that it has made in the sandbox." }
+        (choice(&user.session, rows, Some(user.account.id())))
+        p { a href=(SANDBOX) { "Make another account" } }
+    };
+    Ok(PageContent::bare("Accounts", content))
+}
+
+/// Selects the account of the session's key, or one that it has made.
+pub async fn choose_made(State(app): State<AppState>, form: VerifiedForm) -> Result<Response, ErrorPage> {
+    let token = chosen_token(&form.input)?;
+    let own = &form.user.own;
+    if token == own.id() {
+        return Ok(auth::select_account(&app, form.user.session, None));
+    }
+    sandbox::find_made(&app, own, token).await?.ok_or(ErrorCode::NotFound)?;
+    Ok(auth::select_account(&app, form.user.session, Some(token)))
+}
+
+/// Reads the token of the chosen account.
+fn chosen_token(input: &Input) -> Result<AccountToken, ErrorCode> {
+    let named = input.params::<AccountsParams>().value.account.unwrap_or_default();
+    named.trim().parse().map_err(|_| ErrorCode::NotFound)
 }
 
 /// Selects the account to view.
@@ -86,11 +130,10 @@ async fn chosen(app: &AppState, request: Request) -> Result<Response, ErrorPage>
     if !has_csrf_token(&session, &input) {
         return Err(ErrorPage::foreign());
     }
-    let named = input.params::<AccountsParams>().value.account.unwrap_or_default();
-    let token: AccountToken = named.trim().parse().map_err(|_| ErrorCode::NotFound)?;
+    let token = chosen_token(&input)?;
     accounts::named(&app.store, token, app.clock.now()).await?.ok_or(ErrorCode::NotFound)?;
-    audit::record_view(app, token, address).await?;
-    Ok(auth::select_account(app, session, token))
+    audit::record_view(app, &session.operator(), token, address).await?;
+    Ok(auth::select_account(app, session, Some(token)))
 }
 
 /// Redirects to the sign-in page: only the operator may enter.

@@ -1,5 +1,5 @@
 //! Authentication of the dashboard: sessions and sign-in. In test a secret key opens its account; in live the
-//! operator's key opens all of them.
+//! operator's key and the people of the operator's provider open all of them.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,50 +21,74 @@ use validator::Validate;
 
 use super::layout::{self, ErrorPage};
 use super::session::Session;
-use super::{ACCOUNTS, HOME, SIGN_IN};
+use super::{ACCOUNTS, HOME, SIGN_IN, section};
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::http::auth::ip_address;
 use crate::http::extract::Input;
 use crate::http::rate_limit::{Buckets, RateLimitKey};
-use crate::http::{AppState, own_machine, system};
+use crate::http::{AppState, metrics, own_machine, rights, system};
+use crate::identity_provider::IdentityProvider;
 use crate::limits::{DASHBOARD_ENDED_MAX, SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
 use crate::runtime::clock::Clock;
 use crate::runtime::request_context;
 use crate::sensitive::secret::Secret;
-use crate::services::{Account, Caller, accounts, audit};
+use crate::services::sandbox::accounts as sandbox;
+use crate::services::{Account, Caller, accounts, audit, people};
 use crate::vault::{Purpose, Vault};
 
 /// The authentication of a dashboard.
 pub struct DashboardAuth {
-    /// The operator's key, in live.
-    operator: Option<Secret>,
+    /// How operators sign in, in live.
+    operators: Option<OperatorAuth>,
     /// Sign-in attempts by client address.
-    attempts: Buckets<IpAddr>,
+    pub attempts: Buckets<IpAddr>,
     /// CSRF tokens of the latest sessions that were signed out. Kept for as long as the process runs, because the clock
     /// by which they expire may stand still. Other copies of the server do not know them.
     ended: Cache<String, ()>,
 }
 
+/// How operators sign in: by the key that they share, or each by the provider that knows them.
+pub struct OperatorAuth {
+    /// The shared key, if it opens the dashboard.
+    pub key: Option<Secret>,
+    /// The provider.
+    pub provider: Option<IdentityProvider>,
+}
+
 impl DashboardAuth {
-    /// Creates the authentication of an environment. A live server has a dashboard only if its operator has set a key.
-    pub fn of(environment: Environment, operator: Option<Secret>, clock: Arc<dyn Clock>) -> Option<Self> {
-        let operator = match environment {
+    /// Creates the authentication of an environment. A live server has a dashboard only if its operator has set a key or a
+    /// provider.
+    pub fn of(environment: Environment, operators: OperatorAuth, clock: Arc<dyn Clock>) -> Option<Self> {
+        let operators = match environment {
             Environment::Test => None,
-            Environment::Live => Some(operator?),
+            Environment::Live if operators.key.is_none() && operators.provider.is_none() => return None,
+            Environment::Live => Some(operators),
         };
         let quota = Quota::with_period(SIGN_IN_EVERY)?.allow_burst(SIGN_INS_AT_ONCE);
         let ended =
             Cache::builder().max_capacity(DASHBOARD_ENDED_MAX).eviction_policy(EvictionPolicy::lru()).build();
-        Some(Self { operator, attempts: Buckets::new(quota, clock), ended })
+        Some(Self { operators, attempts: Buckets::new(quota, clock), ended })
+    }
+
+    /// Returns the provider that knows the operator's people.
+    pub fn provider(&self) -> Option<&IdentityProvider> {
+        self.operators.as_ref()?.provider.as_ref()
+    }
+
+    /// Whether a key opens the dashboard.
+    pub fn takes_key(&self) -> bool {
+        self.operators.as_ref().is_none_or(|operators| operators.key.is_some())
     }
 
     /// Opens a session for a key.
     ///
     /// Refusals: `unauthorized`.
     async fn open(&self, app: &AppState, key: &Secret) -> Result<Session, Error> {
-        let session = match &self.operator {
-            Some(operator) if operator == key => Session::begin(app, operator_hash(&app.vault, operator)),
+        let session = match &self.operators {
+            Some(OperatorAuth { key: Some(operator), .. }) if operator == key => {
+                Session::begin(app, operator_hash(&app.vault, operator))
+            }
             Some(_) => return Err(ErrorCode::Unauthorized.into()),
             None => Session::begin(app, accounts::key_hash(&app.vault, key)),
         };
@@ -79,25 +103,46 @@ impl DashboardAuth {
         if self.ended.contains_key(&session.form) {
             return Ok(Viewer::Nobody);
         }
-        let Some(operator) = &self.operator else {
+        let Some(operators) = &self.operators else {
             let authenticated = match accounts::authenticate_hashed(app, session.key).await {
                 Err(error) if error.code() == ErrorCode::Unauthorized => return Ok(Viewer::Nobody),
                 authenticated => authenticated?,
             };
-            return Ok(match authenticated.kind {
-                KeyKind::Secret => Viewer::visitor(authenticated.account, session),
-                KeyKind::Publishable => Viewer::Nobody,
-            });
+            return match authenticated.kind {
+                KeyKind::Secret => visitor_of(app, authenticated.account, session).await,
+                KeyKind::Publishable | KeyKind::Restricted => Ok(Viewer::Nobody),
+            };
         };
-        if !bool::from(operator_hash(&app.vault, operator).ct_eq(&session.key)) {
-            return Ok(Viewer::Nobody);
-        }
+        let Some(session) = operators.authenticate(app, session).await? else { return Ok(Viewer::Nobody) };
         let Some(chosen) = session.chosen else { return Ok(Viewer::Operator(session)) };
         Ok(match accounts::named(&app.store, chosen, app.clock.now()).await? {
-            Some(account) => Viewer::visitor(account, session),
+            Some(account) => Viewer::visitor(account.seen_by(session.person.clone()), session),
             None => Viewer::Operator(session),
         })
     }
+}
+
+impl OperatorAuth {
+    /// Returns a session with its person, if the key or a person has opened it.
+    async fn authenticate(&self, app: &AppState, session: Session) -> Result<Option<Session>, Error> {
+        let of_key = |key| bool::from(operator_hash(&app.vault, key).ct_eq(&session.key));
+        if self.key.as_ref().is_some_and(of_key) {
+            return Ok(Some(session));
+        }
+        let Some(provider) = &self.provider else { return Ok(None) };
+        let person = people::authenticate(app, &session.key, provider.issuer()).await?;
+        Ok(person.map(|person| session.of_person(person)))
+    }
+}
+
+/// Returns the visitor whom an account's key has opened a session: of that account, or of one that it has made.
+async fn visitor_of(app: &AppState, own: Account, session: Session) -> Result<Viewer, Error> {
+    let chosen = match session.chosen {
+        Some(chosen) => sandbox::find_made(app, &own, chosen).await?,
+        None => None,
+    };
+    let account = chosen.unwrap_or_else(|| own.clone());
+    Ok(Viewer::Visitor(Box::new(AccountSession { account, own, session })))
 }
 
 /// Returns the hash that sessions store; changing the operator's key ends its sessions.
@@ -117,7 +162,7 @@ pub enum Viewer {
 
 impl Viewer {
     fn visitor(account: Account, session: Session) -> Self {
-        Self::Visitor(Box::new(AccountSession { account, session }))
+        Self::Visitor(Box::new(AccountSession { own: account.clone(), account, session }))
     }
 
     /// Returns the user who sends a request.
@@ -143,6 +188,8 @@ impl Viewer {
 pub struct AccountSession {
     /// The account, as it was when the request began.
     pub account: Account,
+    /// The account whose key opened the session, in test.
+    pub own: Account,
     /// The session.
     pub session: Session,
 }
@@ -173,7 +220,9 @@ impl FromRequest<AppState> for VerifiedForm {
         let (mut parts, body) = request.into_parts();
         let user = AccountSession::from_request_parts(&mut parts, app).await?;
         let input = Input::from_request(Request::from_parts(parts, body), app).await?;
-        if !has_csrf_token(&user.session, &input) {
+        // A chosen account that was deleted meanwhile: the form must not concern the key's own one.
+        let is_chosen = user.session.chosen.is_none_or(|chosen| chosen == user.account.id());
+        if !is_chosen || !has_csrf_token(&user.session, &input) {
             return Err(ErrorPage::foreign());
         }
         Ok(Self { caller: Caller::without_key(user.account.clone()), user, input })
@@ -225,7 +274,12 @@ pub async fn require_session(State(app): State<AppState>, request: Request, next
         Environment::Test => RateLimitKey::Account(user.account.id()),
         Environment::Live => RateLimitKey::Operator(address),
     };
-    let answer = match app.rate.count(key).await {
+    let admitted = match app.rate.count(key).await {
+        Ok(()) => section(&location.path)
+            .map_or(Ok(()), |section| rights::check_page(&user.account, section, &parts.method)),
+        refused => refused,
+    };
+    let answer = match admitted {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(error) => ErrorPage::from(error).into_response(),
     };
@@ -290,8 +344,12 @@ async fn signed_in(app: &AppState, request: Request) -> Result<Response, ErrorPa
     };
     match attempt.await {
         Ok(session) => {
-            if auth.operator.is_some() {
+            if auth.operators.is_some() {
                 audit::signed_in(app, address).await?;
+                if auth.provider().is_some() {
+                    tracing::warn!(%address, "the operator's key opened the dashboard although people sign in by a provider");
+                    metrics::count_break_glass();
+                }
             }
             let mut response = Redirect::to(&to).into_response();
             keep(&mut response, session.kept(app));
@@ -299,7 +357,7 @@ async fn signed_in(app: &AppState, request: Request) -> Result<Response, ErrorPa
         }
         Err(error) if error.code() == ErrorCode::Unauthorized => {
             tracing::warn!(%address, "the dashboard refused a key");
-            let page = layout::sign_in(app, &to, Some(ErrorCode::Unauthorized));
+            let page = layout::sign_in(app, &to, Some(ErrorCode::Unauthorized.description()));
             Ok(layout::alone(app, page.with(StatusCode::UNPROCESSABLE_ENTITY).into_response()))
         }
         Err(error) => Err(error.into()),
@@ -317,11 +375,15 @@ pub async fn sign_out(State(app): State<AppState>, request: Request) -> Response
 async fn signed_out(app: &AppState, request: Request) -> Result<(), ErrorPage> {
     let session = Viewer::of(app, request.headers()).await?.session();
     let (Some(auth), Some(session)) = (&app.dashboard, session) else { return Ok(()) };
+    let from = ip_address(&request, app);
     let input = Input::from_request(request, app).await?;
     if !has_csrf_token(&session, &input) {
         return Err(ErrorPage::foreign());
     }
-    auth.ended.insert(session.form, ()).await;
+    match &session.person {
+        Some(person) => drop(people::end_sessions(app, person, Some(&session.key), from).await?),
+        None => auth.ended.insert(session.form, ()).await,
+    }
     Ok(())
 }
 
@@ -332,14 +394,15 @@ pub fn leaving(app: &AppState) -> Response {
     layout::guarded(response)
 }
 
-/// Makes an operator's session view an account.
-pub fn select_account(app: &AppState, session: Session, account: AccountToken) -> Response {
+/// Makes a session view an account, or that of its key.
+pub fn select_account(app: &AppState, session: Session, account: Option<AccountToken>) -> Response {
     let mut response = Redirect::to(HOME).into_response();
     keep(&mut response, session.with_account(account).kept(app));
     layout::guarded(response)
 }
 
-fn keep(response: &mut Response, cookie: Option<HeaderValue>) {
+/// Adds a Set-Cookie header.
+pub fn keep(response: &mut Response, cookie: Option<HeaderValue>) {
     if let Some(cookie) = cookie {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }

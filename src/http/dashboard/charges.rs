@@ -2,13 +2,17 @@
 
 use axum::extract::State;
 use axum::response::Redirect;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{FormResult, PageContent, PageResult};
-use super::record::{self, Address, Column, Record, facts, longest_page, token, words};
-use super::{is_test, layout};
+use super::list::{Column, DAYS, Field, FieldInput, ListView, column};
+use super::record::{Record, facts, longest_page, token, words};
+use super::{format, is_test, layout, money_flow};
+use crate::error::Error;
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::params::charge::Capture;
@@ -16,19 +20,40 @@ use crate::params::dispute::DisputeSearch;
 use crate::params::refund::NewRefund;
 use crate::params::sandbox::DecidedRefund;
 use crate::params::{self, Search};
+use crate::services::page::ListPage;
 use crate::services::sandbox::charges::{OfferedAction, allowed_actions};
 use crate::services::sandbox::refunds as sandbox;
-use crate::services::{charges, disputes, refunds};
+use crate::services::{Account, charges, disputes, refunds};
+use crate::views::charge::Charge;
 
 /// The columns of a list of charges.
 pub const COLUMNS: [Column; 6] = [
-    ("Charge", |charge| charge.token("/token")),
-    ("Created", |charge| charge.time("/created_at")),
-    ("Amount", |charge| charge.money("/amount")),
-    ("Status", standing),
-    ("Description", |charge| words(charge.text("/description"))),
-    ("E-mail", |charge| words(charge.text("/email"))),
+    column("Charge", |charge| charge.token("/token")),
+    column("Amount", |charge| charge.money("/amount")).figures().sorted("amount"),
+    column("Status", standing),
+    column("Created", |charge| charge.ago("/created_at")).wide().sorted("created_at"),
+    column("Description", |charge| words(charge.text("/description"))).wide(),
+    column("E-mail", |charge| words(charge.text("/email"))).wide(),
 ];
+
+pub static LIST: ListView<Charge> = ListView {
+    title: "Charges",
+    name: "charges",
+    api: "charges",
+    search: "charges/search",
+    columns: &COLUMNS,
+    fields: &[
+        &[Field {
+            name: "query",
+            label: "Description, e-mail, cardholder, token, currency, or amount in base units",
+            input: FieldInput::Search,
+        }],
+        &DAYS,
+    ],
+    order: Some("created_at"),
+    is_searched_in_live: true,
+    find,
+};
 
 /// Renders the state of a charge in a word or two.
 fn standing(charge: &Record) -> Markup {
@@ -49,50 +74,43 @@ fn standing(charge: &Record) -> Markup {
     } else {
         charge.text("/status_message")
     };
-    html! { span.state { (word) } }
+    format::status(word)
 }
 
 /// Lists the charges, or those that match a search, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let query = input.tree()["query"].as_str().map(str::trim).unwrap_or_default();
-    let here = Address::of("/dashboard/charges").with("query", query);
-    let (page, same) = if query.is_empty() {
-        let paging = input.paging().valid()?;
-        let page = charges::list(&app, &user.account, paging).await?;
-        (page, Address::of("/1/charges").page(paging))
-    } else {
-        let search =
-            Search::read(&newest_first(input.tree()), charges::search::SORTS, "created_at").valid()?;
-        let same = Address::of("/1/charges/search").with("query", query).with("direction", "-1");
-        let same = same.page(search.paging);
-        (charges::search(&app, &user.account, search).await?, same)
-    };
-    let content = html! {
-        form.search role="search" method="get" action="/dashboard/charges" {
-            label for="query" { "Description, e-mail, cardholder, amount or token" }
-            input #query type="search" name="query" value=(query) maxlength="1000";
-            button { "Search" }
-        }
-        (record::list("Charges, newest first", &COLUMNS, page, &here)?)
-    };
-    Ok(PageContent::of(same.to_string(), "Charges", content))
+    let more =
+        html! { @if is_test(&app) { p { a.button href="/dashboard/charges/new" { "Make a charge" } } } };
+    LIST.page(&app, &user, &input, &more).await
 }
 
-/// Returns the parameters of the same search, newest first.
-fn newest_first(tree: &Value) -> Value {
-    json!({ "query": tree["query"], "page": tree["page"], "direction": "-1" })
+fn find<'r>(
+    app: &'r AppState,
+    account: &'r Account,
+    input: &'r Input,
+) -> BoxFuture<'r, Result<ListPage<Charge>, Error>> {
+    async move {
+        match LIST.searched(input) {
+            None => charges::list(app, account, input.paging().valid()?).await,
+            Some(search) => {
+                let search = Search::read(&search, charges::search::SORTS, "created_at").valid()?;
+                charges::search(app, account, search).await
+            }
+        }
+    }
+    .boxed()
 }
 
 /// Shows one charge.
 pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
-    let account = &user.account;
-    let charge = Record::of(&charges::show(&app, account, &id).await?)?;
-    let refunds = Record::each(&refunds::of_charge(&app, account, &id, longest_page()).await?.records)?;
+    let (account, now) = (&user.account, user.account.now);
+    let charge = Record::of(now, &charges::show(&app, account, &id).await?)?;
+    let refunds = Record::each(now, &refunds::of_charge(&app, account, &id, longest_page()).await?.records)?;
     let mut disputes = Vec::new();
     if account.settings().disputes {
         let params = DisputeSearch::read(&json!({ "query": id }), disputes::find::SORTS);
         for dispute in &disputes::search(&app, account, params).await?.records {
-            disputes.push(Record::of(dispute)?);
+            disputes.push(Record::of(now, dispute)?);
         }
     }
     let card = charge.at("/card");
@@ -110,10 +128,11 @@ pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): P
             ("Authorisation", charge.token("/authorisation_token")),
         ]))
         @if is_test(&app) { (buttons(&user, &id, &allowed_actions(&app, account, &id).await?, &refunds)) }
+        @if is_test(&app) { (money_flow::of_charge(&app, account, &id).await?) }
         h2 { "History" }
         ol.history {
             @for (when, what) in history(&charge, &refunds, &disputes) {
-                li { (record::time(&when)) " " (what) }
+                li { (format::time(&when, now)) " " (what) }
             }
         }
         (charge.whole())
@@ -228,8 +247,9 @@ pub async fn refund(State(app): State<AppState>, Path(id): Path<String>, form: V
 /// Opens a dispute of the charge.
 pub async fn dispute(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
     let params = params::read(&json!({ "charge_token": id, "amount": amount(form.input.tree()) }));
+    let now = form.caller.account.now;
     let dispute = disputes::open::open(&app, &form.caller, params).await?;
-    let dispute = Record::of(&dispute)?;
+    let dispute = Record::of(now, &dispute)?;
     Ok(Redirect::to(&format!("/dashboard/disputes/{}", dispute.text("/token"))))
 }
 
@@ -240,6 +260,7 @@ pub async fn decide_refund(
     form: VerifiedForm,
 ) -> FormResult {
     let params = form.input.params::<DecidedRefund>();
-    let refund = Record::of(&sandbox::decide(&app, &form.caller, &id, params).await?)?;
+    let now = form.caller.account.now;
+    let refund = Record::of(now, &sandbox::decide(&app, &form.caller, &id, params).await?)?;
     Ok(to_charge(refund.text("/charge")))
 }

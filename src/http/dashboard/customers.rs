@@ -1,47 +1,55 @@
 //! Customers, and a customer with its cards, charges and subscriptions.
 
 use axum::extract::State;
+use futures::FutureExt;
 use maud::html;
 
 use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
-use super::record::{self, Column, Record, facts, first_page, table, words};
+use super::list::{Column, ListView, column, table};
+use super::record::{Record, facts, first_page, words};
 use super::{charges, subscriptions};
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::services::customers;
 use crate::services::{charges as all_charges, subscriptions as all_subscriptions};
+use crate::views::customer::Customer;
 
-const COLUMNS: [Column; 4] = [
-    ("Customer", |customer| customer.token("/token")),
-    ("Created", |customer| customer.time("/created_at")),
-    ("E-mail", |customer| words(customer.text("/email"))),
-    ("Card", |customer| words(customer.text("/card/display_number"))),
-];
+pub static LIST: ListView<Customer> = ListView::plain(
+    "Customers",
+    "customers",
+    &[
+        column("Customer", |customer| customer.token("/token")),
+        column("E-mail", |customer| words(customer.text("/email"))),
+        column("Created", |customer| customer.ago("/created_at")),
+        column("Card", |customer| words(customer.text("/card/display_number"))).wide(),
+    ],
+    |app, account, input| async move { customers::list(app, account, input.paging().valid()?).await }.boxed(),
+);
 
 const CARDS: [Column; 4] = [
-    ("Card", |card| card.token("/token")),
-    ("Number", |card| html! { (card.text("/scheme")) " " (card.text("/display_number")) }),
-    ("Expires", |card| {
+    column("Card", |card| card.token("/token")),
+    column("Number", |card| html! { (card.text("/scheme")) " " (card.text("/display_number")) }),
+    column("Expires", |card| {
         html! { (card.number("/expiry_month").unwrap_or_default()) "/" (card.number("/expiry_year").unwrap_or_default()) }
     }),
-    ("Primary", |card| html! { @if card.is("/primary") { "primary" } }),
+    column("Primary", |card| html! { @if card.is("/primary") { "primary" } }),
 ];
 
 /// Lists the customers, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = customers::list(&app, &user.account, input.paging().valid()?).await?;
-    record::section("Customers", &COLUMNS, page)
+    LIST.page(&app, &user, &input, &html! {}).await
 }
 
 /// Shows one customer.
 pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
-    let account = &user.account;
-    let customer = Record::of(&customers::show(&app, account, &id).await?)?;
-    let cards = Record::each(&customers::list_cards(&app, account, &id, first_page()).await?.records)?;
-    let charged = Record::each(&all_charges::of_customer(&app, account, &id, first_page()).await?.records)?;
+    let (account, now) = (&user.account, user.account.now);
+    let customer = Record::of(now, &customers::show(&app, account, &id).await?)?;
+    let cards = Record::each(now, &customers::list_cards(&app, account, &id, first_page()).await?.records)?;
+    let charged =
+        Record::each(now, &all_charges::of_customer(&app, account, &id, first_page()).await?.records)?;
     let subscribed =
-        Record::each(&all_subscriptions::of_customer(&app, account, &id, first_page()).await?.records)?;
+        Record::each(now, &all_subscriptions::of_customer(&app, account, &id, first_page()).await?.records)?;
     let content = html! {
         (facts(&[
             ("E-mail", words(customer.text("/email"))),

@@ -3,43 +3,95 @@
 use axum::extract::State;
 use axum::response::Redirect;
 use entity::dispute::DisputeStatus;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use maud::{Markup, html};
 
 use super::auth::{AccountSession, VerifiedForm};
-use super::is_test;
 use super::layout::{self, FormResult, PageContent, PageResult};
-use super::record::{self, Column, Record, facts, table, words};
+use super::list::{Column, DAYS, Field, FieldInput, ListView, column, table};
+use super::record::{Record, facts, words};
+use super::{figures, is_test};
+use crate::error::Error;
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
-use crate::params::dispute::DecidedDispute;
+use crate::params::dispute::{DecidedDispute, DisputeSearch};
+use crate::services::Account;
 use crate::services::disputes::{self, find, state};
+use crate::services::page::ListPage;
+use crate::views::dispute::Dispute;
 
-const COLUMNS: [Column; 5] = [
-    ("Dispute", |dispute| dispute.token("/token")),
-    ("Received", |dispute| dispute.time("/received_at")),
-    ("Amount", |dispute| dispute.money("/amount")),
-    ("Status", |dispute| dispute.state("/status")),
-    ("Charge", |dispute| dispute.token("/charge/token")),
-];
+pub static LIST: ListView<Dispute> = ListView {
+    title: "Disputes",
+    name: "disputes",
+    api: "disputes",
+    search: "disputes/search",
+    columns: &[
+        column("Dispute", |dispute| dispute.token("/token")),
+        column("Amount", |dispute| dispute.money("/amount")).figures().sorted("amount"),
+        column("Status", |dispute| dispute.state("/status")),
+        column("Received", |dispute| dispute.ago("/received_at")).wide().sorted("received_at"),
+        column("Evidence due", |dispute| dispute.ago("/evidence_required_by"))
+            .wide()
+            .sorted("evidence_required_by"),
+        column("Charge", |dispute| dispute.token("/charge/token")).wide(),
+    ],
+    fields: &[
+        &[
+            Field {
+                name: "status",
+                label: "Status",
+                input: FieldInput::Choice(|| DisputeStatus::ALL.iter().map(|status| status.code()).collect()),
+            },
+            Field {
+                name: "query",
+                label: "Charge's token, or a part of the status",
+                input: FieldInput::Search,
+            },
+        ],
+        &DAYS,
+    ],
+    order: Some("received_at"),
+    is_searched_in_live: false,
+    find,
+};
 
 const ACTIVITY: [Column; 4] = [
-    ("Time", |entry| entry.time("/created_at")),
-    ("What", |entry| words(entry.text("/type"))),
-    ("Status", |entry| entry.state("/status")),
-    ("Amount", |entry| entry.at("/record").money("/amount")),
+    column("Time", |entry| entry.ago("/created_at")),
+    column("What", |entry| words(entry.text("/type"))).wide(),
+    column("Status", |entry| entry.state("/status")),
+    column("Amount", |entry| entry.at("/record").money("/amount")).figures(),
 ];
 
 /// Lists the disputes, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = disputes::list(&app, &user.account, input.sorting(find::SORTS)).await?;
-    record::section("Disputes", &COLUMNS, page)
+    let funnel = if is_test(&app) {
+        figures::disputes(&app, &user.account).await?
+    } else {
+        html! {}
+    };
+    LIST.page(&app, &user, &input, &funnel).await
+}
+
+fn find<'r>(
+    app: &'r AppState,
+    account: &'r Account,
+    input: &'r Input,
+) -> BoxFuture<'r, Result<ListPage<Dispute>, Error>> {
+    async move {
+        match LIST.searched(input) {
+            None => disputes::list(app, account, input.sorting(find::SORTS)).await,
+            Some(search) => disputes::search(app, account, DisputeSearch::read(&search, find::SORTS)).await,
+        }
+    }
+    .boxed()
 }
 
 /// Shows one dispute.
 pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
-    let account = &user.account;
-    let dispute = Record::of(&disputes::show(&app, account, &id).await?)?;
-    let activity = Record::each(&disputes::activity(&app, account, &id).await?)?;
+    let (account, now) = (&user.account, user.account.now);
+    let dispute = Record::of(now, &disputes::show(&app, account, &id).await?)?;
+    let activity = Record::each(now, &disputes::activity(&app, account, &id).await?)?;
     let content = html! {
         (facts(&[
             ("Amount", dispute.money("/amount")),

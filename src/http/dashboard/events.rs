@@ -1,33 +1,69 @@
 //! Events, each with the record as it was then.
 
 use axum::extract::State;
+use entity::event::EventType;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use maud::html;
 
 use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
-use super::record::{self, Column, Record, facts, words};
+use super::list::{Field, FieldInput, ListView, column};
+use super::record::{Record, facts, words};
+use crate::error::Error;
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::params::event::EventSearch;
-use crate::services::events;
-use crate::services::page::AwaitedList;
+use crate::services::page::{AwaitedList, ListPage};
+use crate::services::{Account, events};
+use crate::views::event::Event;
 
-const COLUMNS: [Column; 4] = [
-    ("Event", |event| event.token("/token")),
-    ("Time", |event| event.time("/created_at")),
-    ("Type", |event| words(event.text("/type"))),
-    ("Record", |event| event.token("/data/token")),
-];
+pub static LIST: ListView<Event> = ListView {
+    title: "Events",
+    name: "events",
+    api: "events",
+    search: "events",
+    columns: &[
+        column("Event", |event| event.token("/token")),
+        column("Type", |event| words(event.text("/type"))),
+        column("Time", |event| event.ago("/created_at")).wide(),
+        column("Record", |event| event.token("/data/token")).wide(),
+    ],
+    fields: &[&[
+        Field {
+            name: "type",
+            label: "Type",
+            input: FieldInput::Choice(|| EventType::ALL.iter().map(|known| known.code()).collect()),
+        },
+        Field { name: "about", label: "Token of the record", input: FieldInput::Text("ch_...") },
+    ]],
+    order: None,
+    is_searched_in_live: false,
+    find,
+};
 
 /// Lists the events, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = events::list(&app, &user.account, EventSearch::read(&input)).await?.page(&app).await?;
-    record::section("Events", &COLUMNS, page)
+    LIST.page(&app, &user, &input, &html! {}).await
+}
+
+fn find<'r>(
+    app: &'r AppState,
+    account: &'r Account,
+    input: &'r Input,
+) -> BoxFuture<'r, Result<ListPage<Event>, Error>> {
+    async move {
+        let search = EventSearch::read(&LIST.parameters(input));
+        let list = events::list(app, account, search).await?;
+        list.prepare(app).await?;
+        list.page(app).await
+    }
+    .boxed()
 }
 
 /// Shows one event.
 pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
-    let event = Record::of(&events::show(&app, &user.account, &id).await?)?;
+    let event = Record::of(user.account.now, &events::show(&app, &user.account, &id).await?)?;
     let content = html! {
         (facts(&[
             ("Type", words(event.text("/type"))),

@@ -9,9 +9,10 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use maud::{DOCTYPE, Markup, html};
 use sha2::{Digest, Sha256};
+use url::form_urlencoded;
 
 use super::session::Session;
-use super::{ACCOUNTS, HOME, PAGES, SIGN_IN, SIGN_OUT};
+use super::{ACCOUNTS, HOME, PAGES, PROVIDER, SIGN_IN, SIGN_OUT, SIGN_OUT_EVERYWHERE, is_test};
 use crate::config::Environment;
 use crate::error::{Body, Error, ErrorCode};
 use crate::http::{AppState, pages};
@@ -111,7 +112,8 @@ impl IntoResponse for ErrorPage {
 
 /// The location of a request in the navigation.
 pub struct NavLocation {
-    path: String,
+    /// The path.
+    pub path: String,
     /// The page that sent the form.
     back: Option<String>,
 }
@@ -145,18 +147,17 @@ pub fn framed(
     mut answer: Response,
 ) -> Response {
     let Some(page) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
-    let live = app.info.environment == Environment::Live;
     let bar = html! {
         p.account {
             (account.settings().business_name) " "
-            @if live { a href=(ACCOUNTS) { "Other accounts" } }
+            a href=(ACCOUNTS) { "Other accounts" }
         }
         (leave(session))
     };
     let ways = html! {
         nav aria-label="Pages" {
             ul {
-                @for (path, name) in PAGES.iter().filter(|(path, _)| !live || !super::is_of_tests(path)) {
+                @for (path, name) in PAGES.iter().filter(|(path, _)| super::has_page(app, path)) {
                     li { a href=(path) aria-current=[location.below(path).then_some("page")] { (name) } }
                 }
             }
@@ -180,13 +181,18 @@ pub fn alone_with(app: &AppState, mut answer: Response, session: Option<&Session
 
 fn leave(session: &Session) -> Markup {
     html! {
-        form.leave method="post" action=(SIGN_OUT) { (carried(session)) button.quiet { "Sign out" } }
+        @if let Some(person) = &session.person { p.account { (person.identity.name) } }
+        form.leave method="post" action=(SIGN_OUT) {
+            (carried(session))
+            button.quiet { "Sign out" }
+            @if session.person.is_some() { " " button.quiet formaction=(SIGN_OUT_EVERYWHERE) { "Sign out everywhere" } }
+        }
     }
 }
 
 /// Renders the CSRF field of a session's forms.
 pub fn carried(session: &Session) -> Markup {
-    html! { input type="hidden" name="form" value=(session.form); }
+    html! { input type="hidden" name="form" value=(session.form_value()); }
 }
 
 /// Renders a section with one form of actions on the record that a page shows.
@@ -241,6 +247,9 @@ fn document(app: &AppState, page: &PageContent, bar: &Markup, ways: &Markup, bac
                     footer {
                         p { "The same from the API, with your secret key:" }
                         pre tabindex="0" { code { "curl -u \"$SECRET_KEY:\" '" (app.info.base_url) (same) "'" } }
+                        @if let Some(operation) = operation(same).filter(|_| is_test(app)) {
+                            p { a href={ "/docs/#/" (operation) } { "Try it on the API's page" } }
+                        }
                     }
                 }
             }
@@ -248,24 +257,61 @@ fn document(app: &AppState, page: &PageContent, bar: &Markup, ways: &Markup, bac
     }
 }
 
+/// The operations of the API that pages show the same as: tag and id by the beginning of the path, the longest first.
+const OPERATIONS: [(&str, &str); 21] = [
+    ("/1/balance", "Balance/get_balance"),
+    ("/1/charges/search", "Charges/search_charges"),
+    ("/1/charges/", "Charges/get_charge"),
+    ("/1/charges", "Charges/list_charges"),
+    ("/1/customers/", "Customers/get_customer"),
+    ("/1/customers", "Customers/list_customers"),
+    ("/1/subscriptions/", "Subscriptions/get_subscription"),
+    ("/1/subscriptions", "Subscriptions/list_subscriptions"),
+    ("/1/transfers/search", "Transfers/search_transfers"),
+    ("/1/transfers/", "Transfers/get_transfer"),
+    ("/1/transfers", "Transfers/list_transfers"),
+    ("/1/disputes/search", "Disputes/search_disputes"),
+    ("/1/disputes/", "Disputes/get_dispute"),
+    ("/1/disputes", "Disputes/list_disputes"),
+    ("/1/events/", "Events/get_event"),
+    ("/1/events", "Events/list_events"),
+    ("/1/webhooks/", "Webhooks/get_webhook"),
+    ("/1/webhooks", "Webhooks/list_webhooks"),
+    ("/1/sandbox/requests/", "Sandbox/get_sandbox_request"),
+    ("/1/sandbox/requests", "Sandbox/list_sandbox_requests"),
+    ("/1/sandbox/clock", "Sandbox/get_clock"),
+];
+
+/// Returns the operation of a path, as the API's page names it in its address.
+fn operation(path: &str) -> Option<&'static str> {
+    let known = OPERATIONS.iter().find(|(beginning, _)| path.starts_with(beginning));
+    known.map(|(_, operation)| *operation)
+}
+
 /// Renders the sign-in form. `to` is the address to go to afterwards.
-pub fn sign_in(app: &AppState, to: &str, refused: Option<ErrorCode>) -> PageContent {
+pub fn sign_in(app: &AppState, to: &str, refused: Option<&str>) -> PageContent {
+    let has_provider = app.dashboard.as_ref().is_some_and(|auth| auth.provider().is_some());
+    let takes_key = app.dashboard.as_ref().is_some_and(|auth| auth.takes_key());
+    let start = form_urlencoded::Serializer::new(String::new()).append_pair("to", to).finish();
     let (label, hint) = match app.info.environment {
         Environment::Test => ("Secret key", "The secret key of the account that you want to look at."),
         Environment::Live => ("Operator's key", "The key that the server's operator has set."),
     };
     let content = html! {
-        @if let Some(code) = refused {
-            p.alert role="alert" { (code.description()) }
+        @if let Some(text) = refused {
+            p.alert role="alert" { (text) }
         }
-        form.narrow method="post" action=(SIGN_IN) {
-            input type="hidden" name="to" value=(to);
-            // For password managers: there is no user name.
-            input type="text" autocomplete="username" value="card-payments" hidden;
-            label for="key" { (label) }
-            p.hint #hint { (hint) }
-            input #key type="password" name="key" required autocomplete="current-password" aria-describedby="hint";
-            button { "Sign in" }
+        @if has_provider { p { a href={ (PROVIDER) "?" (start) } { "Sign in with your organisation's account" } } }
+        @if takes_key {
+            form.narrow method="post" action=(SIGN_IN) {
+                input type="hidden" name="to" value=(to);
+                // For password managers: there is no user name.
+                input type="text" autocomplete="username" value="card-payments" hidden;
+                label for="key" { (label) }
+                p.hint #hint { (hint) }
+                input #key type="password" name="key" required autocomplete="current-password" aria-describedby="hint";
+                button { "Sign in" }
+            }
         }
     };
     PageContent::bare("Sign in", content)

@@ -2,14 +2,26 @@
 //! API, takes the record as responses show it, and renders it. Forms call the services that write.
 
 mod accounts;
+mod address;
+mod approvals;
 mod auth;
+mod card_testing;
 mod charges;
 mod clock;
 mod customers;
 mod disputes;
+mod draw;
 mod events;
+mod exceptions;
+mod figures;
+mod format;
+mod keys;
 mod layout;
+mod list;
+mod money_flow;
+mod new_charge;
 mod overview;
+mod people;
 mod plot;
 mod record;
 mod requests;
@@ -17,6 +29,7 @@ mod sandbox;
 mod session;
 mod snapshots;
 mod subscriptions;
+mod timelines;
 mod transfers;
 mod webhooks;
 
@@ -24,38 +37,66 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
 use axum::routing::{get, post};
+use entity::section::Section;
 
-pub use self::auth::DashboardAuth;
+pub use self::auth::{DashboardAuth, OperatorAuth};
 use super::AppState;
 use crate::config::Environment;
 
 const HOME: &str = "/dashboard";
 const SIGN_IN: &str = "/dashboard/sign-in";
+/// Where people begin to sign in by the provider, and where it sends them back.
+const PROVIDER: &str = "/dashboard/sign-in/provider";
+const PROVIDER_ANSWERS: &str = "/dashboard/sign-in/answer";
 const SIGN_OUT: &str = "/dashboard/sign-out";
+const SIGN_OUT_EVERYWHERE: &str = "/dashboard/sign-out/everywhere";
 const ACCOUNTS: &str = "/dashboard/accounts";
+const APPROVALS: &str = "/dashboard/approvals";
+const EXCEPTIONS: &str = "/dashboard/exceptions";
+const KEYS: &str = "/dashboard/keys";
 const REQUESTS: &str = "/dashboard/requests";
 const CLOCK: &str = "/dashboard/clock";
 const SANDBOX: &str = "/dashboard/sandbox";
 const SNAPSHOTS: &str = "/dashboard/sandbox/snapshots";
 
 /// The pages of the navigation, in order.
-const PAGES: [(&str, &str); 11] = [
+const PAGES: [(&str, &str); 15] = [
     (HOME, "Overview"),
     ("/dashboard/charges", "Charges"),
     ("/dashboard/customers", "Customers"),
     ("/dashboard/subscriptions", "Subscriptions"),
     ("/dashboard/transfers", "Transfers"),
     ("/dashboard/disputes", "Disputes"),
+    ("/dashboard/card_testing", "Card testing"),
     ("/dashboard/events", "Events"),
     ("/dashboard/webhooks", "Webhooks"),
+    (APPROVALS, "Approvals"),
+    (EXCEPTIONS, "Exceptions"),
+    (KEYS, "Keys"),
     (REQUESTS, "Requests"),
     (CLOCK, "Clock"),
     (SANDBOX, "Sandbox"),
 ];
 
-/// Whether a page exists in test only.
-fn is_of_tests(path: &str) -> bool {
-    [REQUESTS, CLOCK, SANDBOX].contains(&path)
+/// Whether a page exists: some in test only, one in live, and one where people sign in by a provider.
+fn has_page(app: &AppState, path: &str) -> bool {
+    match path {
+        REQUESTS | CLOCK | SANDBOX => is_test(app),
+        EXCEPTIONS => !is_test(app),
+        APPROVALS => app.dashboard.as_ref().is_some_and(|auth| auth.provider().is_some()),
+        _ => true,
+    }
+}
+
+/// Returns the section of the API whose rights a page needs, by its path: the balance for the overview and for exceptions, the
+/// sandbox for pages of tests. Requests for approval need those of what they ask for, which their service checks.
+fn section(path: &str) -> Option<Section> {
+    let name = path.trim_start_matches(HOME).split('/').find(|part| !part.is_empty());
+    match name {
+        None | Some("exceptions") => Some(Section::Balance),
+        Some("approvals") => None,
+        Some(name) => Some(Section::from_code(name).unwrap_or(Section::Sandbox)),
+    }
 }
 
 fn is_test(app: &AppState) -> bool {
@@ -73,7 +114,18 @@ pub fn routes(app: &AppState) -> Router<AppState> {
         .route(HOME_SLASH, get(async || Redirect::permanent(HOME)));
     let (pages, unguarded) = match app.info.environment {
         Environment::Test => (shown().merge(tests()), unguarded),
-        Environment::Live => (shown(), unguarded.route(ACCOUNTS, get(accounts::list).post(accounts::choose))),
+        Environment::Live => {
+            let unguarded = unguarded
+                .route(PROVIDER, get(people::start))
+                .route(PROVIDER_ANSWERS, get(people::finish))
+                .route(SIGN_OUT_EVERYWHERE, post(people::sign_out_everywhere))
+                .route(ACCOUNTS, get(accounts::list).post(accounts::choose));
+            let decided = if has_page(app, APPROVALS) { decided() } else { Router::new() };
+            let exceptions = Router::new()
+                .route(EXCEPTIONS, get(exceptions::show))
+                .route("/dashboard/exceptions/{token}/{verb}", post(exceptions::work_off));
+            (shown().merge(decided).merge(exceptions), unguarded)
+        }
     };
     pages
         .route_layer(from_fn_with_state(app.clone(), auth::require_session))
@@ -99,15 +151,30 @@ fn shown() -> Router<AppState> {
         .route("/dashboard/transfers/{token}", get(transfers::show))
         .route("/dashboard/disputes", get(disputes::list))
         .route("/dashboard/disputes/{token}", get(disputes::show))
+        .route("/dashboard/card_testing", get(card_testing::show))
         .route("/dashboard/events", get(events::list))
         .route("/dashboard/events/{token}", get(events::show))
         .route("/dashboard/webhooks", get(webhooks::list))
         .route("/dashboard/webhooks/{token}", get(webhooks::show))
+        .route(KEYS, get(keys::show))
+}
+
+/// Returns the routes of what takes two persons.
+fn decided() -> Router<AppState> {
+    Router::new()
+        .route(APPROVALS, get(approvals::list))
+        .route("/dashboard/approvals/{id}", post(approvals::request))
+        .route("/dashboard/approvals/{id}/approve", post(approvals::approve))
+        .route("/dashboard/approvals/{id}/decline", post(approvals::decline))
 }
 
 /// Returns the routes of the sandbox.
 fn tests() -> Router<AppState> {
     Router::new()
+        .merge(exports())
+        .route("/dashboard/charges/new", get(new_charge::show).post(new_charge::create))
+        .route("/dashboard/webhook_endpoints", post(webhooks::register))
+        .route(ACCOUNTS, get(accounts::made).post(accounts::choose_made))
         .route("/dashboard/charges/{token}/capture", post(charges::capture))
         .route("/dashboard/charges/{token}/void", post(charges::void))
         .route("/dashboard/charges/{token}/refund", post(charges::refund))
@@ -117,6 +184,9 @@ fn tests() -> Router<AppState> {
         .route("/dashboard/disputes/{token}/decide", post(disputes::decide))
         .route("/dashboard/webhooks/{token}/replay", post(webhooks::replay))
         .route("/dashboard/webhook_endpoints/{token}/ping", post(webhooks::ping))
+        .route(KEYS, post(keys::create))
+        .route("/dashboard/keys/{token}/roll", post(keys::roll))
+        .route("/dashboard/keys/{token}/revoke", post(keys::revoke))
         .route(REQUESTS, get(requests::list))
         .route("/dashboard/requests/{request_id}", get(requests::show))
         .route(CLOCK, get(clock::show).post(clock::advance))
@@ -127,4 +197,17 @@ fn tests() -> Router<AppState> {
         .route(SNAPSHOTS, post(snapshots::create))
         .route("/dashboard/sandbox/snapshots/{token}/restore", post(snapshots::restore))
         .route("/dashboard/sandbox/snapshots/{token}/delete", post(snapshots::delete))
+}
+
+/// Returns the routes of lists as CSV, which `list_export` makes of their pages.
+fn exports() -> Router<AppState> {
+    Router::new()
+        .route("/dashboard/charges.csv", charges::LIST.csv())
+        .route("/dashboard/customers.csv", customers::LIST.csv())
+        .route("/dashboard/subscriptions.csv", subscriptions::LIST.csv())
+        .route("/dashboard/transfers.csv", transfers::LIST.csv())
+        .route("/dashboard/disputes.csv", disputes::LIST.csv())
+        .route("/dashboard/events.csv", events::LIST.csv())
+        .route("/dashboard/webhooks.csv", webhooks::LIST.csv())
+        .route("/dashboard/requests.csv", requests::LIST.csv())
 }

@@ -5,8 +5,9 @@ use maud::html;
 
 use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
-use super::record::{Record, facts, table};
-use super::{charges, plot};
+use super::list::table;
+use super::record::{Record, facts};
+use super::{charges, figures, is_test, plot};
 use crate::http::AppState;
 use crate::params::Paging;
 use crate::services::{charges as all_charges, ledger};
@@ -16,11 +17,11 @@ const LATEST: u64 = 6;
 
 /// Shows the overview.
 pub async fn show(State(app): State<AppState>, user: AccountSession) -> PageResult {
-    let account = &user.account;
-    let balance = Record::of(&ledger::balance(&app, account).await?)?;
+    let (account, now) = (&user.account, user.account.now);
+    let balance = Record::of(now, &ledger::balance(&app, account).await?)?;
     let days = ledger::history(&app, account).await?;
     let latest = Paging { page: 1, per_page: LATEST };
-    let latest = Record::each(&all_charges::list(&app, account, latest).await?.records)?;
+    let latest = Record::each(now, &all_charges::list(&app, account, latest).await?.records)?;
     let sums = |name: &str| {
         let sums = balance.all(name);
         html! { @for sum in &sums { span.sum { (sum.money("/amount")) } } }
@@ -28,6 +29,7 @@ pub async fn show(State(app): State<AppState>, user: AccountSession) -> PageResu
     let content = html! {
         (facts(&[("Available", sums("/available")), ("Pending", sums("/pending"))]))
         (plot::of_balance(account.now.day(), &days))
+        @if is_test(&app) { (figures::charges(&app, account).await?) }
         (table("Latest charges", &charges::COLUMNS, &latest))
         p { a href="/dashboard/charges" { "All charges" } }
     };

@@ -5,9 +5,10 @@ use std::fmt::Write;
 use entity::{Currency, Day};
 use maud::{Markup, html};
 
+use super::draw::{Drawing, Figure, WIDTH};
+use super::format;
 use crate::views::balance::DayBalance;
 
-const WIDTH: i64 = 720;
 const HEIGHT: i64 = 260;
 /// Margins: above for the highest amount, at the foot for the lowest one and the days.
 const ABOVE: i64 = 30;
@@ -16,7 +17,7 @@ const FOOT: i64 = 60;
 /// Renders the balance available at the end of each day, future days included. `days` are in order.
 pub fn of_balance(today: Day, days: &[DayBalance]) -> Markup {
     let (Some(grid), [first, .., last]) = (PlotScale::over(days), days) else { return html! {} };
-    let aud = |amount| Currency::Aud.in_words(amount);
+    let aud = |amount| format::amount(Currency::Aud, amount);
     let summary = format!(
         "What was available went from {} on {} to {} on {}.",
         aud(first.available),
@@ -24,38 +25,28 @@ pub fn of_balance(today: Day, days: &[DayBalance]) -> Markup {
         aud(last.available),
         last.day.date()
     );
-    html! {
-        figure.plot {
-            figcaption #plot { "What is available, by day" }
-            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-labelledby="plot" aria-describedby="plotted" {
-                path.line d=(grid.line(days)) {}
-                line.today x1=(grid.x(today)) x2=(grid.x(today)) y1=(ABOVE) y2=(HEIGHT - FOOT) {}
-                @for day in days {
-                    circle cx=(grid.x(day.day)) cy=(grid.y(day.available)) r="3" {
-                        title { (day.day.date().to_string()) ": " (aud(day.available)) }
-                    }
-                }
-                text x="0" y=(ABOVE - 8) { (aud(grid.highest)) }
-                text x="0" y=(HEIGHT - FOOT + 26) { (aud(grid.lowest)) }
-                text x="0" y=(HEIGHT - 6) { (first.day.date().to_string()) }
-                text.end x=(WIDTH) y=(HEIGHT - 6) { (last.day.date().to_string()) }
-            }
-            p.hint #plotted { (summary) " The dashed line is today, by the account's clock." }
-            details {
-                summary { "The same as a table" }
-                div.scroll role="region" aria-label="What is available, by day" tabindex="0" {
-                    table {
-                        thead { tr { th scope="col" { "Day" } th scope="col" { "Available" } } }
-                        tbody {
-                            @for day in days {
-                                tr { td { (day.day.date().to_string()) } td { span.money { (aud(day.available)) } } }
-                            }
-                        }
-                    }
-                }
+    let shapes = html! {
+        path.line d=(grid.line(days)) {}
+        line.today x1=(grid.x(today)) x2=(grid.x(today)) y1=(ABOVE) y2=(HEIGHT - FOOT) {}
+        @for day in days {
+            circle.key cx=(grid.x(day.day)) cy=(grid.y(day.available)) r="3" {
+                title { (day.day.date().to_string()) ": " (aud(day.available)) }
             }
         }
+        text x="0" y=(ABOVE - 8) { (aud(grid.highest)) }
+        text x="0" y=(HEIGHT - FOOT + 26) { (aud(grid.lowest)) }
+        text x="0" y=(HEIGHT - 6) { (first.day.date().to_string()) }
+        text.end x=(WIDTH) y=(HEIGHT - 6) { (last.day.date().to_string()) }
+    };
+    Figure {
+        id: "balance",
+        title: "What is available, by day",
+        summary: format!("{summary} The dashed line is today, by the account's clock."),
+        drawing: Drawing { height: HEIGHT, shapes },
+        headings: &["Day", "Available"],
+        rows: days.iter().map(|day| vec![day.day.date().to_string(), aud(day.available)]).collect(),
     }
+    .render()
 }
 
 /// Maps days and amounts to coordinates.

@@ -1,50 +1,55 @@
 //! HTML of records as the API shows them. A page takes what it shows of a record from the API's response, so it never
 //! shows more than the API does.
 
-use entity::Currency;
+use entity::{Currency, Timestamp};
 use maud::{Markup, html};
 use serde::Serialize;
 use serde_json::{Value, json};
-use url::form_urlencoded;
 
-use super::layout::{PageContent, PageResult};
+use super::format;
 use crate::error::Error;
 use crate::limits::PER_PAGE_MAX;
 use crate::params::{Paging, Params};
-use crate::services::page::ListPage;
 
-/// A record, as JSON.
-pub struct Record(Value);
+/// A record as JSON, and the account's now.
+pub struct Record {
+    json: Value,
+    now: Timestamp,
+}
 
 impl Record {
     /// Serialises a record as a response shows it.
-    pub fn of(view: &impl Serialize) -> Result<Self, Error> {
-        Ok(Self(serde_json::to_value(view)?))
+    pub fn of(now: Timestamp, view: &impl Serialize) -> Result<Self, Error> {
+        Ok(Self { json: serde_json::to_value(view)?, now })
     }
 
     /// Serialises records, each as a response shows it.
-    pub fn each<T: Serialize>(views: &[T]) -> Result<Vec<Self>, Error> {
-        views.iter().map(Self::of).collect()
+    pub fn each<T: Serialize>(now: Timestamp, views: &[T]) -> Result<Vec<Self>, Error> {
+        views.iter().map(|view| Self::of(now, view)).collect()
     }
 
     /// Returns the record at a pointer (RFC 6901).
     pub fn at(&self, pointer: &str) -> Self {
-        Self(self.value(pointer).clone())
+        self.inner(self.value(pointer))
+    }
+
+    fn inner(&self, json: &Value) -> Self {
+        Self { json: json.clone(), now: self.now }
     }
 
     /// Returns the records of the list at a pointer.
     pub fn all(&self, pointer: &str) -> Vec<Self> {
-        self.value(pointer).as_array().into_iter().flatten().cloned().map(Self).collect()
+        self.value(pointer).as_array().into_iter().flatten().map(|item| self.inner(item)).collect()
     }
 
     /// Returns the entries of the object at a pointer.
     pub fn entries(&self, pointer: &str) -> Vec<(String, Self)> {
         let entries = self.value(pointer).as_object().into_iter().flatten();
-        entries.map(|(name, value)| (name.clone(), Self(value.clone()))).collect()
+        entries.map(|(name, value)| (name.clone(), self.inner(value))).collect()
     }
 
     fn value(&self, pointer: &str) -> &Value {
-        self.0.pointer(pointer).unwrap_or(&Value::Null)
+        self.json.pointer(pointer).unwrap_or(&Value::Null)
     }
 
     /// Returns a text, or an empty one.
@@ -59,10 +64,10 @@ impl Record {
 
     /// Returns the record itself as text, if it is a scalar.
     pub fn word(&self) -> String {
-        match &self.0 {
+        match &self.json {
             Value::Null | Value::Array(_) | Value::Object(_) => String::new(),
             Value::String(text) => text.clone(),
-            Value::Bool(_) | Value::Number(_) => self.0.to_string(),
+            Value::Bool(_) | Value::Number(_) => self.json.to_string(),
         }
     }
 
@@ -83,7 +88,19 @@ impl Record {
 
     /// Renders a time.
     pub fn time(&self, pointer: &str) -> Markup {
-        time(self.text(pointer))
+        self.some_time(pointer, format::time)
+    }
+
+    /// Renders how long ago a time was.
+    pub fn ago(&self, pointer: &str) -> Markup {
+        self.some_time(pointer, format::ago)
+    }
+
+    fn some_time(&self, pointer: &str, rendered: fn(&str, Timestamp) -> Markup) -> Markup {
+        match self.text(pointer) {
+            "" => nothing(),
+            text => rendered(text, self.now),
+        }
     }
 
     /// Renders a token, as a link if it has a page.
@@ -93,7 +110,12 @@ impl Record {
 
     /// Renders a status.
     pub fn state(&self, pointer: &str) -> Markup {
-        html! { span.state { (self.text(pointer).replace('_', " ")) } }
+        format::status(self.text(pointer))
+    }
+
+    /// Renders the value at a pointer as JSON.
+    pub fn json(&self, pointer: &str) -> Markup {
+        html! { pre tabindex="0" { code { (format!("{:#}", self.value(pointer))) } } }
     }
 
     /// Renders the whole record as JSON.
@@ -101,7 +123,7 @@ impl Record {
         html! {
             details {
                 summary { "The record as the API shows it" }
-                pre tabindex="0" { code { (format!("{:#}", self.0)) } }
+                (self.json(""))
             }
         }
     }
@@ -113,16 +135,7 @@ fn nothing() -> Markup {
 }
 
 fn money(currency: Option<Currency>, amount: Option<i64>) -> Markup {
-    let words = currency.zip(amount).map(|(currency, amount)| currency.in_words(amount));
-    words.map_or_else(nothing, |words| html! { span.money { (words) } })
-}
-
-/// Renders a time such as `2026-03-02T10:00:00Z` for people.
-pub fn time(text: &str) -> Markup {
-    if text.is_empty() {
-        return nothing();
-    }
-    html! { time datetime=(text) { (text.trim_end_matches('Z').replace('T', " ")) } }
+    currency.zip(amount).map_or_else(nothing, |(currency, amount)| format::money(currency, amount))
 }
 
 /// The pages of records, by token prefix.
@@ -164,58 +177,6 @@ pub fn words(text: &str) -> Markup {
     }
 }
 
-/// A column: its heading, and what it shows of a record.
-pub type Column = (&'static str, fn(&Record) -> Markup);
-
-/// Renders a table of records under a caption.
-pub fn table(caption: &str, columns: &[Column], records: &[Record]) -> Markup {
-    html! {
-        div.scroll role="region" aria-label=(caption) tabindex="0" {
-            table {
-                caption { (caption) }
-                thead { tr { @for (name, _) in columns { th scope="col" { (name) } } } }
-                tbody {
-                    @for record in records {
-                        tr { @for (_, cell) in columns { td { (cell(record)) } } }
-                    }
-                }
-            }
-        }
-        @if records.is_empty() { p.nothing { "There are none." } }
-    }
-}
-
-/// Renders a page of a list, with links to the other pages. `here` is its address with its query.
-pub fn list<T: Serialize>(
-    caption: &str,
-    columns: &[Column],
-    page: ListPage<T>,
-    here: &Address,
-) -> Result<Markup, Error> {
-    let ListPage { records, count, paging } = page;
-    let records = Record::each(&records)?;
-    let last = count.div_ceil(paging.per_page).max(1);
-    let at = |page: u64| here.clone().with("page", &page.to_string()).to_string();
-    Ok(html! {
-        (table(caption, columns, &records))
-        @if count > paging.per_page || paging.page > 1 {
-            nav.pager aria-label="Pages of the list" {
-                @if paging.page > 1 { a rel="prev" href=(at(paging.page - 1)) { "Newer" } }
-                span { "Page " (paging.page) " of " (last) ", " (count) " in all" }
-                @if paging.page < last { a rel="next" href=(at(paging.page + 1)) { "Older" } }
-            }
-        }
-    })
-}
-
-/// Creates the page of a section's list, which GET of the same path below /1 answers, too.
-pub fn section<T: Serialize>(title: &str, columns: &[Column], page: ListPage<T>) -> PageResult {
-    let name = title.to_lowercase();
-    let same = Address::of(format!("/1/{name}")).page(page.paging).to_string();
-    let here = Address::of(format!("/dashboard/{name}"));
-    Ok(PageContent::of(same, title, list(&format!("{title}, newest first"), columns, page, &here)?))
-}
-
 /// Returns the parameters of a list's first page.
 pub fn first_page() -> Params<Paging> {
     Paging::read(&json!({}))
@@ -224,44 +185,4 @@ pub fn first_page() -> Params<Paging> {
 /// Returns the parameters of the longest first page, for lists shown whole next to a record.
 pub fn longest_page() -> Params<Paging> {
     Paging::read(&json!({ "per_page": PER_PAGE_MAX }))
-}
-
-/// An address with its query.
-#[derive(Clone)]
-pub struct Address {
-    path: String,
-    query: Vec<(&'static str, String)>,
-}
-
-impl Address {
-    /// Creates an address from a path.
-    pub fn of(path: impl Into<String>) -> Self {
-        Self { path: path.into(), query: Vec::new() }
-    }
-
-    /// Adds a parameter, unless it is blank.
-    #[must_use]
-    pub fn with(mut self, name: &'static str, text: &str) -> Self {
-        if !text.is_empty() {
-            self.query.push((name, text.to_owned()));
-        }
-        self
-    }
-
-    /// Adds the page number, unless it is the first one.
-    #[must_use]
-    pub fn page(self, paging: Paging) -> Self {
-        if paging.page > 1 { self.with("page", &paging.page.to_string()) } else { self }
-    }
-}
-
-impl std::fmt::Display for Address {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.path)?;
-        if self.query.is_empty() {
-            return Ok(());
-        }
-        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.query).finish();
-        write!(f, "?{query}")
-    }
 }

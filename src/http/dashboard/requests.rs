@@ -1,54 +1,113 @@
 //! The request log: the account's latest requests, and their responses.
 
 use axum::extract::State;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use maud::{Markup, html};
 
 use super::auth::AccountSession;
+use super::figures;
+use super::format::{self, Tone};
 use super::layout::{PageContent, PageResult};
-use super::record::{self, Address, Column, Record, facts, words};
+use super::list::{Field, FieldInput, ListView, column};
+use super::record::{Record, facts, words};
+use crate::error::Error;
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::params::logged_request::RequestSearch;
-use crate::services::page::AwaitedList;
+use crate::services::Account;
+use crate::services::page::{AwaitedList, ListPage};
 use crate::services::sandbox::requests;
+use crate::views::logged_request::LoggedRequest;
 
-const COLUMNS: [Column; 6] = [
-    ("Request", request),
-    ("Time", |request| request.time("/created_at")),
-    ("Method", |request| words(request.text("/method"))),
-    ("Path", |request| words(request.text("/path"))),
-    ("Status", |request| html! { (request.number("/status").unwrap_or_default()) }),
-    ("Error", |request| words(request.text("/error/error"))),
-];
+pub static LIST: ListView<LoggedRequest> = ListView {
+    title: "Requests",
+    name: "requests",
+    api: "sandbox/requests",
+    search: "sandbox/requests",
+    columns: &[
+        column("Request", |request| {
+            let id = request.text("/request_id");
+            html! { a.path href={ "/dashboard/requests/" (id) } { (request.text("/method")) " " (request.text("/path")) } }
+        }),
+        column("Status", |request| status(request.number("/status").unwrap_or_default())),
+        column("Error", |request| words(request.text("/error/error"))),
+        column("Time", |request| request.ago("/created_at")).wide(),
+        column("Took", |request| html! { (request.number("/duration_ms").unwrap_or_default()) " ms" }).wide(),
+    ],
+    fields: &[&[
+        Field { name: "token", label: "A token in it", input: FieldInput::Text("ch_...") },
+        Field {
+            name: "method",
+            label: "Method",
+            input: FieldInput::Choice(|| vec!["GET", "POST", "PUT", "DELETE"]),
+        },
+        Field { name: "route", label: "Route", input: FieldInput::Text("/1/charges/{charge_token}") },
+        Field { name: "status", label: "Status", input: FieldInput::Number },
+        Field { name: "error", label: "Error code", input: FieldInput::Text("invalid_resource") },
+    ]],
+    order: None,
+    is_searched_in_live: false,
+    find,
+};
 
-/// Renders a request's id as a link to its page.
-fn request(request: &Record) -> Markup {
-    let id = request.text("/request_id");
-    html! { a.token href={ "/dashboard/requests/" (id) } { (id) } }
+fn status(status: i64) -> Markup {
+    format::toned(Tone::of_http(status), &status.to_string())
 }
 
 /// Lists the requests, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = requests::search(&app, &user.account, RequestSearch::read(&input)).await?.page(&app).await?;
-    let same = Address::of("/1/sandbox/requests").page(page.paging).to_string();
-    let here = Address::of("/dashboard/requests");
-    Ok(PageContent::of(same, "Requests", record::list("Requests, newest first", &COLUMNS, page, &here)?))
+    let latencies = figures::requests(&app, &user.account).await?;
+    LIST.page(&app, &user, &input, &latencies).await
 }
 
-/// Shows one request.
+fn find<'r>(
+    app: &'r AppState,
+    account: &'r Account,
+    input: &'r Input,
+) -> BoxFuture<'r, Result<ListPage<LoggedRequest>, Error>> {
+    async move {
+        let search = RequestSearch::read(&LIST.parameters(input));
+        requests::search(app, account, search).await?.page(app).await
+    }
+    .boxed()
+}
+
+/// Shows one request: its fault first, and what it sent.
 pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
-    let request = Record::of(&requests::show(&app, &user.account, &id).await?)?;
+    let request = Record::of(user.account.now, &requests::show(&app, &user.account, &id).await?)?;
+    let hidden: Vec<_> = request.all("/hidden").iter().map(Record::word).collect();
     let content = html! {
+        @if !request.text("/error/error").is_empty() { (fault(&request)) }
         (facts(&[
-            ("Method", words(request.text("/method"))),
-            ("Path", words(request.text("/path"))),
-            ("Status", html! { (request.number("/status").unwrap_or_default()) }),
-            ("Error", words(request.text("/error/error_description"))),
+            ("Request", html! { (request.text("/method")) " " span.path { (request.text("/path")) } }),
+            ("Status", status(request.number("/status").unwrap_or_default())),
             ("Time", request.time("/created_at")),
             ("Took", html! { (request.number("/duration_ms").unwrap_or_default()) " ms" }),
             ("Idempotency-Key", words(request.text("/idempotency_key"))),
+            ("Replayed", html! { @if request.is("/idempotent_replayed") { "yes" } @else { "no" } }),
         ]))
+        h2 { "What it sent" }
+        (request.json("/parameters"))
+        @if !hidden.is_empty() { p.hint { "Left out: " (hidden.join(", ")) } }
         (request.whole())
     };
     Ok(PageContent::of(format!("/1/sandbox/requests/{id}"), format!("Request {id}"), content))
+}
+
+/// Renders the error of a request: its code, its sentence, and the invalid parameters.
+fn fault(request: &Record) -> Markup {
+    let messages = request.all("/error/messages");
+    html! {
+        section.alert aria-label="Its error" {
+            p { strong { code { (request.text("/error/error")) } } ": " (request.text("/error/error_description")) }
+            @if !messages.is_empty() {
+                ul {
+                    @for message in &messages {
+                        li { code { (message.text("/param")) } ": " (message.text("/message")) }
+                    }
+                }
+            }
+        }
+    }
 }

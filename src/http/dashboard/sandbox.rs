@@ -12,17 +12,18 @@ use validator::Validate;
 use super::auth::{self, AccountSession, VerifiedForm};
 use super::layout::{self, ErrorPage, FormResult, PageContent, PageResult};
 use super::record::{Record, facts};
-use super::{SANDBOX, snapshots};
+use super::{ACCOUNTS, SANDBOX, snapshots};
 use crate::http::AppState;
-use crate::limits::{ACQUIRER_LATENCY_MS_MAX, SETTLEMENT_DELAY_DAYS_MAX};
+use crate::limits::{ACQUIRER_LATENCY_MS_MAX, NAME_LENGTH_MAX, SETTLEMENT_DELAY_DAYS_MAX};
 use crate::params::sandbox::ChangedFaults;
-use crate::params::{self, Params};
+use crate::params::{self, Params, non_blank};
+use crate::services::Caller;
 use crate::services::sandbox::{account, accounts, acquirer};
 
 /// Shows the injected faults, the account's switches, and its snapshots.
 pub async fn show(State(app): State<AppState>, user: AccountSession) -> PageResult {
-    let faults = Record::of(&acquirer::show(&user.account)?)?;
-    let settings = Record::of(&account::show(&user.account))?;
+    let faults = Record::of(user.account.now, &acquirer::show(&user.account)?)?;
+    let settings = Record::of(user.account.now, &account::show(&user.account))?;
     let content = html! {
         (orders(&user, &faults))
         (switches(&user, &settings))
@@ -109,9 +110,10 @@ fn another(user: &AccountSession) -> Markup {
     html! {
         h2 { "Another account" }
         section.deeds aria-label="Another account" {
-            p { "With its own keys, clock and money." }
+            p { "With its own keys, clock and money. " a href=(ACCOUNTS) { "Choose an account" } }
             form method="post" action="/dashboard/sandbox/accounts" {
                 (layout::carried(&user.session))
+                label { span { "Its name" } input name="name" autocomplete="off" maxlength=(NAME_LENGTH_MAX) placeholder="Sandbox"; }
                 button { "Make an account" }
             }
         }
@@ -148,16 +150,30 @@ pub async fn change(State(app): State<AppState>, form: VerifiedForm) -> FormResu
     Ok(Redirect::to(SANDBOX))
 }
 
-/// Creates another account. Its keys are shown only once.
+/// The name of a new account.
+#[derive(Deserialize, Validate)]
+struct NameParams {
+    #[validate(length(max = NAME_LENGTH_MAX))]
+    name: Option<String>,
+}
+
+/// Creates another account, made by the account of the session's key. Its keys are shown only once.
 pub async fn create(State(app): State<AppState>, form: VerifiedForm) -> PageResult {
-    let made = Record::of(&accounts::create(&app, &form.caller, form.input.params()).await?)?;
+    let NameParams { name } = form.input.params().valid()?;
+    let caller = Caller::without_key(form.user.own.clone());
+    let made = accounts::create(&app, &caller, form.input.params(), non_blank(name.as_deref())).await?;
+    let made = Record::of(form.user.account.now, &made)?;
     let content = html! {
         (facts(&[
             ("Account", made.token("/token")),
             ("Secret key", html! { code { (made.text("/secret_key")) } }),
             ("Publishable key", html! { code { (made.text("/publishable_key")) } }),
         ]))
-        p { "The keys are shown this once. To look at the account, sign out and in again with its secret key." }
+        p { "The keys are shown this once." }
+        form method="post" action=(ACCOUNTS) {
+            (layout::carried(&form.user.session))
+            button name="account" value=(made.text("/token")) { "Look at it" }
+        }
         p { a href=(SANDBOX) { "Back to the sandbox" } }
     };
     Ok(PageContent::bare("A new account", content))
@@ -169,7 +185,7 @@ struct DeletionParams {
     sure: Option<bool>,
 }
 
-/// Deletes the viewed account, and with it the session.
+/// Deletes the viewed account, and with it the session of its key.
 pub async fn delete(State(app): State<AppState>, form: VerifiedForm) -> Result<Response, ErrorPage> {
     let Params { value: DeletionParams { sure }, mut faults } = form.input.params();
     if sure != Some(true) {
@@ -177,5 +193,8 @@ pub async fn delete(State(app): State<AppState>, form: VerifiedForm) -> Result<R
         return Err(faults.into());
     }
     accounts::delete(&app, &form.caller, &form.caller.account.id().to_string()).await?;
-    Ok(auth::leaving(&app))
+    if form.user.own.id() == form.caller.account.id() {
+        return Ok(auth::leaving(&app));
+    }
+    Ok(auth::select_account(&app, form.user.session, None))
 }

@@ -15,7 +15,10 @@ use crate::services::snapshots;
 
 /// Renders the account's snapshots and their actions.
 pub async fn of_account(app: &AppState, user: &AccountSession) -> Result<Markup, Error> {
-    let kept = Record::each(&snapshots::list(app, &user.account, first_page().valid()?).await?.records)?;
+    let kept = Record::each(
+        user.account.now,
+        &snapshots::list(app, &user.account, first_page().valid()?).await?.records,
+    )?;
     let carried = layout::carried(&user.session);
     let action = |token: &str, verb: &str| format!("{SNAPSHOTS}/{token}/{verb}");
     Ok(html! {

@@ -3,45 +3,58 @@
 use axum::extract::State;
 use axum::response::Redirect;
 use entity::subscription::SubscriptionState;
+use futures::FutureExt;
 use maud::html;
 
 use super::auth::{AccountSession, VerifiedForm};
-use super::is_test;
 use super::layout::{self, FormResult, PageContent, PageResult};
-use super::record::{self, Column, Record, facts, first_page, table, words};
+use super::list::{Column, ListView, column, table};
+use super::record::{Record, facts, first_page, words};
+use super::{is_test, timelines};
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
+use crate::services::sandbox::statistics::coming_bills;
 use crate::services::subscriptions::state::{SubscriptionAction, next};
 use crate::services::{plans, subscriptions};
+use crate::views::subscription::Subscription;
 
 /// The columns of a list of subscriptions.
 pub const COLUMNS: [Column; 5] = [
-    ("Subscription", |subscription| subscription.token("/token")),
-    ("Created", |subscription| subscription.time("/created_at")),
-    ("State", |subscription| subscription.state("/state")),
-    ("Billed next", |subscription| subscription.time("/next_billing_date")),
-    ("Customer", |subscription| subscription.token("/customer_token")),
+    column("Subscription", |subscription| subscription.token("/token")),
+    column("State", |subscription| subscription.state("/state")),
+    column("Billed next", |subscription| subscription.ago("/next_billing_date")),
+    column("Created", |subscription| subscription.ago("/created_at")).wide(),
+    column("Customer", |subscription| subscription.token("/customer_token")).wide(),
 ];
 
+/// How many coming bills are shown.
+const BILLS_SHOWN: i32 = 3;
+
+pub static LIST: ListView<Subscription> =
+    ListView::plain("Subscriptions", "subscriptions", &COLUMNS, |app, account, input| {
+        async move { subscriptions::list(app, account, input.paging().valid()?).await }.boxed()
+    });
+
 const ENTRIES: [Column; 4] = [
-    ("Time", |entry| entry.time("/created_at")),
-    ("Type", |entry| words(entry.text("/type"))),
-    ("Amount", |entry| entry.money("/amount")),
-    ("What", |entry| entry.state("/annotation")),
+    column("Time", |entry| entry.ago("/created_at")),
+    column("Type", |entry| words(entry.text("/type"))),
+    column("Amount", |entry| entry.money("/amount")).figures(),
+    column("What", |entry| entry.state("/annotation")),
 ];
 
 /// Lists the subscriptions, newest first.
 pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
-    let page = subscriptions::list(&app, &user.account, input.paging().valid()?).await?;
-    record::section("Subscriptions", &COLUMNS, page)
+    LIST.page(&app, &user, &input, &html! {}).await
 }
 
 /// Shows one subscription.
 pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
-    let account = &user.account;
-    let subscription = Record::of(&subscriptions::show(&app, account, &id).await?)?;
-    let plan = Record::of(&plans::show(&app, account, subscription.text("/plan_token")).await?)?;
-    let entries = Record::each(&subscriptions::ledger(&app, account, &id, first_page()).await?.records)?;
+    let (account, now) = (&user.account, user.account.now);
+    let subscription = Record::of(now, &subscriptions::show(&app, account, &id).await?)?;
+    let plan = Record::of(now, &plans::show(&app, account, subscription.text("/plan_token")).await?)?;
+    let entries = Record::each(now, &subscriptions::ledger(&app, account, &id, first_page()).await?.records)?;
+    let coming =
+        if is_test(&app) { coming_bills(&app, account, &id, BILLS_SHOWN).await? } else { Vec::new() };
     let state = SubscriptionState::from_code(subscription.text("/state"));
     let is_open = state.is_some_and(|state| next(state, SubscriptionAction::Unsubscribe).is_ok());
     let may_cancel = !plan.all("/customer_permissions").is_empty();
@@ -62,6 +75,7 @@ pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): P
         @if is_test(&app) && is_open && may_cancel {
             (layout::actions(&user.session, &unsubscribe, &html! { button { "Unsubscribe as the customer" } }))
         }
+        @if is_test(&app) { (timelines::of_subscription(now, &subscription, &entries, &coming)) }
         (table("Ledger, newest first", &ENTRIES, &entries))
         (subscription.whole())
     };

@@ -110,7 +110,7 @@ impl FromRequest<AppState> for Input {
 
     async fn from_request(request: Request, app: &AppState) -> Result<Self, Error> {
         let (parts, body) = request.into_parts();
-        let (body, memory) = read_body(app, &parts.headers, body, BODY_BYTES_MAX).await?;
+        let (body, memory) = Box::pin(read_body(app, &parts.headers, body, BODY_BYTES_MAX)).await?;
         // An empty body is an empty form, whatever its type.
         let content_type = if body.is_empty() { None } else { content_type(&parts.headers)? };
         let tree = body::tree(&parts.method, parts.uri.query(), content_type, body).await;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::names::SCHEMAS;
+use super::operations;
 use super::refusals::EXAMPLES;
-use super::{SANDBOX, operations};
 
 /// One response body per operation that has one. `UPDATE_DOCUMENTS=1 cargo test --test it documents` records those that are missing
 /// or no longer fit.
@@ -36,20 +36,20 @@ pub(super) fn shown(operation: &mut Map<String, Value>, recorded: &Value) {
 }
 
 /// Moves an example that several operations share to the components, named after its schema: a record as it was created, a page of a
-/// list. A changed record differs in one field or two, and an action that moves it to another state has an example of its own.
+/// list. A changed record differs in one field or two.
 pub(super) fn shared(document: &mut Value) {
     let mut groups = BTreeMap::<String, Vec<(bool, &mut Map<String, Value>)>>::new();
     for (_, method, operation) in operations(document) {
         let id = operation["operationId"].as_str().unwrap_or_default();
         let shows_record = method == "get" || id.starts_with("create_");
-        if !shows_record && !id.starts_with("update_") && operation["tags"][0] != SANDBOX {
-            continue;
-        }
         let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
         for (_, response) in responses.into_iter().flatten().filter(|(status, _)| status.as_str() < "300") {
             let json = response.pointer_mut("/content/application~1json").and_then(Value::as_object_mut);
             let Some(json) = json.filter(|json| json.contains_key("example")) else { continue };
             let schema = json["schema"]["$ref"].as_str().and_then(|schema| schema.strip_prefix(SCHEMAS));
+            // A charge that was just made may be pending; its example is not.
+            let schema =
+                schema.map(|schema| if schema == "ChargeMadeResponse" { "ChargeResponse" } else { schema });
             if let Some(schema) = schema.map(str::to_owned) {
                 groups.entry(schema).or_default().push((shows_record, json));
             }

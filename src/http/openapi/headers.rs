@@ -51,6 +51,11 @@ pub(super) fn name(response: &mut Value, header: &str) {
     response["headers"][header] = json!({ "$ref": format!("#/components/headers/{}", component(header)) });
 }
 
+/// Returns the name of a header's component: a short one for those that most responses have.
 fn component(header: &str) -> String {
-    header.replace('-', "")
+    match header {
+        REPLAYED => "Replayed".to_owned(),
+        REQUEST_ID => "Id".to_owned(),
+        other => other.replace('-', ""),
+    }
 }

@@ -50,6 +50,7 @@ const IN_PATHS: &[(&str, &str, Option<&str>)] = &[
     ("event_token", "Event token", Some("evt_")),
     ("file_token", "File token", Some("file_")),
     ("inbox_token", "Inbox token", Some("inb_")),
+    ("key_token", "Key token", Some("key_")),
     ("merchant_token", "Merchant token", None),
     ("plan_token", "Plan token", Some("plan_")),
     ("recipient_token", "Recipient token", Some("rp_")),

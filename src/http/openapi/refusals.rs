@@ -17,6 +17,7 @@ use crate::params::FieldErrors;
 const EVERYWHERE: &[ErrorCode] = &[
     ErrorCode::BadRequest,
     ErrorCode::Unauthorized,
+    ErrorCode::Forbidden,
     ErrorCode::PayloadTooLarge,
     ErrorCode::UnsupportedMediaType,
     ErrorCode::RateLimited,
@@ -235,6 +236,18 @@ fn refusals(document: &mut Value) -> impl Iterator<Item = &mut Value> {
         .filter(|response| response.pointer("/content/application~1json/examples").is_some())
 }
 
+/// Parts of names that are shorter than their codes, because every operation names them.
+const SHORT: [(&str, &str); 8] = [
+    ("PayloadTooLarge", "TooLarge"),
+    ("UnsupportedMediaType", "MediaType"),
+    ("RateLimited", "Limited"),
+    ("ServiceUnavailable", "Unavailable"),
+    ("GatewayTimeout", "Timeout"),
+    ("InternalError", "Internal"),
+    ("IdempotencyKeyInUse", "KeyInUse"),
+    ("IdempotencyKeyReused", "KeyReused"),
+];
+
 /// Returns the name: `NotFound`; `RepeatableNotFound` where the request may carry an Idempotency-Key; `...OrOthers` after three codes.
 fn response_name(response: &Value) -> String {
     let examples = response["content"]["application/json"]["examples"].as_object();
@@ -246,7 +259,8 @@ fn response_name(response: &Value) -> String {
         codes.push("Others".into());
     }
     let repeatable = if response["headers"].get(REPLAYED).is_some() { "Repeatable" } else { "" };
-    format!("{repeatable}{}", codes.join("Or"))
+    let name = format!("{repeatable}{}", codes.join("Or"));
+    SHORT.iter().fold(name, |name, (code, short)| name.replace(code, short))
 }
 
 pub(super) fn pascal(code: &str) -> String {

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// The longest line, in characters, except for examples.
-const LINE_MAX: usize = 240;
+const LINE_MAX: usize = 500;
 /// Keys whose value is written on one line.
 const EXAMPLES: [&str; 2] = ["example", "value"];
 
@@ -67,9 +67,9 @@ fn line(value: &Value) -> String {
         Value::Object(all) => {
             let fields: Vec<_> =
                 all.iter().map(|(name, value)| format!("{}: {}", scalar(name, true), line(value))).collect();
-            format!("{{{}}}", fields.join(", "))
+            format!("{{{}}}", fields.join(","))
         }
-        Value::Array(items) => format!("[{}]", items.iter().map(line).collect::<Vec<_>>().join(", ")),
+        Value::Array(items) => format!("[{}]", items.iter().map(line).collect::<Vec<_>>().join(",")),
         Value::String(text) => scalar(text, true),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     }

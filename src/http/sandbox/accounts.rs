@@ -1,12 +1,14 @@
 //! Isolated accounts.
 
 use axum::extract::State;
+use entity::section::Right;
 
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, NotFound};
 use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope};
 use crate::http::extract::Path;
+use crate::http::rights::everywhere;
 use crate::http::write_request::WriteRequest;
 use crate::params::sandbox::NewSandboxAccount;
 use crate::services::sandbox::accounts;
@@ -19,12 +21,12 @@ use crate::views::sandbox::SandboxKeys;
 #[utoipa::path(post, path = "/sandbox/accounts", tag = "Sandbox",
     request_body(content = Option<NewSandboxAccount>, example = json!({ "partner": false })),
     responses((status = 201, description = "The account's token and keys", body = Envelope<SandboxKeys>)),
-    extensions(("x-refusals" = json!([InvalidResource]))))]
+    extensions(("x-rights" = json!({ "keys": "write" })), ("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_sandbox_account(
     State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Created<SandboxKeys>, Error> {
-    request.answer(accounts::create(&app, &request.caller, request.input.params())).await
+    request.answer(accounts::create(&app, &request.caller, request.input.params(), None)).await
 }
 
 /// Delete an isolated account.
@@ -32,7 +34,7 @@ pub async fn create_sandbox_account(
 /// Deletes an account that this account has made, or this account itself if it was made so, with everything in it. Its
 /// keys stop working at once.
 #[utoipa::path(delete, path = "/sandbox/accounts/{account_token}", tag = "Sandbox",
-    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([NotFound]))))]
+    responses((status = 204, description = "Deleted")), extensions(("x-rights" = json!(everywhere(Right::Write))), ("x-refusals" = json!([NotFound]))))]
 pub async fn delete_sandbox_account(
     State(app): State<AppState>,
     Path(token): Path<String>,

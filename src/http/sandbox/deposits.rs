@@ -17,7 +17,7 @@ use crate::views::deposit::Deposit;
 #[utoipa::path(post, path = "/sandbox/deposits", tag = "Sandbox",
     request_body(content = NewDeposit, example = json!({ "narration": "Direct credit" })),
     responses((status = 201, description = "The deposit", body = Envelope<Deposit>)),
-    extensions(("x-refusals" = json!([InvalidResource]))))]
+    extensions(("x-rights" = json!({ "deposits": "write" })), ("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_sandbox_deposit(
     State(app): State<AppState>,
     request: WriteRequest,

@@ -17,7 +17,7 @@ use crate::views::dispute::Dispute;
 /// Lets a cardholder dispute a captured charge, all that can still be disputed of it or a part.
 #[utoipa::path(post, path = "/sandbox/disputes", tag = "Sandbox", request_body = NewDispute,
     responses((status = 201, description = "The dispute", body = Envelope<Dispute>)),
-    extensions(("x-refusals" = json!([InvalidResource]))))]
+    extensions(("x-rights" = json!({ "charges": "read", "disputes": "write" })), ("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_sandbox_dispute(
     State(app): State<AppState>,
     request: WriteRequest,
@@ -32,7 +32,7 @@ pub async fn create_sandbox_dispute(
 #[utoipa::path(put, path = "/sandbox/disputes/{dispute_token}", tag = "Sandbox",
     request_body = DecidedDispute,
     responses((status = 200, description = "The dispute", body = Envelope<Dispute>)),
-    extensions(("x-refusals" = json!([(InvalidState, "that status cannot follow the present one"), NotFound, InvalidResource]))))]
+    extensions(("x-rights" = json!({ "charges": "read", "disputes": "write" })), ("x-refusals" = json!([(InvalidState, "that status cannot follow the present one"), NotFound, InvalidResource]))))]
 pub async fn decide_sandbox_dispute(
     State(app): State<AppState>,
     Path(token): Path<String>,

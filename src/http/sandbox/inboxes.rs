@@ -1,6 +1,7 @@
 //! Inboxes: receivers of webhooks inside the server.
 
 use axum::extract::State;
+use entity::section::Right;
 
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, LimitReached, NotFound};
@@ -9,6 +10,7 @@ use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
 use crate::http::patience::page_in_time;
+use crate::http::rights::everywhere;
 use crate::http::write_request::WriteRequest;
 use crate::params::inbox::{ChangedInbox, DeliverySearch};
 use crate::services::Account;
@@ -82,13 +84,13 @@ pub async fn delete_sandbox_inbox(
         PageParameters,
     ),
     responses((status = 200, description = "A page of deliveries", body = LongList<InboxDelivery>)),
-    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
+    extensions(("x-rights" = json!(everywhere(Right::Read))), ("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_sandbox_inbox_deliveries(
     State(app): State<AppState>,
     account: Account,
     Path(token): Path<String>,
     input: Input,
 ) -> Result<Listed<InboxDelivery>, Error> {
-    let list = deliveries::of_inbox(&app, &account, &token, DeliverySearch::read(&input)).await?;
+    let list = Box::pin(deliveries::of_inbox(&app, &account, &token, DeliverySearch::read(&input))).await?;
     Ok(Listed(page_in_time(&app, &list).await?))
 }

@@ -18,7 +18,7 @@ use crate::views::merchant::MerchantDetail;
 #[utoipa::path(put, path = "/sandbox/merchants/{merchant_token}", tag = "Sandbox",
     request_body = DecidedMerchant,
     responses((status = 200, description = "The merchant", body = Envelope<MerchantDetail>)),
-    extensions(("x-refusals" = json!([(InvalidState, "that status cannot follow the present one"), NotFound, InvalidResource]))))]
+    extensions(("x-rights" = json!({ "merchants": "write", "keys": "write" })), ("x-refusals" = json!([(InvalidState, "that status cannot follow the present one"), NotFound, InvalidResource]))))]
 pub async fn decide_sandbox_merchant(
     State(app): State<AppState>,
     Path(token): Path<String>,

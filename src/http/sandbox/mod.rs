@@ -8,6 +8,7 @@ mod clock;
 mod deposits;
 mod disputes;
 mod inboxes;
+mod keys;
 mod merchants;
 mod outcome;
 mod refunds;
@@ -44,6 +45,9 @@ pub fn operations() -> Operations {
         .routes(routes!(inboxes::create_sandbox_inbox, inboxes::list_sandbox_inboxes))
         .routes(routes!(inboxes::update_sandbox_inbox, inboxes::delete_sandbox_inbox))
         .routes(routes!(inboxes::list_sandbox_inbox_deliveries))
+        .routes(routes!(keys::create_sandbox_key, keys::list_sandbox_keys))
+        .routes(routes!(keys::roll_sandbox_key))
+        .routes(routes!(keys::delete_sandbox_key))
         .routes(routes!(requests::list_sandbox_requests))
         .routes(routes!(requests::get_sandbox_request))
 }

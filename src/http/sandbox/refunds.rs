@@ -17,7 +17,7 @@ use crate::views::refund::Refund;
 /// Lets a pending refund succeed or fail now. A failed one gives its money back.
 #[utoipa::path(put, path = "/sandbox/refunds/{refund_token}", tag = "Sandbox", request_body = DecidedRefund,
     responses((status = 200, description = "The refund", body = Envelope<Refund>)),
-    extensions(("x-refusals" = json!([(InvalidState, "it has ended before"), NotFound, InvalidResource]))))]
+    extensions(("x-rights" = json!({ "refunds": "write" })), ("x-refusals" = json!([(InvalidState, "it has ended before"), NotFound, InvalidResource]))))]
 pub async fn decide_sandbox_refund(
     State(app): State<AppState>,
     Path(token): Path<String>,

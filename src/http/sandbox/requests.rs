@@ -1,6 +1,7 @@
 //! The account's log of requests.
 
 use axum::extract::State;
+use entity::section::Right;
 
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, NotFound};
@@ -9,6 +10,7 @@ use crate::http::answer::{Envelope, Listed, LongList, Shown};
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
 use crate::http::patience::page_in_time;
+use crate::http::rights::everywhere;
 use crate::params::logged_request::RequestSearch;
 use crate::services::Account;
 use crate::services::sandbox::requests;
@@ -33,13 +35,13 @@ use crate::views::logged_request::LoggedRequest;
         PageParameters,
     ),
     responses((status = 200, description = "A page of requests", body = LongList<LoggedRequest>)),
-    extensions(("x-refusals" = json!([InvalidResource]))))]
+    extensions(("x-rights" = json!(everywhere(Right::Read))), ("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_sandbox_requests(
     State(app): State<AppState>,
     account: Account,
     input: Input,
 ) -> Result<Listed<LoggedRequest>, Error> {
-    let search = requests::search(&app, &account, RequestSearch::read(&input)).await?;
+    let search = Box::pin(requests::search(&app, &account, RequestSearch::read(&input))).await?;
     Ok(Listed(page_in_time(&app, &search).await?))
 }
 
@@ -48,7 +50,7 @@ pub async fn list_sandbox_requests(
 /// Returns the request whose answer bore this X-Request-Id; of several the newest.
 #[utoipa::path(get, path = "/sandbox/requests/{request_id}", tag = "Sandbox",
     responses((status = 200, description = "The request", body = Envelope<LoggedRequest>)),
-    extensions(("x-refusals" = json!([NotFound]))))]
+    extensions(("x-rights" = json!(everywhere(Right::Read))), ("x-refusals" = json!([NotFound]))))]
 pub async fn get_sandbox_request(
     State(app): State<AppState>,
     account: Account,

@@ -1,6 +1,7 @@
 //! Snapshots of the account.
 
 use axum::extract::State;
+use entity::section::Right;
 
 use crate::error::Error;
 use crate::error::ErrorCode::{
@@ -10,6 +11,7 @@ use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
+use crate::http::rights::everywhere;
 use crate::http::write_request::WriteRequest;
 use crate::services::{Account, snapshots};
 use crate::views::snapshot::Snapshot;
@@ -48,7 +50,7 @@ pub async fn list_sandbox_snapshots(
 /// keys, its merchants and its snapshots stay as they are, and what waited to be delivered waits again.
 #[utoipa::path(put, path = "/sandbox/snapshots/{snapshot_token}/restore", tag = "Sandbox",
     responses((status = 200, description = "The snapshot", body = Envelope<Snapshot>)),
-    extensions(("x-refusals" = json!([(InvalidState, "another release has made it", snapshots::restore::OTHER_RELEASE), NotFound, ClockMoving, PaymentsUnderWay]))))]
+    extensions(("x-rights" = json!(everywhere(Right::Write))), ("x-refusals" = json!([(InvalidState, "another release has made it", snapshots::restore::OTHER_RELEASE), NotFound, ClockMoving, PaymentsUnderWay]))))]
 pub async fn restore_sandbox_snapshot(
     State(app): State<AppState>,
     Path(token): Path<String>,

@@ -17,7 +17,7 @@ use crate::views::subscription::Subscription;
 /// cancelled.
 #[utoipa::path(put, path = "/sandbox/subscriptions/{sub_token}/unsubscribe", tag = "Sandbox",
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
-    extensions(("x-refusals" = json!([(InvalidState, "it has ended, or the plan does not allow it"), NotFound]))))]
+    extensions(("x-rights" = json!({ "subscriptions": "write" })), ("x-refusals" = json!([(InvalidState, "it has ended, or the plan does not allow it"), NotFound]))))]
 pub async fn unsubscribe_sandbox_subscription(
     State(app): State<AppState>,
     Path(token): Path<String>,

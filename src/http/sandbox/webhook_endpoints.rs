@@ -21,7 +21,7 @@ use crate::views::webhook_endpoint::RotatedKey;
 /// webhook, which tells what comes of it.
 #[utoipa::path(post, path = "/sandbox/webhook_endpoints/{webhook_endpoint_token}/ping", tag = "Sandbox",
     responses((status = 201, description = "The webhook", body = Envelope<Webhook>)),
-    extensions(("x-refusals" = json!([RecordNotFound]))))]
+    extensions(("x-rights" = json!({ "webhook_endpoints": "write", "webhooks": "read" })), ("x-refusals" = json!([RecordNotFound]))))]
 pub async fn ping_sandbox_webhook_endpoint(
     State(app): State<AppState>,
     Path(token): Path<String>,
@@ -37,7 +37,7 @@ pub async fn ping_sandbox_webhook_endpoint(
 #[utoipa::path(put, path = "/sandbox/webhook_endpoints/{webhook_endpoint_token}/key", tag = "Sandbox",
     request_body(content = Option<NewWebhookKey>, example = json!({ "grace": "2d" })),
     responses((status = 200, description = "The fresh key", body = Envelope<RotatedKey>)),
-    extensions(("x-refusals" = json!([(InvalidState, "a former key still signs, and a grace is asked for", FORMER_SIGNS), RecordNotFound, InvalidResource]))))]
+    extensions(("x-rights" = json!({ "webhook_endpoints": "write" })), ("x-refusals" = json!([(InvalidState, "a former key still signs, and a grace is asked for", FORMER_SIGNS), RecordNotFound, InvalidResource]))))]
 pub async fn rotate_sandbox_webhook_key(
     State(app): State<AppState>,
     Path(token): Path<String>,

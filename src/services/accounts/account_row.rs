@@ -36,6 +36,7 @@ impl FromColumns for AccountRow {
             status: row.next("status")?,
             acquirer_faults: row.next("acquirer_faults")?,
             acquirer_calls: row.next("acquirer_calls")?,
+            card_testing: row.next("card_testing")?,
             closed_at: row.next("closed_at")?,
             wipe_at: row.next("wipe_at")?,
             created_at: row.next("created_at")?,

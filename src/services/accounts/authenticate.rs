@@ -9,7 +9,9 @@ use subtle::ConstantTimeEq;
 
 use super::access::{Access, access};
 use super::account_row::{AccountJoin, AccountRow, AccountWith, IS_PRESENT};
+use super::restricted_keys::works_from;
 use crate::error::{Error, ErrorCode};
+use crate::runtime::request_context;
 use crate::sensitive::secret::Secret;
 use crate::services::audit::key_uses::UsedKey;
 use crate::services::context::{Account, Context, KeyEntry};
@@ -40,7 +42,7 @@ pub async fn authenticate(
     let entry = find_key(ctx, hash).await?;
     let (row, claimed) = match idempotency_key {
         None => (alone(ctx, entry.account).await?, None),
-        Some(key) => match with_claim(ctx, entry, key).await? {
+        Some(key) => match with_claim(ctx, &entry, key).await? {
             Some(AccountWith(row, claimed)) => (Some(row), claimed),
             None => (None, None),
         },
@@ -74,7 +76,8 @@ pub async fn authenticate_and_find<B: AccountJoin>(
 /// Refusals: unauthorized.
 pub async fn authenticate_hashed(ctx: &Context, hash: [u8; 32]) -> Result<AuthenticatedAccount, Error> {
     let entry = find_key(ctx, hash).await?;
-    authenticated_account(ctx, entry, alone(ctx, entry.account).await?, None)
+    let row = alone(ctx, entry.account).await?;
+    authenticated_account(ctx, entry, row, None)
 }
 
 /// Reads the requested record for a caller that has authenticated before.
@@ -97,7 +100,7 @@ async fn find_key(ctx: &Context, hash: [u8; 32]) -> Result<KeyEntry, Error> {
         entry
     } else {
         let entry = load_key(ctx, &hash).await?.ok_or(ErrorCode::Unauthorized)?;
-        ctx.keys.insert(hash, entry).await;
+        ctx.keys.insert(hash, entry.clone()).await;
         entry
     };
     if entry.has_ended(ctx.clock.now()) {
@@ -110,7 +113,10 @@ async fn load_key(ctx: &Context, hash: &[u8; 32]) -> Result<Option<KeyEntry>, Er
     let row = api_key::Entity::find_by_id(hash.to_vec()).one(ctx.store.read()).await?;
     // The index found the row by parts of the hash; the whole hash is compared in constant time.
     let row = row.filter(|row| row.hash.as_slice().ct_eq(hash).into());
-    Ok(row.map(|row| KeyEntry { account: row.account_id, kind: row.kind, valid_until: row.valid_until }))
+    let entry = |row: api_key::Model| {
+        KeyEntry::new(*hash, row.account_id, row.kind, row.valid_until, row.restriction.as_ref())
+    };
+    row.map(entry).transpose()
 }
 
 async fn alone(ctx: &Context, account: AccountToken) -> Result<Option<account::Model>, Error> {
@@ -122,7 +128,7 @@ async fn alone(ctx: &Context, account: AccountToken) -> Result<Option<account::M
 
 async fn with_claim(
     ctx: &Context,
-    entry: KeyEntry,
+    entry: &KeyEntry,
     idempotency_key: &str,
 ) -> Result<Option<AccountWith<StoredClaim>>, Error> {
     static WITH_CLAIM: CachedStatement = CachedStatement::new();
@@ -151,7 +157,7 @@ async fn both<B: AccountJoin>(
     Ok(B::worded().one(ctx.store.read(), values, word).await?)
 }
 
-/// Builds the result. A cached key may outlive its account.
+/// Builds the result. A cached key may outlive its account; a restricted key is none outside of its networks.
 pub(super) fn authenticated_account(
     ctx: &Context,
     entry: KeyEntry,
@@ -161,8 +167,11 @@ pub(super) fn authenticated_account(
     let row: Option<Arc<_>> = row.map(Into::into);
     let row = row.filter(|row| row.closed_at.is_none());
     let row = row.filter(|row| access(ctx.environment, row.status) != Access::None);
-    let account = Account::new(row.ok_or(ErrorCode::Unauthorized)?, ctx.clock.now());
-    Ok(AuthenticatedAccount { account, kind: entry.kind, claimed })
+    let row = row.filter(|_| works_from(&entry, request_context::address()));
+    let mut account = Account::new(row.ok_or(ErrorCode::Unauthorized)?, ctx.clock.now());
+    let kind = entry.kind;
+    account.key = Some(entry);
+    Ok(AuthenticatedAccount { account, kind, claimed })
 }
 
 pub(super) fn count_use(ctx: &Context, opened: &AuthenticatedAccount, key: &Secret, hash: [u8; 32]) {

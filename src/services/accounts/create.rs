@@ -75,6 +75,8 @@ impl NewAccount {
             let param = match kind {
                 KeyKind::Secret => "secret_key",
                 KeyKind::Publishable => "publishable_key",
+                // A new account has none.
+                KeyKind::Restricted => continue,
             };
             faults.add(param, "is somebody's already");
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use entity::api_key::KeyKind;
-use entity::{Timestamp, account, api_key};
+use entity::{JsonText, Timestamp, account, api_key};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, JoinType, QueryFilter, QuerySelect, QueryTrait, RelationDef};
 use subtle::ConstantTimeEq;
 
@@ -62,6 +62,7 @@ async fn read(ctx: &Context, key_hash: [u8; 32]) -> Result<KeptAccount, Error> {
             .column(api_key::Column::Hash)
             .column(api_key::Column::Kind)
             .column(api_key::Column::ValidUntil)
+            .column(api_key::Column::Restriction)
             .column_as(AccountVersion::column("api_keys"), "key_version")
             .column_as(AccountVersion::column("accounts"), "account_version")
             .into_query()
@@ -69,17 +70,18 @@ async fn read(ctx: &Context, key_hash: [u8; 32]) -> Result<KeptAccount, Error> {
     let found = KEY_AND_ACCOUNT.one(ctx.store.read(), vec![key_hash.to_vec().into()], word).await?;
     // The index found the row by parts of the hash; the whole hash is compared in constant time.
     let found = found.filter(|found: &KeyAndAccount| found.hash.ct_eq(&key_hash).into());
-    let Some(KeyAndAccount { account, kind, valid_until, key, account_version, .. }) = found else {
+    let Some(KeyAndAccount { account, kind, valid_until, restriction, key, account_version, .. }) = found
+    else {
         ctx.accounts.invalidate(&key_hash).await;
         ctx.keys.invalidate(&key_hash).await;
         return Err(ErrorCode::Unauthorized.into());
     };
     let kept = KeptAccount {
-        key: KeyEntry { account: account.id, kind, valid_until },
+        key: KeyEntry::new(key_hash, account.id, kind, valid_until, restriction.as_ref())?,
         version: AccountVersion { key_hash, key, account: account_version },
         row: Arc::new(account),
     };
-    ctx.keys.insert(key_hash, kept.key).await;
+    ctx.keys.insert(key_hash, kept.key.clone()).await;
     let works = kept.row.closed_at.is_none() && access(ctx.environment, kept.row.status) == Access::Full;
     if works && kept.row.acquirer_faults.is_none() {
         ctx.accounts.insert(key_hash, kept.clone()).await;
@@ -102,6 +104,7 @@ struct KeyAndAccount {
     hash: Vec<u8>,
     kind: KeyKind,
     valid_until: Option<Timestamp>,
+    restriction: Option<JsonText>,
     key: i64,
     account_version: i64,
 }
@@ -114,6 +117,7 @@ impl FromColumns for KeyAndAccount {
             hash: row.next("hash")?,
             kind: row.next("kind")?,
             valid_until: row.next("valid_until")?,
+            restriction: row.next("restriction")?,
             key: row.next("key_version")?,
             account_version: row.next("account_version")?,
         })

@@ -17,7 +17,7 @@ use crate::services::context::Context;
 use crate::services::data_keys::reencrypt::SealedTable;
 use crate::store::Tx;
 
-/// Issues a new pair of keys. Former keys work for `grace`, or until the end they already have, whichever comes first.
+/// Issues a new pair of keys; restricted keys stay as they are. Former keys work for `grace`, or until the end they already have, whichever comes first.
 /// A running server may cache a key for a few seconds longer.
 ///
 /// Refusals: `unauthorized` if there is no such account.
@@ -51,6 +51,7 @@ impl Rotation {
         let former = api_key::Entity::update_many()
             .col_expr(Column::ValidUntil, Expr::value(self.until.millis()))
             .filter(Column::AccountId.eq(self.account))
+            .filter(Column::Kind.ne(KeyKind::Restricted))
             .filter(later);
         former.exec(tx).await?;
         for row in &self.rows {

@@ -9,6 +9,7 @@ mod kept;
 pub mod keys;
 pub mod named_rows;
 pub mod operator;
+pub mod restricted_keys;
 pub mod settings;
 pub mod snapshot_rows;
 pub mod wipe;
@@ -102,6 +103,8 @@ pub async fn ensure_first_account(
     rows.retain(|row| match row.kind {
         KeyKind::Secret => secret.is_some(),
         KeyKind::Publishable => publishable.is_some(),
+        // Of no pair.
+        KeyKind::Restricted => false,
     });
     ctx.store.write(rows, |tx, rows| add_keys(tx, rows).boxed()).await?;
     Ok(keys)
@@ -222,6 +225,7 @@ fn opening(id: AccountToken, business_name: &str, email: &str, now: Timestamp) -
         referred_by: None,
         status: MerchantStatus::Active,
         acquirer_faults: None,
+        card_testing: None,
         acquirer_calls: 0,
         closed_at: None,
         wipe_at: None,
@@ -270,6 +274,8 @@ fn key_row(
         sealed_by: sealed.key,
         valid_until: None,
         created_at: now,
+        id: None,
+        restriction: None,
     }
 }
 

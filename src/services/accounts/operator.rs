@@ -58,7 +58,7 @@ pub async fn change(
     word: &str,
     value: &str,
 ) -> Result<AccountSettings, Error> {
-    let to = json!({ word: value });
+    let to = ChangedSettings::parameters(word, &json!(value));
     let Params { value, mut faults } = params::read::<ChangedSettings>(&to);
     if faults.is_empty() && value.is_empty() {
         faults.add(word, "can't be blank");

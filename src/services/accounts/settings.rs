@@ -56,6 +56,11 @@ pub async fn record(
         row.transfers_schedule = schedule;
         row.settles_at = schedule.next_after(now);
     }
+    if let Some(changed) = &changes.card_testing {
+        let mut card_testing = row.card_testing();
+        changed.apply(&mut card_testing);
+        row.card_testing = Some(JsonText::of(&card_testing)?);
+    }
     let mut pricing = serde_json::from_str(row.pricing.as_str())?;
     changes.price(&mut pricing);
     row.pricing = JsonText::of(&pricing)?;

@@ -7,11 +7,11 @@ use entity::account::{self, Column};
 use entity::counter::Counted;
 use entity::{
     AccountToken, ChargeToken, FileToken, Owned, TimeSpan, Timestamp, api_key, balance, bank_account, card,
-    challenge_page, charge, counter, customer, deposit, dispute, dispute_activity, event, event_sequence,
-    evidence, file, idempotency_answer, idempotency_key, inbox, inbox_delivery, journal_entry, key_use,
-    logged_request, merchant, plan, posting, recipient, refund, scheduled_dispute, snapshot, snapshot_file,
-    snapshot_part, stray_blob, subscription, subscription_entry, three_d_secure, transfer,
-    wallet_certificate, wallet_domain, wallet_payload, webhook, webhook_endpoint,
+    card_attack, challenge_page, charge, counter, customer, deposit, dispute, dispute_activity, erasure,
+    event, event_sequence, evidence, file, idempotency_answer, idempotency_key, inbox, inbox_delivery,
+    journal_entry, key_use, logged_request, merchant, plan, posting, recipient, refund, scheduled_dispute,
+    snapshot, snapshot_file, snapshot_part, stray_blob, subscription, subscription_entry, three_d_secure,
+    transfer, wallet_certificate, wallet_domain, wallet_payload, webhook, webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -199,6 +199,7 @@ const STEPS: &[Step] = &[
     rows!(plan Id),
     Step { copied: Some(&CARDS), ..kept!(card Id) },
     rows!(customer Id),
+    rows!(erasure Id),
     rows!(wallet_certificate Id),
     rows!(wallet_domain Id),
     rows!(wallet_payload Hash),
@@ -218,6 +219,7 @@ const STEPS: &[Step] = &[
     // The account's clients keep working while a snapshot is put back.
     kept!(api_key Hash),
     kept!(key_use Hash),
+    kept!(card_attack Subject),
     kept!(logged_request Id),
     rows!(balance AvailableOn),
     Step { copied: Some(&COUNTERS), ..kept!(counter Kind) },

@@ -83,7 +83,7 @@ impl KeyUses {
     pub fn count(&self, key: UsedKey, wall: Timestamp) {
         let Some(address) = request_context::address() else { return };
         let from = match key.kind {
-            KeyKind::Secret => Some(address),
+            KeyKind::Secret | KeyKind::Restricted => Some(address),
             KeyKind::Publishable => None,
         };
         self.add(Uses { key, from, first_at: wall, last_at: wall, n: 1 });
@@ -110,6 +110,11 @@ impl KeyUses {
             Some(uses) => *uses = Uses { from, ..more },
             None => known.push(Uses { from, ..more }),
         }
+    }
+
+    /// Returns the last use of a key today that this process knows of, written or not.
+    pub fn last_use(&self, hash: Hash, today: Day) -> Option<Timestamp> {
+        self.lock_counts().get(&(hash, today))?.iter().map(|uses| uses.last_at).max()
     }
 
     /// Takes the counts to write, always in the same order, so that two servers that write the same rows do not

@@ -3,21 +3,27 @@
 //!
 //! A command opens the store as its operator ([`Store::acts_for`]), so a unit that makes an operator's change records
 //! the action without knowing the operator. A write without an operator records no action: the sandbox may make the
-//! same change to its own account.
+//! same change to its own account. A worker seals the entries afterwards (`chain`, `docs/decisions.md`, 385).
 
+mod anchor;
+mod chain;
 pub mod key_uses;
 mod list;
+mod verify;
 
 use std::net::IpAddr;
 
-use entity::audit_entry::{self, Action, Column};
+use entity::audit_entry::{self, Action};
 use entity::{AccountToken, JsonText, Timestamp, key_use};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+pub use self::anchor::{AuditAnchor, write_anchor};
+pub use self::chain::{AuditHead, forget, old, seal};
 pub use self::list::{AuditFilter, list};
+pub use self::verify::{AuditFinding, AuditReport, verify};
 use super::context::Context;
 use crate::error::Error;
 use crate::limits::AUDIT_KEPT;
@@ -47,6 +53,16 @@ impl OperatorAction {
         Self { action, account: Some(account), subject, detail }
     }
 
+    /// Makes an action on the trail itself.
+    pub fn on_trail(action: Action, detail: Value) -> Self {
+        Self { action, account: None, subject: "audit trail".into(), detail }
+    }
+
+    /// Makes an action at the dashboard that concerns no account.
+    pub fn on_dashboard(action: Action, detail: Value) -> Self {
+        Self { action, account: None, subject: "dashboard".into(), detail }
+    }
+
     fn entry(&self, id: Uuid, operator: &Operator) -> Result<audit_entry::Model, Error> {
         Ok(audit_entry::Model {
             id,
@@ -56,16 +72,22 @@ impl OperatorAction {
             detail: JsonText::of(&self.detail)?,
             operator: operator.name.clone(),
             recorded_at: operator.at,
+            number: None,
+            kept_from: None,
+            mac: None,
+            link: None,
         })
     }
 }
 
 /// Records an action with the change it makes, if an operator acts.
 pub fn record(tx: &Tx, act: &OperatorAction) -> Result<(), Error> {
-    if let Some(operator) = tx.operator() {
-        tx.append(&act.entry(tx.id(), operator)?);
-    }
-    Ok(())
+    tx.operator().map_or(Ok(()), |operator| record_by(tx, operator, act))
+}
+
+/// Records with a server's change what an operator has to know of it.
+pub fn record_by_server(tx: &Tx, act: &OperatorAction, wall: Timestamp) -> Result<(), Error> {
+    record_by(tx, &Operator { name: "the server".into(), at: wall }, act)
 }
 
 /// Records an action that changes nothing but discloses data.
@@ -73,41 +95,34 @@ pub async fn record_alone(store: &Store, act: OperatorAction) -> Result<(), Erro
     store.write(act, |tx, act| async move { record(tx, act) }.boxed()).await
 }
 
+/// The name of the operator who signs in with the operator's key, which tells nobody's.
+pub const KEY_HOLDER: &str = "whoever has the operator's key";
+
 /// Records a sign-in at the dashboard with the operator's key, and the client's address.
 pub async fn signed_in(ctx: &Context, from: IpAddr) -> Result<(), Error> {
-    let (action, subject) = (Action::OperatorSignedIn, "dashboard".into());
-    at_dashboard(ctx, OperatorAction { action, account: None, subject, detail: json!({ "from": from }) })
-        .await
+    at_dashboard(
+        ctx,
+        KEY_HOLDER,
+        OperatorAction::on_dashboard(Action::OperatorSignedIn, json!({ "from": from })),
+    )
+    .await
 }
 
-/// Records that the signed-in operator opened an account in the dashboard.
-pub async fn record_view(ctx: &Context, account: AccountToken, from: IpAddr) -> Result<(), Error> {
-    at_dashboard(ctx, OperatorAction::on(Action::AccountViewed, account, json!({ "from": from }))).await
+/// Records that an operator who is signed in opened an account in the dashboard.
+pub async fn record_view(ctx: &Context, by: &str, account: AccountToken, from: IpAddr) -> Result<(), Error> {
+    at_dashboard(ctx, by, OperatorAction::on(Action::AccountViewed, account, json!({ "from": from }))).await
 }
 
-async fn at_dashboard(ctx: &Context, act: OperatorAction) -> Result<(), Error> {
-    let operator = Operator { name: "whoever has the operator's key".into(), at: ctx.clock.now() };
-    let entry = act.entry(ctx.ids.next(), &operator)?;
-    let unit = ctx.store.write(entry, |tx, entry| {
-        async move {
-            tx.append(entry);
-            Ok(())
-        }
-        .boxed()
-    });
-    unit.await
+/// Records what a person does at the dashboard with the unit's change.
+pub fn record_by(tx: &Tx, operator: &Operator, act: &OperatorAction) -> Result<(), Error> {
+    tx.append(&act.entry(tx.id(), operator)?);
+    Ok(())
 }
 
-/// Selects entries past their retention, by the wall clock.
-pub fn old(wall: Timestamp) -> Select<audit_entry::Entity> {
-    audit_entry::Entity::find()
-        .filter(Column::RecordedAt.lte(wall - AUDIT_KEPT))
-        .order_by_asc(Column::RecordedAt)
-}
-
-/// Deletes an entry past its retention.
-pub async fn forget(ctx: &Context, entry: audit_entry::Model) -> Result<(), Error> {
-    ctx.delete(audit_entry::Entity::delete_many().filter(Column::Id.eq(entry.id))).await
+async fn at_dashboard(ctx: &Context, by: &str, act: OperatorAction) -> Result<(), Error> {
+    let operator = Operator { name: by.into(), at: ctx.clock.now() };
+    let entry = (operator, act);
+    ctx.store.write(entry, |tx, (operator, act)| async move { record_by(tx, operator, act) }.boxed()).await
 }
 
 /// Writes the counted uses of keys.

@@ -2,25 +2,31 @@
 //! subscriptions.
 
 use entity::counter::Counted;
-use entity::customer;
 use entity::event::EventType;
-use entity::{Listed, Timestamp};
+use entity::{
+    AccountToken, CardToken, CustomerToken, JsonText, Listed, Owned, TimeSpan, Timestamp, card, customer,
+    erasure,
+};
+use sea_orm::sea_query::OnConflict;
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
 
 use super::create::deleted_meanwhile;
 use super::find::view;
 use super::update::locked;
 use crate::error::Error;
+use crate::limits::ACCOUNT_QUIET_AFTER;
 use crate::services::{cards, counts, events};
 use crate::store::Tx;
 
 /// Deletes a customer and all its cards permanently, as a part of its caller's unit; its charges stay, with the card as
-/// it was.
+/// it was. With a time span, its personal data is erased so long afterwards.
 ///
 /// Refusals: `not_found`.
 pub(in crate::services) async fn record(
     tx: &Tx,
     seen: &customer::Model,
     now: Timestamp,
+    erase_after: Option<TimeSpan>,
 ) -> Result<(), Error> {
     let row = locked(tx, seen).await?;
     let last = view(tx, row.clone()).await?;
@@ -28,7 +34,40 @@ pub(in crate::services) async fn record(
     if rows.exec(tx).await?.rows_affected == 0 {
         return Err(deleted_meanwhile());
     }
+    if let Some(after) = erase_after {
+        let cards = JsonText::of(&card_tokens(tx, row.account_id, row.id).await?)?;
+        plan_erasure(tx, (row.account_id, row.id), cards, (now, now + after)).await?;
+    }
     cards::delete_of_customer(tx, row.account_id, row.id, None).await?;
     counts::add(tx, row.account_id, Counted::Customers, -1);
     events::record(tx, row.account_id, now, EventType::CustomerDeleted, &last)
+}
+
+/// Returns the tokens of a customer's cards.
+pub(in crate::services) async fn card_tokens(
+    tx: &Tx,
+    account: AccountToken,
+    customer: CustomerToken,
+) -> Result<Vec<CardToken>, Error> {
+    let cards = card::Entity::owned_by(account).filter(card::Column::CustomerId.eq(customer));
+    Ok(cards.select_only().column(card::Column::Id).into_tuple().all(tx).await?)
+}
+
+/// Adds an erasure, or plans the same customer's again: after its data came back from a copy. Returns the row.
+pub(in crate::services) async fn plan_erasure(
+    tx: &Tx,
+    (account_id, id): (AccountToken, CustomerToken),
+    cards: JsonText,
+    (now, due_at): (Timestamp, Timestamp),
+) -> Result<erasure::Model, Error> {
+    use erasure::Column;
+
+    let (quiet_at, due_at) = (now + ACCOUNT_QUIET_AFTER, Some(due_at));
+    let row = erasure::Model { account_id, id, cards, quiet_at, due_at, erased_at: None };
+    let again = OnConflict::columns([Column::AccountId, Column::Id])
+        .update_columns([Column::QuietAt, Column::DueAt, Column::ErasedAt])
+        .to_owned();
+    let planned = erasure::Entity::insert(row.clone().into_active_model()).on_conflict(again);
+    planned.exec_without_returning(tx).await?;
+    Ok(row)
 }

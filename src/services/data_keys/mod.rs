@@ -36,7 +36,7 @@ pub async fn open(
 ) -> Result<Vault, InstallationError> {
     // From the seeded source: hashes are visible, in links; ciphertexts never are.
     let hash_keys =
-        Purpose::ALL.iter().map(|purpose| (purpose.name(), chance.bytes(RandomStream::HashKey).into()));
+        Purpose::STORED.iter().map(|purpose| (purpose.name(), chance.bytes(RandomStream::HashKey).into()));
     let keys = [(DATA, Key::random())].into_iter().chain(hash_keys);
     let fresh: Vec<vault_key::Model> =
         keys.map(|(purpose, key)| fresh(operator, ids.next(), (purpose, &key), now)).collect();

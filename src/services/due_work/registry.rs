@@ -23,8 +23,9 @@ use crate::services::context::{Account, Context, Ctx};
 use crate::services::data_keys::rotate;
 use crate::services::wallets::payloads;
 use crate::services::{
-    audit, bank_accounts, cards, disputes, files, idempotency, payments, plans, refunds, retention,
-    settlement, snapshots, subscriptions, three_d_secure, transfers, webhook_endpoints, webhooks,
+    audit, bank_accounts, card_testing, cards, disputes, erasures, files, idempotency, payments, people,
+    plans, refunds, retention, settlement, snapshots, subscriptions, three_d_secure, transfers,
+    webhook_endpoints, webhooks,
 };
 use crate::trace::{self, Span};
 
@@ -83,6 +84,8 @@ pub static KINDS: &[DueWorkKind] = &[
     WEBHOOKS,
     DueWorkKind::of_accounts::<webhook_endpoints::keys::WebhookKeyEndWork>(),
     DueWorkKind::of_accounts::<retention::RetentionWork>(),
+    // After all that may still show the customer at the same instant.
+    DueWorkKind::of_accounts::<erasures::ErasureWork>(),
     of_no_account!("stale_idempotency_key", idempotency::due, idempotency::forget),
     of_no_account!("stale_wallet_payload", payloads::due, payloads::forget),
     of_no_account!("ended_api_key", keys::select_ended, keys::forget),
@@ -92,7 +95,9 @@ pub static KINDS: &[DueWorkKind] = &[
     of_no_account!("stray_blob", files::stray::due, files::stray::sweep),
     of_no_account!("retired_data_key", rotate::due, rotate::retire),
     of_no_account!("old_audit_entry", audit::old, audit::forget),
+    of_no_account!("ended_person_session", people::ended, people::forget),
     of_no_account!("old_key_use", audit::old_key_uses, audit::forget_key_use),
+    of_no_account!("old_card_attack", card_testing::old, card_testing::forget),
 ];
 
 /// Charges with calls of unknown outcome.

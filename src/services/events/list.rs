@@ -1,12 +1,12 @@
 //! GET /events: the account's events, and waits for the next ones (`docs/decisions.md`, 374).
 
 use entity::counter::Counted;
-use entity::event::{self, Column};
+use entity::event::{self, Column, EventType};
 use entity::{AccountToken, Owned};
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 use sea_orm::{ColumnTrait, DbBackend, PaginatorTrait, QueryFilter, Select};
 
-use super::numbered;
+use super::{may_read, numbered};
 use crate::error::Error;
 use crate::params::event::{After, EventSearch};
 use crate::params::{Params, Waiting};
@@ -19,6 +19,8 @@ use crate::views;
 /// A list of events.
 pub struct EventList {
     account: AccountToken,
+    /// The types that the key of the request may read; `None` if that is all.
+    readable: Option<Vec<EventType>>,
     /// The search, without faults.
     params: EventSearch,
     /// The number of the event that `after` names.
@@ -38,7 +40,7 @@ pub async fn list(ctx: &Context, account: &Account, params: Params<EventSearch>)
             Some(number)
         }
         Some(After::Event(token)) => {
-            let event = numbered(ctx, account, token).await?;
+            let event = numbered(ctx, account, token).await?.filter(|event| may_read(account, event.r#type));
             if event.is_none() {
                 faults.add("after", "is not an event of the account");
             }
@@ -46,7 +48,14 @@ pub async fn list(ctx: &Context, account: &Account, params: Params<EventSearch>)
         }
         None => None,
     };
-    Ok(EventList { account: account.id(), params: Params { value: params, faults }.valid()?, after })
+    let params = Params { value: params, faults }.valid()?;
+    Ok(EventList { account: account.id(), readable: readable(account), params, after })
+}
+
+/// Returns the types of events that the key of a request may read; `None` if that is all.
+fn readable(account: &Account) -> Option<Vec<EventType>> {
+    let readable: Vec<_> = EventType::ALL.iter().copied().filter(|what| may_read(account, *what)).collect();
+    (readable.len() < EventType::ALL.len()).then_some(readable)
 }
 
 impl AwaitedList for EventList {
@@ -61,17 +70,20 @@ impl AwaitedList for EventList {
         self.params.waiting
     }
 
+    async fn prepare(&self, ctx: &Context) -> Result<(), Error> {
+        event_sequence::number(ctx, self.account).await
+    }
+
     async fn size(&self, ctx: &Context) -> Result<u64, Error> {
-        event_sequence::number(ctx, self.account).await?;
         Ok(self.rows(ctx).count(ctx.store.read()).await?)
     }
 
     /// Returns a page: after an event the oldest first, otherwise the newest first.
     async fn page(&self, ctx: &Context) -> Result<ListPage<views::event::Event>, Error> {
-        event_sequence::number(ctx, self.account).await?;
         let EventSearch { r#type, about, paging, .. } = &self.params;
         let rows = self.rows(ctx);
-        let page = if self.after.is_none() && r#type.is_none() && about.is_none() {
+        let is_whole = self.after.is_none() && r#type.is_none() && about.is_none() && self.readable.is_none();
+        let page = if is_whole {
             List::newest_first(self.account, rows).counted(ctx, Counted::Events, *paging).await?
         } else {
             let list = List::sorted(self.account, rows, Column::Sequence, self.after.is_some());
@@ -85,6 +97,9 @@ impl AwaitedList for EventList {
 impl EventList {
     fn rows(&self, ctx: &Context) -> Select<event::Entity> {
         let mut rows = event::Entity::owned_by(self.account).filter(Column::Sequence.is_not_null());
+        if let Some(readable) = &self.readable {
+            rows = rows.filter(Column::Type.is_in(readable.iter().copied()));
+        }
         if let Some(after) = self.after {
             rows = rows.filter(Column::Sequence.gt(after));
         }
@@ -92,15 +107,20 @@ impl EventList {
             rows = rows.filter(Column::Type.eq(r#type));
         }
         if let Some(about) = &self.params.about {
-            // As the index has it: an event's data begins with the token, after which only a quotation mark can follow.
-            let token = if ctx.store.backend() == DbBackend::Postgres {
-                r#"substr(data, 11, 30) COLLATE "C""#
-            } else {
-                "substr(data, 11, 30)"
-            };
-            let token = || Expr::cust(token);
-            rows = rows.filter(token().gte(format!("{about}\""))).filter(token().lt(format!("{about}#")));
+            rows = rows.filter(self::about(ctx.store.backend(), about));
         }
         rows
     }
+}
+
+/// Returns the condition that events are about the record with this token.
+pub(in crate::services) fn about(backend: DbBackend, record: &str) -> SimpleExpr {
+    // As the index has it: an event's data begins with the token, after which only a quotation mark can follow.
+    let token = if backend == DbBackend::Postgres {
+        r#"substr(data, 11, 30) COLLATE "C""#
+    } else {
+        "substr(data, 11, 30)"
+    };
+    let token = || Expr::cust(token);
+    token().gte(format!("{record}\"")).and(token().lt(format!("{record}#")))
 }

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use entity::api_key::KeyKind;
+use entity::api_key::{KeyKind, KeyRestriction};
 use entity::{AccountToken, Timestamp, idempotency_key};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{Error, ErrorCode};
 use crate::response::{ApiResponse, ResponseKind};
@@ -39,13 +39,18 @@ pub struct IdempotentRequest<'a> {
     pub path: &'a str,
     /// Query and body.
     pub parameters: &'a Value,
+    /// The restriction of the API key, if the response shows keys: another key must not be given it.
+    pub restriction: Option<&'a KeyRestriction>,
 }
 
 impl IdempotencyClaim {
     /// Makes the claim of a request.
     pub fn new(vault: &Vault, request: &IdempotentRequest<'_>) -> Self {
         let parameters = canonical(request.parameters);
-        let parts = ["request", request.method, request.path, &parameters].map(str::as_bytes);
+        let restriction = request.restriction.map(|restriction| json!(restriction).to_string());
+        let mut parts = vec!["request", request.method, request.path, &parameters];
+        parts.extend(restriction.as_deref());
+        let parts: Vec<_> = parts.into_iter().map(str::as_bytes).collect();
         Self {
             hash: hash(vault, request.kind, request.key),
             fingerprint: vault.keyed_hash(Purpose::Fingerprint, &parts),
@@ -105,8 +110,13 @@ impl IdempotencyClaim {
     }
 }
 
-/// Returns the hash under which an Idempotency-Key is stored.
+/// Returns the hash under which an Idempotency-Key is stored. Secret and restricted keys share their Idempotency-Keys, so that a
+/// client may repeat a request after its key was exchanged.
 pub fn hash(vault: &Vault, kind: KeyKind, key: &str) -> [u8; 32] {
+    let kind = match kind {
+        KeyKind::Secret | KeyKind::Restricted => KeyKind::Secret,
+        KeyKind::Publishable => KeyKind::Publishable,
+    };
     vault.keyed_hash(Purpose::Fingerprint, &["idempotency key", kind.code(), key].map(str::as_bytes))
 }
 
@@ -135,7 +145,6 @@ fn canonical(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_request_is_the_same_in_any_spelling() {

@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query, SelectStatement, SimpleExpr};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, DbErr, DeleteMany, EntityTrait, IntoActiveModel, Iterable,
-    JoinType, QueryFilter, QuerySelect, RelationDef, Select,
+    JoinType, QueryFilter, QueryOrder, QuerySelect, RelationDef, Select,
 };
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ use super::context::{Caller, Context};
 use super::data_keys::reencrypt::SealedTable;
 use super::data_keys::unseal;
 use crate::error::{Error, ErrorCode};
-use crate::limits::IDEMPOTENCY_KEPT;
+use crate::limits::{IDEMPOTENCY_KEPT, SEALED_BATCH};
 use crate::response::{ApiResponse, ResponseKind};
 use crate::store::{ColumnReader, FromColumns, Tx};
 use crate::vault::Vault;
@@ -181,8 +181,8 @@ where
         wall: ctx.clock.now(),
         vault: Arc::clone(&ctx.vault),
     });
-    let account = caller.account.clone();
-    let record = ctx.store.write((data, account, claimed), move |tx, (data, account, claimed)| {
+    let data = (data, caller.account.clone(), claimed, caller.condition.clone());
+    let record = ctx.store.write(data, move |tx, (data, account, claimed, condition)| {
         // The future does nothing before it is awaited.
         let work = unit(tx, data);
         async move {
@@ -190,6 +190,9 @@ where
                 tx.require_exclusive().await?;
             }
             account.require_current(tx).await?;
+            if let Some(condition) = condition {
+                condition.require(tx).await?;
+            }
             let Some(write) = claimed else { return work.await };
             write.claim(tx, exclusive).await?;
             let record = work.await?;
@@ -318,6 +321,49 @@ fn delete_answer(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_a
 
 fn delete_key(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_key::Entity> {
     idempotency_key::Entity::delete_of(account).filter(idempotency_key::Column::Hash.eq(hash))
+}
+
+/// Rewrites the kept responses of an account: `rewrite` returns the new body of those that it changes. A response that is stored
+/// or sealed again meanwhile may be missed.
+pub(in crate::services) async fn rewrite_responses(
+    ctx: &Context,
+    account: AccountToken,
+    rewrite: &(dyn Fn(&str) -> Option<String> + Sync),
+) -> Result<(), Error> {
+    use idempotency_answer::Column;
+
+    let mut after = Vec::new();
+    loop {
+        let rows = idempotency_answer::Entity::owned_by(account)
+            .filter(Column::Hash.gt(after))
+            .order_by_asc(Column::Hash)
+            .limit(SEALED_BATCH);
+        let rows = rows.all(ctx.store.read()).await?;
+        let Some(last) = rows.last() else { return Ok(()) };
+        after = last.hash.clone();
+        let mut changes = Vec::new();
+        for row in rows {
+            let context = context(account, &row.hash);
+            // A damaged response is read by nobody.
+            let Ok(body) = unseal(ctx, &context, row.sealed_by, &row.sealed).await else { continue };
+            if let Some(body) = str::from_utf8(&body).ok().and_then(rewrite) {
+                let sealed = ctx.vault.seal(&context, body.as_bytes());
+                let rewritten =
+                    idempotency_answer::Model { sealed: sealed.bytes, sealed_by: sealed.key, ..row.clone() };
+                changes.push((row, rewritten));
+            }
+        }
+        let unit = ctx.store.write(changes, |tx, changes| {
+            async move {
+                for (row, rewritten) in changes {
+                    tx.compare_and_swap(row, rewritten, &[Column::Sealed]).await?;
+                }
+                Ok(())
+            }
+            .boxed()
+        });
+        unit.await?;
+    }
 }
 
 /// Returns the associated data that binds a sealed response to its key.

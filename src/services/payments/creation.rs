@@ -10,12 +10,13 @@ use futures::future::BoxFuture;
 use super::call::{call_acquirer, call_name};
 use super::order::{ChargeIntent, ChargeOrder};
 use super::outcome::{self, AttemptResult, PaymentOutcome};
-use super::purpose::{CardPayment, PaymentPurpose};
+use super::purpose::{CardPayment, PaymentPurpose, rules};
 use super::recovery;
 use crate::acquirer::{Approval, AuthoriseCall, Failure};
 use crate::error::{Error, ErrorCode};
 use crate::runtime::crash_points;
 use crate::services::accounts::faults::{self, FaultPlan};
+use crate::services::card_testing::WatchedPayment;
 use crate::services::cards;
 use crate::services::context::{Caller, Context, Ctx};
 use crate::services::due_work::work_time::WorkTime;
@@ -78,7 +79,7 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
     payment: NewPayment<I, P>,
 ) -> Result<PaymentProgress<P::Record>, Error> {
     let NewPayment { intent, token, call, purpose, claim } = payment;
-    let caller = Caller { account: time.account().clone(), claim: claim.clone() };
+    let caller = Caller { account: time.account().clone(), claim: claim.clone(), condition: None };
     let unit = ctx.store.write((intent, caller, ctx.clock.now()), |tx, (intent, caller, wall)| {
         record_intent(tx, intent, caller, *wall).boxed()
     });
@@ -89,7 +90,7 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
         claim.hold();
     }
 
-    let Some(result) = authorise(ctx, time, &row, faults, call).await else {
+    let Some(result) = attempt(ctx, time, &row, faults, call).await else {
         return Ok(PaymentProgress::Unanswered(Box::new(row)));
     };
 
@@ -103,7 +104,7 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
 async fn record_intent(
     tx: &Tx,
     intent: &impl PaymentIntent,
-    Caller { account, claim }: &Caller,
+    Caller { account, claim, .. }: &Caller,
     wall: Timestamp,
 ) -> Result<Option<(charge::Model, FaultPlan)>, Error> {
     account.require_current(tx).await?;
@@ -114,6 +115,30 @@ async fn record_intent(
     let faults = faults::draw(tx, account).await?;
     crash_points::point(call_name(row.state), "intent.before");
     Ok(Some((row, faults)))
+}
+
+/// Makes the attempt of the intent in `row` and counts its result. A payment of an attack by card testers is declined without
+/// a call. `None` if its outcome is unknown, so that a worker must recover it.
+async fn attempt(
+    ctx: &Context,
+    time: &WorkTime,
+    row: &charge::Model,
+    faults: FaultPlan,
+    call: AuthoriseCall,
+) -> Option<AttemptResult> {
+    let watched =
+        if rules(row.origin).is_watched { WatchedPayment::new(ctx, time, row, &call.number) } else { None };
+    let Some(watched) = watched else { return authorise(ctx, time, row, faults, call).await };
+    if watched.is_refused(ctx) {
+        return Some(AttemptResult::Failed { failure: Decline::SuspectedFraud.into(), spent: true });
+    }
+    let result = authorise(ctx, time, row, faults, call).await;
+    match &result {
+        Some(AttemptResult::Approved { .. }) => watched.record(ctx, None),
+        Some(AttemptResult::Failed { failure, .. }) => watched.record(ctx, Some(*failure)),
+        Some(AttemptResult::Moved(_) | AttemptResult::Back) | None => {}
+    }
+    result
 }
 
 /// Makes the acquirer call of the intent in `row`. `None` if its outcome is unknown, so that a worker must recover it.

@@ -101,7 +101,7 @@ impl RecordIntentUnit {
     /// Moves the charge into its state in flight, or refuses by its current state.
     async fn record(&self, tx: &Tx) -> Result<(charge::Model, ChargeTransition, FaultPlan), Error> {
         let FollowUp { seen, planned, action } = &self.follow_up;
-        let Caller { account, claim } = &self.caller;
+        let Caller { account, claim, .. } = &self.caller;
         let refusal = |code: ErrorCode| Error::from(code).about(seen);
         let step = next(EffectiveState::at(account.now, seen), *action).map_err(refusal)?;
         account.require_current(tx).await?;

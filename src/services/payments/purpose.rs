@@ -48,6 +48,9 @@ pub(super) struct OriginRules {
     pub lost_answer: LostAnswer,
     /// Whether it pays a subscription's bill: its client is shown the subscription, whose module recovers it.
     pub is_bill: bool,
+    /// Whether card testers could make it, so that its result is counted. A challenge proves the cardholder, and no request
+    /// makes a renewal.
+    pub is_watched: bool,
 }
 
 /// How a creation is recovered whose answer is lost (`docs/decisions.md`, 134 and 135).
@@ -62,13 +65,14 @@ pub(super) enum LostAnswer {
 pub(super) fn rules(origin: Origin) -> OriginRules {
     use LostAnswer::{Reversed, Stands};
 
-    match origin {
-        Origin::Payment | Origin::Authorisation => OriginRules { lost_answer: Reversed, is_bill: false },
+    let (lost_answer, is_bill, is_watched) = match origin {
+        Origin::Payment | Origin::Authorisation => (Reversed, false, true),
         // A capture is no creation at the acquirer: it is recovered with its authorisation.
-        Origin::Challenge | Origin::Capture => OriginRules { lost_answer: Stands, is_bill: false },
-        Origin::Subscription => OriginRules { lost_answer: Reversed, is_bill: true },
-        Origin::Renewal => OriginRules { lost_answer: Stands, is_bill: true },
-    }
+        Origin::Challenge | Origin::Capture => (Stands, false, false),
+        Origin::Subscription => (Reversed, true, true),
+        Origin::Renewal => (Stands, true, false),
+    };
+    OriginRules { lost_answer, is_bill, is_watched }
 }
 
 /// Returns the origins of subscriptions' bills.

@@ -9,5 +9,6 @@ pub mod clock;
 pub mod deposits;
 pub mod refunds;
 pub mod requests;
+pub mod statistics;
 pub mod wallet_payloads;
 pub mod webhook_endpoints;

@@ -1,7 +1,9 @@
 //! Restores snapshots.
 
 use entity::account::{self, Column};
-use entity::{AccountToken, FileToken, Listed, Owned, Timestamp, charge, file, snapshot, snapshot_part};
+use entity::{
+    AccountToken, FileToken, Listed, Owned, Timestamp, charge, erasure, file, snapshot, snapshot_part,
+};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, Iterable, ModelTrait, QueryFilter, QueryOrder, QuerySelect};
@@ -11,6 +13,7 @@ use crate::error::{Error, ErrorCode};
 use crate::services::accounts::snapshot_rows::{self, Rows};
 use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Caller, Context};
+use crate::services::customers::delete::plan_erasure;
 use crate::services::data_keys::unseal;
 use crate::services::{files, idempotency};
 use crate::store::{self, Tx};
@@ -122,6 +125,8 @@ impl AccountContents {
     pub async fn put(&self, tx: &Tx, owner: &account::Model) -> Result<(), Error> {
         let (life, owner) = (life(tx, owner).await?, owner.id);
         let before = file_tokens(tx, owner).await?;
+        let erased = erasure::Entity::owned_by(owner).filter(erasure::Column::ErasedAt.is_not_null());
+        let erased = erased.all(tx).await?;
         for table in wipe::copied() {
             table.clear(tx, owner).await?;
         }
@@ -131,6 +136,10 @@ impl AccountContents {
         let now = file_tokens(tx, owner).await?;
         files::replaced(tx, owner, &before, &now, self.wall).await?;
         wipe::rebuild_search_text(tx, owner).await?;
+        for row in erased {
+            // What was erased since is back, but not for long.
+            plan_erasure(tx, (owner, row.id), row.cards, (self.wall, self.wall)).await?;
+        }
         let charges = charge::Entity::update_of(owner);
         charges.col_expr(charge::Column::Attempt, Expr::value(life)).exec(tx).await?;
         let itself = Column::iter()

@@ -76,14 +76,15 @@ async fn record(
     put(tx, &row, end_billing(&row, step, now), step.emits, now).await
 }
 
-/// Deletes a customer with all its cards, and cancels its subscriptions.
+/// Deletes a customer with all its cards, and cancels its subscriptions. Plans its erasure if the operator wants one.
 ///
 /// Refusals: `not_found`.
 pub async fn close_customer(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
     let row = customers::find::by_token(ctx.store.read(), &caller.account, token).await?;
-    idempotency::write(ctx, caller, (row, caller.account.now), |tx, (row, now)| {
+    let deletion = (row, caller.account.now, ctx.erase_after);
+    idempotency::write(ctx, caller, deletion, |tx, (row, now, erase_after)| {
         async move {
-            customers::delete::record(tx, row, *now).await?;
+            customers::delete::record(tx, row, *now, *erase_after).await?;
             let open = [SubscriptionState::Trial, SubscriptionState::Active, SubscriptionState::Cancelling];
             let rows = visible(row.account_id)
                 .filter(Column::CustomerId.eq(row.id))

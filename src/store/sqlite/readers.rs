@@ -36,6 +36,14 @@ impl Readers {
         (quick.0 + patient.0, quick.1 + patient.1)
     }
 
+    /// Copies the log into the file and empties it. Returns false, after a short wait, while a reader needs the log or another
+    /// connection writes; payments wait as long.
+    pub(in crate::store) async fn empty_log(&self) -> Result<bool, DbErr> {
+        let _place = self.patient.place().await?;
+        let pool = Arc::clone(&self.patient);
+        aside(move || pool.lend(Connection::empty_log)).await
+    }
+
     /// Returns the database file.
     pub(in crate::store) fn file(&self) -> &Arc<DatabaseFile> {
         &self.quick.file

@@ -51,6 +51,7 @@ fn prefix(path: &str) -> &'static str {
         "event_token" => "evt_",
         "file_token" => "file_",
         "inbox_token" => "inb_",
+        "key_token" => "key_",
         "merchant_token" => "mrch_",
         "plan_token" => "plan_",
         "recipient_token" => "rp_",

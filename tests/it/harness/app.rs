@@ -12,6 +12,7 @@ use card_payments::blobs::Disk;
 use card_payments::config::{Environment, LoadOptions, Secrets};
 use card_payments::http::server::ServerPhase;
 use card_payments::http::{AdmissionControl, ServerInfo};
+use card_payments::identity_provider::IdentityProvider;
 use card_payments::limits::CLOCK_MOVE;
 use card_payments::outbound::{AddressPolicy, Outbound};
 use card_payments::runtime::clock::Clock;
@@ -86,9 +87,12 @@ struct Installation {
     acquirer: Arc<dyn Acquirer>,
     acquirer_answer: Duration,
     clock_move: Duration,
+    erase_after: Option<TimeSpan>,
     load: LoadOptions,
     environment: Environment,
     operator_key: Option<Secret>,
+    provider: Box<dyn Fn() -> Option<IdentityProvider> + Send + Sync>,
+    break_glass: bool,
     wallets: Box<dyn Fn() -> Wallets + Send + Sync>,
     // Removed when the test ends.
     folder: tempfile::TempDir,
@@ -111,8 +115,12 @@ impl Installation {
             outbound: Outbound::new(AddressPolicy::test()),
             blobs: Arc::new(Disk::new(self.files())),
             incoming: self.files(),
+            audit_anchor: None,
+            provider: (self.provider)(),
+            break_glass: self.break_glass,
             wallets: (self.wallets)(),
             retention: TimeSpan::days(90),
+            erase_after: self.erase_after,
             clock_move: self.clock_move,
             recorder: None,
         };
@@ -188,9 +196,12 @@ impl App {
             acquirer,
             acquirer_answer,
             clock_move: CLOCK_MOVE,
+            erase_after: None,
             load: LoadOptions::default(),
             environment,
             operator_key: None,
+            provider: Box::new(|| None),
+            break_glass: false,
             folder,
             wallets: match environment {
                 Environment::Test => Box::new(Wallets::simulated),
@@ -214,6 +225,12 @@ impl App {
         self.inner = Some(self.installation.open(&self.clock).await);
     }
 
+    /// Starts another process that erases deleted customers after this time.
+    pub async fn erases_after(&mut self, span: TimeSpan) {
+        self.installation.erase_after = Some(span);
+        self.restart().await;
+    }
+
     /// Limits how long a process moves clocks, from its next start on.
     pub fn moves_clocks_for(&mut self, span: Duration) {
         self.installation.clock_move = span;
@@ -228,6 +245,16 @@ impl App {
     /// Starts another process with this operator key, which opens the dashboard in live.
     pub async fn operator_has(&mut self, key: Option<&str>) {
         self.installation.operator_key = key.map(Secret::from);
+        self.restart().await;
+    }
+
+    /// Starts another process with this provider of people, beside which the operator's key may open the dashboard.
+    pub async fn knows_people(
+        &mut self,
+        provider: impl Fn() -> Option<IdentityProvider> + Send + Sync + 'static,
+        break_glass: bool,
+    ) {
+        (self.installation.provider, self.installation.break_glass) = (Box::new(provider), break_glass);
         self.restart().await;
     }
 
@@ -338,8 +365,9 @@ impl App {
     /// Returns the names of all stored blobs, and of what uploads have left beside them.
     pub fn blobs(&self) -> Vec<String> {
         let names = std::fs::read_dir(self.installation.files()).unwrap();
-        let mut names: Vec<_> =
-            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        // The marks of erased customers are no blobs.
+        let blobs = names.map(Result::unwrap).filter(|entry| entry.file_name() != "erased");
+        let mut names: Vec<_> = blobs.map(|entry| entry.file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }

@@ -14,13 +14,20 @@ pub struct Browser {
     client: Client,
     /// Its cookie, as it sends it back.
     pub cookie: Option<String>,
+    /// Its cookie of a sign-in that has begun.
+    pub attempt: Option<String>,
     /// The origin of the page whose form it sends.
     pub origin: Option<&'static str>,
 }
 
 impl Browser {
     pub fn new(app: &App) -> Self {
-        Self { client: app.anonymous(), cookie: None, origin: Some(OWN) }
+        Self::of(app.anonymous())
+    }
+
+    /// Returns the browser of a client without a key.
+    pub fn of(client: Client) -> Self {
+        Self { client, cookie: None, attempt: None, origin: Some(OWN) }
     }
 
     /// Returns one that has signed in.
@@ -37,8 +44,9 @@ impl Browser {
 
     pub async fn send(&mut self, method: Method, path: &str, form: Option<String>) -> Answer {
         let mut request = self.client.request(method, path).header(header::HOST, "test");
-        if let Some(cookie) = &self.cookie {
-            request = request.header(header::COOKIE, format!("other=1; {cookie}"));
+        let own: Vec<_> = [&self.cookie, &self.attempt].into_iter().flatten().map(String::as_str).collect();
+        if !own.is_empty() {
+            request = request.header(header::COOKIE, format!("other=1; {}", own.join("; ")));
         }
         if let Some(origin) = self.origin.filter(|_| form.is_some()) {
             request = request.header(header::ORIGIN, origin);
@@ -46,8 +54,10 @@ impl Browser {
         let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
         let answer =
             self.client.send_unchecked(request.body(Body::from(form.unwrap_or_default())).unwrap()).await;
-        if let Some(session_cookie) = session_cookie(&answer.headers) {
-            self.cookie = (!session_cookie.ends_with('=')).then_some(session_cookie);
+        for cookie in cookies(&answer.headers) {
+            let is_attempt = cookie.starts_with("card_payments_sign_in_");
+            let kept = if is_attempt { &mut self.attempt } else { &mut self.cookie };
+            *kept = (!cookie.ends_with('=')).then_some(cookie);
         }
         answer
     }
@@ -75,10 +85,10 @@ impl Browser {
     }
 }
 
-/// Returns the cookie that an answer sets, as the browser sends it back.
-pub fn session_cookie(headers: &HeaderMap) -> Option<String> {
-    let cookie = headers.get(header::SET_COOKIE)?.to_str().unwrap();
-    Some(cookie.split(';').next().unwrap().to_owned())
+/// Returns the cookies that an answer sets, as the browser sends them back.
+pub fn cookies(headers: &HeaderMap) -> impl Iterator<Item = String> {
+    let cookies = headers.get_all(header::SET_COOKIE).iter();
+    cookies.map(|cookie| cookie.to_str().unwrap().split(';').next().unwrap().to_owned())
 }
 
 #[track_caller]

@@ -193,6 +193,12 @@ impl Client {
         self.get("/1/charges").await.json()["pagination"]["count"].as_u64().unwrap()
     }
 
+    /// Makes a restricted key, which may read charges, with changes. Returns it.
+    pub async fn restricted_key(&self, changes: &Value) -> Value {
+        let key = json!({ "name": "Accounting", "rights": { "charges": "read" } });
+        self.post("/1/sandbox/keys", &with(key, changes)).await.ok(201)
+    }
+
     /// Makes a monthly plan of 1,000 cents, with changes. Returns its token.
     pub async fn plan(&self, changes: &Value) -> String {
         let monthly =

@@ -80,6 +80,7 @@ impl App {
                 }
                 token_of(&client.post("/1/sandbox/inboxes", &json!({})).await.ok(201))
             }
+            "key_token" => token_of(&client.restricted_key(&json!({})).await),
             "merchant_token" => client.merchant().await,
             "payment_source_token" => {
                 let source = json!({ "type": "card", "source": card(ENROLLED) });

@@ -1,7 +1,7 @@
-//! A terminal for a program: the program writes to one end, and the test reads its output at the other.
+//! A terminal for a program: the program has one end, and the test reads its output and types at the other.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -18,6 +18,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub struct Terminal {
     name: std::ffi::CString,
     output: Arc<Mutex<Vec<u8>>>,
+    keyboard: File,
     /// While one end is open, output is kept.
     _kept: File,
 }
@@ -32,6 +33,7 @@ impl Terminal {
         let kept = end(&name);
         let output = Arc::new(Mutex::new(Vec::new()));
         let (mut far, seen) = (File::from(far), Arc::clone(&output));
+        let keyboard = far.try_clone().unwrap();
         // It ends when all writers have closed their ends.
         std::thread::spawn(move || {
             let mut piece = [0; 1024];
@@ -39,12 +41,17 @@ impl Terminal {
                 seen.lock().unwrap().extend_from_slice(&piece[..read]);
             }
         });
-        Self { name, output, _kept: kept }
+        Self { name, output, keyboard, _kept: kept }
     }
 
     /// Returns an end for a program; `on_a_terminal` names the terminal to it.
     pub fn end(&self) -> Stdio {
         end(&self.name).into()
+    }
+
+    /// Types a text, as a person at the terminal does.
+    pub fn types(&self, text: &str) {
+        (&self.keyboard).write_all(text.as_bytes()).unwrap();
     }
 
     /// Returns the output so far.

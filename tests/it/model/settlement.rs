@@ -52,6 +52,10 @@ impl World {
         let expected = json!({
             "disputes": true, "wallet": true, "partner": true, "transfers_enabled": true,
             "transfers_schedule": schedule, "settlement_delay_days": 5,
+            "card_testing": {
+                "action": "off", "network_declines": 10, "network_cards": 15, "card_declines": 10, "customer_cards": 5,
+                "account_cards": 20,
+            },
         });
         expect_record(&answer, 200, expected);
         // The same schedule set again changes nothing.

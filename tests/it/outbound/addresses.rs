@@ -1,7 +1,9 @@
 //! Which addresses may be called, however they are spelled.
 
 use card_payments::app::Parts;
-use card_payments::config::{DatabaseOptions, Environment, LoadOptions, Secrets, ServeOptions};
+use card_payments::config::{
+    DatabaseOptions, Environment, LoadOptions, PeopleOptions, Secrets, ServeOptions,
+};
 use card_payments::outbound::{AddressPolicy, Allowed, Outbound, OutboundError};
 use card_payments::vault::OperatorKeys;
 use futures::executor::block_on;
@@ -299,9 +301,11 @@ fn the_environment_decides_and_the_operator_adds() {
     let reach = |environment, allow: &[&str]| {
         let options = ServeOptions {
             retention_days: 90,
+            erase_after: None,
             listen: "127.0.0.1:0".parse().unwrap(),
             base_url: None,
             blobs: None,
+            audit_anchor: None,
             acquirer: Some("simulator".into()),
             admin_listen: None,
             trusted_proxies: Vec::new(),
@@ -310,13 +314,14 @@ fn the_environment_decides_and_the_operator_adds() {
             wallet_g_recipient: None,
             wallet_roots: None,
             webhook_allow: allow.iter().map(|entry| entry.parse().unwrap()).collect(),
+            people: PeopleOptions::default(),
             load: LoadOptions::default(),
             drain_seconds: 0,
             log: "info".into(),
         };
         let database =
             DatabaseOptions { database_url: None, data_dir: data.path().into(), environment, seed: None };
-        let vault_key = Some(OperatorKeys::generate("own").to_text());
+        let vault_key = Some(OperatorKeys::generate("own").to_text().into());
         let secrets = Secrets { vault_key, ..Secrets::default() };
         block_on(Parts::configured(&options, &database, &secrets)).unwrap().outbound.reach().clone()
     };

@@ -14,7 +14,6 @@ public final class Account implements AutoCloseable {
     private final ApiClient client;
     private final String token;
     private final String publishableKey;
-    private final List<Inbox> inboxes = new ArrayList<>();
 
     Account(Server server, JsonObject account) {
         this.server = server;
@@ -80,23 +79,14 @@ public final class Account implements AutoCloseable {
         return request("PUT", "/1/sandbox/acquirer", faults).getAsJsonObject();
     }
 
-    /** Registers a receiver of webhooks on this machine. It is closed with the account. */
+    /** Registers a receiver of webhooks inside the server. It is deleted with the account. */
     public Inbox openInbox() {
-        var inbox = new Inbox(url -> {
-            var endpoint = request("POST", "/1/webhook_endpoints", Map.of("url", url));
-            return text(endpoint.getAsJsonObject(), "key");
-        });
-        inboxes.add(inbox);
-        return inbox;
+        return new Inbox(this);
     }
 
     /** Deletes the account with all that it holds. */
     @Override
     public void close() {
-        try {
-            server.request("DELETE", "/1/sandbox/accounts/" + token);
-        } finally {
-            inboxes.forEach(Inbox::close);
-        }
+        server.request("DELETE", "/1/sandbox/accounts/" + token);
     }
 }

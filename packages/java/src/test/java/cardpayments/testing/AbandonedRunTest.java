@@ -14,7 +14,7 @@ class AbandonedRunTest {
     /** Prints the process of its server, and then ends or waits to be killed. */
     static final class Run {
         public static void main(String[] arguments) throws InterruptedException {
-            Server.start().createAccount().openInbox();
+            Server.start().createAccount();
             System.out.println(ProcessHandle.current().children().findFirst().orElseThrow().pid());
             if (arguments[0].equals("wait")) {
                 Thread.currentThread().join();

@@ -1,0 +1,151 @@
+use super::super::reader::read_all;
+use super::*;
+
+fn transaction(kind: &str, reference: &str, amount: &str, indicator: &str) -> String {
+    format!(
+        "<Ntry><Amt Ccy=\"AUD\">{amount}</Amt><CdtDbtInd>{indicator}</CdtDbtInd><BookgDt><Dt>2026-01-01</Dt></BookgDt>\n\
+         <BkTxCd><Prtry><Cd>{kind}</Cd></Prtry></BkTxCd>\
+         <NtryDtls><TxDtls><Refs><EndToEndId>{reference}</EndToEndId></Refs></TxDtls></NtryDtls></Ntry>"
+    )
+}
+
+fn document(entries: &str, count: usize) -> String {
+    format!(
+        "<?xml version=\"1.0\"?>\n<d:Document xmlns:d=\"urn:iso:std:iso:20022:tech:xsd:camt.053.001.08\"><BkToCstmrStmt><Stmt>\
+         <Id>s &amp; 1</Id><FrToDt><FrDtTm>2026-01-01T00:00:00</FrDtTm><ToDtTm>2026-01-01T23:59:59</ToDtTm></FrToDt>\
+         <TxsSummry><TtlNtries><NbOfNtries>{count}</NbOfNtries></TtlNtries></TxsSummry>{entries}</Stmt></BkToCstmrStmt></d:Document>"
+    )
+}
+
+fn read(text: &str) -> (Vec<Line>, Vec<String>, Option<Heading>) {
+    let (lines, faults, heading) = read_all(text);
+    (lines, faults.iter().map(Fault::to_string).collect(), heading)
+}
+
+#[test]
+fn entries_and_their_details_are_movements() {
+    let details = "<Ntry><Amt Ccy='JPY'>700</Amt><CdtDbtInd>DBIT</CdtDbtInd><BookgDt><Dt>2026-01-01</Dt></BookgDt><NtryDtls>\
+        <TxDtls><Refs><EndToEndId>rf_1:refund</EndToEndId></Refs><AmtDtls><TxAmt><Amt Ccy='JPY'>300</Amt></TxAmt></AmtDtls>\
+        <BkTxCd><Prtry><Cd>refund</Cd></Prtry></BkTxCd><RltdDts><TxDtTm>2025-12-31T23:00:00Z</TxDtTm></RltdDts></TxDtls>\
+        <TxDtls><Refs><EndToEndId>ch_1</EndToEndId></Refs><Amt Ccy='JPY'>400.0</Amt>\
+        <BkTxCd><Prtry><Cd>chargeback</Cd></Prtry></BkTxCd></TxDtls></NtryDtls></Ntry>";
+    let text = document(&(transaction("capture", "ch_1", "4.5", "CRDT") + details), 2);
+    let (lines, faults, heading) = read(&text);
+    assert_eq!(faults, Vec::<String>::new());
+    let heading = heading.unwrap();
+    assert_eq!((heading.name.as_str(), heading.lines), ("s & 1", 3));
+    let lines: Vec<_> = lines
+        .iter()
+        .map(|line| (line.movement.code(), line.reference.as_str(), line.amount, line.day.date().to_string()))
+        .collect();
+    let day = |text: &str| text.to_owned();
+    assert_eq!(
+        lines,
+        [
+            ("capture", "ch_1", 450, day("2026-01-01")),
+            ("refund", "rf_1:refund", 300, day("2025-12-31")),
+            ("chargeback", "ch_1", 400, day("2026-01-01")),
+        ]
+    );
+}
+
+#[test]
+fn the_amount_of_an_entry_counts_before_that_of_its_transaction() {
+    let (own, other) = ("<Amt Ccy='AUD'>4</Amt>", "<AmtDtls><TxAmt><Amt Ccy='USD'>3</Amt></TxAmt></AmtDtls>");
+    for amounts in [[own, other], [other, own]] {
+        let entry = transaction("capture", "ch_1", "9", "CRDT")
+            .replace("<Amt Ccy=\"AUD\">9</Amt>", &amounts.concat());
+        let (lines, faults, _) = read(&document(&entry, 1));
+        assert_eq!((lines[0].amount, lines[0].currency), (400, Currency::Aud), "{faults:?}");
+    }
+}
+
+#[test]
+fn the_amounts_of_several_transactions_add_up_to_that_of_their_entry() {
+    let entry = |amount: &str, transactions: &[&str]| {
+        let details =
+            |text: &&str| format!("<TxDtls><Refs><EndToEndId>ch_1</EndToEndId></Refs>{text}</TxDtls>");
+        let details: String = transactions.iter().map(details).collect();
+        transaction("capture", "ch_1", amount, "CRDT")
+            .replace("<TxDtls><Refs><EndToEndId>ch_1</EndToEndId></Refs></TxDtls>", &details)
+    };
+    let (four, five) = ("<Amt Ccy='AUD'>4</Amt>", "<Amt Ccy='AUD'>5</Amt>");
+    let returned = "<Amt Ccy='AUD'>1</Amt><CdtDbtInd>DBIT</CdtDbtInd>\
+        <BkTxCd><Prtry><Cd>refund</Cd></Prtry></BkTxCd>";
+    let dollars = "<Amt Ccy='USD'>4</Amt>";
+    let cases = [
+        ("9", vec![four, five], None),
+        ("8", vec![four, five, returned], None),
+        ("4", vec![""], None),
+        ("7", vec![dollars], None),
+        (
+            "10",
+            vec![four, five],
+            Some("line 3: the amounts of its transactions must add up to that of the entry"),
+        ),
+        ("5", vec![four], Some("line 3: the amounts of its transactions must add up to that of the entry")),
+        ("9", vec![four, ""], Some("line 3: each of several transactions must have an amount")),
+    ];
+    for (amount, transactions, fault) in cases {
+        let (_, faults, _) = read(&document(&entry(amount, &transactions), 1));
+        assert_eq!(faults, fault.into_iter().collect::<Vec<_>>(), "{amount} {transactions:?}");
+    }
+}
+
+#[test]
+fn a_time_with_an_offset_is_of_its_day_in_utc() {
+    let booked = transaction("capture", "ch_1", "4", "CRDT");
+    for (time, day) in [
+        ("<DtTm>2026-01-02T09:00:00+10:00</DtTm>", "2026-01-01"),
+        ("<DtTm>2026-01-01T23:30:00-01:00</DtTm>", "2026-01-02"),
+        ("<DtTm>2026-01-01T09:00:00</DtTm>", "2026-01-01"),
+    ] {
+        let entry = booked.replace("<Dt>2026-01-01</Dt>", time);
+        let days: Vec<_> =
+            read(&document(&entry, 1)).0.iter().map(|line| line.day.date().to_string()).collect();
+        assert_eq!(days, [day], "{time}");
+    }
+}
+
+#[test]
+fn what_is_not_booked_or_names_no_payment_is_refused() {
+    let booked = transaction("capture", "ch_1", "4", "CRDT");
+    for (status, is_read) in [
+        ("<Sts>BOOK</Sts>", true),
+        ("<Sts>\n<Cd>BOOK</Cd>\n</Sts>", true),
+        ("<Sts>PDNG</Sts>", false),
+        ("<Sts><Cd>INFO</Cd></Sts>", false),
+    ] {
+        let entry = booked.replace("<BookgDt>", &format!("{status}<BookgDt>"));
+        assert_eq!(read(&document(&entry, 1)).1.is_empty(), is_read, "{status}");
+    }
+    let (_, faults, _) = read(&document(&booked.replace("ch_1", "NOTPROVIDED"), 1));
+    assert_eq!(faults.len(), 1, "{faults:?}");
+}
+
+#[test]
+fn what_is_nested_too_deep_is_refused() {
+    let (_, faults, _) = read(&"<a>".repeat(100_000));
+    assert_eq!(faults[0], "line 1: is nested deeper than 64 elements");
+}
+
+#[test]
+fn faults_have_their_lines_and_a_file_that_is_cut_off_is_refused() {
+    let entries = [
+        transaction("capture", "ch_1", "4.005", "CRDT"),
+        transaction("capture", "ch_1", "4", "DBIT"),
+        transaction("payment", "", "1e3", "CRDT"),
+    ];
+    let (_, faults, _) = read(&document(&entries.concat(), 4));
+    let lines: Vec<_> = faults.iter().map(|fault| fault.split_once(':').unwrap().0).collect();
+    assert_eq!(lines, ["line 3", "line 4", "line 5", "line 5", "line 5", "line 5"], "{faults:#?}");
+    let whole = document(&transaction("capture", "ch_1", "4", "CRDT"), 1);
+    assert_eq!(read(&whole).1, Vec::<String>::new());
+    for cut in (1..whole.len()).filter(|cut| whole.is_char_boundary(*cut)) {
+        assert!(!read(&whole[..cut]).1.is_empty(), "{cut}");
+    }
+    let outside = whole.replacen("?>", "?><!DOCTYPE d [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>", 1);
+    for text in [outside, whole.replace("&amp;", "&x;")] {
+        assert!(!read(&text).1.is_empty(), "{text}");
+    }
+}

@@ -1,0 +1,59 @@
+//! Statements: what an acquirer says that it has moved, day by day, in files (docs/money.md).
+
+pub mod book;
+mod camt;
+mod check;
+mod csv;
+mod reader;
+
+use std::fmt;
+
+use entity::reconciliation::Movement;
+use entity::{Currency, Day};
+use serde::Serialize;
+
+pub use self::check::parse_day;
+pub use self::reader::StatementReader;
+
+/// One movement, as the acquirer knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// What moved.
+    pub movement: Movement,
+    /// The Idempotency-Key of the call that moved it; of a chargeback, of the call that had taken the money.
+    pub reference: String,
+    /// Above zero, in the base unit of the currency.
+    pub amount: i64,
+    /// The currency of the payment.
+    pub currency: Currency,
+    /// The day in UTC on which it moved.
+    pub day: Day,
+}
+
+/// What a statement says about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heading {
+    /// The acquirer's name of the statement, never given twice.
+    pub name: String,
+    /// The first day that it covers.
+    pub first_day: Day,
+    /// The last day that it covers.
+    pub last_day: Day,
+    /// The number of its lines.
+    pub lines: i64,
+}
+
+/// Something in a file that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    /// The line in the file, from 1.
+    pub line: u64,
+    /// What is wrong there.
+    pub message: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.message)
+    }
+}

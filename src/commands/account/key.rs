@@ -1,0 +1,154 @@
+//! `card-payments account key ...`: restricted keys.
+
+use std::error::Error;
+
+use card_payments::config::{DatabaseOptions, Secrets};
+use card_payments::error::{self, ErrorCode};
+use card_payments::limits::RESTRICTED_KEYS_MAX;
+use card_payments::params::api_key::NewApiKey;
+use card_payments::params::{self, Paging, ParameterTree as _};
+use card_payments::services::Caller;
+use card_payments::services::accounts::restricted_keys;
+use card_payments::workers::write_counts;
+use clap::Subcommand;
+use entity::TimeSpan;
+use serde_json::{Map, Value, json};
+
+use crate::commands::{self, grace, print_result, refused};
+
+/// Manages restricted keys: secret keys that may do only what their rights say.
+#[derive(Subcommand)]
+pub enum Key {
+    /// Make a restricted key and show it, only this once.
+    ///
+    /// A right is a section of the API and `read` or `write`, which includes reading. In all other sections the key may do nothing:
+    /// it gets 403. Needs the vault key as a server does.
+    #[command(
+        after_help = "Example:\n  card-payments account key create acct_AZqYv3rVcBKUQ1mHn7tKRw --name Accounting \
+        --right charges:read --right refunds:write --network 192.0.2.0/24 --expires-at 2031-05-01T00:00:00Z"
+    )]
+    Create {
+        /// The account: acct_...
+        account: String,
+        /// A name, to tell it from others.
+        #[arg(long)]
+        name: String,
+        /// A right, as in charges:read; repeat it for others.
+        #[arg(long = "right", required = true, value_parser = right)]
+        rights: Vec<(String, String)>,
+        /// A network or an address from which the key works, as in 192.0.2.0/24; repeat it for others. From all if there is none.
+        #[arg(long = "network")]
+        networks: Vec<String>,
+        /// When the key ends: ISO 8601. Never if absent.
+        #[arg(long)]
+        expires_at: Option<String>,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the restricted keys of an account that work, newest first, without their secrets. Changes nothing.
+    #[command(after_help = "Example:\n  card-payments account key list acct_AZqYv3rVcBKUQ1mHn7tKRw --json")]
+    List {
+        /// The account: acct_...
+        account: String,
+        /// Print one JSON object per key, one per line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Replace a restricted key by another with the same rights, networks and end, and show that, only this once.
+    ///
+    /// The old key works until the grace period ends. A running server caches keys for five seconds. Needs the vault key as a
+    /// server does.
+    #[command(
+        after_help = "Example:\n  card-payments account key roll acct_AZqYv3rVcBKUQ1mHn7tKRw key_AZqYv3rVcBKUQ1mHn7tKRw --grace 2d\n\n\
+        --grace 0h ends the former key at once."
+    )]
+    Roll {
+        /// The account: acct_...
+        account: String,
+        /// The key: key_...
+        key: String,
+        /// How long the old key keeps working: a whole number and m, h, d or w.
+        #[arg(long, default_value = params::GRACE, value_parser = grace)]
+        grace: TimeSpan,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// End a restricted key and print its token. A running server caches keys for five seconds. Needs the vault key as a server
+    /// does.
+    #[command(
+        after_help = "Example:\n  card-payments account key revoke acct_AZqYv3rVcBKUQ1mHn7tKRw key_AZqYv3rVcBKUQ1mHn7tKRw"
+    )]
+    Revoke {
+        /// The account: acct_...
+        account: String,
+        /// The key: key_...
+        key: String,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl Key {
+    fn account(&self) -> &str {
+        match self {
+            Self::Create { account, .. }
+            | Self::List { account, .. }
+            | Self::Roll { account, .. }
+            | Self::Revoke { account, .. } => account,
+        }
+    }
+}
+
+/// Runs a command.
+pub async fn run(command: Key, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
+    let secrets = Secrets::from_environment()?;
+    let account =
+        commands::account(&commands::open(database).await?, command.account(), commands::now(database)?)
+            .await?;
+    let ctx = commands::open_with_keys(database, &secrets).await?;
+    let caller = Caller::without_key(account);
+    let refused_for = |key: &str, error: &error::Error| {
+        if error.code() == ErrorCode::NotFound {
+            format!("there is no restricted key {key}")
+        } else {
+            refused(error)
+        }
+    };
+    match &command {
+        Key::Create { name, rights, networks, expires_at, json, .. } => {
+            let rights: Map<String, Value> =
+                rights.iter().map(|(section, right)| (section.clone(), right.as_str().into())).collect();
+            let parameters =
+                json!({ "name": name, "rights": rights, "networks": networks, "expires_at": expires_at });
+            let made = restricted_keys::create(&ctx, &caller, parameters.params::<NewApiKey>()).await;
+            let made = made.map_err(|error| refused(&error))?;
+            write_counts(&ctx).await;
+            print_result(&made, &made, *json)
+        }
+        Key::List { json, .. } => {
+            let all = Paging { page: 1, per_page: RESTRICTED_KEYS_MAX };
+            let keys = restricted_keys::list(&ctx, &caller.account, all).await?;
+            keys.records.iter().try_for_each(|key| print_result(key, key, *json))
+        }
+        Key::Roll { key, grace, json, .. } => {
+            let rolled = restricted_keys::roll(&ctx, &caller, key, Ok(*grace)).await;
+            let rolled = rolled.map_err(|error| refused_for(key, &error))?;
+            write_counts(&ctx).await;
+            print_result(&rolled, &rolled, *json)
+        }
+        Key::Revoke { key, json, .. } => {
+            let revoked = restricted_keys::revoke(&ctx, &caller, key).await;
+            revoked.map_err(|error| refused_for(key, &error))?;
+            print_result(&json!({ "token": key }), key, *json)
+        }
+    }
+}
+
+/// Parses a right: `charges:read`.
+fn right(text: &str) -> Result<(String, String), &'static str> {
+    let (section, right) = text.split_once(':').ok_or("not a section and a right, as in charges:read")?;
+    Ok((section.to_owned(), right.to_owned()))
+}

@@ -1,0 +1,86 @@
+//! The form that makes a charge with a card of the simulator, and forces its outcome.
+
+use axum::extract::State;
+use axum::response::Redirect;
+use entity::Currency;
+use entity::failure::Decline;
+use maud::html;
+use serde::Deserialize;
+use serde_json::json;
+use validator::Validate;
+
+use super::auth::{AccountSession, VerifiedForm};
+use super::layout::{self, FormResult, PageContent, PageResult};
+use super::record::Record;
+use crate::acquirer::test_cards::TABLE;
+use crate::http::AppState;
+use crate::params::{self, non_blank};
+use crate::services::three_d_secure::create::{ChargeRequestInfo, create as create_charge};
+
+/// The outcomes that are no decline, as the Sandbox-Outcome header words them.
+const OTHER_OUTCOMES: [(&str, &str); 4] = [
+    ("", "is approved"),
+    ("disputed", "is approved, and disputed later"),
+    ("gateway_error", "meets an error of the gateway"),
+    ("no_answer", "gets no answer"),
+];
+
+/// Shows the form.
+pub async fn show(user: AccountSession) -> PageResult {
+    let content = html! {
+        section.deeds aria-label="A charge" {
+            form.narrow method="post" action="/dashboard/charges/new" {
+                (layout::carried(&user.session))
+                label for="amount" { "Amount in base units (400 is A$4.00)" }
+                input #amount name="amount" inputmode="numeric" required value="400" autocomplete="off";
+                label for="currency" { "Currency" }
+                select #currency name="currency" {
+                    @for currency in Currency::ALL { option value=(currency.code()) { (currency.code()) } }
+                }
+                label for="description" { "Description" }
+                input #description name="description" required value="A test";
+                label for="email" { "E-mail of the purchaser" }
+                input #email type="email" name="email" required value="roland@example.com";
+                label for="capture" { "The money is" }
+                select #capture name="capture" {
+                    option value="true" { "taken at once" }
+                    option value="false" { "authorised, to be captured later" }
+                }
+                label for="outcome" { "The attempt" }
+                select #outcome name="outcome" {
+                    @for (word, what) in OTHER_OUTCOMES { option value=(word) { (what) } }
+                    @for decline in Decline::ALL {
+                        option value=(decline.code()) { "is declined: " (decline.code().replace('_', " ")) }
+                    }
+                }
+                button { "Make the charge" }
+            }
+        }
+    };
+    Ok(PageContent::of("/1/charges", "Make a charge", content))
+}
+
+#[derive(Deserialize, Validate)]
+struct OutcomeParams {
+    outcome: Option<String>,
+}
+
+/// Makes the charge. The form names no card: it is the first one of the simulator that is approved.
+pub async fn create(State(app): State<AppState>, form: VerifiedForm) -> FormResult {
+    let OutcomeParams { outcome } = form.input.params().valid()?;
+    let sent = form.input.tree();
+    let number = TABLE.first().and_then(|cards| cards.numbers().next());
+    let year = i64::from(form.caller.account.now.year_and_month().0) + 3;
+    let params = params::read(&json!({
+        "amount": sent["amount"], "currency": sent["currency"], "description": sent["description"],
+        "email": sent["email"], "capture": sent["capture"], "ip_address": "127.0.0.1",
+        "card": {
+            "number": number, "expiry_month": 12, "expiry_year": year, "cvc": "123", "name": "Roland Robot",
+            "address_line1": "42 Sevenoaks St", "address_city": "Lathlain", "address_country": "Australia",
+        },
+    }));
+    let info = ChargeRequestInfo { outcome: non_blank(outcome.as_deref()), base_url: &app.info.base_url };
+    let made = Box::pin(create_charge(&app.ctx, &form.caller, params, info)).await?;
+    let charge = Record::of(form.caller.account.now, &made)?;
+    Ok(Redirect::to(&format!("/dashboard/charges/{}", charge.text("/token"))))
+}

@@ -1,0 +1,205 @@
+//! Erasures: a customer's personal data is replaced wherever the server keeps it, while amounts, dates and tokens stay
+//! (`docs/decisions.md`, 388).
+//!
+//! A row of `erasures` is the marker. Each pass walks from the beginning, in units of a few charges, and changes only what is
+//! personal: so a killed one begins again, and two do no harm. A request that began before the customer's deletion may still add
+//! rows; the last pass comes once none of them can be in flight. Then the customer is marked beside the files, because the
+//! database may be put back to an older state: a start plans the marked ones again.
+
+mod columns;
+mod marks;
+mod person;
+
+use entity::audit_entry::Action;
+use entity::erasure::{self, Column};
+use entity::{AccountToken, CustomerToken, JsonText, Listed, Owned, TimeSpan, Timestamp, logged_request};
+use futures::FutureExt;
+use serde_json::json;
+
+pub use self::columns::{COLUMNS, Columns};
+pub use self::marks::repeat_marked;
+use self::person::{Batch, Business, ChargesUnit, PARTS};
+use crate::blobs::Mark;
+use crate::error::{Error, ErrorCode};
+use crate::limits::ACCOUNT_QUIET_AFTER;
+use crate::runtime::crash_points;
+use crate::services::audit::{self, OperatorAction};
+use crate::services::context::{Account, Context};
+use crate::services::customers::delete::plan_erasure;
+use crate::services::due_work::work_time::WorkTime;
+use crate::services::due_work::{DueRow, DueWork, WorkResult};
+use crate::services::idempotency;
+use crate::store::Tx;
+use crate::views::erasure::Erasure;
+
+/// When an erasure looks again at a customer with unfinished business.
+const ERASURE_POSTPONED: TimeSpan = TimeSpan::days(1);
+/// When it tries again what failed outside of the database.
+const ERASURE_RETRIED: TimeSpan = TimeSpan::seconds(60);
+
+/// Erases customers. One with unfinished business waits.
+pub struct ErasureWork;
+
+impl DueWork for ErasureWork {
+    type Entity = erasure::Entity;
+    const NAME: &'static str = "erasure";
+    const AT: Column = Column::DueAt;
+    const ID: Column = Column::Id;
+
+    fn subject(row: &erasure::Model) -> DueRow {
+        let at = row.due_at.unwrap_or(row.quiet_at);
+        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
+    }
+
+    async fn work(ctx: &Context, time: &WorkTime, row: erasure::Model) -> Result<WorkResult, Error> {
+        let began = time.now(ctx);
+        let (due_at, erased_at) = match pass(ctx, &row, began).await? {
+            Pass::Waits(_) => (Some(began + ERASURE_POSTPONED), None),
+            Pass::Done(_) if began < row.quiet_at => (Some(row.quiet_at), None),
+            Pass::Done(_) if finish(ctx, &row).await? => (None, Some(began)),
+            Pass::Done(_) => (Some(began + ERASURE_RETRIED), None),
+        };
+        let unit = ctx.store.write((row, time.clock_update()), move |tx, (row, clock_update)| {
+            async move {
+                let next = erasure::Model { due_at, erased_at, ..row.clone() };
+                if !tx.compare_and_swap(row, &next, &[Column::DueAt]).await? {
+                    return Ok(WorkResult::Skipped);
+                }
+                clock_update.set(tx).await?;
+                Ok(WorkResult::Silent)
+            }
+            .boxed()
+        });
+        unit.await
+    }
+}
+
+/// Marks the customer, and empties the database's log. Returns whether both succeeded.
+async fn finish(ctx: &Context, row: &erasure::Model) -> Result<bool, Error> {
+    if let Err(error) = ctx.blobs.put_mark(Mark { account: row.account_id, customer: row.id }).await {
+        tracing::error!(%error, "an erasure cannot be marked; the worker will retry");
+        return Ok(false);
+    }
+    Ok(ctx.store.empty_log().await?)
+}
+
+/// The result of a pass.
+enum Pass {
+    /// Nothing is erased yet.
+    Waits(Business),
+    /// All was erased that the database had.
+    Done(Batch),
+}
+
+/// Erases all that the database has by now.
+async fn pass(ctx: &Context, row: &erasure::Model, now: Timestamp) -> Result<Pass, Error> {
+    let (account, customer) = (row.account_id, row.id);
+    let begun = ctx.store.write((row.clone(), now), |tx, (row, now)| {
+        async move {
+            let business = person::business(tx, row.account_id, row.id, *now).await?;
+            if business.is_none() {
+                person::delete_customer(tx, row, *now).await?;
+            }
+            Ok(business)
+        }
+        .boxed()
+    });
+    if let Some(business) = begun.await? {
+        return Ok(Pass::Waits(business));
+    }
+    let mut done = Batch::default();
+    for part in PARTS {
+        let mut after = None;
+        loop {
+            let unit = ChargesUnit { account, customer, part, after, wall: ctx.clock.now() };
+            let batch = ctx.store.write(unit, |tx, unit| unit.record(tx).boxed()).await?;
+            crash_points::point("erasure", "batch.after");
+            done.charges += batch.charges;
+            done.events += batch.events;
+            done.files += batch.files;
+            after = batch.last;
+            if after.is_none() {
+                break;
+            }
+        }
+    }
+    let events = ctx.store.write((account, customer), |tx, (account, customer)| {
+        async move { person::erase_events(tx, *account, &customer.to_string()).await }.boxed()
+    });
+    done.events += events.await?;
+    erase_copies(ctx, row).await?;
+    Ok(Pass::Done(done))
+}
+
+/// Erases what repeats requests and events: kept responses, deliveries to inboxes, and the log of requests, which does not say whose
+/// data its entries show, so that all go.
+async fn erase_copies(ctx: &Context, row: &erasure::Model) -> Result<(), Error> {
+    // With the cards that the first unit of the pass has added.
+    let row = erasure::Entity::at(row.account_id, row.id).one(ctx.store.read()).await?;
+    let row = row.ok_or(ErrorCode::NotFound)?;
+    let account = row.account_id;
+    let ids = person::ids(ctx.store.read(), &row).await?;
+    let rewrite = |body: &str| {
+        let names = ids.iter().any(|id| body.contains(id.as_str()));
+        if names { columns::erased_json(body) } else { None }
+    };
+    idempotency::rewrite_responses(ctx, account, &rewrite).await?;
+    let mut after = None;
+    loop {
+        let batch = (account, ids.clone(), after);
+        let batch = ctx.store.write(batch, |tx, (account, ids, after)| {
+            person::erase_deliveries(tx, *account, ids, *after).boxed()
+        });
+        after = batch.await?;
+        if after.is_none() {
+            break;
+        }
+    }
+    ctx.request_log.write(&ctx.store, Some(account)).await?;
+    ctx.delete(logged_request::Entity::delete_of(account)).await
+}
+
+/// Erases a customer for the operator. One that is not deleted yet is. A last pass, which a server makes, follows soon.
+///
+/// Refusals, first match wins: `not_found`, `invalid_state` if there is unfinished business with the customer.
+pub async fn erase(ctx: &Context, account: &Account, token: &str) -> Result<Erasure, Error> {
+    let customer: CustomerToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let plan = PlanErasureUnit { account: account.id(), customer, now: account.now };
+    let row = ctx.store.write(plan, |tx, plan| plan.record(tx).boxed()).await?;
+    match pass(ctx, &row, account.now).await? {
+        Pass::Waits(business) => Err(Error::explained(ErrorCode::InvalidState, business)),
+        Pass::Done(Batch { charges, events, files, .. }) => Ok(Erasure {
+            token: customer,
+            account: account.id(),
+            charges,
+            events,
+            files,
+            ends_at: row.quiet_at,
+        }),
+    }
+}
+
+struct PlanErasureUnit {
+    account: AccountToken,
+    customer: CustomerToken,
+    now: Timestamp,
+}
+
+impl PlanErasureUnit {
+    async fn record(&self, tx: &Tx) -> Result<erasure::Model, Error> {
+        let Self { account, customer, now } = *self;
+        if !person::is_known(tx, account, customer).await? {
+            return Err(ErrorCode::NotFound.into());
+        }
+        if let Some(business) = person::business(tx, account, customer, now).await? {
+            return Err(Error::explained(ErrorCode::InvalidState, business));
+        }
+        let known = erasure::Entity::at(account, customer).one(tx).await?;
+        let cards = known.map_or_else(|| JsonText::of(&[(); 0]), |known| Ok(known.cards))?;
+        // The pass of this command comes first; the worker's is the last one.
+        let row = plan_erasure(tx, (account, customer), cards, (now, now + ACCOUNT_QUIET_AFTER)).await?;
+        let subject = customer.to_string();
+        audit::record(tx, &OperatorAction::about(Action::CustomerErased, account, subject, json!({})))?;
+        Ok(row)
+    }
+}

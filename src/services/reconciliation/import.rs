@@ -1,0 +1,278 @@
+//! Imports a statement, once: reads the whole file for faults, then stores its lines and has them compared.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use entity::Timestamp;
+use entity::statement::{self, Column, Stage};
+use entity::statement_line::{self, Column as OfLine};
+use futures::FutureExt;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+use super::batch::Batch;
+use super::compare::{compare_books, compare_rest};
+use super::summary::summary;
+use crate::acquirer::statement::{Fault, Heading, Line, StatementReader};
+use crate::error::Error;
+use crate::limits::{RECONCILIATION_BATCH, STATEMENT_FAULTS_MAX};
+use crate::runtime::progress::Progress;
+use crate::store::Store;
+use crate::views::reconciliation::Reconciled;
+
+/// Why a statement is not reconciled.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconcileError {
+    /// The file cannot be read as a statement; nothing of it is imported.
+    #[error("{} faults: nothing is imported", .0.len())]
+    Faults(Vec<Fault>),
+    /// Another file of this name is imported.
+    #[error("the statement {0} is imported already, from a file with other contents")]
+    Changed(String),
+    /// The file is another one since its faults were looked for.
+    #[error("the file has changed while it was read: nothing is imported")]
+    Unsteady,
+    /// Another process is importing.
+    #[error("another process goes on with the statement {0}")]
+    Taken(String),
+    /// The file cannot be read.
+    #[error("the file cannot be read: {0}")]
+    File(#[from] io::Error),
+    /// The database refuses.
+    #[error(transparent)]
+    Database(#[from] Error),
+}
+
+/// Reconciles the statement in a file with the books, and returns what came of it. A statement that is imported changes nothing,
+/// and an import that was cut short goes on. `wall` is the time by the wall clock.
+pub async fn reconcile(
+    store: &Store,
+    mut file: File,
+    wall: Timestamp,
+    progress: &dyn Progress,
+) -> Result<Reconciled, ReconcileError> {
+    let (heading, digest) = check(&mut file)?;
+    progress.set_total(heading.lines.unsigned_abs());
+    let mut seen = match begin(store, &heading, digest, wall).await? {
+        Begun::Before(seen) => return Ok(summary(store, seen, true).await?),
+        Begun::Now(seen) => seen,
+    };
+    if seen.stage == Stage::Lines {
+        store_lines(store, &mut file, &mut seen, wall).await?;
+    }
+    finish(store, &mut seen, wall, progress).await?;
+    Ok(summary(store, seen, false).await?)
+}
+
+/// Reads a file to its end. Returns what it says about itself and its digest, or everything that is wrong with it.
+fn check(file: &mut File) -> Result<(Heading, String), ReconcileError> {
+    let mut digesting = Digesting::new(file);
+    let mut reader = StatementReader::new(&mut digesting)?;
+    let mut faults = Vec::new();
+    while let Some(next) = reader.next_line() {
+        faults.extend(next.err().into_iter().flatten());
+        if faults.len() >= STATEMENT_FAULTS_MAX {
+            return Err(ReconcileError::Faults(faults));
+        }
+    }
+    match reader.heading() {
+        Ok(heading) if faults.is_empty() => Ok((heading, digesting.digest())),
+        Ok(_) => Err(ReconcileError::Faults(faults)),
+        Err(more) => {
+            faults.extend(more);
+            Err(ReconcileError::Faults(faults))
+        }
+    }
+}
+
+/// A file whose digest is made while it is read.
+struct Digesting<'f> {
+    file: &'f mut File,
+    digest: Sha256,
+}
+
+impl<'f> Digesting<'f> {
+    fn new(file: &'f mut File) -> Self {
+        Self { file, digest: Sha256::new() }
+    }
+
+    /// Returns the digest in hexadecimal digits.
+    fn digest(self) -> String {
+        self.digest.finalize().iter().fold(String::new(), |mut text, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+}
+
+impl Read for Digesting<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = self.file.read(into)?;
+        self.digest.update(&into[..n]);
+        Ok(n)
+    }
+}
+
+/// A statement's row.
+enum Begun {
+    /// It was compared before.
+    Before(statement::Model),
+    /// It is to be compared, or its import was cut short.
+    Now(statement::Model),
+}
+
+/// Finds or adds the statement's row. Statements are compared one after the other: one that was cut short is finished before, or
+/// dropped if its lines are not all there.
+async fn begin(
+    store: &Store,
+    heading: &Heading,
+    digest: String,
+    wall: Timestamp,
+) -> Result<Begun, ReconcileError> {
+    loop {
+        if let Some(same) = one(store, Column::Digest.eq(digest.as_str())).await? {
+            return Ok(if same.stage == Stage::Done { Begun::Before(same) } else { Begun::Now(same) });
+        }
+        if let Some(mut unfinished) = one(store, Column::Stage.ne(Stage::Done)).await? {
+            if unfinished.stage == Stage::Lines {
+                drop_lines(store, unfinished).await?;
+            } else {
+                finish(store, &mut unfinished, wall, &()).await?;
+            }
+            continue;
+        }
+        if one(store, Column::Name.eq(heading.name.as_str())).await?.is_some() {
+            return Err(ReconcileError::Changed(heading.name.clone()));
+        }
+        let begun = (heading.clone(), digest.clone(), wall);
+        let unit = store.write(begun, |tx, (heading, digest, wall)| {
+            async move {
+                let Heading { name, first_day, last_day, lines } = heading.clone();
+                let operator = tx.operator().map(|operator| operator.name.clone()).unwrap_or_default();
+                tx.append(&statement::Model {
+                    id: tx.id(),
+                    name,
+                    digest: digest.clone(),
+                    first_day,
+                    last_day,
+                    lines,
+                    stage: Stage::Lines,
+                    line: 0,
+                    account: None,
+                    entry: None,
+                    operator,
+                    created_at: *wall,
+                });
+                Ok(())
+            }
+            .boxed()
+        });
+        unit.await?;
+    }
+}
+
+async fn one(
+    store: &Store,
+    condition: sea_orm::sea_query::SimpleExpr,
+) -> Result<Option<statement::Model>, Error> {
+    Ok(statement::Entity::find().filter(condition).one(store.read()).await?)
+}
+
+/// Removes a statement of which nothing was compared yet.
+async fn drop_lines(store: &Store, unfinished: statement::Model) -> Result<(), Error> {
+    let unit = store.write(unfinished.id, |tx, &id: &Uuid| {
+        async move {
+            tx.disable_timeouts().await?;
+            let row = statement::Entity::delete_many()
+                .filter(Column::Id.eq(id))
+                .filter(Column::Stage.eq(Stage::Lines));
+            if row.exec(tx).await?.rows_affected == 1 {
+                statement_line::Entity::delete_many().filter(OfLine::StatementId.eq(id)).exec(tx).await?;
+            }
+            Ok(())
+        }
+        .boxed()
+    });
+    unit.await
+}
+
+/// Stores the lines after the marker.
+async fn store_lines(
+    store: &Store,
+    file: &mut File,
+    seen: &mut statement::Model,
+    now: Timestamp,
+) -> Result<(), ReconcileError> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut digesting = Digesting::new(file);
+    let mut reader = StatementReader::new(&mut digesting)?;
+    let mut lines = Vec::new();
+    while let Some(next) = reader.next_line() {
+        let Ok((at, line)) = next else { break };
+        let number = i64::try_from(at).unwrap_or(i64::MAX);
+        if number <= seen.line {
+            continue;
+        }
+        lines.push(row(seen.id, number, line));
+        if lines.len() == RECONCILIATION_BATCH {
+            store_batch(store, seen, std::mem::take(&mut lines), now).await?;
+        }
+    }
+    drop(reader);
+    if digesting.digest() != seen.digest {
+        drop_lines(store, seen.clone()).await?;
+        return Err(ReconcileError::Unsteady);
+    }
+    let batch = Batch { lines, ..Batch::default() };
+    let next = statement::Model { stage: Stage::Books, line: 0, ..seen.clone() };
+    batch.commit(store, seen, next, now).await
+}
+
+async fn store_batch(
+    store: &Store,
+    seen: &mut statement::Model,
+    lines: Vec<statement_line::Model>,
+    now: Timestamp,
+) -> Result<(), ReconcileError> {
+    let line = lines.last().map_or(seen.line, |last| last.number);
+    let batch = Batch { lines, ..Batch::default() };
+    let next = statement::Model { line, ..seen.clone() };
+    batch.commit(store, seen, next, now).await
+}
+
+fn row(statement_id: Uuid, number: i64, line: Line) -> statement_line::Model {
+    let Line { movement, reference, amount, currency, day } = line;
+    // A call's key is the token that it is for, and what it does.
+    let subject = reference.split(':').next().unwrap_or_default().to_owned();
+    let (account, entry) = (None, None);
+    statement_line::Model {
+        statement_id,
+        number,
+        movement,
+        reference,
+        subject,
+        amount,
+        currency,
+        day,
+        account,
+        entry,
+    }
+}
+
+/// Compares a statement whose lines are stored, from where it was left.
+async fn finish(
+    store: &Store,
+    seen: &mut statement::Model,
+    now: Timestamp,
+    progress: &dyn Progress,
+) -> Result<(), ReconcileError> {
+    if seen.stage == Stage::Books {
+        compare_books(store, seen, now, progress).await?;
+    }
+    compare_rest(store, seen, now).await?;
+    let done = statement::Model { stage: Stage::Done, ..seen.clone() };
+    Batch::default().commit(store, seen, done, now).await
+}

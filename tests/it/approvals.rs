@@ -1,0 +1,203 @@
+//! What takes two persons at the dashboard: one asks, and another one approves, once (`docs/decisions.md`, 386).
+
+use card_payments::runtime::clock::Clock;
+use card_payments::services::disputes::operator;
+use entity::dispute::DisputeCategory;
+use futures::join;
+use serde_json::json;
+
+use crate::harness::browser::{Browser, led, refused};
+use crate::harness::identity_provider::StubProvider;
+use crate::harness::{Answer, App, Database, on_both, rounds, token_of};
+use crate::people::{live, signed_in, trail, view};
+
+/// A person who is signed in and views the first account.
+struct Someone {
+    browser: Browser,
+    form: String,
+}
+
+impl Someone {
+    async fn with(app: &App, provider: &StubProvider, subject: &str, role: &str) -> Self {
+        let email = format!("{subject}@example.com");
+        let changed = json!({ "sub": subject, "email": email, "roles": [role] });
+        let mut browser = signed_in(app, provider, changed).await;
+        let form = view(app, &mut browser).await;
+        Self { browser, form }
+    }
+
+    async fn send(&mut self, path: &str, pairs: &[(&str, &str)]) -> Answer {
+        let path = format!("/dashboard/approvals{path}");
+        self.browser.post(&path, &[&[("form", self.form.as_str())], pairs].concat()).await
+    }
+
+    async fn asks(&mut self, kind: &str, pairs: &[(&str, &str)]) {
+        led(&self.send(&format!("/{kind}"), pairs).await, "/dashboard/approvals");
+    }
+}
+
+/// The id of the latest request.
+async fn latest(someone: &mut Someone) -> String {
+    let page = someone.browser.page("/approvals").await;
+    let (_, rest) = page.split_once("/dashboard/approvals/").expect("an open request");
+    rest.split('/').next().unwrap().to_owned()
+}
+
+const KEYS: &str = "SELECT COUNT(*) FROM api_keys WHERE kind = 'restricted'";
+const PAYOUT: [(&str, &str); 3] = [("amount", "100"), ("description", "Rent"), ("recipient", "self")];
+
+async fn what_one_person_asks_for_another_one_approves_once(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    let mut ada = Someone::with(&app, &provider, "ada", "administrator").await;
+    let mut grace = Someone::with(&app, &provider, "grace", "administrator").await;
+    ada.asks("key", &[("name", "Accounting"), ("rights", "charges: read")]).await;
+    let id = latest(&mut ada).await;
+    assert_eq!(app.number(KEYS).await, 0);
+    let page = grace.browser.page("/approvals").await;
+    assert!(
+        page.contains("ada@example.com (ada)") && page.contains("Approve") && !page.contains("Withdraw"),
+        "{page}"
+    );
+    let approved = grace.send(&format!("/{id}/approve"), &[]).await;
+    assert!(approved.status == 200 && approved.text.contains("rk_"), "{}", approved.text);
+    let (_, key) = approved.text.split_once("<code>rk_").unwrap();
+    let key = format!("rk_{}", key.split('<').next().unwrap());
+    app.with_key(&key).get("/1/charges").await.ok(200);
+    for someone in [&mut ada, &mut grace] {
+        for action in ["approve", "decline"] {
+            let again = someone.send(&format!("/{id}/{action}"), &[]).await;
+            assert!([400, 403].contains(&again.status), "{}", again.text);
+        }
+    }
+    assert_eq!(app.number(KEYS).await, 1);
+    let trail = trail(&app).await;
+    for part in
+        ["approval.requested", "approval.approved", "ada@example.com (ada)", "grace@example.com (grace)"]
+    {
+        assert!(trail.contains(part), "{part}: {trail}");
+    }
+    assert!(!app.everything().await.windows(key.len()).any(|window| window == key.as_bytes()));
+}
+
+async fn nobody_approves_what_they_ask_for_in_whichever_session(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    let mut ada = Someone::with(&app, &provider, "ada", "administrator").await;
+    let mut herself = Someone::with(&app, &provider, "ada", "administrator").await;
+    ada.asks("transfer", &PAYOUT).await;
+    let id = latest(&mut ada).await;
+    for session in [&mut ada, &mut herself] {
+        let own = app.unchanged(session.send(&format!("/{id}/approve"), &[])).await;
+        refused(&own, 403, "another person must approve it");
+    }
+    assert!(ada.browser.page("/approvals").await.contains("Withdraw"));
+    led(&herself.send(&format!("/{id}/decline"), &[]).await, "/dashboard/approvals");
+    assert_eq!(app.number("SELECT COUNT(*) FROM approvals WHERE state = 'withdrawn'").await, 1);
+}
+
+async fn each_person_needs_the_right_of_what_is_asked_for(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    let mut finance = Someone::with(&app, &provider, "ada", "accounting").await;
+    for role in ["viewer", "support"] {
+        let mut someone = Someone::with(&app, &provider, role, role).await;
+        someone.browser.page("/approvals").await;
+        let answer = app.unchanged(someone.send("/transfer", &PAYOUT)).await;
+        refused(&answer, 403, "Your roles may not write transfers.");
+    }
+    for kind in ["key", "merchant"] {
+        let answer = finance
+            .send(&format!("/{kind}"), &[("name", "A"), ("rights", "charges: read"), ("subject", "mrch_x")])
+            .await;
+        refused(&answer, 403, "Your roles may not write");
+    }
+    finance.asks("transfer", &PAYOUT).await;
+    let id = latest(&mut finance).await;
+    let mut viewer = Someone::with(&app, &provider, "linus", "viewer").await;
+    for action in ["approve", "decline"] {
+        let answer = app.unchanged(viewer.send(&format!("/{id}/{action}"), &[])).await;
+        refused(&answer, 403, "Your roles may not write transfers.");
+    }
+    refused(&finance.send("/nothing", &[]).await, 404, "could not be found");
+    refused(&finance.send("/x/approve", &[]).await, 404, "could not be found");
+    let foreign = viewer.browser.post("/dashboard/approvals/transfer", &PAYOUT).await;
+    refused(&foreign, 403, "was not sent by a page of your session");
+}
+
+async fn what_cannot_be_done_stays_open_and_changes_nothing(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    let mut ada = Someone::with(&app, &provider, "ada", "accounting").await;
+    let mut grace = Someone::with(&app, &provider, "grace", "accounting").await;
+    ada.browser.page("/approvals").await;
+    for bad in [
+        [("amount", "-1"), ("description", "Rent"), ("recipient", "self")],
+        [("amount", "x"), ("description", ""), ("recipient", "")],
+    ] {
+        let answer = app.unchanged(ada.send("/transfer", &bad)).await;
+        assert_eq!(answer.status, 422, "{}", answer.text);
+    }
+    refused(
+        &ada.send("/dispute", &[("subject", "dp_x"), ("status", "won")]).await,
+        404,
+        "could not be found",
+    );
+    ada.asks("transfer", &[("amount", "100"), ("description", "Rent"), ("recipient", "rp_x")]).await;
+    let id = latest(&mut ada).await;
+    let answer = app.unchanged(grace.send(&format!("/{id}/approve"), &[])).await;
+    refused(&answer, 422, "Recipient is not valid");
+    assert_eq!(app.number("SELECT COUNT(*) FROM approvals WHERE state = 'pending'").await, 1);
+    led(&grace.send(&format!("/{id}/decline"), &[]).await, "/dashboard/approvals");
+    assert_eq!(grace.send(&format!("/{id}/approve"), &[]).await.status, 400);
+    ada.asks("transfer", &PAYOUT).await;
+    let id = latest(&mut ada).await;
+    assert_eq!(grace.send(&format!("/{id}/approve"), &[]).await.status, 200);
+    assert_eq!(app.number("SELECT COUNT(*) FROM transfers WHERE amount = 100").await, 1);
+    app.check_books().await;
+}
+
+async fn a_dispute_and_a_merchant_are_decided_by_two(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    app.execute("UPDATE accounts SET partner = TRUE, disputes = TRUE").await;
+    let client = app.client();
+    let (merchant, charge) = (client.merchant().await, token_of(&client.captured(400).await));
+    let store = &app.ctx().store;
+    let opened = operator::open(store, app.clock.now(), &charge, None, DisputeCategory::General).await;
+    let dispute = token_of(&serde_json::to_value(opened.unwrap()).unwrap());
+    let mut ada = Someone::with(&app, &provider, "ada", "administrator").await;
+    let mut grace = Someone::with(&app, &provider, "grace", "administrator").await;
+    for (kind, pairs) in [
+        ("merchant", vec![("subject", merchant.as_str())]),
+        ("dispute", vec![("subject", dispute.as_str()), ("status", "cancelled")]),
+    ] {
+        ada.asks(kind, &pairs).await;
+        let id = latest(&mut ada).await;
+        let approved = grace.send(&format!("/{id}/approve"), &[]).await;
+        assert!(approved.text.contains("<h1>Approved</h1>"), "{}", approved.text);
+    }
+    assert_eq!(client.get(&format!("/1/merchants/{merchant}")).await.ok(200)["status"], "active");
+    assert_eq!(client.get(&format!("/1/disputes/{dispute}")).await.ok(200)["status"], "cancelled");
+    app.check_books().await;
+}
+
+/// Both find it open, and one of them decides.
+async fn of_two_who_approve_at_once_one_does(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    let mut ada = Someone::with(&app, &provider, "ada", "administrator").await;
+    let mut grace = Someone::with(&app, &provider, "grace", "administrator").await;
+    let mut linus = Someone::with(&app, &provider, "linus", "administrator").await;
+    for _ in 0..rounds() {
+        let before = app.number(KEYS).await;
+        ada.asks("key", &[("name", "Accounting"), ("rights", "charges: read")]).await;
+        let approve = format!("/{}/approve", latest(&mut ada).await);
+        let (one, other) = join!(grace.send(&approve, &[]), linus.send(&approve, &[]));
+        let mut statuses = [one.status, other.status];
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 400], "{} {}", one.text, other.text);
+        assert_eq!(app.number(KEYS).await, before + 1);
+    }
+}
+
+on_both!(what_one_person_asks_for_another_one_approves_once);
+on_both!(nobody_approves_what_they_ask_for_in_whichever_session);
+on_both!(each_person_needs_the_right_of_what_is_asked_for);
+on_both!(what_cannot_be_done_stays_open_and_changes_nothing);
+on_both!(a_dispute_and_a_merchant_are_decided_by_two);
+on_both!(of_two_who_approve_at_once_one_does);
