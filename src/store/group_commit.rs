@@ -1,24 +1,23 @@
-//! PostgreSQL: group commit, on a distributed one of the units of each account. While as many groups are being written as PostgreSQL writes well at once, units gather; then one
-//! statement writes what has gathered. No timer: a unit that finds fewer is written at once, and alone.
+//! PostgreSQL: group commit. While as many groups are being written as PostgreSQL writes well at once, units gather; then one
+//! statement writes what has gathered, or on a distributed one a call of each node. No timer: a unit that finds fewer is written
+//! at once, and alone.
 //!
 //! A group that the database refuses is written unit by unit, each by a statement of its own, so that a lost compare-and-set, a
 //! taken key or a refused row is one unit's alone. A group whose answer is lost is in doubt for all of its units.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use sea_orm::sqlx::error::BoxDynError;
 use sea_orm::{DbErr, RuntimeErr};
 use tokio::sync::oneshot;
-use uuid::Uuid;
 
 use super::group_statement::{GroupTexts, Writes};
 use super::open_transaction::{CommitError, uncommitted};
 use super::postgres_pool::PostgresPool;
 use super::statements::Statements;
-use super::unit_call::UnitCall;
+use super::unit_call::UnitCalls;
 use crate::limits::{GROUP_KINDS_MAX, GROUP_UNITS_MAX, GROUPS_MAX};
+use crate::runtime::mutex::lock;
 use crate::runtime::request_context::detach;
 use crate::trace;
 
@@ -49,12 +48,19 @@ impl Grouping {
 
 /// Writes units in groups.
 pub(super) struct GroupCommit {
-    connections: PostgresPool,
+    writer: GroupWriter,
     statements: Arc<Statements>,
     grouping: Grouping,
-    texts: GroupTexts,
-    /// By account, those that have a group in flight; not distributed, one for all.
-    queues: Mutex<HashMap<Option<Uuid>, Queue>>,
+    /// By node of a distributed database; otherwise one.
+    queues: Mutex<HashMap<Option<i32>, Queue>>,
+}
+
+/// How a group is written.
+pub(super) enum GroupWriter {
+    /// By one statement, on connections of its own.
+    Statement(PostgresPool, GroupTexts),
+    /// A distributed database: by a call of a function.
+    Call(UnitCalls),
 }
 
 /// Units wait only while [`GROUPS_MAX`] groups are being written.
@@ -87,26 +93,22 @@ enum Turn {
 /// of the unit that was to write them is gone before it has begun.
 pub(super) struct Lead {
     of: Arc<GroupCommit>,
-    account: Option<Uuid>,
+    node: Option<i32>,
     followers: VecDeque<Member>,
 }
 
 impl Drop for Lead {
     fn drop(&mut self) {
         let group = {
-            let mut queues = self.of.queues();
-            let queue = queues.entry(self.account).or_default();
+            let mut queues = lock(&self.of.queues);
+            let queue = queues.entry(self.node).or_default();
             self.followers.drain(..).rev().for_each(|member| queue.waiting.push_front(member));
-            let group = queue.next_group();
-            if queue.in_flight == 0 {
-                queues.remove(&self.account);
-            }
-            group
+            queue.next_group()
         };
         let Some(mut followers) = group else { return };
         let Some(Member { writes, turn, .. }) = followers.pop_front() else { return };
         // If its task is gone, what comes back is dropped in turn, and so goes on to others.
-        let lead = Lead { of: Arc::clone(&self.of), account: self.account, followers };
+        let lead = Lead { of: Arc::clone(&self.of), node: self.node, followers };
         drop(turn.send(Turn::Leads(lead, writes)));
     }
 }
@@ -146,30 +148,20 @@ pub(super) enum Committed {
 }
 
 impl GroupCommit {
-    pub fn new(connections: PostgresPool, statements: Arc<Statements>) -> Self {
-        Self {
-            connections,
-            statements,
-            grouping: Grouping::of_environment(),
-            texts: GroupTexts::default(),
-            queues: Mutex::default(),
+    pub fn new(writer: GroupWriter, statements: Arc<Statements>) -> Self {
+        Self { writer, statements, grouping: Grouping::of_environment(), queues: Mutex::default() }
+    }
+
+    /// Writes a unit with others, or says that it is to be written alone.
+    pub async fn commit(self: &Arc<Self>, mut writes: Writes) -> Result<Committed, CommitError> {
+        if let GroupWriter::Call(calls) = &self.writer {
+            let shard = calls.shard(&writes).await.map_err(|error| CommitError::Failed(error.into()))?;
+            writes.shard = Some(shard);
         }
-    }
-
-    fn queues(&self) -> MutexGuard<'_, HashMap<Option<Uuid>, Queue>> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Writes a unit with others, or says that it is to be written alone. A distributed database needs the account.
-    pub async fn commit(
-        self: &Arc<Self>,
-        account: Option<Uuid>,
-        writes: Writes,
-    ) -> Result<Committed, CommitError> {
         if self.grouping == Grouping::Never {
             return Ok(Committed::Alone(writes, None));
         }
-        let (lead, own) = match self.enter(account, writes) {
+        let (lead, own) = match self.enter(writes) {
             Entered::Leads(lead, own) => (lead, own),
             Entered::Waits(turn) => match turn.await {
                 Ok(Turn::Leads(lead, own)) => (lead, own),
@@ -193,7 +185,7 @@ impl GroupCommit {
         let others = std::mem::take(&mut lead.followers);
         let is_group = !others.is_empty();
         let units: Vec<_> = std::iter::once(&own).chain(others.iter().map(|member| &member.writes)).collect();
-        let written = self.write(lead.account, &units).await;
+        let written = self.write(&units).await;
         drop(lead);
         for member in others {
             let turn = match &written {
@@ -214,34 +206,33 @@ impl GroupCommit {
         }
     }
 
-    fn enter(self: &Arc<Self>, account: Option<Uuid>, writes: Writes) -> Entered {
-        let mut queues = self.queues();
-        let queue = queues.entry(account).or_default();
+    fn enter(self: &Arc<Self>, writes: Writes) -> Entered {
+        let node = writes.shard.map(|shard| shard.node);
+        let mut queues = lock(&self.queues);
+        let queue = queues.entry(node).or_default();
         if queue.in_flight < GROUPS_MAX {
             queue.in_flight += 1;
-            return Entered::Leads(Lead { of: Arc::clone(self), account, followers: VecDeque::new() }, writes);
+            return Entered::Leads(Lead { of: Arc::clone(self), node, followers: VecDeque::new() }, writes);
         }
         let (turn, receiver) = oneshot::channel();
-        queue.waiting.push_back(Member { kind: kind(&writes), writes, turn });
+        queue.waiting.push_back(Member { kind: writes.kind(), writes, turn });
         Entered::Waits(receiver)
     }
 
-    /// Writes a group by one statement, which is its own transaction. Returns whether rows were derived.
-    async fn write(&self, account: Option<Uuid>, units: &[&Writes]) -> Result<bool, CommitError> {
-        let unmade = |error: BoxDynError| {
-            CommitError::Failed(DbErr::Query(RuntimeErr::Internal(error.to_string())).into())
-        };
-        let transaction = self.connections.transaction().await.map_err(uncommitted)?;
+    /// Writes a group as one transaction. Returns whether rows were derived.
+    pub async fn write(&self, units: &[&Writes]) -> Result<bool, CommitError> {
         self.statements.wrote();
         self.statements.committed();
-        if let Some(account) = account {
-            let call = UnitCall::of_group(account, units, transaction.slot).map_err(unmade)?;
-            return call.send(&transaction).await;
-        }
-        let (sql, arguments) = self.texts.statement(units, transaction.slot).map_err(unmade)?;
+        let (connections, texts) = match &self.writer {
+            GroupWriter::Statement(connections, texts) => (connections, texts),
+            GroupWriter::Call(calls) => return calls.write(units).await,
+        };
+        let transaction = connections.transaction().await.map_err(uncommitted)?;
+        let (sql, arguments) = texts.statement(units, transaction.slot).map_err(|error| {
+            CommitError::Failed(DbErr::Query(RuntimeErr::Internal(error.to_string())).into())
+        })?;
         let row = transaction.query_one(sql, arguments).await.map_err(uncommitted)?;
-        let says = units.iter().any(|unit| unit.rows.derived.derivation.is_some());
-        let derived = row.filter(|_| says).map(|row| row.try_get::<i64>("", "derived")).transpose();
+        let derived = row.map(|row| row.try_get::<i64>("", "derived")).transpose();
         Ok(derived.map_err(uncommitted)?.unwrap_or_default() > 0)
     }
 }
@@ -253,14 +244,4 @@ enum Entered {
 
 fn in_doubt(error: String) -> CommitError {
     CommitError::InDoubt(DbErr::Conn(RuntimeErr::Internal(error)))
-}
-
-/// Returns a number for the text of the statement that writes these.
-fn kind(Writes { held, rows }: &Writes) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    held.0.iter().for_each(|update| update.texts.hash(&mut hasher));
-    rows.tables().iter().for_each(|table| table.name.hash(&mut hasher));
-    rows.sums.names().for_each(|name| name.hash(&mut hasher));
-    rows.derived.derivation.is_some().hash(&mut hasher);
-    hasher.finish()
 }

@@ -7,22 +7,47 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use sea_orm::Value;
 use sea_orm::sqlx::Arguments;
 use sea_orm::sqlx::error::BoxDynError;
 use sea_orm::sqlx::postgres::PgArguments;
+use uuid::Uuid;
 
 use super::deferred_updates::{Change, DeferredUpdate, DeferredUpdates};
 use super::derived::Derivation;
 use super::sums::Sums;
 use super::write_buffer::{Table, WriteBuffer};
+use crate::runtime::mutex::lock;
 
 /// All that a unit writes with its commit.
 pub(super) struct Writes {
     pub held: DeferredUpdates,
     pub rows: WriteBuffer,
+    /// A distributed database: where the rows lie, if the unit may share a statement.
+    pub shard: Option<AccountShard>,
+}
+
+/// The shard of an account, and the node that has it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AccountShard {
+    pub account: Uuid,
+    pub id: i64,
+    pub node: i32,
+}
+
+impl Writes {
+    /// Returns a number for the text of the statement that writes these.
+    pub fn kind(&self) -> u64 {
+        let Self { held, rows, .. } = self;
+        let mut hasher = DefaultHasher::new();
+        held.0.iter().for_each(|update| update.texts.hash(&mut hasher));
+        rows.tables().iter().for_each(|table| table.name.hash(&mut hasher));
+        rows.sums.names().for_each(|name| name.hash(&mut hasher));
+        rows.derived.derivation.is_some().hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
 /// The texts of the statements sent so far, by a number for what they write: few, because few kinds of units share a group.
@@ -32,51 +57,39 @@ pub(super) struct GroupTexts(Mutex<HashMap<u64, Arc<str>>>);
 impl GroupTexts {
     /// Returns the statement that writes everything of `units`, with sums in `slot`. Its row says in `derived` how many rows
     /// were derived.
-    pub fn statement(&self, units: &[&Writes], slot: i32) -> Result<(Arc<str>, PgArguments), BoxDynError> {
-        let sums = sums(units, slot);
+    pub fn statement<P: Parameters>(
+        &self,
+        units: &[&Writes],
+        slot: i32,
+    ) -> Result<(Arc<str>, P), BoxDynError> {
+        let mut sums = Sums::default();
+        for unit in units {
+            sums.absorb(&unit.rows.sums);
+        }
+        let sums: Vec<_> = sums.tables(slot).collect();
         let group = Group::new(units, &sums, slot);
+        let mut parameters = P::default();
+        group.add_to(&mut parameters)?;
+        let make_text = || parameters.name_in(group.text()?);
         let kind = group.kind();
-        let known = self.texts().get(&kind).cloned();
+        let known = lock(&self.0).get(&kind).cloned();
         let text = if let Some(text) = known {
             text
         } else {
-            let text: Arc<str> = group.text()?.into();
-            Arc::clone(self.texts().entry(kind).or_insert(text))
+            let text: Arc<str> = make_text()?.into();
+            Arc::clone(lock(&self.0).entry(kind).or_insert(text))
         };
         // In tests, another group than the one that the text was made for panics.
-        debug_assert_eq!(group.text()?, *text);
-        let mut arguments = PgArguments::default();
-        group.add_to(&mut arguments)?;
-        Ok((text, arguments))
-    }
-
-    fn texts(&self) -> MutexGuard<'_, HashMap<u64, Arc<str>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        debug_assert_eq!(make_text()?, *text);
+        Ok((text, parameters))
     }
 }
 
-/// Adds the arguments of such a statement to `parameters`, and returns its text.
-pub(super) fn group_text(
-    units: &[&Writes],
-    slot: i32,
-    parameters: &mut impl Parameters,
-) -> Result<String, BoxDynError> {
-    let sums = sums(units, slot);
-    let group = Group::new(units, &sums, slot);
-    group.add_to(parameters)?;
-    group.text()
-}
+/// The parameters of a statement, in their order.
+pub(super) trait Parameters: Default {
+    /// Returns a text of which `$1`, `$2` and so on are the parameters.
+    fn name_in(&self, text: String) -> Result<String, BoxDynError>;
 
-fn sums(units: &[&Writes], slot: i32) -> Vec<Table> {
-    let mut sums = Sums::default();
-    for unit in units {
-        sums.absorb(&unit.rows.sums);
-    }
-    sums.tables(slot).collect()
-}
-
-/// What takes the arguments of a statement, in their order.
-pub(super) trait Parameters {
     /// Adds a number.
     fn number(&mut self, number: &Value) -> Result<(), BoxDynError>;
 
@@ -143,7 +156,7 @@ impl<'u> Group<'u> {
             text.begin(&format!("w{n}"));
             let _ = write!(text.sql, "INSERT INTO {name} ({columns}) SELECT * FROM {values}{conflict})");
         }
-        if let Some((derivation, rows)) = &self.derived {
+        let derived = if let Some((derivation, rows)) = &self.derived {
             let (columns, insert, locked) =
                 (derivation.columns.join(", "), derivation.insert, derivation.locked);
             let values = text.arrays(width(rows));
@@ -152,8 +165,11 @@ impl<'u> Group<'u> {
             let slot = text.argument();
             text.begin("counted");
             let _ = write!(text.sql, "{})", derivation.count_derived(slot));
-            text.end.push("(SELECT COUNT(*) FROM derived) AS derived".to_owned());
-        }
+            "(SELECT COUNT(*) FROM derived)"
+        } else {
+            "0::bigint"
+        };
+        text.end.insert(0, format!("{derived} AS derived"));
         let _ = write!(text.sql, " SELECT {}", text.end.join(", "));
         Ok(text.sql)
     }
@@ -234,6 +250,10 @@ impl Text {
 }
 
 impl Parameters for PgArguments {
+    fn name_in(&self, text: String) -> Result<String, BoxDynError> {
+        Ok(text)
+    }
+
     fn number(&mut self, number: &Value) -> Result<(), BoxDynError> {
         match number {
             Value::Int(number) => self.add(*number),

@@ -66,7 +66,8 @@ use crate::runtime::request_context::{Wait, waiting};
 use crate::trace::{self, Span, SpanKind};
 use condition::Condition;
 use either::{Either, Reading};
-use group_commit::GroupCommit;
+use group_commit::{GroupCommit, GroupWriter};
+use group_statement::GroupTexts;
 use sqlite::Look;
 use statements::Counting;
 use tx::{CommitPath, Listeners, TransactionFactory};
@@ -139,14 +140,14 @@ impl Store {
         }
         let path = match (location, &origin) {
             (Location::Postgres { url }, Either::Postgres(connections)) => {
+                let groups = |writer| Arc::new(GroupCommit::new(writer, Arc::clone(&statements)));
                 if distributed::is_distributed(connections).await? {
-                    UnitCalls::find(connections).await?.map(|calls| CommitPath::Calls {
-                        calls: Arc::new(calls),
-                        groups: Arc::new(GroupCommit::new(connections.clone(), Arc::clone(&statements))),
-                    })
+                    let calls = UnitCalls::find(connections).await?;
+                    calls.map(|calls| CommitPath::Calls(groups(GroupWriter::Call(calls))))
                 } else {
-                    let groups = GroupCommit::new(connect::for_groups(url).await?, Arc::clone(&statements));
-                    Some(CommitPath::Groups(Arc::new(groups)))
+                    let connections = connect::for_groups(url).await?;
+                    let writer = GroupWriter::Statement(connections, GroupTexts::default());
+                    Some(CommitPath::Groups(groups(writer)))
                 }
             }
             _ => None,

@@ -27,7 +27,6 @@ use super::group_commit::GroupCommit;
 use super::open_transaction::OpenTransaction;
 use super::statements::Statements;
 use super::sums::Sum;
-use super::unit_call::UnitCalls;
 use super::write_buffer::{Then, WriteBuffer, WriteStatement};
 use crate::error::{Error, ErrorCode};
 use crate::runtime::clock::IdGenerator;
@@ -42,8 +41,8 @@ pub(super) type Listeners = Arc<[OnceLock<Box<dyn Any + Send + Sync>>; 2]>;
 pub(super) enum CommitPath {
     /// One statement, which units may share.
     Groups(Arc<GroupCommit>),
-    /// Distributed: a call of a function, which units of an account may share.
-    Calls { calls: Arc<UnitCalls>, groups: Arc<GroupCommit> },
+    /// Distributed: a call of a function, which units whose rows lie on one node may share.
+    Calls(Arc<GroupCommit>),
 }
 
 /// Begins transactions.

@@ -1,9 +1,12 @@
-//! A distributed PostgreSQL: a unit that has sent nothing before its commit is one call of a function, `write_unit.sql`. The
-//! coordinator delegates the call to the worker that holds the account; the worker runs the unit's statement, and commits it.
+//! A distributed PostgreSQL: units that have sent nothing before their commit are calls of a function, `write_unit.sql`. The
+//! coordinator delegates a call to the worker that holds their accounts; the worker runs their statements, and commits them.
 //!
 //! The coordinator would take the statement itself apart, copy between its parts and commit in two phases.
 
 mod values;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
 
 use sea_orm::sqlx::Arguments;
 use sea_orm::sqlx::error::BoxDynError;
@@ -13,11 +16,10 @@ use uuid::Uuid;
 
 use super::connect::answered;
 use super::deferred_updates::{DeferredUpdate, LOST};
-use super::group_statement::{Writes, group_text};
+use super::group_statement::{AccountShard, GroupTexts, Writes};
 use super::open_transaction::{CommitError, uncommitted};
-use super::postgres_pool::Transaction;
-use super::statement_observer::show;
-use super::write_buffer::WriteStatement;
+use super::postgres_pool::PostgresPool;
+use crate::runtime::mutex::lock;
 use values::TextValues;
 
 /// Creates the function and distributes it.
@@ -26,18 +28,22 @@ const CREATE: &str = include_str!("write_unit.sql");
 const BODY: &str = "$function$";
 
 /// Calls the function.
-const CALL: &str = "SELECT write_unit($1, $2, $3) AS derived";
+const CALL: &str = "SELECT write_unit($1, $2, $3, $4, $5, $6, $7) AS derived";
 
-/// The calls that units can be.
+/// The patience of a unit with the rows and shards that others have locked, and that of a group: a group that waits is written unit
+/// by unit, so that no unit waits for another unit's row.
+const PATIENCE: [&str; 2] = ["5s", "200ms"];
+
+/// The number of accounts whose shards are known.
+const SHARDS_KNOWN_MAX: usize = 100_000;
+
+/// Writes units by calls.
 pub(super) struct UnitCalls {
+    connections: PostgresPool,
     /// The tables whose rows do not lie with their account.
     others: Vec<String>,
-}
-
-/// A call that is ready to be sent.
-pub(super) struct UnitCall {
-    arguments: PgArguments,
-    derives: bool,
+    texts: GroupTexts,
+    shards: Mutex<HashMap<Uuid, AccountShard>>,
 }
 
 /// Creates the function, or replaces the one of another release.
@@ -61,8 +67,8 @@ async fn has_function(database: &impl ConnectionTrait) -> Result<bool, DbErr> {
 
 impl UnitCalls {
     /// Returns the calls of a distributed database; `None` if it does not have this release's function.
-    pub async fn find(database: &impl ConnectionTrait) -> Result<Option<Self>, DbErr> {
-        if !has_function(database).await? {
+    pub async fn find(connections: &PostgresPool) -> Result<Option<Self>, DbErr> {
+        if !has_function(connections).await? {
             tracing::warn!(
                 "the database lacks a function of this release: payments are slow until migrate --distribute has run"
             );
@@ -73,93 +79,129 @@ impl UnitCalls {
                    WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' \
                    AND p.colocationid IS DISTINCT FROM \
                    (SELECT colocationid FROM pg_dist_partition WHERE logicalrelid = 'accounts'::regclass)";
-        let rows = database.query_all_raw(Statement::from_string(DbBackend::Postgres, sql)).await?;
+        let rows = connections.query_all_raw(Statement::from_string(DbBackend::Postgres, sql)).await?;
         let others = rows.iter().map(|row| row.try_get("", "name")).collect::<Result<_, _>>()?;
-        Ok(Some(Self { others }))
+        let (connections, texts) = (connections.clone(), GroupTexts::default());
+        Ok(Some(Self { connections, others, texts, shards: Mutex::default() }))
     }
 
-    /// Returns the account that all writes belong to; `None` if there are several, or rows that lie elsewhere.
-    pub fn account(&self, Writes { held, rows }: &Writes) -> Option<Uuid> {
-        let sums: Vec<_> = rows.sums.tables(0).collect();
-        let mut accounts = Vec::new();
-        for table in rows.tables().iter().chain(&sums) {
-            if self.others.iter().any(|other| other == table.name) {
-                return None;
-            }
-            let key = table.columns.iter().position(|column| *column == "account_id")?;
-            accounts.extend(table.rows.iter().map(|row| &row[key]));
+    /// Returns the shard that has everything that a unit writes. A unit whose writes do not lie together runs again, and sends each
+    /// statement.
+    pub async fn shard(&self, writes: &Writes) -> Result<AccountShard, DbErr> {
+        let account = account(writes, &self.others).ok_or(LOST)?;
+        if let Some(shard) = lock(&self.shards).get(&account) {
+            return Ok(*shard);
         }
-        accounts.extend(rows.derived.values.iter().filter_map(|values| values.first()));
-        for update in &held.0 {
-            if self.others.iter().any(|other| update.texts.iter().any(|text| text.contains(other))) {
-                return None;
-            }
-            let known = accounts.len();
-            accounts.extend(accounts_of(update));
-            if accounts.len() == known {
-                return None;
-            }
+        let sql = "SELECT shardid, groupid FROM pg_dist_placement \
+                   WHERE shardid = get_shard_id_for_distribution_column('accounts', $1)";
+        let query = Statement::from_sql_and_values(DbBackend::Postgres, sql, [account.into()]);
+        let row = self.connections.query_one_raw(query).await?.ok_or(LOST)?;
+        let shard = AccountShard { account, id: row.try_get("", "shardid")?, node: row.try_get("", "groupid")? };
+        let mut shards = lock(&self.shards);
+        if shards.len() >= SHARDS_KNOWN_MAX {
+            shards.clear();
         }
-        let Some(Value::Uuid(Some(account))) = accounts.first() else { return None };
-        accounts.iter().all(|other| other == &accounts[0]).then_some(*account)
+        shards.insert(account, shard);
+        Ok(shard)
     }
-}
 
-impl UnitCall {
-    /// Returns the call that writes everything of an account's unit, with sums in `slot`; `None` if a value has no text.
-    pub fn new(account: Uuid, Writes { held, rows }: Writes, slot: i32) -> Option<Self> {
-        let statement = rows.into_statements(DbBackend::Postgres, Some(held), slot).pop()?;
-        let (statement, derives) = match statement {
-            WriteStatement::Rows(statement) | WriteStatement::IfDerived(statement) => (statement, false),
-            WriteStatement::Derived(statement) => (statement, true),
+    /// Writes units of one node by a call, which is its own transaction. Returns whether rows were derived.
+    pub async fn write(&self, units: &[&Writes]) -> Result<bool, CommitError> {
+        let transaction = self.connections.transaction().await.map_err(uncommitted)?;
+        let Ok(arguments) = self.arguments(units, transaction.slot) else {
+            return Err(CommitError::Failed(LOST.into()));
         };
-        show(&statement);
-        let values = TextValues::of(statement.values.as_ref().map_or(&[], |values| &values.0))?;
-        Self::of(account, values.into_one(&statement.sql)?, derives).ok()
-    }
-
-    /// Returns the call that writes everything of several units of an account.
-    pub fn of_group(account: Uuid, units: &[&Writes], slot: i32) -> Result<Self, BoxDynError> {
-        let mut values = TextValues::default();
-        let text = group_text(units, slot, &mut values)?;
-        let derives = units.iter().any(|unit| unit.rows.derived.derivation.is_some());
-        Self::of(account, values.into_one(&text).ok_or("a value without a text")?, derives)
-    }
-
-    fn of(
-        account: Uuid,
-        (text, values): (String, Vec<Option<String>>),
-        derives: bool,
-    ) -> Result<Self, BoxDynError> {
-        let mut arguments = PgArguments::default();
-        arguments.add(account)?;
-        arguments.add(text)?;
-        arguments.add(values)?;
-        Ok(Self { arguments, derives })
-    }
-
-    /// Sends the call, which is its own transaction. Returns whether rows were derived.
-    pub async fn send(self, transaction: &Transaction) -> Result<bool, CommitError> {
-        let row = transaction.query_one(CALL.into(), self.arguments).await.map_err(uncalled)?;
-        let derived = row.filter(|_| self.derives).map(|row| row.try_get::<i64>("", "derived")).transpose();
+        let row = transaction.query_one(CALL.into(), arguments).await;
+        if row.as_ref().is_err_and(|error| !was_called(error)) {
+            lock(&self.shards).clear();
+        }
+        let row = row.map_err(uncalled)?;
+        let derived = row.map(|row| row.try_get::<i64>("", "derived")).transpose();
         Ok(derived.map_err(uncommitted)?.unwrap_or_default() > 0)
     }
+
+    /// Returns the arguments of the call. Units of one kind and shard are a part of it; the parts come in one order, in which
+    /// transactions lock their rows.
+    fn arguments(&self, units: &[&Writes], slot: i32) -> Result<PgArguments, BoxDynError> {
+        let mut parts: BTreeMap<_, Vec<&Writes>> = BTreeMap::new();
+        for unit in units {
+            let shard = unit.shard.ok_or("a unit without a shard")?;
+            parts.entry((shard.id, unit.kind())).or_default().push(unit);
+        }
+        let account = units.first().and_then(|unit| unit.shard).map(|shard| shard.account);
+        let (mut shards, mut used, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut statements, mut sizes) = (Vec::<Arc<str>>::new(), Vec::new());
+        for ((shard, _), units) in parts {
+            let (text, own) = self.texts.statement::<TextValues>(&units, slot)?;
+            let known = statements.iter().position(|known| *known == text);
+            let at = known.unwrap_or(statements.len());
+            if known.is_none() {
+                statements.push(text);
+                sizes.push(i32::try_from(own.texts.len())?);
+            }
+            shards.push(shard);
+            used.push(i32::try_from(at + 1)?);
+            values.extend(own.texts);
+        }
+        let statements: Vec<_> = statements.iter().map(|text| &**text).collect();
+        let mut arguments = PgArguments::default();
+        arguments.add(account)?;
+        arguments.add(PATIENCE[usize::from(units.len() > 1)])?;
+        arguments.add(shards)?;
+        arguments.add(used)?;
+        arguments.add(statements)?;
+        arguments.add(sizes)?;
+        arguments.add(values)?;
+        Ok(arguments)
+    }
 }
 
-/// The codes of the function's own refusal, because the account lies on another node, and of a function that another release has
+/// The codes of the function's own refusal, because an account lies on another node, and of a function that another release has
 /// replaced: the unit runs again, and sends each statement.
 const NOT_CALLED: [&str; 2] = ["CP001", "42883"];
+
+fn was_called(error: &DbErr) -> bool {
+    answered(error).is_none_or(|code| !NOT_CALLED.contains(&code.as_str()))
+}
 
 /// Classifies the error of a call. The worker may have committed without an answer to the coordinator: a connection between them
 /// that broke, a cancelled statement or an internal error leaves the outcome unknown.
 fn uncalled(error: DbErr) -> CommitError {
+    if !was_called(&error) {
+        return CommitError::Failed(LOST.into());
+    }
     match answered(&error) {
-        Some(code) if NOT_CALLED.contains(&code.as_str()) => CommitError::Failed(LOST.into()),
         Some(code) if ["08", "57", "XX"].iter().any(|class| code.starts_with(class)) => {
             CommitError::InDoubt(error)
         }
         _ => uncommitted(error),
     }
+}
+
+/// Returns the account that all writes belong to; `None` if there are several, or rows in one of the `others`.
+fn account(Writes { held, rows, .. }: &Writes, others: &[String]) -> Option<Uuid> {
+    let sums: Vec<_> = rows.sums.tables(0).collect();
+    let mut accounts = Vec::new();
+    for table in rows.tables().iter().chain(&sums) {
+        if others.iter().any(|other| other == table.name) {
+            return None;
+        }
+        let key = table.columns.iter().position(|column| *column == "account_id")?;
+        accounts.extend(table.rows.iter().map(|row| &row[key]));
+    }
+    accounts.extend(rows.derived.values.iter().filter_map(|values| values.first()));
+    for update in &held.0 {
+        if others.iter().any(|other| update.texts.iter().any(|text| text.contains(other))) {
+            return None;
+        }
+        let known = accounts.len();
+        accounts.extend(accounts_of(update));
+        if accounts.len() == known {
+            return None;
+        }
+    }
+    let Some(Value::Uuid(Some(account))) = accounts.first() else { return None };
+    accounts.iter().all(|other| other == &accounts[0]).then_some(*account)
 }
 
 /// Returns the accounts that an update names.
@@ -180,8 +222,8 @@ mod tests {
     const ONE: Uuid = Uuid::from_u128(1);
     const TWO: Uuid = Uuid::from_u128(2);
 
-    fn calls() -> UnitCalls {
-        UnitCalls { others: vec!["elsewhere".to_owned()] }
+    fn account(writes: &Writes) -> Option<Uuid> {
+        super::account(writes, &["elsewhere".to_owned()])
     }
 
     fn rows(table: &'static str, accounts: &[Uuid]) -> Writes {
@@ -189,7 +231,7 @@ mod tests {
         for account in accounts {
             rows.values(table, [("id", 7.into()), ("account_id", (*account).into())]);
         }
-        Writes { held: DeferredUpdates::default(), rows }
+        Writes { held: DeferredUpdates::default(), rows, shard: None }
     }
 
     fn update(table: &'static str, column: &'static str, account: Uuid) -> UpdateStatement {
@@ -203,18 +245,18 @@ mod tests {
 
     #[test]
     fn what_lies_with_one_account_is_its_unit() {
-        assert_eq!(calls().account(&rows("things", &[ONE, ONE])), Some(ONE));
+        assert_eq!(account(&rows("things", &[ONE, ONE])), Some(ONE));
         let mut writes = rows("things", &[ONE]);
         writes.held.add(Change::Decides, &update("things", "account_id", ONE));
-        assert_eq!(calls().account(&writes), Some(ONE));
+        assert_eq!(account(&writes), Some(ONE));
         writes.rows = WriteBuffer::default();
-        assert_eq!(calls().account(&writes), Some(ONE));
+        assert_eq!(account(&writes), Some(ONE));
     }
 
     #[test]
     fn several_accounts_other_tables_and_no_account_are_no_call() {
-        assert_eq!(calls().account(&rows("things", &[ONE, TWO])), None);
-        assert_eq!(calls().account(&rows("elsewhere", &[ONE])), None);
+        assert_eq!(account(&rows("things", &[ONE, TWO])), None);
+        assert_eq!(account(&rows("elsewhere", &[ONE])), None);
         for other in [
             update("things", "account_id", TWO),
             update("elsewhere", "account_id", ONE),
@@ -222,12 +264,12 @@ mod tests {
         ] {
             let mut writes = rows("things", &[ONE]);
             writes.held.add(Change::Follows, &other);
-            assert_eq!(calls().account(&writes), None, "{other:?}");
+            assert_eq!(account(&writes), None, "{other:?}");
         }
         let mut writes = rows("things", &[ONE]);
         writes.rows.values("parts", [("id", 7.into())]);
-        assert_eq!(calls().account(&writes), None);
-        assert_eq!(calls().account(&rows("things", &[])), None);
+        assert_eq!(account(&writes), None);
+        assert_eq!(account(&rows("things", &[])), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use card_payments::store::Place;
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, Statement};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, Statement};
 
 use crate::harness::postgres::{self, Template};
 use crate::harness::process::{
@@ -335,6 +335,47 @@ async fn an_account_that_the_call_does_not_reach_is_written_by_statements() {
     database.check_books();
 }
 
+/// Calls the function with parts, each of a table and the statement that it uses, of the same number of values.
+async fn parts(
+    session: &DatabaseConnection,
+    parts: &[(&str, usize)],
+    statements: &[&str],
+    values: &str,
+) -> Result<i64, DbErr> {
+    let join = |texts: Vec<String>| texts.join(", ");
+    let shards = join(parts.iter().map(|(table, _)| format!("'{table}'::regclass::oid::bigint + 100000")).collect());
+    let used = join(parts.iter().map(|(_, used)| used.to_string()).collect());
+    let size = values.split(", ").count() / parts.len();
+    let sizes = join(statements.iter().map(|_| size.to_string()).collect());
+    let sql = format!(
+        "SELECT write_unit('00000000-0000-0000-0000-000000000001', '5s', ARRAY[{shards}], ARRAY[{used}], ARRAY[{}], ARRAY[{sizes}], \
+         ARRAY[{values}]::text[])",
+        statements.join(", ")
+    );
+    let row = session.query_one_raw(Statement::from_string(DbBackend::Postgres, sql)).await?;
+    row.unwrap().try_get_by_index::<i64>(0)
+}
+
+#[tokio::test]
+async fn the_parts_of_a_call_are_one_transaction() {
+    let Some(database) = Distributed::new().await else { return };
+    let session = &database.connection;
+    session.execute_unprepared("CREATE TABLE written (n bigint)").await.unwrap();
+    let statements = [
+        "'WITH w AS (INSERT INTO written SELECT ($1)[1]::bigint) SELECT 10 / ($1)[2]::bigint'",
+        "'WITH w AS (INSERT INTO written SELECT ($1)[2]::bigint) SELECT 0::bigint'",
+    ];
+    let written = "SELECT coalesce(string_agg(n::text, ' ' ORDER BY n), '') FROM written";
+    let used = [("accounts", 1), ("accounts", 2), ("charges", 1)];
+    // The last part fails, twice: once it prepares its plan, and once it has one.
+    for _ in 0..2 {
+        assert!(parts(session, &used, &statements, "'1', '2', '3', '4', '5', '0'").await.is_err());
+        assert_eq!(lines(session, written).await, [""]);
+    }
+    assert_eq!(parts(session, &used, &statements, "'1', '2', '3', '4', '6', '5'").await, Ok(5 + 2));
+    assert_eq!(lines(session, written).await, ["1 4 6"]);
+}
+
 #[tokio::test]
 async fn a_session_keeps_its_newest_plans_and_works_by_all() {
     let Some(database) = Distributed::new().await else { return };
@@ -343,12 +384,9 @@ async fn a_session_keeps_its_newest_plans_and_works_by_all() {
     let session = sea_orm::Database::connect(options).await.unwrap();
     let write = async |text: &str, values: &[&str]| {
         let values: Vec<_> = values.iter().map(|value| format!("'{value}'")).collect();
-        let sql = format!(
-            "SELECT write_unit('00000000-0000-0000-0000-000000000001', $unit${text}$unit$, ARRAY[{}]::text[])",
-            values.join(", ")
-        );
-        let row = session.query_one_raw(Statement::from_string(DbBackend::Postgres, sql)).await?;
-        row.unwrap().try_get_by_index::<i64>(0)
+        let values = values.join(", ");
+        let text = format!("$unit${text}$unit$");
+        parts(&session, &[("accounts", 1)], &[&text], &values).await
     };
     let plans = async || {
         let plans = "SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'unit_%'";

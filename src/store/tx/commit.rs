@@ -1,17 +1,15 @@
 //! How a unit's writes leave: in a group, as one call of a function, as one statement, or one after the other.
 
+use std::sync::Arc;
+
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
-use uuid::Uuid;
 
 use super::{CommitPath, Tx, lock};
 use crate::error::{Error, ErrorCode};
 use crate::store::connect::taken;
-use crate::store::deferred_updates::LOST;
-use crate::store::either::Either;
-use crate::store::group_commit::Committed;
+use crate::store::group_commit::{Committed, GroupCommit};
 use crate::store::group_statement::Writes;
 use crate::store::open_transaction::{CommitError, OpenTransaction, uncommitted};
-use crate::store::unit_call::{UnitCall, UnitCalls};
 use crate::store::write_buffer::{Then, WriteBuffer};
 
 impl Tx {
@@ -27,7 +25,7 @@ impl Tx {
         let looked_up = self.look_up(&mut rows).await.map_err(|error| CommitError::Failed(error.into()))?;
         let then = std::mem::take(&mut rows.then);
         let unique = std::mem::take(&mut rows.unique);
-        let derived = self.send(Writes { held, rows }).await.map_err(|error| refused(error, &unique))?;
+        let derived = self.send(Writes { held, rows, shard: None }).await.map_err(|error| refused(error, &unique))?;
         for then in then {
             match then {
                 Then::Always(then) => then(),
@@ -40,7 +38,7 @@ impl Tx {
 
     /// A distributed PostgreSQL: looks up the rows to derive, appends them, and returns whether there are any.
     async fn look_up(&self, rows: &mut WriteBuffer) -> Result<bool, DbErr> {
-        let is_one = self.begin.has_groups() || self.calls().is_some();
+        let is_one = self.begin.has_groups() || self.groups().is_some();
         if self.get_database_backend() != DbBackend::Postgres || is_one {
             return Ok(false);
         }
@@ -53,25 +51,16 @@ impl Tx {
     /// Sends all writes and commits; together with other units', or as a call, where the unit has sent nothing before. Returns
     /// whether rows were derived.
     async fn send(self, writes: Writes) -> Result<bool, CommitError> {
-        let account = match self.calls() {
-            // A unit whose writes do not lie together runs again, and sends each statement.
-            Some(calls) => Some(calls.account(&writes).ok_or_else(|| CommitError::Failed(LOST.into()))?),
-            None => None,
-        };
-        let groups = match &self.begin.path {
-            Some(CommitPath::Groups(groups)) if !self.begun.initialized() => Some(groups),
-            Some(CommitPath::Calls { groups, .. }) if account.is_some() => Some(groups),
-            _ => None,
-        };
+        let groups = self.groups();
         let (writes, _lead) = match groups {
-            Some(groups) => match groups.commit(account, writes).await? {
+            Some(groups) => match groups.commit(writes).await? {
                 Committed::Written(derived) => return Ok(derived),
                 Committed::Alone(writes, lead) => (writes, lead),
             },
             None => (writes, None),
         };
-        if let Some(account) = account {
-            return self.call(account, writes).await;
+        if let Some(groups) = groups.filter(|_| writes.shard.is_some()) {
+            return groups.write(&[&writes]).await;
         }
         let backend = self.get_database_backend();
         let together = self.begin.has_groups().then_some(writes.held);
@@ -87,27 +76,14 @@ impl Tx {
         begun.commit(statements).await
     }
 
-    /// Returns the calls of which the unit may be one: it has assumed the success of what it deferred, and has sent nothing.
-    fn calls(&self) -> Option<&UnitCalls> {
+    /// Returns the groups of which the unit may be a member: it has sent nothing, and for a call it has assumed the success of what
+    /// it deferred.
+    fn groups(&self) -> Option<&Arc<GroupCommit>> {
         match &self.begin.path {
-            Some(CommitPath::Calls { calls, .. }) if self.held.is_some() && !self.begun.initialized() => {
-                Some(calls.as_ref())
-            }
+            Some(CommitPath::Groups(groups)) if !self.begun.initialized() => Some(groups),
+            Some(CommitPath::Calls(groups)) if !self.begun.initialized() && self.held.is_some() => Some(groups),
             _ => None,
         }
-    }
-
-    /// Sends all writes as a call.
-    async fn call(&self, account: Uuid, writes: Writes) -> Result<bool, CommitError> {
-        let Either::Postgres(connections) = &self.begin.origin else {
-            return Err(CommitError::Failed(LOST.into()));
-        };
-        let transaction = connections.transaction().await.map_err(uncommitted)?;
-        let call = UnitCall::new(account, writes, transaction.slot);
-        let call = call.ok_or_else(|| CommitError::Failed(LOST.into()))?;
-        self.begin.statements.wrote();
-        self.begin.statements.committed();
-        call.send(&transaction).await
     }
 
     /// Rolls back.
