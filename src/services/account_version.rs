@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use entity::{account, api_key};
+use entity::{AccountToken, account, api_key};
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement, SimpleExpr};
 
 use crate::error::{Error, ErrorCode};
@@ -15,6 +15,8 @@ use crate::store::Tx;
 pub struct AccountVersion {
     /// The stored hash of the key.
     pub key_hash: [u8; 32],
+    /// The account, by which a distributed database finds both.
+    pub owner: AccountToken,
     /// The key's transaction.
     pub key: i64,
     /// The account's transaction.
@@ -31,13 +33,14 @@ impl AccountVersion {
     fn select(&self) -> SelectStatement {
         use {account::Column as Account, api_key::Column as Key};
 
+        let id = || Expr::col((account::Entity, Account::Id));
         Query::select()
             .expr(Expr::cust("1"))
-            .from(api_key::Entity)
             .from(account::Entity)
+            .inner_join(api_key::Entity, id().equals((api_key::Entity, Key::AccountId)))
             .and_where(Expr::col((api_key::Entity, Key::Hash)).eq(self.key_hash.to_vec()))
             .and_where(Self::column("api_keys").eq(self.key))
-            .and_where(Expr::col((account::Entity, Account::Id)).equals((api_key::Entity, Key::AccountId)))
+            .and_where(id().eq(self.owner))
             .and_where(Self::column("accounts").eq(self.account))
             .take()
     }

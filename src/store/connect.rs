@@ -332,10 +332,14 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
 const PATIENCE: [(&str, &str); 3] =
     [("lock_timeout", "5s"), ("statement_timeout", "30s"), ("idle_in_transaction_session_timeout", "30s")];
 
+/// A distributed PostgreSQL: a query over all shards takes one connection to each node. It would open more for each look for due
+/// work, and close them. Without the extension PostgreSQL ignores it.
+const OF_CITUS: [(&str, &str); 1] = [("citus.max_adaptive_executor_pool_size", "1")];
+
 pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectError> {
     let mut options = options(url, POSTGRES_CONNECTIONS - u32::from(GROUPS_MAX));
     options.map_sqlx_postgres_opts(|postgres| {
-        postgres.options(PATIENCE).statement_cache_capacity(POSTGRES_CACHED)
+        postgres.options(PATIENCE).options(OF_CITUS).statement_cache_capacity(POSTGRES_CACHED)
     });
     Ok(Database::connect(options).await?)
 }

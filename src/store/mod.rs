@@ -172,9 +172,14 @@ impl Store {
         assert!(self.operator.set(operator).is_ok(), "a store has one operator");
     }
 
-    /// Returns whether rows have versions that a unit can require with its commit: on a PostgreSQL that is not distributed.
+    /// Returns whether rows have versions that a unit can require with its commit: on PostgreSQL.
     pub fn has_row_versions(&self) -> bool {
-        matches!(&self.writer, Writer::Postgres(begin) if begin.has_groups())
+        matches!(&self.writer, Writer::Postgres(begin) if begin.has_groups() || begin.has_calls())
+    }
+
+    /// Returns whether the rows of accounts lie on several nodes.
+    pub fn is_distributed(&self) -> bool {
+        matches!(&self.writer, Writer::Postgres(begin) if !begin.has_groups())
     }
 
     /// Returns the connections that reads run on.

@@ -85,6 +85,11 @@ impl TransactionFactory {
         matches!(self.path, Some(CommitPath::Groups(_)))
     }
 
+    /// Returns whether units are calls: on a distributed PostgreSQL that has the function.
+    pub fn has_calls(&self) -> bool {
+        matches!(self.path, Some(CommitPath::Calls(_)))
+    }
+
     /// Creates a transaction that assumes the success of compare-and-sets, where they can be sent with the other writes.
     pub fn guessing(&self) -> Tx {
         Tx { held: self.path.is_some().then(Mutex::default), ..self.tx() }

@@ -15,7 +15,7 @@ use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement, Value};
 use uuid::Uuid;
 
 use super::connect::answered;
-use super::deferred_updates::{DeferredUpdate, LOST};
+use super::deferred_updates::{Change, DeferredUpdate, LOST};
 use super::group_statement::{AccountShard, GroupTexts, Writes};
 use super::open_transaction::{CommitError, uncommitted};
 use super::postgres_pool::PostgresPool;
@@ -40,10 +40,29 @@ const SHARDS_KNOWN_MAX: usize = 100_000;
 /// Writes units by calls.
 pub(super) struct UnitCalls {
     connections: PostgresPool,
-    /// The tables whose rows do not lie with their account.
-    others: Vec<String>,
+    others: OtherTables,
     texts: GroupTexts,
     shards: Mutex<HashMap<Uuid, AccountShard>>,
+}
+
+/// The tables whose rows do not lie with their account.
+#[derive(Default)]
+struct OtherTables {
+    /// Each on every node: a unit may require a row of them.
+    everywhere: Vec<String>,
+    elsewhere: Vec<String>,
+}
+
+impl OtherTables {
+    fn has(&self, table: &str) -> bool {
+        self.everywhere.iter().chain(&self.elsewhere).any(|other| other == table)
+    }
+
+    /// Returns whether an update names one where it may not.
+    fn are_in(&self, update: &DeferredUpdate) -> bool {
+        let everywhere = self.everywhere.iter().filter(|_| update.change != Change::Requires);
+        everywhere.chain(&self.elsewhere).any(|other| update.texts.iter().any(|text| text.contains(other)))
+    }
 }
 
 /// Creates the function, or replaces the one of another release.
@@ -74,13 +93,17 @@ impl UnitCalls {
             );
             return Ok(None);
         }
-        let sql = "SELECT c.relname::text AS name FROM pg_class c \
+        let sql = "SELECT c.relname::text AS name, p.partmethod = 'n' AS everywhere FROM pg_class c \
                    LEFT JOIN pg_dist_partition p ON p.logicalrelid = c.oid \
                    WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' \
                    AND p.colocationid IS DISTINCT FROM \
                    (SELECT colocationid FROM pg_dist_partition WHERE logicalrelid = 'accounts'::regclass)";
-        let rows = connections.query_all_raw(Statement::from_string(DbBackend::Postgres, sql)).await?;
-        let others = rows.iter().map(|row| row.try_get("", "name")).collect::<Result<_, _>>()?;
+        let mut others = OtherTables::default();
+        for row in connections.query_all_raw(Statement::from_string(DbBackend::Postgres, sql)).await? {
+            let is_everywhere = row.try_get::<Option<bool>>("", "everywhere")?.unwrap_or_default();
+            let tables = if is_everywhere { &mut others.everywhere } else { &mut others.elsewhere };
+            tables.push(row.try_get("", "name")?);
+        }
         let (connections, texts) = (connections.clone(), GroupTexts::default());
         Ok(Some(Self { connections, others, texts, shards: Mutex::default() }))
     }
@@ -179,11 +202,11 @@ fn uncalled(error: DbErr) -> CommitError {
 }
 
 /// Returns the account that all writes belong to; `None` if there are several, or rows in one of the `others`.
-fn account(Writes { held, rows, .. }: &Writes, others: &[String]) -> Option<Uuid> {
+fn account(Writes { held, rows, .. }: &Writes, others: &OtherTables) -> Option<Uuid> {
     let sums: Vec<_> = rows.sums.tables(0).collect();
     let mut accounts = Vec::new();
     for table in rows.tables().iter().chain(&sums) {
-        if others.iter().any(|other| other == table.name) {
+        if others.has(table.name) {
             return None;
         }
         let key = table.columns.iter().position(|column| *column == "account_id")?;
@@ -191,7 +214,7 @@ fn account(Writes { held, rows, .. }: &Writes, others: &[String]) -> Option<Uuid
     }
     accounts.extend(rows.derived.values.iter().filter_map(|values| values.first()));
     for update in &held.0 {
-        if others.iter().any(|other| update.texts.iter().any(|text| text.contains(other))) {
+        if others.are_in(update) {
             return None;
         }
         let known = accounts.len();
@@ -216,14 +239,15 @@ mod tests {
     use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, UpdateStatement};
 
     use super::*;
-    use crate::store::deferred_updates::{Change, DeferredUpdates};
+    use crate::store::deferred_updates::DeferredUpdates;
     use crate::store::write_buffer::WriteBuffer;
 
     const ONE: Uuid = Uuid::from_u128(1);
     const TWO: Uuid = Uuid::from_u128(2);
 
     fn account(writes: &Writes) -> Option<Uuid> {
-        super::account(writes, &["elsewhere".to_owned()])
+        let (everywhere, elsewhere) = (vec!["everywhere".to_owned()], vec!["elsewhere".to_owned()]);
+        super::account(writes, &OtherTables { everywhere, elsewhere })
     }
 
     fn rows(table: &'static str, accounts: &[Uuid]) -> Writes {
@@ -260,6 +284,7 @@ mod tests {
         for other in [
             update("things", "account_id", TWO),
             update("elsewhere", "account_id", ONE),
+            update("everywhere", "account_id", ONE),
             update("things", "owner", ONE),
         ] {
             let mut writes = rows("things", &[ONE]);
@@ -270,6 +295,16 @@ mod tests {
         writes.rows.values("parts", [("id", 7.into())]);
         assert_eq!(account(&writes), None);
         assert_eq!(account(&rows("things", &[])), None);
+    }
+
+    #[test]
+    fn a_unit_may_require_what_is_on_every_node() {
+        for (table, expected) in [("everywhere", Some(ONE)), ("elsewhere", None)] {
+            let mut writes = rows("things", &[ONE]);
+            writes.held.add(Change::Requires, &update(table, "account_id", ONE));
+            assert_eq!(account(&writes), expected, "{table}");
+        }
+        assert_eq!(account(&rows("everywhere", &[ONE])), None);
     }
 
     #[test]

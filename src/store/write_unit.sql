@@ -1,7 +1,7 @@
 -- Runs statements of accounts that lie on one worker there, where the coordinator delegates the call, as one transaction. Part n
 -- runs statement used[n] on the rows of shard shards[n]. The worker's planner would take a statement apart as the coordinator's does,
--- so its text gets the names of the shards. The values of all parts are v, as text; a statement has sizes[...] of them. Returns the
--- number of rows derived, which is the first column of each statement.
+-- so its text gets the names of the shards, those of tables that every node has included. A statement has sizes[...] values; those of
+-- all parts are v, as text. Returns the number of rows derived, which is the first column of each statement.
 DROP FUNCTION IF EXISTS write_unit(uuid, text, text[]);
 CREATE OR REPLACE FUNCTION write_unit(
     account uuid, patience text, shards bigint[], used integer[], statements text[], sizes integer[], v text[]
@@ -41,10 +41,10 @@ BEGIN
             own_statement := statements[used[n]];
             FOR part IN
                 SELECT own.logicalrelid AS relation, shard_name(own.logicalrelid, own.shardid) AS shard
-                FROM pg_dist_shard a JOIN pg_dist_shard own USING (shardminvalue)
-                JOIN pg_dist_partition p ON p.logicalrelid = own.logicalrelid
+                FROM pg_dist_shard a JOIN pg_dist_partition pa ON pa.logicalrelid = a.logicalrelid
+                JOIN pg_dist_shard own ON true JOIN pg_dist_partition p ON p.logicalrelid = own.logicalrelid
                 WHERE a.shardid = shards[n]
-                AND p.colocationid = (SELECT colocationid FROM pg_dist_partition WHERE logicalrelid = a.logicalrelid)
+                AND (own.shardminvalue = a.shardminvalue AND p.colocationid = pa.colocationid OR p.partmethod = 'n')
             LOOP
                 own_statement := regexp_replace(
                     own_statement, format('\m(INTO|UPDATE|FROM|JOIN) "?%s\M"? AS ', part.relation),

@@ -95,7 +95,7 @@ pub fn key_hash(vault: &Vault, key: &Secret) -> [u8; 32] {
 }
 
 /// Returns the cached or stored entry of a key that is valid by the wall clock.
-async fn find_key(ctx: &Context, hash: [u8; 32]) -> Result<KeyEntry, Error> {
+pub(super) async fn find_key(ctx: &Context, hash: [u8; 32]) -> Result<KeyEntry, Error> {
     let entry = if let Some(entry) = ctx.keys.get(&hash).await {
         entry
     } else {

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use entity::api_key::KeyKind;
 use entity::{JsonText, Timestamp, account, api_key};
-use sea_orm::{ColumnTrait, DbErr, EntityTrait, JoinType, QueryFilter, QuerySelect, QueryTrait, RelationDef};
+use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, JoinType, QueryFilter, QuerySelect, QueryTrait, RelationDef};
 use subtle::ConstantTimeEq;
 
 use super::access::{Access, access};
 use super::account_row::AccountRow;
-use super::authenticate::{AuthenticatedAccount, authenticate, authenticated_account, count_use, key_hash};
+use super::authenticate::{
+    AuthenticatedAccount, authenticate, authenticated_account, count_use, find_key, key_hash,
+};
 use crate::error::{Error, ErrorCode};
 use crate::sensitive::secret::Secret;
 use crate::services::account_version::{AccountVersion, AssumedVersion};
@@ -55,10 +57,15 @@ pub async fn find_changed(ctx: &Context, account: &Account) -> Result<Option<Acc
 /// Reads a key with its account, and keeps both unless their requests would be refused, or each payment changes the row.
 async fn read(ctx: &Context, key_hash: [u8; 32]) -> Result<KeptAccount, Error> {
     static KEY_AND_ACCOUNT: CachedStatement = CachedStatement::new();
+    static BY_ACCOUNT: CachedStatement = CachedStatement::new();
+    // A distributed database finds the node by the account.
+    let owner = if ctx.store.is_distributed() { Some(find_key(ctx, key_hash).await?.account) } else { None };
     let word = || {
+        let of_owner = owner.map(|owner| account::Column::Id.eq(owner));
         account::Entity::find()
             .join(JoinType::InnerJoin, its_key())
             .filter(api_key::Column::Hash.eq(key_hash.to_vec()))
+            .filter(Condition::all().add_option(of_owner))
             .column(api_key::Column::Hash)
             .column(api_key::Column::Kind)
             .column(api_key::Column::ValidUntil)
@@ -67,7 +74,9 @@ async fn read(ctx: &Context, key_hash: [u8; 32]) -> Result<KeptAccount, Error> {
             .column_as(AccountVersion::column("accounts"), "account_version")
             .into_query()
     };
-    let found = KEY_AND_ACCOUNT.one(ctx.store.read(), vec![key_hash.to_vec().into()], word).await?;
+    let statement = if owner.is_some() { &BY_ACCOUNT } else { &KEY_AND_ACCOUNT };
+    let values = std::iter::once(key_hash.to_vec().into()).chain(owner.map(Into::into)).collect();
+    let found = statement.one(ctx.store.read(), values, word).await?;
     // The index found the row by parts of the hash; the whole hash is compared in constant time.
     let found = found.filter(|found: &KeyAndAccount| found.hash.ct_eq(&key_hash).into());
     let Some(KeyAndAccount { account, kind, valid_until, restriction, key, account_version, .. }) = found
@@ -78,7 +87,7 @@ async fn read(ctx: &Context, key_hash: [u8; 32]) -> Result<KeptAccount, Error> {
     };
     let kept = KeptAccount {
         key: KeyEntry::new(key_hash, account.id, kind, valid_until, restriction.as_ref())?,
-        version: AccountVersion { key_hash, key, account: account_version },
+        version: AccountVersion { key_hash, owner: account.id, key, account: account_version },
         row: Arc::new(account),
     };
     ctx.keys.insert(key_hash, kept.key.clone()).await;

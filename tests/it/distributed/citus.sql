@@ -1,7 +1,9 @@
 -- Stands for the Citus extension: its functions, with the checks of theirs that our schema must pass. Each table is one shard, on
 -- the only node.
 CREATE SCHEMA citus;
-CREATE TABLE citus.pg_dist_partition (logicalrelid regclass PRIMARY KEY, distributed_by text, beside text, colocationid integer);
+CREATE TABLE citus.pg_dist_partition (
+    logicalrelid regclass PRIMARY KEY, distributed_by text, beside text, colocationid integer, partmethod "char"
+);
 CREATE TABLE citus.pg_dist_shard (logicalrelid regclass, shardid bigint, shardminvalue text);
 CREATE TABLE citus.pg_dist_placement (shardid bigint, groupid integer);
 CREATE TABLE citus.pg_dist_local_group (groupid integer);
@@ -47,7 +49,7 @@ BEGIN
     END IF;
     INSERT INTO citus.pg_dist_partition VALUES (
         table_name, distribution_column, colocate_with,
-        CASE WHEN colocate_with = 'none' THEN table_name::oid::integer ELSE colocate_with::regclass::oid::integer END
+        CASE WHEN colocate_with = 'none' THEN table_name::oid::integer ELSE colocate_with::regclass::oid::integer END, 'h'
     );
     INSERT INTO citus.pg_dist_shard VALUES (table_name, table_name::oid::bigint + 100000, '-2147483648');
     INSERT INTO citus.pg_dist_placement VALUES (table_name::oid::bigint + 100000, 1);
@@ -58,7 +60,8 @@ END
 $$;
 
 CREATE FUNCTION citus.create_reference_table(table_name regclass) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO citus.pg_dist_partition VALUES (table_name, 'everywhere', '')
+    INSERT INTO citus.pg_dist_partition VALUES (table_name, 'everywhere', '', NULL, 'n');
+    INSERT INTO citus.pg_dist_shard VALUES (table_name, table_name::oid::bigint + 100000, NULL);
 $$;
 
 CREATE FUNCTION citus.truncate_local_data_after_distributing_table(function_name regclass) RETURNS void LANGUAGE plpgsql AS $$
