@@ -346,7 +346,7 @@ pub const LOOKUPS_MAX: u64 = 1000;
 
 /// How many units of work one SQLite transaction groups.
 pub const BATCH_UNITS_MAX: usize = 64;
-/// How many groups of units PostgreSQL writes at once; more units gather meanwhile.
+/// How many groups of units PostgreSQL writes at once, each node of a distributed one; more units gather meanwhile.
 pub const GROUPS_MAX: u8 = 2;
 /// How many units are written in one group.
 pub const GROUP_UNITS_MAX: usize = 16;
