@@ -43,7 +43,8 @@ BEGIN
                 SELECT own.logicalrelid AS relation, shard_name(own.logicalrelid, own.shardid) AS shard
                 FROM pg_dist_shard a JOIN pg_dist_partition pa ON pa.logicalrelid = a.logicalrelid
                 JOIN pg_dist_shard own ON true JOIN pg_dist_partition p ON p.logicalrelid = own.logicalrelid
-                WHERE a.shardid = shards[n]
+                JOIN pg_class c ON c.oid = own.logicalrelid
+                WHERE a.shardid = shards[n] AND c.relnamespace = current_schema()::regnamespace
                 AND (own.shardminvalue = a.shardminvalue AND p.colocationid = pa.colocationid OR p.partmethod = 'n')
             LOOP
                 own_statement := regexp_replace(
