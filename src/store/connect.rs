@@ -365,6 +365,17 @@ pub(super) async fn for_groups(url: &str) -> Result<PostgresPool, ConnectError> 
     Ok(PostgresPool::new(Database::connect(options).await?, GROUPS_MAX.into()))
 }
 
+/// Returns the connections of calls, which connect when they are first needed: few, because each one's sessions on the nodes prepare
+/// the statements of every shard.
+pub(super) async fn for_calls(url: &str) -> Result<PostgresPool, ConnectError> {
+    const CALLS_MAX: u8 = 2 * GROUPS_MAX;
+    let mut options = options(url, CALLS_MAX.into());
+    options.connect_lazy(true).map_sqlx_postgres_opts(|postgres| {
+        postgres.options(PATIENCE).statement_cache_capacity(POSTGRES_CACHED)
+    });
+    Ok(PostgresPool::new(Database::connect(options).await?, CALLS_MAX.into()))
+}
+
 /// Connects with time-outs, to read what other connections may have locked.
 pub(super) async fn impatient(url: &str) -> Result<DatabaseConnection, ConnectError> {
     probe(url).await?;

@@ -86,8 +86,8 @@ async fn has_function(database: &impl ConnectionTrait) -> Result<bool, DbErr> {
 
 impl UnitCalls {
     /// Returns the calls of a distributed database; `None` if it does not have this release's function.
-    pub async fn find(connections: &PostgresPool) -> Result<Option<Self>, DbErr> {
-        if !has_function(connections).await? {
+    pub async fn find(connections: PostgresPool) -> Result<Option<Self>, DbErr> {
+        if !has_function(&connections).await? {
             tracing::warn!(
                 "the database lacks a function of this release: payments are slow until migrate --distribute has run"
             );
@@ -104,8 +104,7 @@ impl UnitCalls {
             let tables = if is_everywhere { &mut others.everywhere } else { &mut others.elsewhere };
             tables.push(row.try_get("", "name")?);
         }
-        let (connections, texts) = (connections.clone(), GroupTexts::default());
-        Ok(Some(Self { connections, others, texts, shards: Mutex::default() }))
+        Ok(Some(Self { connections, others, texts: GroupTexts::default(), shards: Mutex::default() }))
     }
 
     /// Returns the shard that has everything that a unit writes. A unit whose writes do not lie together runs again, and sends each
@@ -119,7 +118,8 @@ impl UnitCalls {
                    WHERE shardid = get_shard_id_for_distribution_column('accounts', $1)";
         let query = Statement::from_sql_and_values(DbBackend::Postgres, sql, [account.into()]);
         let row = self.connections.query_one_raw(query).await?.ok_or(LOST)?;
-        let shard = AccountShard { account, id: row.try_get("", "shardid")?, node: row.try_get("", "groupid")? };
+        let shard =
+            AccountShard { account, id: row.try_get("", "shardid")?, node: row.try_get("", "groupid")? };
         let mut shards = lock(&self.shards);
         if shards.len() >= SHARDS_KNOWN_MAX {
             shards.clear();

@@ -45,6 +45,7 @@ BEGIN
                 JOIN pg_dist_shard own ON true JOIN pg_dist_partition p ON p.logicalrelid = own.logicalrelid
                 JOIN pg_class c ON c.oid = own.logicalrelid
                 WHERE a.shardid = shards[n] AND c.relnamespace = current_schema()::regnamespace
+                AND strpos(statements[used[n]], c.relname) > 0
                 AND (own.shardminvalue = a.shardminvalue AND p.colocationid = pa.colocationid OR p.partmethod = 'n')
             LOOP
                 own_statement := regexp_replace(

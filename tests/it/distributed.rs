@@ -343,7 +343,8 @@ async fn parts(
     values: &str,
 ) -> Result<i64, DbErr> {
     let join = |texts: Vec<String>| texts.join(", ");
-    let shards = join(parts.iter().map(|(table, _)| format!("'{table}'::regclass::oid::bigint + 100000")).collect());
+    let shards =
+        join(parts.iter().map(|(table, _)| format!("'{table}'::regclass::oid::bigint + 100000")).collect());
     let used = join(parts.iter().map(|(_, used)| used.to_string()).collect());
     let size = values.split(", ").count() / parts.len();
     let sizes = join(statements.iter().map(|_| size.to_string()).collect());

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use entity::api_key::KeyKind;
 use entity::{JsonText, Timestamp, account, api_key};
-use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, JoinType, QueryFilter, QuerySelect, QueryTrait, RelationDef};
+use sea_orm::{
+    ColumnTrait, Condition, DbErr, EntityTrait, JoinType, QueryFilter, QuerySelect, QueryTrait, RelationDef,
+};
 use subtle::ConstantTimeEq;
 
 use super::access::{Access, access};

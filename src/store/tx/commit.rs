@@ -25,7 +25,8 @@ impl Tx {
         let looked_up = self.look_up(&mut rows).await.map_err(|error| CommitError::Failed(error.into()))?;
         let then = std::mem::take(&mut rows.then);
         let unique = std::mem::take(&mut rows.unique);
-        let derived = self.send(Writes { held, rows, shard: None }).await.map_err(|error| refused(error, &unique))?;
+        let derived =
+            self.send(Writes { held, rows, shard: None }).await.map_err(|error| refused(error, &unique))?;
         for then in then {
             match then {
                 Then::Always(then) => then(),
@@ -81,7 +82,9 @@ impl Tx {
     fn groups(&self) -> Option<&Arc<GroupCommit>> {
         match &self.begin.path {
             Some(CommitPath::Groups(groups)) if !self.begun.initialized() => Some(groups),
-            Some(CommitPath::Calls(groups)) if !self.begun.initialized() && self.held.is_some() => Some(groups),
+            Some(CommitPath::Calls(groups)) if !self.begun.initialized() && self.held.is_some() => {
+                Some(groups)
+            }
             _ => None,
         }
     }
