@@ -428,7 +428,7 @@ pub const WAIT_COUNT_MAX: i64 = 1000;
 /// When a waiting request checks for what another copy committed before it knew of the wait.
 pub const WAIT_FIRST_CHECK: Duration = Duration::from_millis(200);
 /// How often it checks again, should messages between copies get lost.
-pub const WAIT_CHECKS: Duration = Duration::from_secs(2);
+pub const WAIT_CHECKS: Duration = Duration::from_secs(10);
 /// How long a copy announces its commits after another one has announced a wait: longer than any wait.
 pub const REMOTE_WAIT_KEPT: Duration = Duration::from_secs(35);
 /// How many waiting requests check at the same time.

@@ -204,7 +204,8 @@ pub async fn admit(State(app): State<AppState>, request: Request, next: Next) ->
     let keeps = request.method() == Method::GET && request.uri().path().starts_with("/1/");
     let mut response = next.run(request).await;
     if let (Some(key), None, Some(account)) = (key, known, request_context::account()) {
-        lanes.accounts.insert(key, account).await;
+        // Boxed, so that each request need not have its memory.
+        Box::pin(lanes.accounts.insert(key, account)).await;
     }
     let reserved = request_permits::take_long_answer().map(|held| held.memory);
     let bytes = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());

@@ -28,7 +28,7 @@ pub async fn serve_browsers(request: Request, next: Next) -> Response {
         // Where GET of the same path lists records, a request with a key is for the list.
         && (script.posts || !lists || auth::basic_user(request.headers()).is_none())
     {
-        return jsonp(script, request, next).await;
+        return Box::pin(jsonp(script, request, next)).await;
     }
     let from_browser = *request.method() == Method::POST;
     let mut response = next.run(request).await;

@@ -35,6 +35,8 @@ pub async fn list_events(
     input: Input,
 ) -> Result<ListedShort<Event>, Error> {
     let list = Box::pin(events::list(&app, &account, EventSearch::read(&input))).await?;
+    // A request that waits holds nothing else.
+    drop((account, input));
     Ok(ListedShort(page_in_time(&app, &list).await?))
 }
 

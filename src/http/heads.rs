@@ -227,6 +227,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Heads<S> {
                 out.put_slice(&this.buffer[..bytes]);
                 this.buffer.advance(bytes);
                 this.passed -= bytes;
+                if this.buffer.is_empty() {
+                    // The request may wait for long.
+                    this.buffer = BytesMut::new();
+                }
                 return Poll::Ready(Ok(()));
             }
             if this.pass()? {

@@ -38,7 +38,11 @@ pub async fn export_lists(State(app): State<AppState>, request: Request, next: N
     let Some(columns) = list.and_then(|list| app.document.columns(&list)) else {
         return next.run(request).await;
     };
-    let mut list = ListReader::new(request.into_parts().0, next, columns);
+    Box::pin(export(ListReader::new(request.into_parts().0, next, columns))).await
+}
+
+/// Answers with the whole list. Requests for anything else do not hold its memory.
+async fn export(mut list: ListReader) -> Response {
     let (mut head, page) = match list.read_page().await {
         Ok(first) => first,
         Err(refusal) => return refusal,

@@ -298,8 +298,7 @@ pub fn router(app: AppState) -> Router {
     // answer, too.
     let around = ServiceBuilder::new()
         .layer(from_fn_with_state(app, observe::observe))
-        .layer(from_fn(heads::refuse))
-        .layer(from_fn(paths::normalise))
+        .map_request(paths::normalise)
         .layer(from_fn(browser::serve_browsers));
     Router::new().fallback_service(around.service(routed))
 }

@@ -15,11 +15,10 @@ use chrono::DateTime;
 use entity::Timestamp;
 use futures::FutureExt;
 
-use super::AppState;
 use super::auth::ip_address;
 use super::paths::SUFFIX;
 use super::request_log::RequestLogWriter;
-use super::request_log_data;
+use super::{AppState, heads, request_log_data};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{REQUEST_ID_LENGTH_MAX, REQUEST_TIMEOUT};
 use crate::runtime::random::RandomStream;
@@ -45,7 +44,7 @@ pub async fn observe(State(app): State<AppState>, request: Request, next: Next) 
         logged,
     };
     let data = report.logged.as_ref().map(RequestLogWriter::data);
-    let work = request_log_data::scope(data, trace::within(context, next.run(request)));
+    let work = request_log_data::scope(data, trace::within(context, heads::refuse(request, next)));
     let mut response = request_context::scope(Arc::clone(&report.this), work).await;
     let headers = response.headers_mut();
     finish(headers, &report.this);

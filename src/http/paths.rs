@@ -3,18 +3,16 @@
 
 use axum::extract::Request;
 use axum::http::Uri;
-use axum::middleware::Next;
-use axum::response::Response;
 
 /// The suffix that paths may end in.
 pub const SUFFIX: &str = ".json";
 
-/// Middleware: rewrites the path to the spelling that the router knows.
-pub async fn normalise(mut request: Request, next: Next) -> Response {
+/// Rewrites the path to the spelling that the router knows.
+pub fn normalise(mut request: Request) -> Request {
     if let Some(uri) = normalised(request.uri()) {
         *request.uri_mut() = uri;
     }
-    next.run(request).await
+    request
 }
 
 fn normalised(uri: &Uri) -> Option<Uri> {

@@ -90,8 +90,8 @@ impl RequestContext {
 }
 
 /// Runs a request within its context.
-pub async fn scope<F: Future>(request: Arc<RequestContext>, work: F) -> F::Output {
-    REQUEST_CONTEXT.scope(request, request_permits::scope(work)).await
+pub fn scope<F: Future>(request: Arc<RequestContext>, work: F) -> impl Future<Output = F::Output> {
+    REQUEST_CONTEXT.scope(request, request_permits::scope(work))
 }
 
 /// Returns the context of the current request, for a part of it that runs after its response has begun.

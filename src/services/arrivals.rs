@@ -1,26 +1,30 @@
-//! Tells requests that wait for something of an account when to check for it: once this process has committed it, or another copy
-//! of the server (`docs/decisions.md`, 374).
+//! Tells requests that wait for something of an account when to check for it: once this process has committed enough that they may
+//! wait for, or another copy of the server (`docs/decisions.md`, 374).
 //!
-//! Copies over one PostgreSQL tell each other by NOTIFY: a copy announces its waiting requests, and for a while the others announce what they
-//! commit for that account. While no request waits, a commit costs nothing.
+//! Each record that is committed has labels. A request that waits for others is not woken, and costs a comparison. Copies over one
+//! PostgreSQL tell each other by NOTIFY: a copy announces its waiting requests, and for a while the others announce what they commit for
+//! that account. While no request waits, a commit costs next to nothing.
 
-use std::collections::{HashMap, HashSet};
-use std::future::pending;
-use std::sync::{Arc, Mutex};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
 
 use entity::AccountToken;
-use tokio::sync::{Notify, Semaphore, SemaphorePermit, watch};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::task::yield_now;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
-use crate::limits::{REMOTE_WAIT_KEPT, WAIT_CHECKS, WAIT_FIRST_CHECK, WAIT_TURNS};
+use crate::limits::{REMOTE_WAIT_KEPT, WAIT_CHECKS, WAIT_COUNT_MAX, WAIT_FIRST_CHECK, WAIT_TURNS};
 use crate::runtime::mutex::lock;
 use crate::runtime::random::random;
 use crate::store::Tx;
 
 /// What is waited for, of which account.
 type Subject = (AccountToken, Topic);
+
+/// A word by which requests wait for a record, such as its type or its token.
+pub type Label = Cow<'static, str>;
 
 /// What is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,44 +37,102 @@ pub enum Topic {
     Deliveries,
 }
 
+/// The records that a request waits for: they have a label of each of these lists. Some of them may not be among those that it waits
+/// for, but all that it waits for are among them.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted(Vec<Vec<Label>>);
+
+impl Wanted {
+    /// Returns it, with one condition more.
+    #[must_use]
+    pub fn with(mut self, labels: Option<impl IntoIterator<Item = impl Into<Label>>>) -> Self {
+        self.0.extend(labels.map(|labels| labels.into_iter().map(Into::into).collect()));
+        self
+    }
+
+    fn has(&self, labels: &[Label]) -> bool {
+        self.0.iter().all(|any| any.iter().any(|label| labels.contains(label)))
+    }
+}
+
 /// What copies tell each other of a subject.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Message {
     /// A request waits for it.
     Waits(Subject),
-    /// Some of it was committed.
-    Arrived(Subject),
+    /// Records with these labels were committed.
+    Arrived(Subject, Vec<Label>),
 }
 
 /// The waiting requests.
 pub struct Arrivals {
     /// By which a process knows its own messages.
     process: Uuid,
-    local_waiters: Mutex<HashMap<Subject, watch::Sender<()>>>,
+    local_waiters: Mutex<HashMap<Subject, Vec<Weak<Waiter>>>>,
     /// Until when a request at another copy may wait.
     remote_waiters: Mutex<HashMap<Subject, Instant>>,
-    /// The messages to send; `None` where there are no other copies.
-    outgoing: Option<Mutex<HashSet<Message>>>,
+    /// The messages to send, and how often each; `None` where there are no other copies.
+    outgoing: Option<Mutex<HashMap<Message, u64>>>,
     sends: Notify,
     turns: Semaphore,
 }
 
-/// Announcements of one subject, until dropped.
+struct Waiter {
+    wanted: Wanted,
+    progress: Mutex<Progress>,
+    wakes: Notify,
+}
+
+/// How many wanted records have arrived, and how many are enough to check.
+#[derive(Debug, Clone, Copy)]
+struct Progress {
+    arrived: u64,
+    enough: u64,
+}
+
+impl Waiter {
+    fn arrive(&self, records: u64) {
+        let mut progress = lock(&self.progress);
+        // No request waits for more.
+        progress.arrived += records.min(WAIT_COUNT_MAX.unsigned_abs());
+        if progress.arrived >= progress.enough {
+            self.wakes.notify_one();
+        }
+    }
+
+    async fn enough(&self) {
+        loop {
+            let Progress { arrived, enough } = *lock(&self.progress);
+            if arrived >= enough {
+                return;
+            }
+            self.wakes.notified().await;
+        }
+    }
+}
+
+/// Announcements of what a request waits for, until dropped.
 pub struct Arriving {
-    committed: watch::Receiver<()>,
+    waiter: Arc<Waiter>,
     /// When to check without an announcement: soon once, for a commit before the other copy knew of the wait, and seldom, for lost messages.
     check_at: Option<Instant>,
 }
 
 impl Arriving {
-    /// Waits until a check may find more.
-    pub async fn next(&mut self) {
-        tokio::select! {
-            changed = self.committed.changed() => if changed.is_err() {
-                pending::<()>().await;
-            },
-            () = sleep_until(self.check_at.unwrap_or_else(Instant::now)), if self.check_at.is_some() => {
-                self.check_at = Some(Instant::now() + WAIT_CHECKS);
+    /// Returns how many records have arrived so far, of which a check that begins now counts all.
+    pub fn so_far(&self) -> u64 {
+        lock(&self.waiter.progress).arrived
+    }
+
+    /// Waits until a check may find so many records more than the one that began when so many had arrived.
+    pub async fn next(&mut self, missing: u64, so_far: u64) {
+        lock(&self.waiter.progress).enough = so_far + missing;
+        match self.check_at {
+            None => self.waiter.enough().await,
+            Some(check_at) => {
+                if timeout_at(check_at, self.waiter.enough()).await.is_err() {
+                    self.check_at = Some(Instant::now() + WAIT_CHECKS);
+                }
             }
         }
     }
@@ -89,16 +151,25 @@ impl Arrivals {
         }
     }
 
-    /// Returns the announcements of a subject from now on.
-    pub fn watch(&self, account: AccountToken, topic: Topic) -> Arriving {
-        let committed = {
+    /// Returns the announcements of an account's records from now on.
+    pub fn watch(&self, account: AccountToken, topic: Topic, wanted: Wanted) -> Arriving {
+        let progress = Mutex::new(Progress { arrived: 0, enough: 0 });
+        let waiter = Arc::new(Waiter { wanted, progress, wakes: Notify::new() });
+        {
             let mut local_waiters = lock(&self.local_waiters);
-            local_waiters.retain(|_, sender| sender.receiver_count() > 0);
-            local_waiters.entry((account, topic)).or_default().subscribe()
-        };
+            let waiters = local_waiters.entry((account, topic)).or_default();
+            waiters.push(Arc::downgrade(&waiter));
+            // Those that wait no more are removed whenever their number may have doubled.
+            if waiters.len().is_power_of_two() {
+                local_waiters.retain(|_, waiters| {
+                    waiters.retain(|waiter| waiter.strong_count() > 0);
+                    !waiters.is_empty()
+                });
+            }
+        }
         self.enqueue(Message::Waits((account, topic)));
         let check_at = self.outgoing.as_ref().map(|_| Instant::now() + WAIT_FIRST_CHECK);
-        Arriving { committed, check_at }
+        Arriving { waiter, check_at }
     }
 
     /// Waits for a turn to check. Of a thousand requests that are woken at once a few check at a time, so that others, such as the payment
@@ -110,11 +181,11 @@ impl Arrivals {
         turn
     }
 
-    /// Returns whether a request waits for a subject, in this process or at another copy.
-    pub fn is_awaited(&self, account: AccountToken, topic: Topic) -> bool {
-        let local_waiters = lock(&self.local_waiters)
-            .get(&(account, topic))
-            .is_some_and(|sender| sender.receiver_count() > 0);
+    /// Returns whether a request may wait for a record with these labels, in this process or at another copy.
+    pub fn is_awaited(&self, account: AccountToken, topic: Topic, labels: &[Label]) -> bool {
+        let local_waiters = lock(&self.local_waiters).get(&(account, topic)).is_some_and(|waiters| {
+            waiters.iter().filter_map(Weak::upgrade).any(|waiter| waiter.wanted.has(labels))
+        });
         local_waiters || self.has_remote_waiters((account, topic))
     }
 
@@ -128,31 +199,46 @@ impl Arrivals {
         remote_waiters.contains_key(&subject)
     }
 
-    /// Announces that some of a subject was committed.
-    pub fn announce(&self, account: AccountToken, topic: Topic) {
+    /// Announces that a record with these labels was committed.
+    pub fn announce(&self, account: AccountToken, topic: Topic, labels: Vec<Label>) {
         let subject = (account, topic);
-        self.wake(subject);
+        self.arrive(subject, &labels, 1);
         if self.has_remote_waiters(subject) {
-            self.enqueue(Message::Arrived(subject));
+            self.enqueue(Message::Arrived(subject, labels));
         }
     }
 
     /// Announces it once the unit is committed, also if its caller has gone away by then.
-    pub fn announce_after(self: &Arc<Self>, tx: &Tx, account: AccountToken, topic: Topic) {
+    pub fn announce_after(
+        self: &Arc<Self>,
+        tx: &Tx,
+        account: AccountToken,
+        topic: Topic,
+        labels: Vec<Label>,
+    ) {
         let arrivals = Arc::clone(self);
-        tx.after_commit(move || arrivals.announce(account, topic));
+        tx.after_commit(move || arrivals.announce(account, topic, labels));
     }
 
-    fn wake(&self, subject: Subject) {
-        if let Some(sender) = lock(&self.local_waiters).get(&subject) {
-            // Without a receiver no request waits.
-            let _ = sender.send(());
+    fn arrive(&self, subject: Subject, labels: &[Label], records: u64) {
+        let local_waiters = lock(&self.local_waiters);
+        for waiter in local_waiters.get(&subject).into_iter().flatten().filter_map(Weak::upgrade) {
+            if waiter.wanted.has(labels) {
+                waiter.arrive(records);
+            }
+        }
+    }
+
+    /// Makes all waiting requests check, because messages may have been lost.
+    pub fn check_all(&self) {
+        for waiter in lock(&self.local_waiters).values().flatten().filter_map(Weak::upgrade) {
+            waiter.arrive(u64::MAX);
         }
     }
 
     fn enqueue(&self, message: Message) {
         if let Some(outgoing) = &self.outgoing {
-            lock(outgoing).insert(message);
+            *lock(outgoing).entry(message).or_default() += 1;
             self.sends.notify_one();
         }
     }
@@ -161,8 +247,11 @@ impl Arrivals {
     pub async fn outgoing(&self) -> Vec<String> {
         loop {
             let messages = self.outgoing.as_ref().map(|outgoing| std::mem::take(&mut *lock(outgoing)));
-            let messages: Vec<_> =
-                messages.into_iter().flatten().map(|message| message.written(self.process)).collect();
+            let messages: Vec<_> = messages
+                .into_iter()
+                .flatten()
+                .map(|(message, times)| message.written(self.process, times))
+                .collect();
             if !messages.is_empty() {
                 return messages;
             }
@@ -172,13 +261,13 @@ impl Arrivals {
 
     /// Receives a message of any copy. Ignores its own, and those of another release.
     pub fn receive(&self, message: &str) {
-        let Some((process, message)) = Message::read(message) else { return };
+        let Some((process, message, times)) = Message::read(message) else { return };
         match message {
             _ if process == self.process => {}
             Message::Waits(subject) => {
                 lock(&self.remote_waiters).insert(subject, Instant::now() + REMOTE_WAIT_KEPT);
             }
-            Message::Arrived(subject) => self.wake(subject),
+            Message::Arrived(subject, labels) => self.arrive(subject, &labels, times),
         }
     }
 }
@@ -187,24 +276,25 @@ impl Message {
     const WAITS: &str = "waits";
     const ARRIVED: &str = "arrived";
 
-    fn written(self, process: Uuid) -> String {
-        let (verb, (account, topic)) = match self {
-            Self::Waits(subject) => (Self::WAITS, subject),
-            Self::Arrived(subject) => (Self::ARRIVED, subject),
+    fn written(self, process: Uuid, times: u64) -> String {
+        let (verb, (account, topic), labels) = match self {
+            Self::Waits(subject) => (Self::WAITS, subject, vec![]),
+            Self::Arrived(subject, labels) => (Self::ARRIVED, subject, labels),
         };
-        format!("{process} {verb} {account} {}", topic.code())
+        format!("{process} {verb} {account} {} {times} {}", topic.code(), labels.join(" "))
     }
 
-    fn read(text: &str) -> Option<(Uuid, Self)> {
+    fn read(text: &str) -> Option<(Uuid, Self, u64)> {
         let mut words = text.split(' ');
         let (process, verb) = (words.next()?.parse().ok()?, words.next()?);
         let subject = (words.next()?.parse().ok()?, Topic::from_code(words.next()?)?);
+        let times = words.next()?.parse().ok()?;
         let message = match verb {
             Self::WAITS => Self::Waits(subject),
-            Self::ARRIVED => Self::Arrived(subject),
+            Self::ARRIVED => Self::Arrived(subject, words.map(|label| label.to_owned().into()).collect()),
             _ => return None,
         };
-        Some((process, message))
+        Some((process, message, times))
     }
 }
 
@@ -239,30 +329,68 @@ mod tests {
         messages.len()
     }
 
+    fn labels(labels: &[&'static str]) -> Vec<Label> {
+        labels.iter().map(|label| (*label).into()).collect()
+    }
+
+    fn wanted(label: &'static str) -> Wanted {
+        Wanted::default().with(Some([label]))
+    }
+
+    fn is_woken(arriving: &mut Arriving, missing: u64, so_far: u64) -> bool {
+        arriving.next(missing, so_far).now_or_never().is_some()
+    }
+
     #[tokio::test]
     async fn a_copy_announces_only_what_a_request_at_another_one_waits_for() {
         let (waits, commits) = (Arrivals::new(true), Arrivals::new(true));
-        commits.announce(ACCOUNT, Topic::Events);
+        commits.announce(ACCOUNT, Topic::Events, labels(&["a", "b"]));
         assert_eq!(tell(&commits, &waits), 0);
-        let mut arriving = waits.watch(ACCOUNT, Topic::Events);
+        let mut arriving = waits.watch(ACCOUNT, Topic::Events, wanted("b"));
         assert_eq!(tell(&waits, &commits), 1);
-        assert!(commits.is_awaited(ACCOUNT, Topic::Events));
-        commits.announce(ACCOUNT, Topic::Requests);
+        assert!(commits.is_awaited(ACCOUNT, Topic::Events, &[]), "it does not know for what");
+        commits.announce(ACCOUNT, Topic::Requests, labels(&["a", "b"]));
         assert_eq!(tell(&commits, &waits), 0);
-        assert!(arriving.committed.changed().now_or_never().is_none());
-        commits.announce(ACCOUNT, Topic::Events);
+        commits.announce(ACCOUNT, Topic::Events, labels(&["a"]));
         assert_eq!(tell(&commits, &waits), 1);
-        assert!(arriving.next().now_or_never().is_some());
+        assert!(!is_woken(&mut arriving, 1, 0));
+        for _ in 0..3 {
+            commits.announce(ACCOUNT, Topic::Events, labels(&["a", "b"]));
+        }
+        assert_eq!(tell(&commits, &waits), 1, "each sort once");
+        assert_eq!(arriving.so_far(), 3);
+        assert!(is_woken(&mut arriving, 3, 0));
+        assert!(!is_woken(&mut arriving, 4, 0));
         drop(arriving);
-        assert!(!waits.is_awaited(ACCOUNT, Topic::Events));
+        assert!(!waits.is_awaited(ACCOUNT, Topic::Events, &labels(&["b"])));
+    }
+
+    #[tokio::test]
+    async fn a_request_is_woken_by_as_many_records_as_it_lacks_and_by_no_others() {
+        let arrivals = Arrivals::new(false);
+        let [mut one, mut other] =
+            ["a", "b"].map(|label| arrivals.watch(ACCOUNT, Topic::Events, wanted(label)));
+        let any = Wanted::default().with(Some(["a", "b"])).with(Some(["x"]));
+        let mut any = arrivals.watch(ACCOUNT, Topic::Events, any);
+        arrivals.announce(ACCOUNT, Topic::Events, labels(&["x", "a"]));
+        assert!(is_woken(&mut one, 1, 0) && is_woken(&mut any, 1, 0));
+        assert!(!is_woken(&mut one, 2, 0) && !is_woken(&mut one, 1, 1) && !is_woken(&mut other, 1, 0));
+        arrivals.announce(ACCOUNT, Topic::Events, labels(&["b"]));
+        assert!(is_woken(&mut other, 1, 0) && !is_woken(&mut any, 2, 0));
+        arrivals.check_all();
+        for waiter in [&mut one, &mut other, &mut any] {
+            assert!(is_woken(waiter, 1000, 0));
+            let so_far = waiter.so_far();
+            assert!(!is_woken(waiter, 1, so_far), "and once only");
+        }
     }
 
     #[test]
     fn words_of_another_release_are_ignored() {
         let arrivals = Arrivals::new(true);
-        for message in ["", "x waits", &format!("{} sleeps {ACCOUNT} events", Uuid::nil())] {
+        for message in ["", "x waits", &format!("{} sleeps {ACCOUNT} events 1", Uuid::nil())] {
             arrivals.receive(message);
         }
-        assert!(!arrivals.is_awaited(ACCOUNT, Topic::Events));
+        assert!(!arrivals.is_awaited(ACCOUNT, Topic::Events, &[]));
     }
 }

@@ -17,7 +17,7 @@ use sea_orm::{
     QuerySelect, Select,
 };
 
-use super::arrivals::{Arrivals, Topic};
+use super::arrivals::{Arrivals, Label, Topic};
 use super::context::Context;
 use crate::error::Error;
 use crate::limits::EVENTS_NUMBERED_AT_ONCE;
@@ -47,10 +47,10 @@ impl EventSequences {
         Self { unnumbered, locks, arrivals }
     }
 
-    /// Notes, after the commit, that an account has new events.
-    pub fn committed(&self, account: AccountToken) {
+    /// Notes, after the commit, that an account has a new event with these labels.
+    pub fn committed(&self, account: AccountToken, labels: Vec<Label>) {
         lock(&self.unnumbered).insert(account);
-        self.arrivals.announce(account, Topic::Events);
+        self.arrivals.announce(account, Topic::Events, labels);
     }
 
     fn lock_of(&self, account: AccountToken) -> &tokio::sync::Mutex<()> {

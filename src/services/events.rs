@@ -43,19 +43,13 @@ pub fn note(
     what: EventType,
     record: &impl Serialize,
 ) -> Result<EventToken, Error> {
-    let id = tx.token();
-    tx.append(&event::Model {
-        account_id: account,
-        id,
-        r#type: what,
-        data: JsonText::of(record)?,
-        created_at: now,
-        sequence: None,
-    });
-    counts::add(tx, account, Counted::Events, 1);
+    let (id, data) = (tx.token(), JsonText::of(record)?);
     if let Some(sequences) = tx.listener::<Arc<EventSequences>>().cloned() {
-        tx.after_commit(move || sequences.committed(account));
+        let labels = list::labels(what, &data);
+        tx.after_commit(move || sequences.committed(account, labels));
     }
+    tx.append(&event::Model { account_id: account, id, r#type: what, data, created_at: now, sequence: None });
+    counts::add(tx, account, Counted::Events, 1);
     Ok(id)
 }
 

@@ -14,7 +14,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::arrivals::Topic;
+use super::arrivals::{Topic, Wanted};
 use super::context::Context;
 use crate::error::Error;
 use crate::limits::PER_PAGE_DEFAULT;
@@ -58,6 +58,9 @@ pub trait AwaitedList: Sync {
 
     /// How many records are waited for, and how long.
     fn waiting(&self) -> Waiting;
+
+    /// What the records have in common that are waited for.
+    fn wanted(&self) -> Wanted;
 
     /// Makes visible what is committed by now, before the records are counted or read.
     fn prepare(&self, _ctx: &Context) -> impl Future<Output = Result<(), Error>> + Send {

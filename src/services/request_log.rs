@@ -9,9 +9,10 @@ use entity::logged_request::{self, Column};
 use entity::{AccountToken, LoggedRequestToken, Owned};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use serde::Deserialize;
 use tokio::sync::Notify;
 
-use super::arrivals::{Arrivals, Topic};
+use super::arrivals::{Arrivals, Label, Topic};
 use crate::error::Error;
 use crate::limits::{REQUESTS_LOGGED, REQUESTS_WAITING_MAX, REQUESTS_WRITTEN_AT_ONCE};
 use crate::store::{Store, Tx};
@@ -65,9 +66,9 @@ impl RequestLog {
         }
     }
 
-    /// Returns whether somebody waits for requests of this account, so that they are written at once.
-    pub fn is_awaited(&self, account: AccountToken) -> bool {
-        self.arrivals.is_awaited(account, Topic::Requests)
+    /// Returns whether a client may wait for this request, so that it is written at once.
+    pub fn is_awaited(&self, row: &logged_request::Model) -> bool {
+        self.arrivals.is_awaited(row.account_id, Topic::Requests, &labels(row))
     }
 
     /// Waits until half of the capacity is used.
@@ -118,7 +119,6 @@ async fn add(
     rows: &[logged_request::Model],
     arrivals: &Arc<Arrivals>,
 ) -> Result<(), Error> {
-    arrivals.announce_after(tx, account, Topic::Requests);
     let kept = REQUESTS_LOGGED.saturating_sub(rows.len()) as u64;
     let youngest_to_go: Option<LoggedRequestToken> = logged_request::Entity::owned_by(account)
         .order_by_desc(Column::Id)
@@ -134,8 +134,24 @@ async fn add(
     }
     for row in rows {
         tx.append(row);
+        arrivals.announce_after(tx, account, Topic::Requests, labels(row));
     }
     Ok(())
+}
+
+/// Returns the labels of a request by which clients wait for it: method, route, status and error code.
+fn labels(row: &logged_request::Model) -> Vec<Label> {
+    let error = row.error.as_ref().and_then(|error| serde_json::from_str::<LoggedCode>(error.as_str()).ok());
+    let mut labels: Vec<Label> =
+        vec![row.method.clone().into(), row.route.clone().into(), row.status.to_string().into()];
+    labels.extend(error.map(|error| error.error.into()));
+    labels
+}
+
+/// The part of a logged error by which clients wait for it.
+#[derive(Deserialize)]
+struct LoggedCode {
+    error: String,
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use sea_orm::sqlx::postgres::{PgListener, PgPoolOptions};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, RuntimeErr, Statement};
 
+use serde_json::Value;
+
 use super::Store;
 use super::either::Either;
 
@@ -13,9 +15,10 @@ const CHANNEL: &str = "card_payments";
 pub struct Notifications(PgListener);
 
 impl Notifications {
-    /// Returns the next message. Connects again if necessary.
-    pub async fn next(&mut self) -> Result<String, DbErr> {
-        Ok(self.0.recv().await.map_err(failed)?.payload().to_owned())
+    /// Returns the next message; `None` if some may have been lost, because it had to connect again.
+    pub async fn next(&mut self) -> Result<Option<String>, DbErr> {
+        let message = self.0.try_recv().await.map_err(failed)?;
+        Ok(message.map(|message| message.payload().to_owned()))
     }
 }
 
@@ -31,13 +34,13 @@ impl Store {
         Ok(Some(Notifications(listener)))
     }
 
-    /// Sends a message, on PostgreSQL.
-    pub async fn notify(&self, message: &str) -> Result<(), DbErr> {
+    /// Sends messages, on PostgreSQL.
+    pub async fn notify(&self, messages: &[String]) -> Result<(), DbErr> {
         if self.backend() == DbBackend::Postgres {
-            let values = [CHANNEL.into(), message.into()];
-            let notify =
-                Statement::from_sql_and_values(DbBackend::Postgres, "SELECT pg_notify($1, $2)", values);
-            self.reader.query_one_raw(notify).await?;
+            let values = [CHANNEL.into(), Value::from(messages).to_string().into()];
+            let notify = "SELECT pg_notify($1, message) FROM json_array_elements_text($2::json) AS message";
+            let notify = Statement::from_sql_and_values(DbBackend::Postgres, notify, values);
+            self.reader.query_all_raw(notify).await?;
         }
         Ok(())
     }

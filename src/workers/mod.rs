@@ -118,8 +118,12 @@ async fn receive_announcements(ctx: Ctx) {
     loop {
         let received = async {
             let Some(mut messages) = ctx.store.listen().await? else { return Ok(()) };
+            ctx.arrivals.check_all();
             loop {
-                ctx.arrivals.receive(&messages.next().await?);
+                match messages.next().await? {
+                    Some(message) => ctx.arrivals.receive(&message),
+                    None => ctx.arrivals.check_all(),
+                }
             }
         };
         let ended: Result<(), Error> = received.await;
@@ -132,10 +136,10 @@ async fn receive_announcements(ctx: Ctx) {
 /// Sends announcements to the other copies.
 async fn send_announcements(ctx: Ctx) {
     loop {
-        for message in ctx.arrivals.outgoing().await {
-            if let Err(error) = ctx.store.notify(&message).await {
-                tracing::debug!(%error, "an announcement was not sent");
-            }
+        let messages = ctx.arrivals.outgoing().await;
+        while let Err(error) = ctx.store.notify(&messages).await {
+            tracing::debug!(%error, "announcements are sent again");
+            tokio::time::sleep(PAUSE).await;
         }
     }
 }

@@ -1,13 +1,15 @@
 //! Requests that wait for something to happen: what each of many costs, and how soon after the commit they are answered.
 
 use std::io::{ErrorKind, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use card_payments::http::server::raise_file_limit;
+use entity::ChargeToken;
+use uuid::Uuid;
 
-use crate::harness::process::{PAYMENT, Process, pause, read_response, request};
+use crate::harness::process::{PAYMENT, Process, pause, read_first_response, read_response, request};
 use crate::installation::Installation;
 use crate::options::{Database, Options};
 use crate::report::Report;
@@ -16,20 +18,25 @@ use crate::report::Report;
 const BURST: usize = 100;
 /// How long a burst has to arrive.
 const REST: Duration = Duration::from_millis(500);
+/// How many payments measure the pace, and how many clients make them.
+const PAYMENTS: usize = 24;
+const PAYERS: usize = 4;
 /// Bounds of a debug build beside other tests.
 const KILOBYTES_MAX: u64 = 100;
 const FIRST_MAX: Duration = Duration::from_secs(2);
 const LAST_MAX: Duration = Duration::from_secs(20);
 
-/// What is waited for: the list's path for the next record but so many, and the request that makes one.
+/// What is waited for: the list's path for the next record but so many, the request that makes one, and lists that get none by it.
 struct Subject {
     name: &'static str,
     list: String,
     trigger: (&'static str, String, &'static str),
+    others: Vec<String>,
 }
 
-/// `waits`: one request, and many, that wait for an event, a logged request, a delivery to an inbox; on PostgreSQL also for what another
-/// copy of the server commits. `--rounds` (1), `--waits` (100; a server takes 1,024 connections), `--program` (a debug build).
+/// `waits`: one request, and many, that wait for an event, a logged request, a delivery to an inbox; one of many that wait for other
+/// things; on PostgreSQL also for what another copy of the server commits. And what an open connection costs, what a wait costs, and what
+/// waits cost the payments that end none. `--rounds` (1), `--waits` (100; a server takes 1,024 connections), `--program` (a debug build).
 pub fn run(options: &Options, on: Database) -> Option<Report> {
     let rounds = options.number("rounds", 1);
     let waits = usize::try_from(options.number("waits", 100)).unwrap();
@@ -37,37 +44,87 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     raise_file_limit(waits);
     let mut told = Vec::new();
     for subject in 0..3 {
-        let server = Process::start(&mut program(&installation, options));
-        let other = (on == Database::Postgres).then(|| Process::start(&mut program(&installation, options)));
-        let (key, _) = server.keys();
-        let subject = subjects(&server, &key).swap_remove(subject);
-        let mut kilobytes = 0;
-        for (made_by, at) in [("", Some(&server)), (" by another copy", other.as_ref())] {
-            let Some(at) = at else { continue };
-            for many in [1, waits] {
-                let mut took = Vec::new();
-                for _ in 0..rounds {
-                    let before = memory(&server);
-                    let begun = begin(&server, &key, &subject, many);
-                    // Later waits reuse it.
-                    kilobytes = kilobytes.max(memory(&server).saturating_sub(before) / 1_000 / waits as u64);
-                    let (method, path, form) = &subject.trigger;
-                    assert!(at.ask(method, path, Some(&key), form).status < 300);
-                    took.extend(answered(begun));
-                }
-                took.sort_unstable();
-                let [p50, p99] = [50, 99].map(|percent| took[took.len() * percent / 100]);
-                told.push(format!("{many} for {}{made_by}: {p50:.1?}, {p99:.1?}", subject.name));
-                assert!(p99 < if many == 1 { FIRST_MAX } else { LAST_MAX }, "{told:?}");
+        for made_by in ["", " by another copy"] {
+            let server = Process::start(&mut program(&installation, options));
+            let other = (!made_by.is_empty() && on == Database::Postgres)
+                .then(|| Process::start(&mut program(&installation, options)));
+            let at = if made_by.is_empty() { Some(&server) } else { other.as_ref() };
+            if let Some(at) = at {
+                let name = subjects(&server, &server.keys().0).swap_remove(subject).name;
+                told.push(format!("{name}{made_by}: {}", measured(&server, at, subject, rounds, waits)));
             }
+            server.stopped();
+            other.map(Process::stopped);
         }
-        told.push(format!("{kilobytes} kB each"));
-        assert!(kilobytes < KILOBYTES_MAX, "{told:?}");
-        server.stopped();
-        other.map(Process::stopped);
     }
     let besides = format!("p50 and p99 after the answer to the request that made it: {}", told.join("; "));
     Some(Report { rounds, besides, seed: options.seed(), ..Report::default() })
+}
+
+/// Measures the waits at one server for what another one, or the same, commits.
+fn measured(server: &Process, at: &Process, subject: usize, rounds: u64, waits: usize) -> String {
+    let (key, _) = server.keys();
+    let subject = subjects(server, &key).swap_remove(subject);
+    let trigger = || {
+        let (method, path, form) = &subject.trigger;
+        assert!(at.ask(method, path, Some(&key), form).status < 300);
+    };
+    let mut alone = Vec::new();
+    for _ in 0..rounds {
+        let wait = begin(&next(server, &key, &subject, 1), connect(server, &key, 1), &key);
+        trigger();
+        alone.extend(answered(wait));
+    }
+    let (mut together, mut open, mut all) = (Vec::new(), 0, 0);
+    for _ in 0..rounds {
+        let before = memory(server);
+        let connections = connect(server, &key, waits);
+        // Later ones reuse it.
+        open = open.max(memory(server).saturating_sub(before));
+        let begun = begin(&next(server, &key, &subject, waits), connections, &key);
+        all = all.max(memory(server).saturating_sub(before));
+        trigger();
+        together.extend(answered(begun));
+    }
+    let undisturbed = pace(server, &key);
+    let others: Vec<_> = (1..waits).map(|wait| subject.others[wait % subject.others.len()].clone()).collect();
+    let others = begin(&others, connect(server, &key, waits - 1), &key);
+    let mut one_of_many = Vec::new();
+    for _ in 0..rounds {
+        let wait = begin(&next(server, &key, &subject, 1), connect(server, &key, 1), &key);
+        trigger();
+        one_of_many.extend(answered(wait));
+    }
+    let pace = pace(server, &key) / undisturbed;
+    assert!(others.iter().all(is_waiting), "another record has ended a wait");
+    let [open, all] = [open, all].map(|bytes| bytes / 1_000 / waits as u64);
+    assert!(all < KILOBYTES_MAX, "{all} kB each");
+    format!(
+        "one {}, one of {waits} for others {}, {waits} for the same {}; {all} kB each, of which {open} are those of an open connection; \
+         payments beside {waits} that they do not end: {pace:.2} times as fast",
+        percentiles(alone, FIRST_MAX),
+        percentiles(one_of_many, FIRST_MAX),
+        percentiles(together, LAST_MAX)
+    )
+}
+
+/// Returns p50 and p99, which must be within a bound.
+fn percentiles(mut took: Vec<Duration>, bound: Duration) -> String {
+    took.sort_unstable();
+    let [p50, p99] = [50, 99].map(|percent| took[took.len() * percent / 100]);
+    assert!(p99 < bound, "{took:?}");
+    format!("{p50:.1?} and {p99:.1?}")
+}
+
+/// Returns how many payments a second the server makes.
+fn pace(server: &Process, key: &str) -> f64 {
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..PAYERS {
+            scope.spawn(|| (0..PAYMENTS / PAYERS).for_each(|_| drop(server.pay(key).ok(201))));
+        }
+    });
+    PAYMENTS as f64 / began.elapsed().as_secs_f64()
 }
 
 /// Returns the program, or another build of it.
@@ -81,40 +138,77 @@ fn program(installation: &Installation, options: &Options) -> Command {
 
 fn subjects(server: &Process, key: &str) -> Vec<Subject> {
     server.pay(key).ok(201);
-    let inbox = server.ask("POST", "/1/sandbox/inboxes", Some(key), "").ok(201);
-    let inbox = inbox["token"].as_str().unwrap();
-    let subject = |name, list: String, trigger| Subject { name, list, trigger };
+    let inboxes = [(); 2].map(|()| {
+        let inbox = server.ask("POST", "/1/sandbox/inboxes", Some(key), "").ok(201);
+        inbox["token"].as_str().unwrap().to_owned()
+    });
+    let deliveries = |inbox: &str| format!("/1/sandbox/inboxes/{inbox}/deliveries?");
+    let subject = |name, list: String, trigger, others| Subject { name, list, trigger, others };
+    let charges = (0..1000).map(|n| format!("/1/events?about={}", ChargeToken::new(Uuid::from_u128(n))));
+    let routes = (0..1000).map(|n| format!("/1/sandbox/requests?route=/1/{n}"));
     vec![
-        subject("an event", "/1/events?type=charge.captured".into(), ("POST", "/1/charges".into(), PAYMENT)),
-        subject("a request", "/1/sandbox/requests?route=/1/balance".into(), ("GET", "/1/balance".into(), "")),
+        subject(
+            "an event",
+            "/1/events?type=charge.captured".into(),
+            ("POST", "/1/charges".into(), PAYMENT),
+            charges.collect(),
+        ),
+        subject(
+            "a request",
+            "/1/sandbox/requests?route=/1/balance".into(),
+            ("GET", "/1/balance".into(), ""),
+            routes.collect(),
+        ),
         subject(
             "a delivery",
-            format!("/1/sandbox/inboxes/{inbox}/deliveries?"),
-            ("POST", format!("/inboxes/{inbox}"), "x=1"),
+            deliveries(&inboxes[0]),
+            ("POST", format!("/inboxes/{}", inboxes[0]), "x=1"),
+            vec![deliveries(&inboxes[1])],
         ),
     ]
 }
 
-/// Sends requests that wait for the next record.
-fn begin(server: &Process, key: &str, subject: &Subject, many: usize) -> Vec<TcpStream> {
+/// Returns the paths of waits for the next record.
+fn next(server: &Process, key: &str, subject: &Subject, many: usize) -> Vec<String> {
     let page = server.ask("GET", &format!("{}&per_page=1", subject.list), Some(key), "").json();
     let so_far = page["pagination"]["count"].as_u64().unwrap();
-    let path = format!("{}&per_page=1&count={}&wait=30", subject.list, so_far + 1);
-    let text = request("GET", &path, Some(key), "");
-    let mut waits = Vec::new();
-    while waits.len() < many {
-        let burst = BURST.min(many - waits.len());
-        waits.extend((0..burst).map(|_| sent(server.address, &text)));
-        pause(REST);
-    }
-    waits
+    vec![format!("{}&per_page=1&count={}", subject.list, so_far + 1); many]
 }
 
-fn sent(address: SocketAddr, text: &str) -> TcpStream {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.write_all(text.as_bytes()).unwrap();
-    stream.set_nonblocking(true).unwrap();
-    stream
+/// Opens connections, each of which has had an answer.
+fn connect(server: &Process, key: &str, many: usize) -> Vec<TcpStream> {
+    let text = request("GET", "/1/customers", Some(key), "").replace("Connection: close\r\n", "");
+    let mut connections = Vec::new();
+    while connections.len() < many {
+        let mut burst: Vec<_> = (0..BURST.min(many - connections.len()))
+            .map(|_| TcpStream::connect(server.address).unwrap())
+            .collect();
+        for stream in &mut burst {
+            stream.write_all(text.as_bytes()).unwrap();
+        }
+        for stream in &mut burst {
+            read_first_response(stream).ok(200);
+        }
+        connections.append(&mut burst);
+    }
+    connections
+}
+
+/// Sends requests that wait.
+fn begin(paths: &[String], mut connections: Vec<TcpStream>, key: &str) -> Vec<TcpStream> {
+    for (paths, burst) in paths.chunks(BURST).zip(connections.chunks_mut(BURST)) {
+        for (path, stream) in paths.iter().zip(burst) {
+            let text = request("GET", &format!("{path}&wait=30"), Some(key), "");
+            stream.write_all(text.as_bytes()).unwrap();
+            stream.set_nonblocking(true).unwrap();
+        }
+        pause(REST);
+    }
+    connections
+}
+
+fn is_waiting(stream: &TcpStream) -> bool {
+    stream.peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
 }
 
 /// Returns when each was answered, which must be with a record.
@@ -123,7 +217,7 @@ fn answered(mut waits: Vec<TcpStream>) -> Vec<Duration> {
     while !waits.is_empty() {
         assert!(began.elapsed() < LAST_MAX, "{} are not answered", waits.len());
         for at in (0..waits.len()).rev() {
-            if waits[at].peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
+            if is_waiting(&waits[at]) {
                 continue;
             }
             took.push(began.elapsed());

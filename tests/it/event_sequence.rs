@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use card_payments::http::server::ServerPhase;
 use entity::TimeSpan;
 use futures::future::{join, join_all};
 use serde_json::{Value, json};
 
 use crate::harness::receiver::{Behaviour, Receiver};
-use crate::harness::{App, Client, charge, rules, token};
+use crate::harness::{App, Client, charge, charge_with, rules, token};
 
 /// How many events match, and the page.
 async fn listed(client: &Client, query: &str) -> (u64, Vec<Value>) {
@@ -194,6 +195,58 @@ rules! {
         let ((count, _), _) = join(wait, stranger.captured(400)).await;
         assert_eq!(count, 1);
         assert!(began.elapsed() >= Duration::from_secs(1));
+    }
+
+    async fn each_filter_lets_through_what_it_waits_for(app) {
+        let owner = app.client();
+        let key = owner.restricted_key(&json!({ "rights": { "events": "read", "charges": "read" } })).await;
+        let restricted = app.with_key(key["secret_key"].as_str().unwrap());
+        for (client, filter) in [(&owner, ""), (&owner, "type"), (&owner, "about"), (&owner, "type about"), (&restricted, "")] {
+            let made = owner.post("/1/charges", &charge_with(400, json!({ "capture": false }))).await.ok(201);
+            let last = numbers(client, "per_page=1").await[0];
+            let began = Instant::now();
+            let act = async {
+                until_they_wait(app).await;
+                let path = format!("/1/charges/{}/capture", token(&made));
+                owner.put(&path, &json!({})).await.ok(200)
+            };
+            let mut query = format!("after={last}&wait=30");
+            if filter.contains("type") {
+                query += "&type=charge.captured";
+            }
+            if filter.contains("about") {
+                query += &format!("&about={}", token(&made));
+            }
+            let ((count, _), _) = join(listed(client, &query), act).await;
+            assert_eq!(count, 1, "{filter}");
+            assert!(began.elapsed() < Duration::from_secs(20), "{filter}");
+        }
+    }
+
+    async fn waits_for_other_things_cost_a_commit_nothing(app) {
+        const COMMITS: u64 = 10;
+        const WAITS: u64 = 100;
+        let client = app.client();
+        let reads = async || {
+            let before = app.ctx().store.statements().reads;
+            for _ in 0..COMMITS {
+                client.captured(400).await;
+            }
+            app.ctx().store.statements().reads - before
+        };
+        let alone = reads().await;
+        let query = "about=ch_AZqYv3rVcBKUQ1mHn7tKRw&wait=30";
+        let act = async {
+            until_they_wait(app).await;
+            let beside = reads().await;
+            app.enters(ServerPhase::Draining);
+            beside
+        };
+        let (found, beside) = join(join_all((0..WAITS).map(|_| listed(&client, query))), act).await;
+        assert!(found.iter().all(|(count, _)| *count == 0));
+        // Beside another copy of the server they check now and then for what both have missed.
+        assert!(beside < alone + WAITS * COMMITS, "{alone} and {beside}");
+        app.enters(ServerPhase::Serving);
     }
 
     async fn a_webhook_says_which_attempt_it_is(app) {

@@ -97,6 +97,26 @@ rules! {
         }
     }
 
+    async fn requests_that_no_client_waits_for_are_not_written_at_once(app) {
+        let client = app.client();
+        let commits = || app.ctx().store.statements().commits;
+        let act = async {
+            while app.gate().requests().taken().0 > 0 {
+                tokio::task::yield_now().await;
+            }
+            let before = commits();
+            for _ in 0..20 {
+                sent(&client, "other", "/1/balance").await;
+            }
+            let written = commits() - before;
+            sent(&client, "one", "/1/customers").await;
+            written
+        };
+        let (found, written) = join(search(&client, "route=/1/customers&wait=30"), act).await;
+        assert_eq!(found, (1, vec!["one".to_owned()]));
+        assert!(written < 10, "{written}");
+    }
+
     async fn a_wait_ends_in_time_with_what_there_is(app) {
         let client = app.client();
         sent(&client, "one", "/1/balance").await;

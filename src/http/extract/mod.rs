@@ -109,17 +109,22 @@ impl FromRequest<AppState> for Input {
     type Rejection = Error;
 
     async fn from_request(request: Request, app: &AppState) -> Result<Self, Error> {
-        let (parts, body) = request.into_parts();
-        let (body, memory) = Box::pin(read_body(app, &parts.headers, body, BODY_BYTES_MAX)).await?;
-        // An empty body is an empty form, whatever its type.
-        let content_type = if body.is_empty() { None } else { content_type(&parts.headers)? };
-        let tree = body::tree(&parts.method, parts.uri.query(), content_type, body).await;
-        let input = Self::new(tree.map_err(refusal)?, memory);
-        if matches!(parts.method, Method::GET | Method::HEAD) {
-            app.admission.long_answer(Paging::records_max(input.tree())).await?;
-        }
-        Ok(input)
+        // Boxed, because the request keeps the memory of its largest part for as long as it runs, and some wait.
+        Box::pin(read_input(request, app)).await
     }
+}
+
+async fn read_input(request: Request, app: &AppState) -> Result<Input, Error> {
+    let (parts, body) = request.into_parts();
+    let (body, memory) = read_body(app, &parts.headers, body, BODY_BYTES_MAX).await?;
+    // An empty body is an empty form, whatever its type.
+    let content_type = if body.is_empty() { None } else { content_type(&parts.headers)? };
+    let tree = body::tree(&parts.method, parts.uri.query(), content_type, body).await;
+    let input = Input::new(tree.map_err(refusal)?, memory);
+    if matches!(parts.method, Method::GET | Method::HEAD) {
+        app.admission.long_answer(Paging::records_max(input.tree())).await?;
+    }
+    Ok(input)
 }
 
 /// Reads a body of so many bytes at most. One that comes slowly holds no permit of the request meanwhile.

@@ -92,5 +92,7 @@ pub async fn list_sandbox_inbox_deliveries(
     input: Input,
 ) -> Result<Listed<InboxDelivery>, Error> {
     let list = Box::pin(deliveries::of_inbox(&app, &account, &token, DeliverySearch::read(&input))).await?;
+    // A request that waits holds nothing else.
+    drop((account, input));
     Ok(Listed(page_in_time(&app, &list).await?))
 }

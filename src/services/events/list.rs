@@ -2,7 +2,7 @@
 
 use entity::counter::Counted;
 use entity::event::{self, Column, EventType};
-use entity::{AccountToken, Owned};
+use entity::{AccountToken, JsonText, Owned};
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 use sea_orm::{ColumnTrait, DbBackend, PaginatorTrait, QueryFilter, Select};
 
@@ -10,7 +10,7 @@ use super::{may_read, numbered};
 use crate::error::Error;
 use crate::params::event::{After, EventSearch};
 use crate::params::{Params, Waiting};
-use crate::services::arrivals::Topic;
+use crate::services::arrivals::{Label, Topic, Wanted};
 use crate::services::context::{Account, Context};
 use crate::services::event_sequence;
 use crate::services::page::{AwaitedList, List, ListPage};
@@ -70,6 +70,14 @@ impl AwaitedList for EventList {
         self.params.waiting
     }
 
+    fn wanted(&self) -> Wanted {
+        let codes = |types: &[EventType]| types.iter().map(|what| what.code()).collect::<Vec<_>>();
+        Wanted::default()
+            .with(self.readable.as_deref().map(codes))
+            .with(self.params.r#type.map(|what| [what.code()]))
+            .with(self.params.about.clone().map(|token| [token]))
+    }
+
     async fn prepare(&self, ctx: &Context) -> Result<(), Error> {
         event_sequence::number(ctx, self.account).await
     }
@@ -112,6 +120,15 @@ impl EventList {
         rows
     }
 }
+
+/// Returns the labels of an event by which requests wait for it: its type, and the token of the record that it is about.
+pub(super) fn labels(what: EventType, data: &JsonText) -> Vec<Label> {
+    let token = data.as_str().get(TOKEN_STARTS_AT - 1..).and_then(|data| data.split('"').next());
+    [Some(what.code().into()), token.map(|token| token.to_owned().into())].into_iter().flatten().collect()
+}
+
+/// Where the token is in an event's data, which begins with it: the number of its first letter.
+const TOKEN_STARTS_AT: usize = 11;
 
 /// Returns the condition that events are about the record with this token.
 pub(in crate::services) fn about(backend: DbBackend, record: &str) -> SimpleExpr {

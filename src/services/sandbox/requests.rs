@@ -8,7 +8,7 @@ use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QueryOrder, S
 use crate::error::{Error, ErrorCode};
 use crate::params::logged_request::{RequestFilter, RequestSearch};
 use crate::params::{Params, Waiting};
-use crate::services::arrivals::Topic;
+use crate::services::arrivals::{Topic, Wanted};
 use crate::services::context::{Account, Context};
 use crate::services::page::{AwaitedList, List, ListPage};
 use crate::views::logged_request::LoggedRequest;
@@ -55,6 +55,16 @@ impl AwaitedList for LogSearch {
 
     fn waiting(&self) -> Waiting {
         self.params.waiting
+    }
+
+    fn wanted(&self) -> Wanted {
+        // Not the token, which may be anywhere in the request.
+        let RequestFilter { method, route, status, error, token: _ } = &self.params.filter;
+        Wanted::default()
+            .with(method.map(|method| [method]))
+            .with(route.clone().map(|route| [route]))
+            .with(status.map(|status| [status.to_string()]))
+            .with(error.clone().map(|error| [error]))
     }
 
     async fn size(&self, ctx: &Context) -> Result<u64, Error> {

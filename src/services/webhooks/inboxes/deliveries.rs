@@ -8,7 +8,7 @@ use super::find;
 use crate::error::Error;
 use crate::params::inbox::DeliverySearch;
 use crate::params::{Params, Waiting};
-use crate::services::arrivals::Topic;
+use crate::services::arrivals::{Topic, Wanted};
 use crate::services::context::{Account, Context};
 use crate::services::page::{AwaitedList, List, ListPage};
 use crate::views::inbox::InboxDelivery;
@@ -49,6 +49,10 @@ impl AwaitedList for InboxDeliveries {
 
     fn waiting(&self) -> Waiting {
         self.params.waiting
+    }
+
+    fn wanted(&self) -> Wanted {
+        Wanted::default().with(Some([self.inbox.to_string()]))
     }
 
     async fn size(&self, ctx: &Context) -> Result<u64, Error> {

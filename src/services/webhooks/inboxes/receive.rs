@@ -136,7 +136,8 @@ struct ReceiveUnit {
 impl ReceiveUnit {
     async fn record(&self, tx: &Tx) -> Result<Option<InboxReply>, Error> {
         let Some(row) = lock(tx, self.account, self.inbox).await? else { return Ok(None) };
-        self.arrivals.announce_after(tx, self.account, Topic::Deliveries);
+        let labels = vec![self.inbox.to_string().into()];
+        self.arrivals.announce_after(tx, self.account, Topic::Deliveries, labels);
         let received = inbox::Model { received: row.received + 1, ..row.clone() };
         tx.update(&row, &received).await?;
         if received.received.unsigned_abs() > INBOX_DELIVERIES_KEPT {
