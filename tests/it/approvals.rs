@@ -1,7 +1,9 @@
 //! What takes two persons at the dashboard: one asks, and another one approves, once (`docs/decisions.md`, 386).
 
+use card_payments::limits::APPROVAL_OPEN;
 use card_payments::runtime::clock::Clock;
 use card_payments::services::disputes::operator;
+use entity::TimeSpan;
 use entity::dispute::DisputeCategory;
 use futures::join;
 use serde_json::json;
@@ -139,7 +141,9 @@ async fn what_cannot_be_done_stays_open_and_changes_nothing(database: Database) 
         404,
         "could not be found",
     );
-    ada.asks("transfer", &[("amount", "100"), ("description", "Rent"), ("recipient", "rp_x")]).await;
+    let unknown = [("amount", "100"), ("description", "Rent"), ("recipient", "rp_x"), ("subject", "Approved by Linus")];
+    ada.asks("transfer", &unknown).await;
+    assert!(!grace.browser.page("/approvals").await.contains("Linus"), "a payout is about no record");
     let id = latest(&mut ada).await;
     let answer = app.unchanged(grace.send(&format!("/{id}/approve"), &[])).await;
     refused(&answer, 422, "Recipient is not valid");
@@ -177,6 +181,36 @@ async fn a_dispute_and_a_merchant_are_decided_by_two(database: Database) {
     app.check_books().await;
 }
 
+async fn a_request_expires_after_seven_days_and_a_late_decision_changes_nothing(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    let sign_in = TimeSpan::seconds(12);
+    let mut ada = Someone::with(&app, &provider, "ada", "accounting").await;
+    ada.asks("transfer", &PAYOUT).await;
+    let id = latest(&mut ada).await;
+    app.clock.advance(APPROVAL_OPEN - sign_in - TimeSpan::from_millis(1));
+    let mut grace = Someone::with(&app, &provider, "grace", "accounting").await;
+    assert_eq!(latest(&mut grace).await, id);
+    app.clock.advance(TimeSpan::from_millis(1));
+    let page = grace.browser.page("/approvals").await;
+    assert!(page.contains("expired") && !page.contains(&format!("{id}/")), "{page}");
+    let mut ada = Someone::with(&app, &provider, "ada", "accounting").await;
+    for (someone, action) in [(&mut grace, "approve"), (&mut grace, "decline"), (&mut ada, "decline")] {
+        someone.browser.page("/approvals").await;
+        let late = app.unchanged(someone.send(&format!("/{id}/{action}"), &[])).await;
+        refused(&late, 400, "The request has expired");
+    }
+    ada.asks("transfer", &PAYOUT).await;
+    let id = latest(&mut ada).await;
+    app.clock.advance(APPROVAL_OPEN - sign_in - TimeSpan::from_millis(1));
+    let mut grace = Someone::with(&app, &provider, "grace", "accounting").await;
+    assert_eq!(grace.send(&format!("/{id}/approve"), &[]).await.status, 200);
+    assert_eq!(app.number("SELECT COUNT(*) FROM transfers WHERE amount = 100").await, 1);
+    app.clock.advance(APPROVAL_OPEN);
+    let mut grace = Someone::with(&app, &provider, "grace", "accounting").await;
+    let page = grace.browser.page("/approvals").await;
+    assert!(page.contains("approved") && page.matches("expired").count() == 1, "{page}");
+}
+
 /// Both find it open, and one of them decides.
 async fn of_two_who_approve_at_once_one_does(database: Database) {
     let Some((app, provider)) = live(database, false).await else { return };
@@ -200,4 +234,5 @@ on_both!(nobody_approves_what_they_ask_for_in_whichever_session);
 on_both!(each_person_needs_the_right_of_what_is_asked_for);
 on_both!(what_cannot_be_done_stays_open_and_changes_nothing);
 on_both!(a_dispute_and_a_merchant_are_decided_by_two);
+on_both!(a_request_expires_after_seven_days_and_a_late_decision_changes_nothing);
 on_both!(of_two_who_approve_at_once_one_does);
