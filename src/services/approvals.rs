@@ -132,9 +132,14 @@ pub async fn request(ctx: &Context, account: &Account, request: ApprovalRequest)
     unit.await
 }
 
-/// Returns the latest requests of an account as they are now, newest first.
+/// Returns the latest requests of an account as they are now, newest first: those about what the person may read.
 pub async fn list(ctx: &Context, account: &Account) -> Result<Vec<Model>, Error> {
-    let rows = Entity::find().filter(Column::Account.eq(account.id())).order_by_desc(Column::Id);
+    let kinds = ApprovalKind::ALL.iter().copied();
+    let readable = kinds.filter(|kind| account.may(kind.section(), Right::Read));
+    let rows = Entity::find()
+        .filter(Column::Account.eq(account.id()))
+        .filter(Column::Kind.is_in(readable))
+        .order_by_desc(Column::Id);
     let rows = rows.limit(APPROVALS_LISTED).all(ctx.store.read()).await?;
     let wall = ctx.clock.now();
     Ok(rows.into_iter().map(|row| Model { state: state_at(&row, wall), ..row }).collect())
