@@ -66,12 +66,8 @@ fn state_at(row: &Model, wall: Timestamp) -> ApprovalState {
 
 /// Returns the table as text.
 pub fn table() -> String {
-    let actions = [
-        ApprovalAction::Approve,
-        ApprovalAction::Decline,
-        ApprovalAction::Withdraw,
-        ApprovalAction::Expire,
-    ];
+    let actions =
+        [ApprovalAction::Approve, ApprovalAction::Decline, ApprovalAction::Withdraw, ApprovalAction::Expire];
     draw(ApprovalState::ALL.iter().copied(), &actions, |state, action| {
         let to = next(state, action)?.code();
         let action = match action {

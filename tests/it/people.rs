@@ -320,17 +320,27 @@ async fn an_administrator_ends_somebodys_sessions_at_every_copy(database: Databa
     let sent = |form| [&[("form", form)], &whom[..]].concat();
     refused(&grace.get("/dashboard/people").await, 403, "Your roles may not read keys");
     let [own, of_holder] = [sent(graces.as_str()), sent(holders.as_str())];
-    refused(&app.unchanged(grace.post("/dashboard/people", &own)).await, 403, "Your roles may not write keys");
+    refused(
+        &app.unchanged(grace.post("/dashboard/people", &own)).await,
+        403,
+        "Your roles may not write keys",
+    );
     refused(&app.unchanged(holder.post("/dashboard/people", &of_holder)).await, 403, "");
-    refused(&app.unchanged(ada.post("/dashboard/people", &whom)).await, 403, "was not sent by a page of your session");
-    for (issuer, subject) in [("https://elsewhere.example.com", "grace"), (provider.issuer.as_str(), "linus"), ("", "")] {
+    refused(
+        &app.unchanged(ada.post("/dashboard/people", &whom)).await,
+        403,
+        "was not sent by a page of your session",
+    );
+    for (issuer, subject) in
+        [("https://elsewhere.example.com", "grace"), (provider.issuer.as_str(), "linus"), ("", "")]
+    {
         let sent = [("form", form.as_str()), ("issuer", issuer), ("subject", subject)];
         refused(&app.unchanged(ada.post("/dashboard/people", &sent)).await, 404, "could not be found");
     }
     led(&ada.post("/dashboard/people", &sent(form.as_str())).await, "/dashboard/people");
     led(&former.get("/dashboard/accounts").await, "/dashboard/sign-in");
     if database == Database::Sqlite {
-        led(&grace.get("/dashboard/charges").await, "/dashboard/sign-in");
+        led(&grace.get("/dashboard/accounts").await, "/dashboard/sign-in");
     } else {
         let copy = app.copy().await;
         let mut beside = Browser::of(Client::new(copy.router.clone(), None));
@@ -338,7 +348,11 @@ async fn an_administrator_ends_somebodys_sessions_at_every_copy(database: Databa
         led(&beside.get("/dashboard/accounts").await, "/dashboard/sign-in");
     }
     assert!(!ada.page("/people").await.contains("grace@example.com"));
-    refused(&app.unchanged(ada.post("/dashboard/people", &sent(form.as_str()))).await, 404, "could not be found");
+    refused(
+        &app.unchanged(ada.post("/dashboard/people", &sent(form.as_str()))).await,
+        404,
+        "could not be found",
+    );
     let trail = trail(&app).await;
     for part in ["person.sessions_ended", "grace@example.com (grace)", "ada@example.com (ada)"] {
         assert!(trail.contains(part), "{part}: {trail}");

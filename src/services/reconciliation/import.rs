@@ -172,7 +172,8 @@ async fn begin(
                     operator,
                     created_at: *wall,
                 };
-                tx.append_unique(&row, ErrorCode::InvalidState)
+                tx.append_unique(&row, ErrorCode::InvalidState)?;
+                Ok(row)
             }
             .boxed()
         });
@@ -182,7 +183,7 @@ async fn begin(
                 let name = other.map_or_else(|| heading.name.clone(), |other| other.name);
                 return Err(ReconcileError::Taken(name));
             }
-            begun => begun?,
+            begun => return Ok(Begun::Now(begun?)),
         }
     }
 }
