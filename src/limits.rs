@@ -89,6 +89,8 @@ pub const PERSON_SIGN_IN: TimeSpan = TimeSpan::seconds(10 * 60);
 pub const PROVIDER_ANSWER: Duration = Duration::from_secs(5);
 /// How many characters of a name from the provider are kept.
 pub const PERSON_NAME_MAX: usize = 200;
+/// How long a request for approval waits for another person (`docs/decisions.md`, 390).
+pub const APPROVAL_OPEN: TimeSpan = TimeSpan::days(7);
 /// How many requests for approval a page lists.
 pub const APPROVALS_LISTED: u64 = 50;
 /// How many ended sessions are remembered.

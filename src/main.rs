@@ -53,6 +53,8 @@ enum Command {
     Merchant(On<commands::merchant::Merchant>),
     /// Erase the personal data of customers.
     Customer(On<commands::customer::Customer>),
+    /// List people who are signed in, and end their sessions.
+    People(On<commands::people::People>),
     /// Record deposits: money from outside.
     Deposit(On<commands::deposit::Deposit>),
     /// Open and decide disputes, as the card network does.
@@ -182,6 +184,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Account(On { command, database }) => commands::account::run(command, &database).await,
         Command::Merchant(On { command, database }) => commands::merchant::run(command, &database).await,
         Command::Customer(On { command, database }) => commands::customer::run(command, &database).await,
+        Command::People(On { command, database }) => commands::people::run(command, &database).await,
         Command::Deposit(On { command, database }) => commands::deposit::run(command, &database).await,
         Command::Dispute(On { command, database }) => commands::dispute::run(command, &database).await,
         Command::Ledger(On { command, database }) => commands::ledger::run(command, &database).await,

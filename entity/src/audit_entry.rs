@@ -52,6 +52,7 @@ string_enum! {
         PersonSignedIn "person.signed_in",
         PersonSignedOut "person.signed_out",
         PersonSignedOutEverywhere "person.signed_out_everywhere",
+        PersonSessionsEnded "person.sessions_ended",
         ApprovalRequested "approval.requested",
         ApprovalApproved "approval.approved",
         ApprovalDeclined "approval.declined",

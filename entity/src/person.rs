@@ -56,7 +56,7 @@ pub mod person_session {
             seen_at: Timestamp,
             /// The latest time at which it ends. The row stays until then, so that nothing opens it twice.
             ends_at: Timestamp,
-            /// When the person has signed out.
+            /// When the person has signed out, or somebody has ended it.
             ended_at: Option<Timestamp>,
         }
     }
@@ -119,6 +119,8 @@ pub mod approval {
             Approved "approved",
             Declined "declined",
             Withdrawn "withdrawn",
+            /// Never stored: nobody has decided a pending one in time.
+            Expired "expired",
         }
     }
 }

@@ -20,6 +20,7 @@ pub mod listen;
 pub mod mcp;
 pub mod merchant;
 pub mod migrate;
+pub mod people;
 mod progress_bar;
 pub mod reconcile;
 pub mod record;

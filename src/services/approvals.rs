@@ -20,7 +20,7 @@ use super::people::Person;
 use super::state_table::draw;
 use super::{disputes, merchants, transfers};
 use crate::error::{Error, ErrorCode};
-use crate::limits::APPROVALS_LISTED;
+use crate::limits::{APPROVAL_OPEN, APPROVALS_LISTED};
 use crate::params;
 use crate::params::api_key::NewApiKey;
 use crate::params::dispute::DecidedDispute;
@@ -37,6 +37,8 @@ pub enum ApprovalAction {
     Decline,
     /// The person who asks takes it back.
     Withdraw,
+    /// [`APPROVAL_OPEN`] passes.
+    Expire,
 }
 
 /// Returns the state after an action; `None` if it is not legal.
@@ -45,19 +47,34 @@ pub fn next(from: ApprovalState, action: ApprovalAction) -> Option<ApprovalState
         (ApprovalState::Pending, ApprovalAction::Approve) => Some(ApprovalState::Approved),
         (ApprovalState::Pending, ApprovalAction::Decline) => Some(ApprovalState::Declined),
         (ApprovalState::Pending, ApprovalAction::Withdraw) => Some(ApprovalState::Withdrawn),
-        (ApprovalState::Approved | ApprovalState::Declined | ApprovalState::Withdrawn, _) => None,
+        (ApprovalState::Pending, ApprovalAction::Expire) => Some(ApprovalState::Expired),
+        (
+            ApprovalState::Approved
+            | ApprovalState::Declined
+            | ApprovalState::Withdrawn
+            | ApprovalState::Expired,
+            _,
+        ) => None,
     }
+}
+
+/// Returns the state at a time of the wall clock.
+fn state_at(row: &Model, wall: Timestamp) -> ApprovalState {
+    let is_late = wall >= row.asked_at + APPROVAL_OPEN;
+    next(row.state, ApprovalAction::Expire).filter(|_| is_late).unwrap_or(row.state)
 }
 
 /// Returns the table as text.
 pub fn table() -> String {
-    let actions = [ApprovalAction::Approve, ApprovalAction::Decline, ApprovalAction::Withdraw];
+    let actions =
+        [ApprovalAction::Approve, ApprovalAction::Decline, ApprovalAction::Withdraw, ApprovalAction::Expire];
     draw(ApprovalState::ALL.iter().copied(), &actions, |state, action| {
         let to = next(state, action)?.code();
         let action = match action {
             ApprovalAction::Approve => "another person approves",
             ApprovalAction::Decline => "another person declines",
             ApprovalAction::Withdraw => "its asker withdraws",
+            ApprovalAction::Expire => "seven days",
         };
         Some(format!("{} -- {action} --> {to}", state.code()))
     })
@@ -81,6 +98,10 @@ pub async fn request(ctx: &Context, account: &Account, request: ApprovalRequest)
     let ApprovalRequest { kind, subject, parameters } = request;
     let person = acting_person(account, kind)?;
     check(ctx, account, kind, &subject, &parameters).await?;
+    let subject = match kind {
+        ApprovalKind::Transfer | ApprovalKind::Key => String::new(),
+        ApprovalKind::Dispute | ApprovalKind::Merchant => subject,
+    };
     let wall = ctx.clock.now();
     let row = Model {
         id: ctx.ids.next(),
@@ -107,10 +128,17 @@ pub async fn request(ctx: &Context, account: &Account, request: ApprovalRequest)
     unit.await
 }
 
-/// Returns the latest requests of an account, newest first.
+/// Returns the latest requests of an account as they are now, newest first: those about what the person may read.
 pub async fn list(ctx: &Context, account: &Account) -> Result<Vec<Model>, Error> {
-    let rows = Entity::find().filter(Column::Account.eq(account.id())).order_by_desc(Column::Id);
-    Ok(rows.limit(APPROVALS_LISTED).all(ctx.store.read()).await?)
+    let kinds = ApprovalKind::ALL.iter().copied();
+    let readable = kinds.filter(|kind| account.may(kind.section(), Right::Read));
+    let rows = Entity::find()
+        .filter(Column::Account.eq(account.id()))
+        .filter(Column::Kind.is_in(readable))
+        .order_by_desc(Column::Id);
+    let rows = rows.limit(APPROVALS_LISTED).all(ctx.store.read()).await?;
+    let wall = ctx.clock.now();
+    Ok(rows.into_iter().map(|row| Model { state: state_at(&row, wall), ..row }).collect())
 }
 
 /// Approves a request: does what it asks for, and returns what the API would show of it.
@@ -119,7 +147,8 @@ pub async fn list(ctx: &Context, account: &Account) -> Result<Vec<Model>, Error>
 pub async fn approve(ctx: &Context, account: &Account, id: &str) -> Result<Value, Error> {
     let row = find(ctx, account, id).await?;
     let person = acting_person(account, row.kind)?;
-    let decision = Decision::new(ctx, &row, person, ApprovalAction::Approve)?;
+    let approval = (ApprovalAction::Approve, Action::ApprovalApproved);
+    let decision = Decision::new(ctx, &row, person, approval)?;
     let caller = Caller {
         account: account.clone(),
         claim: None,
@@ -153,8 +182,12 @@ pub async fn decline(ctx: &Context, account: &Account, id: &str) -> Result<(), E
     let row = find(ctx, account, id).await?;
     let person = acting_person(account, row.kind)?;
     let own = person.is(&row.asker_issuer, &row.asker_subject);
-    let action = if own { ApprovalAction::Withdraw } else { ApprovalAction::Decline };
-    let decision = Decision::new(ctx, &row, person, action)?;
+    let refusal = if own {
+        (ApprovalAction::Withdraw, Action::ApprovalWithdrawn)
+    } else {
+        (ApprovalAction::Decline, Action::ApprovalDeclined)
+    };
+    let decision = Decision::new(ctx, &row, person, refusal)?;
     ctx.store.write(decision, |tx, decision| decision.require(tx)).await
 }
 
@@ -200,6 +233,9 @@ async fn find(ctx: &Context, account: &Account, id: &str) -> Result<Model, Error
     row.one(ctx.store.read()).await?.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
+/// The error message for a decision about an expired request.
+const EXPIRED: &str = "The request has expired, and nobody can decide it any more. Ask again.";
+
 /// A decision, which its unit records if nobody has decided before.
 #[derive(Debug)]
 struct Decision {
@@ -210,13 +246,22 @@ struct Decision {
 }
 
 impl Decision {
-    fn new(ctx: &Context, row: &Model, person: &Person, action: ApprovalAction) -> Result<Self, Error> {
+    fn new(
+        ctx: &Context,
+        row: &Model,
+        person: &Person,
+        (action, act): (ApprovalAction, Action),
+    ) -> Result<Self, Error> {
         if action == ApprovalAction::Approve && person.is(&row.asker_issuer, &row.asker_subject) {
             let sentence = "You have asked for this yourself: another person must approve it.";
             return Err(Error::explained(ErrorCode::Forbidden, sentence));
         }
-        let to = next(row.state, action).ok_or(ErrorCode::InvalidState)?;
-        let wall: Timestamp = ctx.clock.now();
+        let wall = ctx.clock.now();
+        let state = state_at(row, wall);
+        if state == ApprovalState::Expired {
+            return Err(Error::explained(ErrorCode::InvalidState, EXPIRED));
+        }
+        let to = next(state, action).ok_or(ErrorCode::InvalidState)?;
         let operator = person.acting(wall);
         let decided = Model {
             state: to,
@@ -224,14 +269,7 @@ impl Decision {
             decided_at: Some(wall),
             ..row.clone()
         };
-        let act = action_on(
-            row,
-            match action {
-                ApprovalAction::Approve => Action::ApprovalApproved,
-                ApprovalAction::Decline => Action::ApprovalDeclined,
-                ApprovalAction::Withdraw => Action::ApprovalWithdrawn,
-            },
-        )?;
+        let act = action_on(row, act)?;
         Ok(Self { seen: row.clone(), decided, act, operator })
     }
 }

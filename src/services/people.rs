@@ -1,6 +1,7 @@
 //! The people who sign in at a live dashboard, and their sessions (`docs/decisions.md`, 386). Sessions are rows, so that every
 //! copy of the server knows when one has ended. All times are by the wall clock.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -20,8 +21,9 @@ use super::context::Context;
 use crate::error::{Error, ErrorCode};
 use crate::identity_provider::Identity;
 use crate::limits::{DASHBOARD_SESSION, PERSON_SESSION_IDLE};
-use crate::store::Operator;
+use crate::store::{Operator, Store, Tx};
 use crate::vault::{Purpose, Vault};
+use crate::views::person::SignedInPerson;
 
 /// A person who is signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,10 +48,9 @@ impl Person {
         Self { identity, restriction }
     }
 
-    /// Returns the name in the audit trail: that for people, and the one that never changes.
+    /// Returns the name in the audit trail.
     pub fn name(&self) -> String {
-        let Identity { name, subject, .. } = &self.identity;
-        if name == subject { name.clone() } else { format!("{name} ({subject})") }
+        full_name(&self.identity.name, &self.identity.subject)
     }
 
     /// Returns the operator who acts, for the audit trail.
@@ -133,12 +134,7 @@ pub async fn end_sessions(
     from: IpAddr,
 ) -> Result<u64, Error> {
     let wall = ctx.clock.now();
-    let Identity { issuer, subject, .. } = &person.identity;
-    let own = Entity::update_many()
-        .col_expr(Column::EndedAt, Expr::value(wall.millis()))
-        .filter(Column::EndedAt.is_null())
-        .filter(Column::Subject.eq(subject.as_str()))
-        .filter(Column::Issuer.eq(issuer.as_str()));
+    let own = of(&person.identity.issuer, &person.identity.subject, ending(wall));
     let (action, ended) = match secret {
         Some(secret) => {
             let hash = hash_of(&ctx.vault, secret).to_vec();
@@ -158,6 +154,73 @@ pub async fn end_sessions(
     unit.await
 }
 
+/// Returns the people who are signed in, each with all of their open sessions.
+pub async fn list(store: &Store, wall: Timestamp) -> Result<Vec<SignedInPerson>, Error> {
+    let mut people: BTreeMap<_, SignedInPerson> = BTreeMap::new();
+    let rows = open(wall, Entity::find()).order_by_asc(Column::CreatedAt);
+    for Model { issuer, subject, name, roles, created_at, seen_at, .. } in rows.all(store.read()).await? {
+        let known = people.entry((subject.clone(), issuer.clone())).or_insert_with(|| SignedInPerson {
+            subject,
+            issuer,
+            name: String::new(),
+            roles: Vec::new(),
+            sessions: 0,
+            since: created_at,
+            seen_at,
+        });
+        known.name = name;
+        known.sessions += 1;
+        known.seen_at = known.seen_at.max(seen_at);
+        known.roles.extend(serde_json::from_str::<Vec<Role>>(roles.as_str())?);
+        known.roles.sort_unstable();
+        known.roles.dedup();
+    }
+    let mut people: Vec<_> = people.into_values().collect();
+    people.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(people)
+}
+
+/// Ends all sessions of a person at every copy of the server, for somebody else. `by` is the person who does, at the dashboard;
+/// otherwise it is the operator who runs the command. Returns how many have ended.
+///
+/// Refusals: `not_found` if the person has no open session.
+pub async fn end_for(
+    store: &Store,
+    (issuer, subject): (&str, &str),
+    by: Option<Operator>,
+    wall: Timestamp,
+) -> Result<u64, Error> {
+    let unit = EndSessionsUnit { issuer: issuer.to_owned(), subject: subject.to_owned(), by, wall };
+    store.write(unit, |tx, unit| unit.record(tx).boxed()).await
+}
+
+struct EndSessionsUnit {
+    issuer: String,
+    subject: String,
+    by: Option<Operator>,
+    wall: Timestamp,
+}
+
+impl EndSessionsUnit {
+    async fn record(&self, tx: &Tx) -> Result<u64, Error> {
+        let Self { issuer, subject, by, wall } = self;
+        let theirs = open(*wall, of(issuer, subject, Entity::find())).order_by_desc(Column::CreatedAt);
+        let latest = theirs.one(tx).await?.ok_or(ErrorCode::NotFound)?;
+        let ended = open(*wall, of(issuer, subject, ending(*wall))).exec(tx).await?.rows_affected;
+        let act = OperatorAction {
+            action: Action::PersonSessionsEnded,
+            account: None,
+            subject: full_name(&latest.name, subject),
+            detail: json!({ "issuer": issuer, "sessions": ended }),
+        };
+        match by {
+            Some(by) => audit::record_by(tx, by, &act)?,
+            None => audit::record(tx, &act)?,
+        }
+        Ok(ended)
+    }
+}
+
 /// Selects the sessions whose latest end has passed.
 pub fn ended(wall: Timestamp) -> Select<Entity> {
     Entity::find().filter(Column::EndsAt.lte(wall)).order_by_asc(Column::EndsAt)
@@ -174,6 +237,23 @@ fn open<Q: QueryFilter>(wall: Timestamp, sessions: Q) -> Q {
         .filter(Column::EndedAt.is_null())
         .filter(Column::EndsAt.gt(wall))
         .filter(Column::SeenAt.gt(wall - PERSON_SESSION_IDLE))
+}
+
+/// Adds the conditions of a person's sessions.
+fn of<Q: QueryFilter>(issuer: &str, subject: &str, sessions: Q) -> Q {
+    sessions.filter(Column::Subject.eq(subject)).filter(Column::Issuer.eq(issuer))
+}
+
+/// Ends sessions that have not ended yet.
+fn ending(wall: Timestamp) -> UpdateMany<Entity> {
+    Entity::update_many()
+        .col_expr(Column::EndedAt, Expr::value(wall.millis()))
+        .filter(Column::EndedAt.is_null())
+}
+
+/// Returns a person's name in the audit trail: that for people, and the one that never changes.
+fn full_name(name: &str, subject: &str) -> String {
+    if name == subject { name.to_owned() } else { format!("{name} ({subject})") }
 }
 
 async fn update(ctx: &Context, rows: UpdateMany<Entity>) -> Result<u64, Error> {

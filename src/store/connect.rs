@@ -453,11 +453,12 @@ pub(super) fn answered(error: &DbErr) -> Option<String> {
 /// Returns whether an insert into a table failed because a row with the same key was there.
 pub(super) fn taken(error: &DbErr, table: &str) -> bool {
     answer(error).is_some_and(|answer| {
-        // SQLite names the columns only in its message, Citus the constraint of its shard.
+        // SQLite names the columns, or an index of expressions, only in its message, Citus the constraint of its shard.
         let mentions = |name: String| answer.message().contains(&name);
         let of_table = answer.table() == Some(table)
             || mentions(format!(" {table}."))
-            || mentions(format!("\"{table}_"));
+            || mentions(format!("\"{table}_"))
+            || mentions(format!("'{table}_"));
         answer.is_unique_violation() && of_table
     })
 }

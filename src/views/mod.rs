@@ -22,6 +22,7 @@ pub mod logged_request;
 pub mod merchant;
 pub mod payment;
 pub mod payment_source;
+pub mod person;
 pub mod plan;
 pub mod recipient;
 pub mod reconciliation;

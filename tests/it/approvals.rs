@@ -1,7 +1,9 @@
 //! What takes two persons at the dashboard: one asks, and another one approves, once (`docs/decisions.md`, 386).
 
+use card_payments::limits::APPROVAL_OPEN;
 use card_payments::runtime::clock::Clock;
 use card_payments::services::disputes::operator;
+use entity::TimeSpan;
 use entity::dispute::DisputeCategory;
 use futures::join;
 use serde_json::json;
@@ -58,6 +60,8 @@ async fn what_one_person_asks_for_another_one_approves_once(database: Database) 
         page.contains("ada@example.com (ada)") && page.contains("Approve") && !page.contains("Withdraw"),
         "{page}"
     );
+    let mut viewer = Someone::with(&app, &provider, "linus", "viewer").await;
+    assert!(!viewer.browser.page("/approvals").await.contains("Accounting"), "keys are not theirs to read");
     let approved = grace.send(&format!("/{id}/approve"), &[]).await;
     assert!(approved.status == 200 && approved.text.contains("rk_"), "{}", approved.text);
     let (_, key) = approved.text.split_once("<code>rk_").unwrap();
@@ -139,7 +143,10 @@ async fn what_cannot_be_done_stays_open_and_changes_nothing(database: Database) 
         404,
         "could not be found",
     );
-    ada.asks("transfer", &[("amount", "100"), ("description", "Rent"), ("recipient", "rp_x")]).await;
+    let unknown =
+        [("amount", "100"), ("description", "Rent"), ("recipient", "rp_x"), ("subject", "Approved by Linus")];
+    ada.asks("transfer", &unknown).await;
+    assert!(!grace.browser.page("/approvals").await.contains("Linus"), "a payout is about no record");
     let id = latest(&mut ada).await;
     let answer = app.unchanged(grace.send(&format!("/{id}/approve"), &[])).await;
     refused(&answer, 422, "Recipient is not valid");
@@ -177,6 +184,40 @@ async fn a_dispute_and_a_merchant_are_decided_by_two(database: Database) {
     app.check_books().await;
 }
 
+async fn a_request_expires_after_seven_days_and_a_late_decision_changes_nothing(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    // A sign-in takes twelve seconds, so it is the last instant.
+    let almost = TimeSpan::from_millis(APPROVAL_OPEN.millis() - 12_001);
+    let mut ada = Someone::with(&app, &provider, "ada", "accounting").await;
+    ada.asks("transfer", &PAYOUT).await;
+    let id = latest(&mut ada).await;
+    app.clock.advance(almost);
+    let mut grace = Someone::with(&app, &provider, "grace", "accounting").await;
+    assert_eq!(latest(&mut grace).await, id);
+    app.clock.advance(TimeSpan::from_millis(1));
+    let page = grace.browser.page("/approvals").await;
+    assert!(page.contains("<dd>expired</dd>") && !page.contains(&format!("{id}/")), "{page}");
+    let mut ada = Someone::with(&app, &provider, "ada", "accounting").await;
+    for (someone, actions) in [(&mut grace, &["approve", "decline"][..]), (&mut ada, &["decline"])] {
+        // The session notes when it was last seen.
+        someone.browser.page("/approvals").await;
+        for action in actions {
+            let late = app.unchanged(someone.send(&format!("/{id}/{action}"), &[])).await;
+            refused(&late, 400, "The request has expired");
+        }
+    }
+    ada.asks("transfer", &PAYOUT).await;
+    let id = latest(&mut ada).await;
+    app.clock.advance(almost);
+    let mut grace = Someone::with(&app, &provider, "grace", "accounting").await;
+    assert_eq!(grace.send(&format!("/{id}/approve"), &[]).await.status, 200);
+    assert_eq!(app.number("SELECT COUNT(*) FROM transfers WHERE amount = 100").await, 1);
+    app.clock.advance(APPROVAL_OPEN);
+    let mut grace = Someone::with(&app, &provider, "grace", "accounting").await;
+    let page = grace.browser.page("/approvals").await;
+    assert!(page.contains("<dd>approved</dd>") && page.matches("<dd>expired</dd>").count() == 1, "{page}");
+}
+
 /// Both find it open, and one of them decides.
 async fn of_two_who_approve_at_once_one_does(database: Database) {
     let Some((app, provider)) = live(database, false).await else { return };
@@ -200,4 +241,5 @@ on_both!(nobody_approves_what_they_ask_for_in_whichever_session);
 on_both!(each_person_needs_the_right_of_what_is_asked_for);
 on_both!(what_cannot_be_done_stays_open_and_changes_nothing);
 on_both!(a_dispute_and_a_merchant_are_decided_by_two);
+on_both!(a_request_expires_after_seven_days_and_a_late_decision_changes_nothing);
 on_both!(of_two_who_approve_at_once_one_does);

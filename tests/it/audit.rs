@@ -28,6 +28,7 @@ use crate::harness::process::{PAYMENT, request, try_to_ask};
 use crate::harness::{
     App, Client, Database, Installed, application, operated, postgres, rules, token, token_of,
 };
+use crate::people::open_session;
 
 /// Who acts, as the commands would find him.
 const WHO: &str = "roland (user 1000) on a machine";
@@ -304,6 +305,7 @@ operated! {
         let dispute = token_of(&installed.records(&["dispute", "open", &disputed])[0]);
         let restricted = ["account", "key", "create", &account, "--name", "A", "--right", "charges:read"];
         let [rolled, revoked] = std::array::from_fn(|_| token_of(&installed.records(&restricted)[0]));
+        open_session(installed, 1, ("ada", "ada@example.com")).await;
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
         let (exported, copy, target) = (file("exported"), file("copy"), format!("sqlite:{}", file("target.db")));
@@ -335,6 +337,7 @@ operated! {
                 "merchant decline" => &[&second],
                 "merchant hold" => &[&third],
                 "customer erase" => &[&customer, "--account", &account],
+                "people end" => &["ada"],
                 "deposit create" => &[&account, "--amount", "1"],
                 "dispute open" => &[&charge],
                 "dispute resolve" => &[&dispute, "resolved"],

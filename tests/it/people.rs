@@ -6,7 +6,7 @@ use std::process::Command;
 
 use card_payments::identity_provider::IdentityProvider;
 use card_payments::limits::{DASHBOARD_SESSION, PERSON_SESSION_IDLE, PERSON_SIGN_IN};
-use card_payments::runtime::clock::Clock;
+use card_payments::runtime::clock::{Clock, SystemClock};
 use card_payments::sensitive::secret::Secret;
 use card_payments::services::reconciliation::reconcile;
 use card_payments::vault::OperatorKeys;
@@ -20,7 +20,7 @@ use crate::challenge_page::driven;
 use crate::harness::browser::{Browser, assert_sign_in, carried, guarded, led, refused};
 use crate::harness::identity_provider::{CLIENT_ID, CLIENT_SECRET, Signing, StubProvider};
 use crate::harness::process::ask;
-use crate::harness::{Answer, App, Client, Database, Installed, on_both};
+use crate::harness::{Answer, App, Client, Database, Installed, on_both, operated};
 
 /// At least as long as it must be.
 const OPERATOR: &str = "operator-0123456789-0123456789-01";
@@ -299,6 +299,67 @@ async fn every_copy_knows_a_session_and_its_end(database: Database) {
     led(&browser.get("/dashboard/accounts").await, "/dashboard/sign-in");
 }
 
+async fn an_administrator_ends_somebodys_sessions_at_every_copy(database: Database) {
+    let Some((app, provider)) = live(database, true).await else { return };
+    let person = |subject: &str, role: &str| json!({ "sub": subject, "email": format!("{subject}@example.com"), "roles": [role] });
+    let mut former = signed_in(&app, &provider, person("grace", "viewer")).await;
+    let mut grace = signed_in(&app, &provider, person("grace", "accounting")).await;
+    let graces = view(&app, &mut grace).await;
+    let mut ada = signed_in(&app, &provider, person("ada", "administrator")).await;
+    let form = view(&app, &mut ada).await;
+    let page = ada.page("/people").await;
+    for part in ["ada@example.com", "administrator", "grace@example.com", "viewer, finance", ">2<"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let mut holder = Browser::new(&app);
+    holder.post("/dashboard/sign-in", &[("key", OPERATOR)]).await;
+    let holders = view(&app, &mut holder).await;
+    let shown = holder.page("/people").await;
+    assert!(shown.contains("grace@example.com") && !shown.contains("End all sessions"), "{shown}");
+    let whom = [("issuer", provider.issuer.as_str()), ("subject", "grace")];
+    let sent = |form| [&[("form", form)], &whom[..]].concat();
+    refused(&grace.get("/dashboard/people").await, 403, "Your roles may not read keys");
+    let [own, of_holder] = [sent(graces.as_str()), sent(holders.as_str())];
+    refused(
+        &app.unchanged(grace.post("/dashboard/people", &own)).await,
+        403,
+        "Your roles may not write keys",
+    );
+    refused(&app.unchanged(holder.post("/dashboard/people", &of_holder)).await, 403, "");
+    refused(
+        &app.unchanged(ada.post("/dashboard/people", &whom)).await,
+        403,
+        "was not sent by a page of your session",
+    );
+    for (issuer, subject) in
+        [("https://elsewhere.example.com", "grace"), (provider.issuer.as_str(), "linus"), ("", "")]
+    {
+        let sent = [("form", form.as_str()), ("issuer", issuer), ("subject", subject)];
+        refused(&app.unchanged(ada.post("/dashboard/people", &sent)).await, 404, "could not be found");
+    }
+    led(&ada.post("/dashboard/people", &sent(form.as_str())).await, "/dashboard/people");
+    led(&former.get("/dashboard/accounts").await, "/dashboard/sign-in");
+    if database == Database::Sqlite {
+        led(&grace.get("/dashboard/accounts").await, "/dashboard/sign-in");
+    } else {
+        let copy = app.copy().await;
+        let mut beside = Browser::of(Client::new(copy.router.clone(), None));
+        beside.cookie.clone_from(&grace.cookie);
+        led(&beside.get("/dashboard/accounts").await, "/dashboard/sign-in");
+    }
+    assert!(!ada.page("/people").await.contains("grace@example.com"));
+    refused(
+        &app.unchanged(ada.post("/dashboard/people", &sent(form.as_str()))).await,
+        404,
+        "could not be found",
+    );
+    let trail = trail(&app).await;
+    for part in ["person.sessions_ended", "grace@example.com (grace)", "ada@example.com (ada)"] {
+        assert!(trail.contains(part), "{part}: {trail}");
+    }
+    signed_in(&app, &provider, person("grace", "viewer")).await;
+}
+
 async fn the_operators_key_opens_nothing_beside_a_provider_unless_it_may(database: Database) {
     let Some((app, _provider)) = live(database, false).await else { return };
     let mut browser = Browser::new(&app);
@@ -375,7 +436,47 @@ on_both!(a_person_without_a_role_of_this_server_is_told_so);
 on_both!(a_session_ends_after_fifteen_idle_minutes_and_twelve_hours);
 on_both!(signing_out_ends_one_session_and_everywhere_ends_all_of_the_person);
 on_both!(every_copy_knows_a_session_and_its_end);
+on_both!(an_administrator_ends_somebodys_sessions_at_every_copy);
 on_both!(the_operators_key_opens_nothing_beside_a_provider_unless_it_may);
+
+/// Adds an open session, as a sign-in does.
+pub async fn open_session(installed: &Installed, secret: u8, (subject, name): (&str, &str)) {
+    let now = SystemClock.now().millis();
+    let hash = match installed.database {
+        Database::Sqlite => format!("x'{secret:02x}'"),
+        Database::Postgres => format!("'\\x{secret:02x}'"),
+    };
+    let row = format!(
+        "{hash}, 'https://id.example.com', '{subject}', '{name}', '[\"viewer\"]', {now}, {now}, {}, NULL",
+        now + DASHBOARD_SESSION.millis()
+    );
+    installed.execute(&format!("INSERT INTO person_sessions VALUES ({row})")).await;
+}
+
+operated! {
+    async fn a_command_ends_the_sessions_of_a_person_by_address_or_subject(installed) {
+        installed.records(&["account", "create", "--business-name", "Shop", "--email", "shop@example.com"]);
+        assert_eq!(installed.records(&["people", "list"]), [] as [Value; 0]);
+        let rows = installed.rows().await;
+        installed.refuses(&["people", "end", "ada"], "nobody is signed in as ada");
+        assert_eq!(installed.rows().await, rows);
+        for (secret, subject, name) in [(1, "1", "ada@example.com"), (2, "1", "ada@example.com"), (3, "2", "grace@example.com")] {
+            open_session(installed, secret, (subject, name)).await;
+        }
+        let listed = installed.records(&["people", "list"]);
+        let shown = |person: &Value| (person["subject"].clone(), person["sessions"].clone(), person["roles"].clone());
+        let shown: Vec<_> = listed.iter().map(shown).collect();
+        let roles = json!(["viewer"]);
+        assert_eq!(shown, [(json!("1"), json!(2), roles.clone()), (json!("2"), json!(1), roles)]);
+        assert_eq!(installed.records(&["people", "end", "Ada@Example.com"]), listed[..1]);
+        installed.refuses(&["people", "end", "1"], "nobody is signed in as 1");
+        let (code, text, _) = installed.run(&["people", "end", "2"]);
+        assert!(code == Some(0) && text.starts_with("grace@example.com (2), viewer: 1 sessions since "), "{text}");
+        assert_eq!(installed.records(&["people", "list"]), [] as [Value; 0]);
+        let acts = installed.number("SELECT COUNT(*) FROM audit_entries WHERE action = 'person.sessions_ended'").await;
+        assert_eq!(acts, 2);
+    }
+}
 
 /// An address of this machine that nobody listens on.
 fn free() -> SocketAddr {

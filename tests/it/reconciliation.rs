@@ -4,11 +4,15 @@ mod acquirers;
 mod seeded;
 
 use std::fmt::Write as _;
+use std::io::{Seek, Write as _};
 
+use card_payments::runtime::clock::Clock;
+use card_payments::services::reconciliation::{ReconcileError, reconcile};
+use futures::join;
 use serde_json::{Value, json};
 
 use self::seeded::{Books, DAY, Moved, day_of, midnight};
-use crate::harness::{Installed, operated};
+use crate::harness::{Installed, operated, rounds, rules};
 
 /// A statement as a file.
 pub(crate) struct File {
@@ -93,6 +97,28 @@ fn only(installed: &Installed, state: &str) -> String {
 }
 
 const HOUR: i64 = 3_600_000;
+
+rules! {
+    async fn of_two_imports_at_once_each_is_done_or_refused(app) {
+        let import = async |name: String| {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(File::of(&name, 0, 0).text().as_bytes()).unwrap();
+            file.rewind().unwrap();
+            reconcile(&app.ctx().store, file, app.clock.now(), &()).await
+        };
+        for round in 0..rounds() {
+            for other in ["same", "other"] {
+                let (first, second) = (format!("same-{other}-{round}"), format!("{other}-{other}-{round}"));
+                let (one, other) = join!(import(first), import(second));
+                for result in [&one, &other] {
+                    assert!(matches!(result, Ok(_) | Err(ReconcileError::Taken(_))), "{result:?}");
+                }
+                assert!(one.is_ok() || other.is_ok());
+                assert_eq!(app.number("SELECT COUNT(*) FROM acquirer_statements WHERE stage <> 'done'").await, 0);
+            }
+        }
+    }
+}
 
 operated! {
     async fn a_statement_is_imported_once_and_a_changed_one_never(installed) {

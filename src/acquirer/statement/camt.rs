@@ -47,7 +47,7 @@ pub(super) struct CamtReader<R: Read> {
 }
 
 /// What a transaction, or its entry, says.
-#[derive(Default, Clone)]
+#[derive(Default)]
 struct Fields {
     reference: Option<String>,
     amount: Option<(String, String)>,
@@ -59,7 +59,6 @@ struct Fields {
 }
 
 /// What counts when the amounts of an entry's transactions are added up.
-#[derive(Clone)]
 struct Details {
     amount: Option<(String, String)>,
     indicator: Option<String>,
@@ -206,12 +205,12 @@ impl<R: Read> CamtReader<R> {
                 let details = self.details.take().unwrap_or_default();
                 let (amount, indicator) = (details.amount.clone(), details.indicator.clone());
                 self.entry.details.push(Details { amount, indicator });
-                return self.line(details, faults);
+                return self.line(&details, faults);
             }
             (_, _, "Ntry") => {
                 self.entries += 1;
                 if self.entry.details.is_empty() {
-                    return self.line(Fields::default(), faults);
+                    return self.line(&Fields::default(), faults);
                 }
                 self.entry.check_amounts(faults);
             }
@@ -221,21 +220,24 @@ impl<R: Read> CamtReader<R> {
     }
 
     /// Returns the line of a transaction. What its details do not say, its entry does.
-    fn line(&mut self, details: Fields, faults: &mut Faults) -> Option<Line> {
+    fn line(&mut self, details: &Fields, faults: &mut Faults) -> Option<Line> {
         self.number += 1;
-        let entry = self.entry.clone();
-        let kind = details.kind.or(entry.kind).unwrap_or_default();
-        let reference = details.reference.or(entry.reference).unwrap_or_default();
-        let (amount, currency) = details.amount.or(entry.amount).unwrap_or_default();
-        let day = details.day.or(entry.day).unwrap_or_default();
-        let indicator = details.indicator.or(entry.indicator);
-        if Movement::from_code(&kind)
-            .is_some_and(|movement| indicator.as_deref() != Some(direction(movement)))
-        {
+        let entry = &self.entry;
+        let said = |field: fn(&Fields) -> Option<&str>| field(details).or(field(entry)).unwrap_or_default();
+        let kind = said(|fields| fields.kind.as_deref());
+        let indicator = said(|fields| fields.indicator.as_deref());
+        if Movement::from_code(kind).is_some_and(|movement| indicator != direction(movement)) {
             faults.add("CdtDbtInd is not that of the type");
         }
-        let amount = Currency::from_code(&currency).and_then(|currency| base_units(&amount, currency));
-        let written = Written { kind: &kind, reference: &reference, amount, currency: &currency, day: &day };
+        let amount = details.amount.as_ref().or(entry.amount.as_ref());
+        let (amount, currency) = amount.map_or(("", ""), |(amount, currency)| (amount, currency));
+        let written = Written {
+            kind,
+            reference: said(|fields| fields.reference.as_deref()),
+            amount: Currency::from_code(currency).and_then(|currency| base_units(amount, currency)),
+            currency,
+            day: said(|fields| fields.day.as_deref()),
+        };
         self.tally.count(&written, faults)
     }
 

@@ -11,6 +11,7 @@ use card_payments::http::INSTALLATION;
 use card_payments::outbound::api_client::{ApiClient, ApiClientError};
 use card_payments::params::parse_time;
 use card_payments::recording::without_secrets;
+use card_payments::runtime::durable_fs;
 use card_payments::services::installation::read_fingerprint;
 use card_payments::services::ledger::report::{ReportFilter, report};
 use clap::Args;
@@ -107,7 +108,8 @@ pub async fn run(command: Report) -> Result<(), Box<dyn Error>> {
     };
     match to {
         Some(file) => {
-            std::fs::write(&file, text + "\n").map_err(|error| format!("{}: {error}", file.display()))?;
+            let written = durable_fs::replace_file(&file, (text + "\n").as_bytes());
+            written.map_err(|error| format!("{}: {error}", file.display()))?;
         }
         None => writeln!(terminal::stdout(), "{text}")?,
     }

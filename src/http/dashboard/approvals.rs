@@ -22,7 +22,8 @@ use crate::services::approvals::{self, ApprovalRequest};
 pub async fn list(State(app): State<AppState>, user: AccountSession) -> PageResult {
     let requests = approvals::list(&app, &user.account).await?;
     let content = html! {
-        p { "A payout, a dispute decided by hand, an active merchant and a new key take two persons: one asks, and another one approves." }
+        p { "A payout, a dispute decided by hand, an active merchant and a new key take two persons: one asks, and another one approves \
+            within seven days." }
         @if requests.is_empty() { p.nothing { "There are none." } }
         @for request in &requests {
             section aria-label={ (title(request.kind)) " " (request.id) } {

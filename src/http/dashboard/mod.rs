@@ -53,6 +53,7 @@ const SIGN_OUT_EVERYWHERE: &str = "/dashboard/sign-out/everywhere";
 const ACCOUNTS: &str = "/dashboard/accounts";
 const APPROVALS: &str = "/dashboard/approvals";
 const EXCEPTIONS: &str = "/dashboard/exceptions";
+const PEOPLE: &str = "/dashboard/people";
 const KEYS: &str = "/dashboard/keys";
 const REQUESTS: &str = "/dashboard/requests";
 const CLOCK: &str = "/dashboard/clock";
@@ -60,7 +61,7 @@ const SANDBOX: &str = "/dashboard/sandbox";
 const SNAPSHOTS: &str = "/dashboard/sandbox/snapshots";
 
 /// The pages of the navigation, in order.
-const PAGES: [(&str, &str); 15] = [
+const PAGES: [(&str, &str); 16] = [
     (HOME, "Overview"),
     ("/dashboard/charges", "Charges"),
     ("/dashboard/customers", "Customers"),
@@ -72,29 +73,31 @@ const PAGES: [(&str, &str); 15] = [
     ("/dashboard/webhooks", "Webhooks"),
     (APPROVALS, "Approvals"),
     (EXCEPTIONS, "Exceptions"),
+    (PEOPLE, "People"),
     (KEYS, "Keys"),
     (REQUESTS, "Requests"),
     (CLOCK, "Clock"),
     (SANDBOX, "Sandbox"),
 ];
 
-/// Whether a page exists: some in test only, one in live, and one where people sign in by a provider.
+/// Whether a page exists: some in test only, one in live, and two where people sign in by a provider.
 fn has_page(app: &AppState, path: &str) -> bool {
     match path {
         REQUESTS | CLOCK | SANDBOX => is_test(app),
         EXCEPTIONS => !is_test(app),
-        APPROVALS => app.dashboard.as_ref().is_some_and(|auth| auth.provider().is_some()),
+        APPROVALS | PEOPLE => app.dashboard.as_ref().is_some_and(|auth| auth.provider().is_some()),
         _ => true,
     }
 }
 
-/// Returns the section of the API whose rights a page needs, by its path: the balance for the overview and for exceptions, the
-/// sandbox for pages of tests. Requests for approval need those of what they ask for, which their service checks.
+/// Returns the section of the API whose rights a page needs, by its path: the balance for the overview and for exceptions, keys
+/// for people, whose sessions end as keys are revoked, the sandbox for pages of tests. Requests for approval need those of what they ask for, which their service checks.
 fn section(path: &str) -> Option<Section> {
     let name = path.trim_start_matches(HOME).split('/').find(|part| !part.is_empty());
     match name {
         None | Some("exceptions") => Some(Section::Balance),
         Some("approvals") => None,
+        Some("people") => Some(Section::Keys),
         Some(name) => Some(Section::from_code(name).unwrap_or(Section::Sandbox)),
     }
 }
@@ -120,11 +123,15 @@ pub fn routes(app: &AppState) -> Router<AppState> {
                 .route(PROVIDER_ANSWERS, get(people::finish))
                 .route(SIGN_OUT_EVERYWHERE, post(people::sign_out_everywhere))
                 .route(ACCOUNTS, get(accounts::list).post(accounts::choose));
-            let decided = if has_page(app, APPROVALS) { decided() } else { Router::new() };
+            let of_people = if has_page(app, PEOPLE) {
+                decided().route(PEOPLE, get(people::list).post(people::end_sessions))
+            } else {
+                Router::new()
+            };
             let exceptions = Router::new()
                 .route(EXCEPTIONS, get(exceptions::show))
                 .route("/dashboard/exceptions/{token}/{verb}", post(exceptions::work_off));
-            (shown().merge(decided).merge(exceptions), unguarded)
+            (shown().merge(of_people).merge(exceptions), unguarded)
         }
     };
     pages

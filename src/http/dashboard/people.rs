@@ -1,17 +1,19 @@
-//! Signing in by the provider of the operator's people, and signing out everywhere (`docs/decisions.md`, 386).
+//! Signing in by the provider of the operator's people, and the people who are signed in (`docs/decisions.md`, 386, 390).
 
 use axum::extract::{FromRequest, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use maud::html;
+use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 use validator::Validate;
 
-use super::auth::{self, DashboardAuth, Viewer, has_csrf_token, keep};
-use super::layout::{self, ErrorPage, PageContent};
+use super::auth::{self, AccountSession, DashboardAuth, VerifiedForm, Viewer, has_csrf_token, keep};
+use super::layout::{self, ErrorPage, FormResult, PageContent, PageResult};
+use super::list::{Column, column, table};
+use super::record::{Record, words};
 use super::session::{SealedCookie, Session};
-use super::{HOME, PROVIDER_ANSWERS};
+use super::{HOME, PEOPLE, PROVIDER_ANSWERS};
 use crate::error::{Error, ErrorCode};
 use crate::http::auth::ip_address;
 use crate::http::extract::Input;
@@ -176,4 +178,63 @@ async fn signed_out_everywhere(app: &AppState, request: Request) -> Result<(), E
     let person = session.person.as_ref().ok_or_else(|| Error::from(ErrorCode::NotFound))?;
     people::end_sessions(app, person, None, from).await?;
     Ok(())
+}
+
+const COLUMNS: [Column; 6] = [
+    column("Person", |person| words(person.text("/name"))),
+    column("Subject", |person| words(person.text("/subject"))),
+    column("Roles", |person| words(&words_of(&person.all("/roles")))),
+    column("Sessions", |person| words(&person.at("/sessions").word())).figures(),
+    column("Since", |person| person.ago("/since")),
+    column("Last seen", |person| person.ago("/seen_at")),
+];
+
+fn words_of(roles: &[Record]) -> String {
+    roles.iter().map(Record::word).collect::<Vec<_>>().join(", ")
+}
+
+/// Lists the people who are signed in.
+pub async fn list(State(app): State<AppState>, user: AccountSession) -> PageResult {
+    let wall = app.clock.now();
+    let people = Record::each(wall, &people::list(&app.store, wall).await?)?;
+    let content = html! {
+        p { "A session keeps the roles that its person had at the sign-in. To take them away at once, remove them at the provider, and then \
+            end the person's sessions." }
+        (table("People who are signed in", &COLUMNS, &people))
+        @if user.session.person.is_some() { (ends(&user, &people)) }
+    };
+    Ok(PageContent::bare("People", content))
+}
+
+/// Renders the forms that end somebody's sessions.
+fn ends(user: &AccountSession, people: &[Record]) -> Markup {
+    html! {
+        section.deeds aria-label="End sessions" {
+            @for person in people {
+                form method="post" action=(PEOPLE) {
+                    (layout::carried(&user.session))
+                    input type="hidden" name="issuer" value=(person.text("/issuer"));
+                    input type="hidden" name="subject" value=(person.text("/subject"));
+                    span { (person.text("/name")) } " "
+                    button.grave { "End all sessions" }
+                }
+            }
+        }
+    }
+}
+
+#[derive(Deserialize, Validate)]
+struct PersonParams {
+    issuer: Option<String>,
+    subject: Option<String>,
+}
+
+/// Ends somebody's sessions, in the name of the person who does.
+pub async fn end_sessions(State(app): State<AppState>, form: VerifiedForm) -> FormResult {
+    let by = form.user.session.person.as_ref().ok_or(ErrorCode::Forbidden)?;
+    let PersonParams { issuer, subject } = form.input.params().value;
+    let (issuer, subject) = (issuer.unwrap_or_default(), subject.unwrap_or_default());
+    let wall = app.clock.now();
+    people::end_for(&app.store, (&issuer, &subject), Some(by.acting(wall)), wall).await?;
+    Ok(Redirect::to(PEOPLE))
 }

@@ -16,7 +16,7 @@ use super::batch::Batch;
 use super::compare::{compare_books, compare_rest};
 use super::summary::summary;
 use crate::acquirer::statement::{Fault, Heading, Line, StatementReader};
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::limits::{RECONCILIATION_BATCH, STATEMENT_FAULTS_MAX};
 use crate::runtime::progress::Progress;
 use crate::store::Store;
@@ -125,7 +125,7 @@ enum Begun {
 }
 
 /// Finds or adds the statement's row. Statements are compared one after the other: one that was cut short is finished before, or
-/// dropped if its lines are not all there.
+/// dropped if its lines are not all there. Of two processes that begin at once, an index lets one.
 async fn begin(
     store: &Store,
     heading: &Heading,
@@ -134,7 +134,13 @@ async fn begin(
 ) -> Result<Begun, ReconcileError> {
     loop {
         if let Some(same) = one(store, Column::Digest.eq(digest.as_str())).await? {
-            return Ok(if same.stage == Stage::Done { Begun::Before(same) } else { Begun::Now(same) });
+            match same.stage {
+                Stage::Done => return Ok(Begun::Before(same)),
+                Stage::Books | Stage::Rest => return Ok(Begun::Now(same)),
+                // Its lines were stored before the file's digest was compared again: they may be another file's.
+                Stage::Lines => drop_lines(store, same).await?,
+            }
+            continue;
         }
         if let Some(mut unfinished) = one(store, Column::Stage.ne(Stage::Done)).await? {
             if unfinished.stage == Stage::Lines {
@@ -152,7 +158,7 @@ async fn begin(
             async move {
                 let Heading { name, first_day, last_day, lines } = heading.clone();
                 let operator = tx.operator().map(|operator| operator.name.clone()).unwrap_or_default();
-                tx.append(&statement::Model {
+                let row = statement::Model {
                     id: tx.id(),
                     name,
                     digest: digest.clone(),
@@ -165,12 +171,20 @@ async fn begin(
                     entry: None,
                     operator,
                     created_at: *wall,
-                });
-                Ok(())
+                };
+                tx.append_unique(&row, ErrorCode::InvalidState)?;
+                Ok(row)
             }
             .boxed()
         });
-        unit.await?;
+        match unit.await {
+            Err(error) if error.code() == ErrorCode::InvalidState => {
+                let other = one(store, Column::Stage.ne(Stage::Done)).await?;
+                let name = other.map_or_else(|| heading.name.clone(), |other| other.name);
+                return Err(ReconcileError::Taken(name));
+            }
+            begun => return Ok(Begun::Now(begun?)),
+        }
     }
 }
 
@@ -199,7 +213,7 @@ async fn drop_lines(store: &Store, unfinished: statement::Model) -> Result<(), E
     unit.await
 }
 
-/// Stores the lines after the marker.
+/// Stores the lines.
 async fn store_lines(
     store: &Store,
     file: &mut File,
@@ -212,11 +226,7 @@ async fn store_lines(
     let mut lines = Vec::new();
     while let Some(next) = reader.next_line() {
         let Ok((at, line)) = next else { break };
-        let number = i64::try_from(at).unwrap_or(i64::MAX);
-        if number <= seen.line {
-            continue;
-        }
-        lines.push(row(seen.id, number, line));
+        lines.push(row(seen.id, i64::try_from(at).unwrap_or(i64::MAX), line));
         if lines.len() == RECONCILIATION_BATCH {
             store_batch(store, seen, std::mem::take(&mut lines), now).await?;
         }

@@ -278,6 +278,10 @@ operated! {
         for stage in ["lines", "lines", "books", "books", "rest", "rest"] {
             installed.with("CRASH_AT", &format!("reconcile.{stage}"));
             assert_eq!(installed.run(&["reconcile", &path]).0, None, "it is killed at {stage}");
+            if stage == "lines" {
+                // As if the file had been another one when its lines were stored.
+                installed.execute("UPDATE statement_lines SET amount = amount + 1").await;
+            }
         }
         installed.without("CRASH_AT");
         let result = reconciled(installed, &path);

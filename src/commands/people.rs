@@ -1,0 +1,58 @@
+//! `card-payments people ...`: the people who are signed in at the dashboard.
+
+use std::error::Error;
+
+use card_payments::config::DatabaseOptions;
+use card_payments::services::people;
+use clap::Subcommand;
+
+use super::{print_result, refused};
+
+/// Lists people who are signed in, and ends their sessions.
+#[derive(Subcommand)]
+pub enum People {
+    /// Print the people who are signed in at the live dashboard. Changes nothing.
+    #[command(after_help = "Example:\n  card-payments people list\n\n\
+        With --json {subject, issuer, name, roles, sessions, since, seen_at}, one object per person.")]
+    List {
+        /// Print one JSON object per person, one per line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// End all sessions of a person at every server, and print the person.
+    ///
+    /// Remove the person or the roles at the provider first: otherwise the next sign-in opens another session. Ends those of each
+    /// person whose e-mail address or subject is given.
+    #[command(after_help = "Example:\n  card-payments people end ada@example.com")]
+    End {
+        /// The person's e-mail address, or the provider's name for the person.
+        person: String,
+        /// Print one JSON object per person, one per line.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Runs a command.
+pub async fn run(command: People, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
+    let wall = super::now(database)?;
+    let (person, json) = match command {
+        People::List { json } => {
+            let people = people::list(&super::open(database).await?, wall).await?;
+            return people.iter().try_for_each(|person| print_result(person, person, json));
+        }
+        People::End { person, json } => (person, json),
+    };
+    let store = super::open_to_change(database).await?;
+    let mut named = people::list(&store, wall).await?;
+    named.retain(|one| one.subject == person || one.name.eq_ignore_ascii_case(&person));
+    if named.is_empty() {
+        return Err(format!("nobody is signed in as {person}").into());
+    }
+    for person in &named {
+        let ended = people::end_for(&store, (&person.issuer, &person.subject), None, wall).await;
+        ended.map_err(|error| refused(&error))?;
+        print_result(person, &format_args!("{person}; all of them have ended"), json)?;
+    }
+    Ok(())
+}
