@@ -55,6 +55,13 @@ by_file() {
 }
 through 'one file' by_file "$program"
 
+# Runs tests with the installed program, and waits until their servers have left nothing.
+leaving_nothing() {
+    mkdir "$root/left"
+    TMPDIR=$root/left PATH=$root/python/bin:$PATH timeout "$@"
+    timeout 10 sh -c "until rmdir '$root/left' 2>/dev/null; do sleep 0.1; done"
+}
+
 section python
 by_pip() {
     python3 -m venv "$root/python"
@@ -69,6 +76,18 @@ in_python() { (cd "$packages/python" && timeout "$1" "$root/python/bin/python" -
 in_python 10 examples
 in_python 60 tests
 in_python 60 -n 2 examples
+cat >"$root/test_two_hundred.py" <<'END'
+import pytest
+
+from examples.test_checkout import pay
+
+
+@pytest.mark.parametrize("order", range(200))
+def test_each_has_an_account_of_its_own(card_payments_account, order):
+    pay(card_payments_account, 400)
+    assert len(card_payments_account.request("GET", "/1/charges")) == 1
+END
+leaving_nothing 60 env PYTHONPATH="$PYTHONPATH:$packages/python" "$root/python/bin/python" -m pytest -q -p no:cacheprovider --basetemp "$root/pytest" -n 4 "$root/test_two_hundred.py"
 unset PYTHONPATH
 
 section action
@@ -111,13 +130,6 @@ if [ -x target/clients/tools/bin/python ] && command -v javac go ruby php jq | [
 else
     echo 'the clients are not tried: .ci/run installs their generators and toolchains' >&2
 fi
-
-# Runs tests with the installed program, and waits until their servers have left nothing.
-leaving_nothing() {
-    mkdir "$root/left"
-    TMPDIR=$root/left PATH=$root/python/bin:$PATH timeout "$@"
-    timeout 10 sh -c "until rmdir '$root/left' 2>/dev/null; do sleep 0.1; done"
-}
 
 section java
 jars=/usr/share/java

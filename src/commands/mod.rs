@@ -77,6 +77,7 @@ pub async fn open(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
 /// Opens the database to copy it, also if it has begun to move.
 pub async fn open_to_copy(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
     let location = location(database)?;
+    location.refuse_missing()?;
     let found = store::read_installation_to_copy(&location).await?;
     if found.copying.is_some() {
         return Err(ConnectError::UnfinishedCopy.into());

@@ -8,6 +8,7 @@ use axum::routing::get;
 use ipnet::IpNet;
 use tokio::task::spawn_blocking;
 
+use super::answer::without_log;
 use super::representations::Representations;
 use super::server::ServerPhase;
 use super::{AppState, Document, swagger};
@@ -89,11 +90,13 @@ async fn healthz(State(app): State<AppState>) -> impl IntoResponse {
 
 /// Answers whether the server is ready: it can read its database, can write to it as far as it knows, has created its
 /// fixtures, and is not shutting down.
-async fn readyz(State(app): State<AppState>) -> Result<&'static str, Error> {
+async fn readyz(State(app): State<AppState>) -> Result<&'static str, Response> {
+    let unavailable = Error::from(ErrorCode::ServiceUnavailable);
     if *app.phase.borrow() != ServerPhase::Serving {
-        return Err(ErrorCode::ServiceUnavailable.into());
+        // It begins or ends as it should, so this is no fault to log.
+        return Err(without_log(&unavailable));
     }
-    installation::check_health(&app).await.map_err(|_| ErrorCode::ServiceUnavailable)?;
+    installation::check_health(&app).await.map_err(|_| unavailable.into_response())?;
     Ok("ready\n")
 }
 

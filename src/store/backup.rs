@@ -20,9 +20,6 @@ pub enum BackupError {
     /// The database is a PostgreSQL, which has tools of its own.
     #[error("a PostgreSQL database is backed up by its own tools: pg_dump --format=custom --file=FILE")]
     Postgres,
-    /// The database does not exist.
-    #[error("there is no database {0}")]
-    Missing(PathBuf),
     /// The target exists and is not overwritten.
     #[error("{0} already exists")]
     Exists(PathBuf),
@@ -50,9 +47,7 @@ pub fn backup(
     progress: &dyn Progress,
 ) -> Result<u64, BackupError> {
     let Location::Sqlite { path } = location else { return Err(BackupError::Postgres) };
-    if !path.is_file() {
-        return Err(BackupError::Missing(path.clone()));
-    }
+    location.refuse_missing()?;
     if file.symlink_metadata().is_ok() {
         return Err(BackupError::Exists(file.into()));
     }

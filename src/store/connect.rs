@@ -67,6 +67,9 @@ pub enum ConnectError {
     /// The path of the file names a folder.
     #[error("the database cannot be opened: {0} is a folder, not a file")]
     NoFile(PathBuf),
+    /// There is no file, and the command makes none.
+    #[error("there is no database {0}")]
+    Missing(PathBuf),
     /// This user may not write to the file.
     #[error("the database {0} cannot be written: {1}")]
     Unwritable(PathBuf, std::io::Error),
@@ -127,7 +130,7 @@ impl ConnectError {
             Self::Folder(..) | Self::Unwritable(..) => {
                 "make the server's user its owner, and mount its disk for writing"
             }
-            Self::NoFolder(_) => "name another CARD_PAYMENTS_DATA_DIR, or another file",
+            Self::NoFolder(_) | Self::Missing(_) => "name another CARD_PAYMENTS_DATA_DIR, or another file",
             Self::Damaged(_) => Self::RESTORE,
             Self::UnfinishedCopy => {
                 "run card-payments copy again, which continues it, or name another database"
@@ -171,6 +174,14 @@ impl Location {
         match self {
             Self::Sqlite { path } => path.display().to_string(),
             Self::Postgres { url } => probe::display(url),
+        }
+    }
+
+    /// Refuses a SQLite file that does not exist.
+    pub fn refuse_missing(&self) -> Result<(), ConnectError> {
+        match self {
+            Self::Sqlite { path } if !path.exists() => Err(ConnectError::Missing(path.clone())),
+            Self::Sqlite { .. } | Self::Postgres { .. } => Ok(()),
         }
     }
 

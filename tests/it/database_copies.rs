@@ -346,7 +346,11 @@ operated! {
         installed.refuses(&["copy", "--to", &installed.database_url()], "the target is not empty: name a new database");
         let empty = Installed::on(installed.database).await.unwrap();
         let untouched = installed.other_kind().await.unwrap();
-        empty.refuses(&["copy", "--to", &untouched.database_url()], "there is nothing to copy: the database is empty");
+        let nothing = match empty.database {
+            Database::Sqlite => format!("there is no database {}/card-payments.db", empty.data.path().display()),
+            Database::Postgres => "there is nothing to copy: the database is empty".to_owned(),
+        };
+        empty.refuses(&["copy", "--to", &untouched.database_url()], &nothing);
         installed.with("ENVIRONMENT", "live");
         installed.refuses(&["copy", "--to", &untouched.database_url()], "the database belongs to the test environment");
         assert!(untouched.has_no_table().await);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::process::{PAYMENT, Process};
-use crate::harness::{Installed, operated, token_of};
+use crate::harness::{Database, Installed, operated, token_of};
 
 /// A charge of which a part is refunded, and that is disputed; with a webhook endpoint nobody listens at.
 fn refunded_and_disputed(server: &Process) -> String {
@@ -98,6 +98,12 @@ operated! {
         refuses("hello", "hello is the token of no record that can be reported");
         refuses("ch_AZqYv3rVcBKUQ1mHn7tKRw", "The requested resource could not be found. (404 not_found)");
         let other = Installed::on(installed.database).await.unwrap();
+        if other.database == Database::Sqlite {
+            let file = other.data.path().join("card-payments.db");
+            let missing = format!("there is no database {}", file.display());
+            other.refuses(&["report", &charge, "--server", &address], &missing);
+            assert!(!file.exists());
+        }
         assert_eq!(other.run(&["account", "list"]).0, Some(0));
         let wrong = format!(
             "the database is not that of {address}: name it by CARD_PAYMENTS_DATA_DIR or CARD_PAYMENTS_DATABASE_URL"

@@ -209,6 +209,7 @@ async fn ledger(
     since: &str,
 ) -> Result<Vec<Value>, Box<dyn Error>> {
     let health = server.answer_once(None, Method::GET, "/healthz", None, &[]).await?;
+    super::location(database)?.refuse_missing()?;
     let store = super::open(database).await?;
     let of_server = health.header(INSTALLATION).map(str::to_owned);
     if read_fingerprint(&store).await.ok() != of_server {
