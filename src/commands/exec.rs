@@ -110,9 +110,10 @@ pub async fn serve_for(exec: Exec, recorder: Option<Arc<Recorder>>) -> Result<Ex
         match command.kill_on_drop(true).spawn() {
             Ok(child) => until_end(child, signals).await,
             Err(error) => {
-                let (exit_code, what) = match error.kind() {
-                    ErrorKind::NotFound => (127, "there is no such command".to_owned()),
-                    _ => (126, error.to_string()),
+                let (exit_code, what) = if error.kind() == ErrorKind::NotFound {
+                    (127, "there is no such command".to_owned())
+                } else {
+                    (126, error.to_string())
                 };
                 terminal::print_notice(format_args!("error: {}: {what}", program.display()));
                 Ok(code(exit_code))

@@ -140,6 +140,7 @@ impl Queue {
 }
 
 /// What became of a unit.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
 pub(super) enum Committed {
     /// It was written; whether its group has derived rows.
     Written(bool),
@@ -237,6 +238,7 @@ impl GroupCommit {
     }
 }
 
+#[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
 enum Entered {
     Leads(Lead, Writes),
     Waits(oneshot::Receiver<Turn>),

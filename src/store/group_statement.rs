@@ -254,6 +254,10 @@ impl Parameters for PgArguments {
         Ok(text)
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "sea-orm knows many types; no column of ours is of others"
+    )]
     fn number(&mut self, number: &Value) -> Result<(), BoxDynError> {
         match number {
             Value::Int(number) => self.add(*number),

@@ -43,15 +43,16 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     let installation = Installation::on(on)?;
     raise_file_limit(waits);
     let mut told = Vec::new();
-    for subject in 0..3 {
+    let subjects = subjects(&Process::start(&mut program(&installation, options)));
+    for subject in subjects {
         for made_by in ["", " by another copy"] {
             let server = Process::start(&mut program(&installation, options));
             let other = (!made_by.is_empty() && on == Database::Postgres)
                 .then(|| Process::start(&mut program(&installation, options)));
             let at = if made_by.is_empty() { Some(&server) } else { other.as_ref() };
             if let Some(at) = at {
-                let name = subjects(&server, &server.keys().0).swap_remove(subject).name;
-                told.push(format!("{name}{made_by}: {}", measured(&server, at, subject, rounds, waits)));
+                let measured = measured(&server, at, &subject, rounds, waits);
+                told.push(format!("{}{made_by}: {measured}", subject.name));
             }
             server.stopped();
             other.map(Process::stopped);
@@ -62,16 +63,15 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
 }
 
 /// Measures the waits at one server for what another one, or the same, commits.
-fn measured(server: &Process, at: &Process, subject: usize, rounds: u64, waits: usize) -> String {
+fn measured(server: &Process, at: &Process, subject: &Subject, rounds: u64, waits: usize) -> String {
     let (key, _) = server.keys();
-    let subject = subjects(server, &key).swap_remove(subject);
     let trigger = || {
         let (method, path, form) = &subject.trigger;
         assert!(at.ask(method, path, Some(&key), form).status < 300);
     };
     let mut alone = Vec::new();
     for _ in 0..rounds {
-        let wait = begin(&next(server, &key, &subject, 1), connect(server, &key, 1), &key);
+        let wait = begin(&next(server, &key, subject, 1), connect(server, &key, 1), &key);
         trigger();
         alone.extend(answered(wait));
     }
@@ -81,7 +81,7 @@ fn measured(server: &Process, at: &Process, subject: usize, rounds: u64, waits: 
         let connections = connect(server, &key, waits);
         // Later ones reuse it.
         open = open.max(memory(server).saturating_sub(before));
-        let begun = begin(&next(server, &key, &subject, waits), connections, &key);
+        let begun = begin(&next(server, &key, subject, waits), connections, &key);
         all = all.max(memory(server).saturating_sub(before));
         trigger();
         together.extend(answered(begun));
@@ -91,7 +91,7 @@ fn measured(server: &Process, at: &Process, subject: usize, rounds: u64, waits: 
     let others = begin(&others, connect(server, &key, waits - 1), &key);
     let mut one_of_many = Vec::new();
     for _ in 0..rounds {
-        let wait = begin(&next(server, &key, &subject, 1), connect(server, &key, 1), &key);
+        let wait = begin(&next(server, &key, subject, 1), connect(server, &key, 1), &key);
         trigger();
         one_of_many.extend(answered(wait));
     }
@@ -136,10 +136,12 @@ fn program(installation: &Installation, options: &Options) -> Command {
     other
 }
 
-fn subjects(server: &Process, key: &str) -> Vec<Subject> {
-    server.pay(key).ok(201);
+/// Returns what is waited for, with inboxes that a server makes.
+fn subjects(server: &Process) -> Vec<Subject> {
+    let (key, _) = server.keys();
+    server.pay(&key).ok(201);
     let inboxes = [(); 2].map(|()| {
-        let inbox = server.ask("POST", "/1/sandbox/inboxes", Some(key), "").ok(201);
+        let inbox = server.ask("POST", "/1/sandbox/inboxes", Some(&key), "").ok(201);
         inbox["token"].as_str().unwrap().to_owned()
     });
     let deliveries = |inbox: &str| format!("/1/sandbox/inboxes/{inbox}/deliveries?");

@@ -29,6 +29,10 @@ impl Parameters for TextValues {
         Ok(named)
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "sea-orm knows many types; no column of ours is of others"
+    )]
     fn number(&mut self, number: &Value) -> Result<(), BoxDynError> {
         let (kind, text) = match number {
             Value::Int(Some(number)) => ("integer", number.to_string()),
@@ -39,6 +43,10 @@ impl Parameters for TextValues {
         Ok(())
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "sea-orm knows many types; no column of ours is of others"
+    )]
     fn array<'v>(&mut self, values: impl Iterator<Item = &'v Value> + Clone) -> Result<(), BoxDynError> {
         let first = values.clone().next().ok_or("a column without values")?;
         let kind = match first {
@@ -73,6 +81,10 @@ impl TextValues {
 }
 
 /// Appends a value as PostgreSQL writes an element of an array.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "sea-orm knows many types; no column of ours is of others"
+)]
 fn push_element(text: &mut String, value: &Value) -> Result<(), BoxDynError> {
     fn push(text: &mut String, element: Option<impl Display>) -> std::fmt::Result {
         match element {
