@@ -215,7 +215,8 @@ rules! {
                 query += "&type=charge.captured";
             }
             if filter.contains("about") {
-                query += &format!("&about={}", token(&made));
+                query.push_str("&about=");
+                query.push_str(token(&made));
             }
             let ((count, _), _) = join(listed(client, &query), act).await;
             assert_eq!(count, 1, "{filter}");

@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_parameter_is_named_wherever_and_as_often_as_it_stands() {
-        let values = parameters(&vec![&[7_i64.into()][..]; 12]);
+        let values = parameters(&[&[7_i64.into()][..]; 12]);
         let text = values.name_in("$12 = $1 AND $1".to_owned()).expect("a text");
         assert_eq!(text, "($1)[12]::bigint[] = ($1)[1]::bigint[] AND ($1)[1]::bigint[]");
         assert_eq!(values.name_in("no parameter".to_owned()).expect("a text"), "no parameter");
