@@ -150,7 +150,11 @@ async fn begin(
             }
             continue;
         }
-        if one(store, Column::Name.eq(heading.name.as_str())).await?.is_some() {
+        if let Some(named) = one(store, Column::Name.eq(heading.name.as_str())).await? {
+            if named.digest == digest {
+                // Another process has begun it since the first look.
+                continue;
+            }
             return Err(ReconcileError::Changed(heading.name.clone()));
         }
         let begun = (heading.clone(), digest.clone(), wall);
