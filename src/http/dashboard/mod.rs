@@ -91,7 +91,8 @@ fn has_page(app: &AppState, path: &str) -> bool {
 }
 
 /// Returns the section of the API whose rights a page needs, by its path: the balance for the overview and for exceptions, keys
-/// for people, whose sessions end as keys are revoked, the sandbox for pages of tests. Requests for approval need those of what they ask for, which their service checks.
+/// for people, whose sessions end as keys are revoked, the sandbox for pages of tests. Requests for approval need those of what
+/// they ask for, which their service checks.
 fn section(path: &str) -> Option<Section> {
     let name = path.trim_start_matches(HOME).split('/').find(|part| !part.is_empty());
     match name {

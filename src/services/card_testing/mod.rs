@@ -12,7 +12,7 @@ mod windows;
 
 pub use attacks::{forget, list, old, synchronise};
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use entity::card_attack::{
     CardTestingAction, CardTestingRule, CardTestingSettings, CardTestingSubject, SMALL_AMOUNT_CENTS,
@@ -26,6 +26,7 @@ use self::windows::{Attempt, Windows};
 use super::context::{Account, Context};
 use super::due_work::work_time::WorkTime;
 use crate::config::Environment;
+use crate::runtime::mutex::lock;
 use crate::sensitive::secret::Secret;
 
 /// The counter of what the rules do, by `rule` and `action`: an attack `began`, a payment of it was `refused`, or only
@@ -49,7 +50,7 @@ struct Memory {
 
 impl CardTesting {
     fn lock(&self) -> MutexGuard<'_, Memory> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
