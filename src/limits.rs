@@ -427,9 +427,7 @@ pub const REQUEST_ID_LENGTH_MAX: usize = 128;
 pub const WAIT_SECONDS_MAX: i64 = 30;
 /// The most records that a sandbox list is waited for: as many as the log keeps.
 pub const WAIT_COUNT_MAX: i64 = 1000;
-/// When a waiting request checks for what another copy committed before it knew of the wait.
-pub const WAIT_FIRST_CHECK: Duration = Duration::from_millis(200);
-/// How often it checks again, should messages between copies get lost.
+/// How often a waiting request checks by itself, should messages between copies get lost.
 pub const WAIT_CHECKS: Duration = Duration::from_secs(10);
 /// How long a copy announces its commits after another one has announced a wait: longer than any wait.
 pub const REMOTE_WAIT_KEPT: Duration = Duration::from_secs(35);

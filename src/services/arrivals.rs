@@ -3,7 +3,8 @@
 //!
 //! Each record that is committed has labels. A request that waits for others is not woken, and costs a comparison. Copies over one
 //! PostgreSQL tell each other by NOTIFY: a copy announces its waiting requests, and for a while the others announce what they commit for
-//! that account. While no request waits, a commit costs next to nothing.
+//! that account. A copy that did not know of a wait makes it check for what was committed unannounced. While no request waits, a
+//! commit costs next to nothing.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,7 +16,7 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
-use crate::limits::{REMOTE_WAIT_KEPT, WAIT_CHECKS, WAIT_COUNT_MAX, WAIT_FIRST_CHECK, WAIT_TURNS};
+use crate::limits::{REMOTE_WAIT_KEPT, WAIT_CHECKS, WAIT_COUNT_MAX, WAIT_TURNS};
 use crate::runtime::mutex::lock;
 use crate::runtime::random::random;
 use crate::store::Tx;
@@ -55,11 +56,15 @@ impl Wanted {
     }
 }
 
-/// What copies tell each other of a subject.
+/// What copies tell each other.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Message {
+    /// The copy receives messages from now on.
+    Listens,
     /// A request waits for it.
     Waits(Subject),
+    /// The copy has learnt of waits for it. What it committed before it did not announce.
+    Learnt(Subject),
     /// Records with these labels were committed.
     Arrived(Subject, Vec<Label>),
 }
@@ -114,7 +119,7 @@ impl Waiter {
 /// Announcements of what a request waits for, until dropped.
 pub struct Arriving {
     waiter: Arc<Waiter>,
-    /// When to check without an announcement: soon once, for a commit before the other copy knew of the wait, and seldom, for lost messages.
+    /// When to check without an announcement, should messages get lost.
     check_at: Option<Instant>,
 }
 
@@ -168,7 +173,7 @@ impl Arrivals {
             }
         }
         self.enqueue(Message::Waits((account, topic)));
-        let check_at = self.outgoing.as_ref().map(|_| Instant::now() + WAIT_FIRST_CHECK);
+        let check_at = self.outgoing.as_ref().map(|_| Instant::now() + WAIT_CHECKS);
         Arriving { waiter, check_at }
     }
 
@@ -229,11 +234,11 @@ impl Arrivals {
         }
     }
 
-    /// Makes all waiting requests check, because messages may have been lost.
-    pub fn check_all(&self) {
-        for waiter in lock(&self.local_waiters).values().flatten().filter_map(Weak::upgrade) {
-            waiter.arrive(u64::MAX);
-        }
+    /// From now on this copy receives messages; some before may have been lost. So all its waiting requests check, and the other
+    /// copies repeat what waits.
+    pub fn listens(&self) {
+        check(lock(&self.local_waiters).values().flatten());
+        self.enqueue(Message::Listens);
     }
 
     fn enqueue(&self, message: Message) {
@@ -264,21 +269,39 @@ impl Arrivals {
         let Some((process, message, times)) = Message::read(message) else { return };
         match message {
             _ if process == self.process => {}
-            Message::Waits(subject) => {
-                lock(&self.remote_waiters).insert(subject, Instant::now() + REMOTE_WAIT_KEPT);
+            Message::Listens => {
+                let local_waiters = lock(&self.local_waiters);
+                local_waiters.keys().for_each(|subject| self.enqueue(Message::Waits(*subject)));
             }
+            Message::Waits(subject) => {
+                let is_known = self.has_remote_waiters(subject);
+                lock(&self.remote_waiters).insert(subject, Instant::now() + REMOTE_WAIT_KEPT);
+                if !is_known {
+                    self.enqueue(Message::Learnt(subject));
+                }
+            }
+            Message::Learnt(subject) => check(lock(&self.local_waiters).get(&subject).into_iter().flatten()),
             Message::Arrived(subject, labels) => self.arrive(subject, &labels, times),
         }
     }
 }
 
+/// Makes requests check, because messages may have been lost.
+fn check<'a>(waiters: impl Iterator<Item = &'a Weak<Waiter>>) {
+    waiters.filter_map(Weak::upgrade).for_each(|waiter| waiter.arrive(u64::MAX));
+}
+
 impl Message {
+    const LISTENS: &str = "listens";
     const WAITS: &str = "waits";
+    const LEARNT: &str = "learnt";
     const ARRIVED: &str = "arrived";
 
     fn written(self, process: Uuid, times: u64) -> String {
         let (verb, (account, topic), labels) = match self {
+            Self::Listens => return format!("{process} {}", Self::LISTENS),
             Self::Waits(subject) => (Self::WAITS, subject, vec![]),
+            Self::Learnt(subject) => (Self::LEARNT, subject, vec![]),
             Self::Arrived(subject, labels) => (Self::ARRIVED, subject, labels),
         };
         format!("{process} {verb} {account} {} {times} {}", topic.code(), labels.join(" "))
@@ -287,10 +310,14 @@ impl Message {
     fn read(text: &str) -> Option<(Uuid, Self, u64)> {
         let mut words = text.split(' ');
         let (process, verb) = (words.next()?.parse().ok()?, words.next()?);
+        if verb == Self::LISTENS {
+            return Some((process, Self::Listens, 1));
+        }
         let subject = (words.next()?.parse().ok()?, Topic::from_code(words.next()?)?);
         let times = words.next()?.parse().ok()?;
         let message = match verb {
             Self::WAITS => Self::Waits(subject),
+            Self::LEARNT => Self::Learnt(subject),
             Self::ARRIVED => Self::Arrived(subject, words.map(|label| label.to_owned().into()).collect()),
             _ => return None,
         };
@@ -349,18 +376,20 @@ mod tests {
         let mut arriving = waits.watch(ACCOUNT, Topic::Events, wanted("b"));
         assert_eq!(tell(&waits, &commits), 1);
         assert!(commits.is_awaited(ACCOUNT, Topic::Events, &[]), "it does not know for what");
+        assert_eq!(tell(&commits, &waits), 1, "it has learnt of the wait");
         commits.announce(ACCOUNT, Topic::Requests, labels(&["a", "b"]));
         assert_eq!(tell(&commits, &waits), 0);
+        let so_far = arriving.so_far();
         commits.announce(ACCOUNT, Topic::Events, labels(&["a"]));
         assert_eq!(tell(&commits, &waits), 1);
-        assert!(!is_woken(&mut arriving, 1, 0));
+        assert!(!is_woken(&mut arriving, 1, so_far));
         for _ in 0..3 {
             commits.announce(ACCOUNT, Topic::Events, labels(&["a", "b"]));
         }
         assert_eq!(tell(&commits, &waits), 1, "each sort once");
-        assert_eq!(arriving.so_far(), 3);
-        assert!(is_woken(&mut arriving, 3, 0));
-        assert!(!is_woken(&mut arriving, 4, 0));
+        assert_eq!(arriving.so_far(), so_far + 3);
+        assert!(is_woken(&mut arriving, 3, so_far));
+        assert!(!is_woken(&mut arriving, 4, so_far));
         drop(arriving);
         assert!(!waits.is_awaited(ACCOUNT, Topic::Events, &labels(&["b"])));
     }
@@ -377,12 +406,32 @@ mod tests {
         assert!(!is_woken(&mut one, 2, 0) && !is_woken(&mut one, 1, 1) && !is_woken(&mut other, 1, 0));
         arrivals.announce(ACCOUNT, Topic::Events, labels(&["b"]));
         assert!(is_woken(&mut other, 1, 0) && !is_woken(&mut any, 2, 0));
-        arrivals.check_all();
+        arrivals.listens();
         for waiter in [&mut one, &mut other, &mut any] {
             assert!(is_woken(waiter, 1000, 0));
             let so_far = waiter.so_far();
             assert!(!is_woken(waiter, 1, so_far), "and once only");
         }
+    }
+
+    #[tokio::test]
+    async fn a_copy_that_learns_of_a_wait_makes_it_check_for_what_it_committed_before() {
+        let (waits, commits) = (Arrivals::new(true), Arrivals::new(true));
+        let mut arriving = waits.watch(ACCOUNT, Topic::Events, wanted("a"));
+        let mut other = waits.watch(ACCOUNT, Topic::Requests, wanted("a"));
+        // The other copy does not receive yet: the message is lost.
+        assert_eq!(waits.outgoing().now_or_never().map(|messages| messages.len()), Some(2));
+        commits.announce(ACCOUNT, Topic::Events, labels(&["a"]));
+        commits.listens();
+        assert_eq!(tell(&commits, &waits), 1);
+        assert_eq!(tell(&waits, &commits), 2, "what waits is repeated");
+        assert!(!is_woken(&mut arriving, 1, 0));
+        assert_eq!(tell(&commits, &waits), 2);
+        assert!(is_woken(&mut arriving, 1, 0) && is_woken(&mut other, 1, 0));
+        let more = waits.watch(ACCOUNT, Topic::Events, wanted("a"));
+        assert_eq!(tell(&waits, &commits), 1);
+        assert_eq!(tell(&commits, &waits), 0, "it has announced all since");
+        assert_eq!(more.so_far(), 0);
     }
 
     #[test]

@@ -118,11 +118,11 @@ async fn receive_announcements(ctx: Ctx) {
     loop {
         let received = async {
             let Some(mut messages) = ctx.store.listen().await? else { return Ok(()) };
-            ctx.arrivals.check_all();
+            ctx.arrivals.listens();
             loop {
                 match messages.next().await? {
                     Some(message) => ctx.arrivals.receive(&message),
-                    None => ctx.arrivals.check_all(),
+                    None => ctx.arrivals.listens(),
                 }
             }
         };
