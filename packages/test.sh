@@ -203,13 +203,13 @@ if [ -n "${CRATES:-}" ]; then
     for crate in target/package/*-"$version".crate; do
         tar --extract --directory="$root/crates" --file="$crate"
     done
-    # Where it gets the others, which no registry has.
+    # No registry has the crates that it depends on.
     others=()
     for folder in "$root"/crates/card-payments-*-"$version"; do
         others+=(--config "patch.crates-io.$(basename "$folder" "-$version").path='$folder'")
     done
     cd "$root/crates/card-payments-$version"
-    # The lock file learns of these folders, and of nothing else.
+    # This writes only their folders into the lock file.
     cargo metadata --quiet --offline --format-version 1 "${others[@]}" >/dev/null
     cargo install --quiet --offline --locked --profile "$CRATES" --path . --root "$root/cargo" "${others[@]}"
     cd "$packages/.."
