@@ -12,6 +12,9 @@ use crate::truth::Wrong;
 
 /// The pause before a request is repeated.
 const PAUSE: Duration = Duration::from_millis(100);
+/// How long a server may take to learn what became of a payment that was in flight when its node failed: half a minute, and a
+/// loaded machine's time.
+pub const IN_DOUBT_MAX: Duration = Duration::from_mins(1);
 
 /// A request that was sent, and how it was answered.
 #[derive(Debug, Clone)]
@@ -24,6 +27,8 @@ pub struct Attempt {
     pub ended: Instant,
     /// None if there was no answer.
     pub status: Option<u16>,
+    /// A payment that the server did not know the outcome of.
+    pub in_doubt: bool,
     /// What no fault excuses: no answer, or another one than success, a 503 to repeat, or a key that is in use.
     pub wrong: Option<String>,
 }
@@ -38,12 +43,6 @@ impl Attempt {
     }
 }
 
-/// A payment that was answered.
-struct Paid {
-    key: String,
-    token: String,
-}
-
 /// The accounts at work.
 pub struct Payers {
     attempts: Arc<Mutex<Vec<Attempt>>>,
@@ -56,27 +55,13 @@ impl Payers {
     pub fn start(accounts: &[Server]) -> Self {
         let (attempts, stop) = <(Arc<Mutex<Vec<Attempt>>>, Arc<AtomicBool>)>::default();
         let payers = accounts.iter().cloned().enumerate().map(|(account, server)| {
-            let (attempts, stop) = (Arc::clone(&attempts), Arc::clone(&stop));
-            std::thread::spawn(move || {
-                let mut paid = Vec::new();
-                while !stop.load(Ordering::Relaxed) {
-                    let key = format!("{account}-{}", paid.len());
-                    let token = token_of(&repeat(&server, account, &payment(&server, &key), &attempts));
-                    let path = format!("/1/charges/{token}");
-                    let read = repeatable_request("GET", &path, Some(&server.secret), None, "");
-                    assert_eq!(token_of(&repeat(&server, account, &read, &attempts)), token);
-                    paid.push(Paid { key, token });
-                }
-                (paid.len(), compare(&server, &paid))
-            })
+            let attempts = Arc::clone(&attempts);
+            let payer = Payer { account, server, attempts, paid: Vec::new(), open: Vec::new() };
+            let stop = Arc::clone(&stop);
+            std::thread::spawn(move || payer.run(&stop))
         });
         let payers = payers.collect();
         Self { attempts, stop, payers }
-    }
-
-    /// Returns the number of attempts that have ended.
-    pub fn attempts(&self) -> usize {
-        self.attempts.lock().unwrap().len()
     }
 
     /// Returns the attempts that have ended since there were so many.
@@ -86,9 +71,9 @@ impl Payers {
 
     /// Sends no new payments, repeats those without an answer, and compares the charges with the answers. Returns how many keys
     /// were answered.
-    pub fn end(self) -> (usize, Wrong) {
+    pub fn end(&mut self) -> (usize, Wrong) {
         self.stop.store(true, Ordering::Relaxed);
-        let ended = self.payers.into_iter().map(|payer| payer.join().unwrap());
+        let ended = self.payers.drain(..).map(|payer| payer.join().unwrap());
         ended.fold((0, Wrong::default()), |(keys, wrong), (own, of_account)| {
             let (lost, doubled) = (wrong.lost + of_account.lost, wrong.doubled + of_account.doubled);
             (keys + own, Wrong { lost, doubled })
@@ -96,20 +81,82 @@ impl Payers {
     }
 }
 
-/// Sends a request until it succeeds.
-fn repeat(server: &Server, account: usize, request: &str, attempts: &Mutex<Vec<Attempt>>) -> RawResponse {
-    let first = Instant::now();
-    loop {
-        let began = Instant::now();
-        let answer = server.send(request);
-        let (status, wrong) = (answer.as_ref().ok().map(|answer| answer.status), wrong(&answer));
-        let attempt = Attempt { account, first, began, ended: Instant::now(), status, wrong };
-        let succeeded = attempt.succeeded();
-        attempts.lock().unwrap().push(attempt);
-        match answer {
-            Ok(answer) if succeeded => return answer,
-            Ok(_) | Err(_) => pause(PAUSE),
+/// A payment that was answered.
+struct Paid {
+    key: String,
+    token: String,
+}
+
+/// One account.
+struct Payer {
+    account: usize,
+    server: Server,
+    attempts: Arc<Mutex<Vec<Attempt>>>,
+    paid: Vec<Paid>,
+    /// Payments that the server does not know the outcome of yet, and when they were first requested.
+    open: Vec<(String, Instant)>,
+}
+
+impl Payer {
+    /// Returns how many keys were answered, and how the charges differ from the answers.
+    fn run(mut self, stop: &AtomicBool) -> (usize, Wrong) {
+        let mut keys = 0_usize..;
+        while !stop.load(Ordering::Relaxed) {
+            self.ask_for_open();
+            let key = format!("{}-{}", self.account, keys.next().unwrap_or_default());
+            let first = Instant::now();
+            match self.repeat(&payment(&self.server, &key), first) {
+                Some(answer) => self.has_paid(key, &answer),
+                None => self.open.push((key, first)),
+            }
         }
+        while !self.open.is_empty() {
+            self.ask_for_open();
+            pause(PAUSE);
+        }
+        (self.paid.len(), compare(&self.server, &self.paid))
+    }
+
+    /// Repeats the oldest payment whose outcome the server did not know.
+    fn ask_for_open(&mut self) {
+        let Some((key, first)) = self.open.first().cloned() else { return };
+        assert!(first.elapsed() < IN_DOUBT_MAX, "{key} is not answered");
+        if let Ok(answer) = self.send(&payment(&self.server, &key), first, true) {
+            self.open.remove(0);
+            self.has_paid(key, &answer);
+        }
+    }
+
+    /// Keeps the answer to a payment, and reads the charge.
+    fn has_paid(&mut self, key: String, answer: &RawResponse) {
+        let token = token_of(answer);
+        let path = format!("/1/charges/{token}");
+        let read = repeatable_request("GET", &path, Some(&self.server.secret), None, "");
+        assert_eq!(token_of(&self.repeat(&read, Instant::now()).unwrap()), token);
+        self.paid.push(Paid { key, token });
+    }
+
+    /// Sends a request until it succeeds; None if its key is in use.
+    fn repeat(&self, request: &str, first: Instant) -> Option<RawResponse> {
+        loop {
+            match self.send(request, first, false) {
+                Ok(answer) => return Some(answer),
+                Err(Some(409)) => return None,
+                Err(_) => pause(PAUSE),
+            }
+        }
+    }
+
+    /// Sends a request. Returns its answer if it succeeded, and otherwise the status.
+    fn send(&self, request: &str, first: Instant, in_doubt: bool) -> Result<RawResponse, Option<u16>> {
+        let began = Instant::now();
+        let answer = self.server.send(request);
+        let ended = Instant::now();
+        let (status, wrong) = (answer.as_ref().ok().map(|answer| answer.status), wrong(&answer));
+        let attempt = Attempt { account: self.account, first, began, ended, status, in_doubt, wrong };
+        let succeeded = attempt.succeeded();
+        self.attempts.lock().unwrap().push(attempt);
+        answer.ok().filter(|_| succeeded).ok_or(status)
     }
 }
 

@@ -118,7 +118,8 @@ impl Cluster {
             let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
             let (uid, gid) =
                 unprivileged(&accounts).ok_or("refuses root, and neither postgres nor nobody exists")?;
-            watcher.uid(uid).gid(gid);
+            // Where a node would look for a certificate of its own.
+            watcher.uid(uid).gid(gid).env_remove("HOME");
         }
         let mut watcher = watcher.spawn().map_err(|fault| format!("sh: {fault}"))?;
         let mut stdout = BufReader::new(watcher.stdout.take().expect("piped"));
