@@ -11,7 +11,7 @@ use crate::harness::process::{Process, pause};
 use crate::installation::Installation;
 use crate::load::Server;
 use crate::options::{Database, Options};
-use crate::payers::{Attempt, Payers};
+use crate::payers::{Attempt, Payers, Try};
 use crate::report::Report;
 use crate::truth::Wrong;
 
@@ -52,9 +52,9 @@ struct Effect {
 impl Effect {
     fn count(&mut self, attempts: &[Attempt], [began, ended]: [Instant; 2]) {
         self.lasted.push(ended - began);
-        let attempts = || attempts.iter().filter(|attempt| !attempt.in_doubt);
+        let attempts = || attempts.iter().filter(|attempt| attempt.time != Try::InDoubt);
         let refused = attempts().filter(|attempt| !attempt.succeeded());
-        let repeated = attempts().filter(|attempt| attempt.succeeded() && attempt.began > attempt.first);
+        let repeated = attempts().filter(|attempt| attempt.succeeded() && attempt.time == Try::Again);
         self.refused += refused.count();
         self.back.extend(repeated.map(|attempt| attempt.ended.saturating_duration_since(ended)));
         self.took.extend(attempts().map(Attempt::took));
@@ -185,7 +185,8 @@ impl NodesTrial {
         let deadline = after + BACK_MAX;
         loop {
             let attempts = self.payers.since(self.seen);
-            let last = attempts.iter().rev().filter(|attempt| attempt.began > after && !attempt.in_doubt);
+            let last =
+                attempts.iter().rev().filter(|attempt| attempt.began > after && attempt.time != Try::InDoubt);
             let last_of = |account| last.clone().filter(move |attempt| attempt.account == account);
             let fails =
                 |account: &usize| last_of(*account).take_while(|attempt| attempt.succeeded()).count() < 2;
@@ -206,7 +207,7 @@ impl NodesTrial {
         for attempt in &attempts {
             assert!(attempt.wrong.is_none(), "{attempt:?}");
             assert!(attempt.took() < ANSWER_MAX, "{attempt:?}");
-            assert!(attempt.succeeded() || attempt.in_doubt || may_fail(attempt), "{attempt:?}");
+            assert!(attempt.succeeded() || attempt.time == Try::InDoubt || may_fail(attempt), "{attempt:?}");
         }
         attempts
     }
@@ -221,7 +222,7 @@ impl NodesTrial {
         let attempts = self.payers.since(0);
         let server_errors = attempts.iter().filter(|attempt| attempt.status == Some(503)).count() as u64;
         let in_doubt: Vec<_> =
-            attempts.iter().filter(|attempt| attempt.in_doubt && attempt.succeeded()).collect();
+            attempts.iter().filter(|attempt| attempt.time == Try::InDoubt && attempt.succeeded()).collect();
         let known = in_doubt.iter().map(|attempt| attempt.ended - attempt.first).max().unwrap_or_default();
         let besides = format!(
             "{keys} payments of {} accounts, each key answered once; {}; {}; {} payments in flight were in doubt, for at most {known:.1?}",

@@ -16,6 +16,16 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// loaded machine's time.
 pub const IN_DOUBT_MAX: Duration = Duration::from_mins(1);
 
+/// Which time a request is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Try {
+    First,
+    /// After it was refused.
+    Again,
+    /// For a payment whose outcome the server did not know.
+    InDoubt,
+}
+
 /// A request that was sent, and how it was answered.
 #[derive(Debug, Clone)]
 pub struct Attempt {
@@ -27,8 +37,7 @@ pub struct Attempt {
     pub ended: Instant,
     /// None if there was no answer.
     pub status: Option<u16>,
-    /// A payment that the server did not know the outcome of.
-    pub in_doubt: bool,
+    pub time: Try,
     /// What no fault excuses: no answer, or another one than success, a 503 to repeat, or a key that is in use.
     pub wrong: Option<String>,
 }
@@ -121,7 +130,7 @@ impl Payer {
     fn ask_for_open(&mut self) {
         let Some((key, first)) = self.open.first().cloned() else { return };
         assert!(first.elapsed() < IN_DOUBT_MAX, "{key} is not answered");
-        if let Ok(answer) = self.send(&payment(&self.server, &key), first, true) {
+        if let Ok(answer) = self.send(&payment(&self.server, &key), first, Try::InDoubt) {
             self.open.remove(0);
             self.has_paid(key, &answer);
         }
@@ -138,22 +147,24 @@ impl Payer {
 
     /// Sends a request until it succeeds; None if its key is in use.
     fn repeat(&self, request: &str, first: Instant) -> Option<RawResponse> {
+        let mut time = Try::First;
         loop {
-            match self.send(request, first, false) {
+            match self.send(request, first, time) {
                 Ok(answer) => return Some(answer),
                 Err(Some(409)) => return None,
                 Err(_) => pause(PAUSE),
             }
+            time = Try::Again;
         }
     }
 
     /// Sends a request. Returns its answer if it succeeded, and otherwise the status.
-    fn send(&self, request: &str, first: Instant, in_doubt: bool) -> Result<RawResponse, Option<u16>> {
+    fn send(&self, request: &str, first: Instant, time: Try) -> Result<RawResponse, Option<u16>> {
         let began = Instant::now();
         let answer = self.server.send(request);
         let ended = Instant::now();
         let (status, wrong) = (answer.as_ref().ok().map(|answer| answer.status), wrong(&answer));
-        let attempt = Attempt { account: self.account, first, began, ended, status, in_doubt, wrong };
+        let attempt = Attempt { account: self.account, first, began, ended, status, time, wrong };
         let succeeded = attempt.succeeded();
         self.attempts.lock().unwrap().push(attempt);
         answer.ok().filter(|_| succeeded).ok_or(status)
