@@ -1,5 +1,7 @@
 //! A distributed database: a coordinator and two workers, each a PostgreSQL of its own that may be killed.
 
+use std::process::Command;
+
 use entity::AccountToken;
 
 use crate::harness::cluster::Cluster;
@@ -57,12 +59,12 @@ impl Distributed {
         self.coordinator.run(&sql).unwrap()[0].parse().unwrap()
     }
 
-    /// Moves a shard to the other worker, with the accounts' rows in all tables.
-    pub fn move_shard(&self, shard: Shard) {
+    /// Returns a program that moves a shard to the other worker, with the accounts' rows in all tables.
+    pub fn moving(&self, shard: Shard) -> Command {
         let [from, to] = [shard.worker, 1 - shard.worker].map(|worker| address(&self.workers[worker]));
         let id = shard.id;
         let sql = format!("SELECT citus_move_shard_placement({id}, {from}, {to}, 'force_logical')");
-        self.coordinator.run(&sql).unwrap();
+        self.coordinator.psql(&sql)
     }
 }
 

@@ -1,13 +1,16 @@
 //! `nodes`: a distributed database under the payments of accounts on both of its workers. In each of `--rounds` (2) a worker is
-//! killed and comes back, and a shard moves to the other worker. Skipped where Citus is not installed.
+//! killed and comes back, a shard moves to the other worker, and a worker is killed while a shard moves. Skipped where Citus is not installed.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use entity::AccountToken;
 
 use crate::distributed::{Distributed, Shard};
 use crate::harness::chance::Chance;
-use crate::harness::process::{Process, pause};
+use crate::harness::process::{Process, output, pause};
 use crate::installation::Installation;
 use crate::load::Server;
 use crate::options::{Database, Options};
@@ -28,11 +31,13 @@ pub fn run(options: &Options, _: Database) -> Option<Report> {
     let mut trial = NodesTrial::begin(Installation::distributed(database), options);
     for _ in 0..options.number("rounds", 2) {
         trial.report.rounds += 1;
-        let mut faults: [fn(&mut NodesTrial); 2] = [NodesTrial::kill_worker, NodesTrial::move_shard];
-        if trial.chance.below(2) == 0 {
-            faults.reverse();
+        let mut faults: Vec<fn(&mut NodesTrial)> =
+            vec![NodesTrial::kill_worker, NodesTrial::move_shard, NodesTrial::kill_worker_during_move];
+        while !faults.is_empty() {
+            let fault = faults.remove(trial.below(faults.len()));
+            trial.go_on();
+            fault(&mut trial);
         }
-        faults.iter().for_each(|fault| fault(&mut trial));
     }
     Some(trial.end())
 }
@@ -66,7 +71,7 @@ impl Effect {
             [lasted, back, took].map(|times| times.iter().max().copied().unwrap_or_default());
         format!(
             "{fault} for at most {lasted:.1?}: {refused} refused, each paid again at most {back:.1?} after it, no answer took longer \
-             than {took:.1?}"
+             than {took:.1?}; "
         )
     }
 }
@@ -82,8 +87,7 @@ struct NodesTrial {
     /// How many attempts have been checked.
     seen: usize,
     chance: Chance,
-    kills: Effect,
-    moves: Effect,
+    effects: BTreeMap<&'static str, Effect>,
     report: Report,
 }
 
@@ -111,10 +115,13 @@ impl NodesTrial {
             payers,
             seen: 0,
             chance: Chance(options.seed()),
-            kills: Effect::default(),
-            moves: Effect::default(),
+            effects: BTreeMap::new(),
             report: Report { seed: options.seed(), ..Report::default() },
         }
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.chance.below(bound as u64)).unwrap()
     }
 
     /// Lets the accounts pay for a moment, in which all of them succeed.
@@ -123,61 +130,86 @@ impl NodesTrial {
         self.check(|_| false);
     }
 
-    /// Kills a worker, which is away for some seconds. Its accounts are refused meanwhile, and others never.
+    /// Kills a worker. Its accounts are refused while it is away, and others never.
     fn kill_worker(&mut self) {
-        self.go_on();
-        let worker = usize::try_from(self.chance.below(2)).unwrap();
-        let shards = self.installation.nodes().shards();
+        let worker = self.below(2);
+        let own = self.accounts_on(worker);
+        let began = Instant::now();
+        let [away, there] = self.kill(worker);
+        let attempts = self.recover("a worker was away", began, &own);
+        let answered = attempts.iter().find(|attempt| {
+            let is_meanwhile = attempt.began > away && attempt.ended < there;
+            attempt.succeeded() && is_meanwhile && own.contains(&attempt.account)
+        });
+        assert!(answered.is_none(), "a worker that is away has answered: {answered:?}");
+    }
+
+    /// Moves a shard to the other worker. Any account may be refused for a moment.
+    fn move_shard(&mut self) {
+        let shard = self.movable_shard();
+        let began = Instant::now();
+        let (code, _, stderr) = output(&mut self.installation.nodes().moving(shard));
+        assert_eq!(code, Some(0), "{stderr}");
+        self.recover("a shard moved", began, &self.all());
+    }
+
+    /// Kills a worker while a shard moves: it has moved afterwards, or not.
+    fn kill_worker_during_move(&mut self) {
+        let (shard, worker) = (self.movable_shard(), self.below(2));
+        let began = Instant::now();
+        let mut moving = self.installation.nodes().moving(shard);
+        let mut moving = moving.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        pause(Duration::from_millis(self.chance.below(5_000)));
+        self.kill(worker);
+        moving.wait().unwrap();
+        self.recover("a worker was away amid a move", began, &self.all());
+    }
+
+    /// Kills a worker, and starts it again some seconds later. Returns the times between which it was away.
+    fn kill(&mut self, worker: usize) -> [Instant; 2] {
         let node = &mut self.installation.nodes().workers[worker];
-        let fault = Instant::now();
         node.kill();
         let away = Instant::now();
         pause(Duration::from_millis(500 + self.chance.below(4_000)));
-        // It serves the accounts of the other worker.
+        // The server serves the accounts of the other worker.
         assert_eq!(self.server.ask("GET", "/readyz", None, "").status, 200);
         let there = Instant::now();
         node.start_again();
-        let started = Instant::now();
-        let of_worker = self.accounts_on(&shards, |shard| shard.worker == worker);
-        self.wait_for(&of_worker, started);
-        let attempts = self.check(|attempt| of_worker.contains(&attempt.account));
-        let answered = attempts.iter().find(|attempt| {
-            attempt.succeeded()
-                && of_worker.contains(&attempt.account)
-                && attempt.began > away
-                && attempt.ended < there
-        });
-        assert!(answered.is_none(), "a worker that is away has answered: {answered:?}");
-        self.report.faults += 1;
-        self.kills.count(&attempts, [fault, started]);
+        [away, there]
     }
 
-    /// Moves a shard to the worker that has fewer.
-    fn move_shard(&mut self) {
-        self.go_on();
-        let shards = self.installation.nodes().shards();
+    /// Waits, after a fault, until these accounts pay again. No others were refused. Returns the attempts.
+    fn recover(&mut self, fault: &'static str, began: Instant, accounts: &[usize]) -> Vec<Attempt> {
+        let ended = Instant::now();
+        self.wait_for(accounts, ended);
+        let attempts = self.check(|attempt| accounts.contains(&attempt.account));
+        self.report.faults += 1;
+        self.effects.entry(fault).or_default().count(&attempts, [began, ended]);
+        attempts
+    }
+
+    /// Chooses a shard of the worker that has more.
+    fn movable_shard(&mut self) -> Shard {
+        let mut shards = self.installation.nodes().shards();
         let on_first = shards.iter().filter(|shard| shard.worker == 0).count();
         let from = match (2 * on_first).cmp(&shards.len()) {
-            std::cmp::Ordering::Less => 1,
-            std::cmp::Ordering::Equal => usize::try_from(self.chance.below(2)).unwrap(),
-            std::cmp::Ordering::Greater => 0,
+            Ordering::Less => 1,
+            Ordering::Equal => self.below(2),
+            Ordering::Greater => 0,
         };
-        let movable: Vec<_> = shards.iter().filter(|shard| shard.worker == from).collect();
-        let shard = *movable[usize::try_from(self.chance.below(movable.len() as u64)).unwrap()];
-        let fault = Instant::now();
-        self.installation.nodes().move_shard(shard);
-        let moved = Instant::now();
-        let all: Vec<_> = (0..self.accounts.len()).collect();
-        self.wait_for(&all, moved);
-        let attempts = self.check(|_| true);
-        self.report.faults += 1;
-        self.moves.count(&attempts, [fault, moved]);
+        shards.retain(|shard| shard.worker == from);
+        shards[self.below(shards.len())]
     }
 
-    /// Returns the accounts in some shards.
-    fn accounts_on(&self, shards: &[Shard], is_meant: impl Fn(&Shard) -> bool) -> Vec<usize> {
-        let meant: Vec<_> = shards.iter().filter(|shard| is_meant(shard)).map(|shard| shard.id).collect();
-        (0..self.accounts.len()).filter(|account| meant.contains(&self.shards_of[*account])).collect()
+    fn all(&self) -> Vec<usize> {
+        (0..self.accounts.len()).collect()
+    }
+
+    fn accounts_on(&mut self, worker: usize) -> Vec<usize> {
+        let shards = self.installation.nodes().shards();
+        let own: Vec<_> =
+            shards.iter().filter(|shard| shard.worker == worker).map(|shard| shard.id).collect();
+        self.all().into_iter().filter(|account| own.contains(&self.shards_of[*account])).collect()
     }
 
     /// Waits until each of some accounts has paid with two requests after an instant, one after the other.
@@ -224,11 +256,10 @@ impl NodesTrial {
         let in_doubt: Vec<_> =
             attempts.iter().filter(|attempt| attempt.time == Try::InDoubt && attempt.succeeded()).collect();
         let known = in_doubt.iter().map(|attempt| attempt.ended - attempt.first).max().unwrap_or_default();
+        let effects: String = self.effects.iter().map(|(fault, effect)| effect.told(fault)).collect();
         let besides = format!(
-            "{keys} payments of {} accounts, each key answered once; {}; {}; {} payments in flight were in doubt, for at most {known:.1?}",
+            "{keys} payments of {} accounts, each key answered once; {effects}{} payments in flight were in doubt, for at most {known:.1?}",
             self.accounts.len(),
-            self.kills.told("a worker was away"),
-            self.moves.told("a shard moved"),
             in_doubt.len(),
         );
         Report { lost, doubled, server_errors, besides, ..self.report }

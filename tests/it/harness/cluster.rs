@@ -87,12 +87,16 @@ impl Cluster {
         assert!(done.starts_with(expected), "{done}");
     }
 
-    /// Runs SQL. Returns the rows, a line each, with `|` between the columns.
+    /// Returns a psql that runs SQL. It prints the rows, a line each, with `|` between the columns.
+    pub fn psql(&self, sql: &str) -> Command {
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.args(["--no-psqlrc", "-qAt", "-v", "ON_ERROR_STOP=1", "-c", sql, &self.url()]);
+        psql
+    }
+
+    /// Runs SQL. Returns the rows.
     pub fn run(&self, sql: &str) -> Result<Vec<String>, String> {
-        let psql = Command::new(self.programs.join("psql"))
-            .args(["--no-psqlrc", "-qAt", "-v", "ON_ERROR_STOP=1", "-c", sql, &self.url()])
-            .output()
-            .map_err(|fault| format!("psql: {fault}"))?;
+        let psql = self.psql(sql).output().map_err(|fault| format!("psql: {fault}"))?;
         if !psql.status.success() {
             return Err(String::from_utf8_lossy(&psql.stderr).into_owned());
         }
