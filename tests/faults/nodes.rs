@@ -171,8 +171,11 @@ impl NodesTrial {
         node.kill();
         let away = Instant::now();
         pause(Duration::from_millis(500 + self.chance.below(4_000)));
-        // The server serves the accounts of the other worker.
+        // The server serves the accounts of the other worker. A new one's keys would be on every node.
         assert_eq!(self.server.ask("GET", "/readyz", None, "").status, 200);
+        let key = self.server.keys().0;
+        let new = self.server.ask("POST", "/1/sandbox/accounts", Some(&key), "");
+        assert_eq!(new.status, 503, "{}", new.body);
         let there = Instant::now();
         node.start_again();
         [away, there]
