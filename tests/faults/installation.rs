@@ -22,7 +22,7 @@ enum Below {
     /// The machine's own disk.
     Folder,
     Postgres(Cluster),
-    Distributed(Distributed),
+    Distributed(Box<Distributed>),
     /// A disk that may fail.
     Disk(Disk),
 }
@@ -61,7 +61,7 @@ impl Installation {
     /// Makes one on a distributed database, whose tables are spread over its workers.
     pub fn distributed(database: Distributed) -> Self {
         let ours = tempfile::tempdir().unwrap();
-        let below = Below::Distributed(database);
+        let below = Below::Distributed(Box::new(database));
         let installation = Self { folder: ours.path().to_owned(), _ours: Some(ours), below };
         let (code, _, stderr) = output(installation.program().args(["migrate", "--distribute"]));
         assert_eq!((code, stderr.as_str()), (Some(0), ""));

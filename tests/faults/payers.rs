@@ -56,21 +56,21 @@ impl Attempt {
 pub struct Payers {
     attempts: Arc<Mutex<Vec<Attempt>>>,
     stop: Arc<AtomicBool>,
-    payers: Vec<JoinHandle<(usize, Wrong)>>,
+    threads: Vec<JoinHandle<(usize, Wrong)>>,
 }
 
 impl Payers {
     /// Starts a payer for each account.
     pub fn start(accounts: &[Server]) -> Self {
         let (attempts, stop) = <(Arc<Mutex<Vec<Attempt>>>, Arc<AtomicBool>)>::default();
-        let payers = accounts.iter().cloned().enumerate().map(|(account, server)| {
+        let threads = accounts.iter().cloned().enumerate().map(|(account, server)| {
             let attempts = Arc::clone(&attempts);
             let payer = Payer { account, server, attempts, paid: Vec::new(), open: Vec::new() };
             let stop = Arc::clone(&stop);
             std::thread::spawn(move || payer.run(&stop))
         });
-        let payers = payers.collect();
-        Self { attempts, stop, payers }
+        let threads = threads.collect();
+        Self { attempts, stop, threads }
     }
 
     /// Returns the attempts that have ended since there were so many.
@@ -82,7 +82,7 @@ impl Payers {
     /// were answered.
     pub fn end(&mut self) -> (usize, Wrong) {
         self.stop.store(true, Ordering::Relaxed);
-        let ended = self.payers.drain(..).map(|payer| payer.join().unwrap());
+        let ended = self.threads.drain(..).map(|payer| payer.join().unwrap());
         ended.fold((0, Wrong::default()), |(keys, wrong), (own, of_account)| {
             let (lost, doubled) = (wrong.lost + of_account.lost, wrong.doubled + of_account.doubled);
             (keys + own, Wrong { lost, doubled })
@@ -180,7 +180,9 @@ fn compare(server: &Server, paid: &[Paid]) -> Wrong {
             wrong.doubled("a charge", &charge);
         }
     }
-    promised.into_iter().for_each(|token| wrong.lost("a charge", &token.into()));
+    for token in promised {
+        wrong.lost("a charge", &token.into());
+    }
     for Paid { key, token } in paid {
         let replay = server.send(&payment(server, key)).unwrap();
         if replay.status != 201 || token_of(&replay) != *token {
