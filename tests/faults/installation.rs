@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::disk::Disk;
+use crate::distributed::Distributed;
 use crate::harness::cluster::Cluster;
 use crate::harness::process::{Process, output, program};
 use crate::options::Database;
@@ -21,6 +22,7 @@ enum Below {
     /// The machine's own disk.
     Folder,
     Postgres(Cluster),
+    Distributed(Box<Distributed>),
     /// A disk that may fail.
     Disk(Disk),
 }
@@ -56,6 +58,16 @@ impl Installation {
         Some(Self { folder: ours.path().to_owned(), _ours: Some(ours), below })
     }
 
+    /// Makes one on a distributed database, whose tables are spread over its workers.
+    pub fn distributed(database: Distributed) -> Self {
+        let ours = tempfile::tempdir().unwrap();
+        let below = Below::Distributed(Box::new(database));
+        let installation = Self { folder: ours.path().to_owned(), _ours: Some(ours), below };
+        let (code, _, stderr) = output(installation.program().args(["migrate", "--distribute"]));
+        assert_eq!((code, stderr.as_str()), (Some(0), ""));
+        installation
+    }
+
     /// The program.
     pub fn program(&self) -> Command {
         let mut command = program(&self.folder.join("data"));
@@ -64,6 +76,9 @@ impl Installation {
             Below::Folder => {}
             Below::Postgres(cluster) => {
                 command.env("CARD_PAYMENTS_DATABASE_URL", cluster.url());
+            }
+            Below::Distributed(database) => {
+                command.env("CARD_PAYMENTS_DATABASE_URL", database.url());
             }
             Below::Disk(disk) => disk.lies_below(&mut command),
         }
@@ -91,6 +106,13 @@ impl Installation {
     pub fn disk(&self) -> &Disk {
         let Below::Disk(disk) = &self.below else { panic!("no disk that may fail") };
         disk
+    }
+
+    /// Returns the nodes of its database.
+    #[track_caller]
+    pub fn nodes(&mut self) -> &mut Distributed {
+        let Below::Distributed(database) = &mut self.below else { panic!("no distributed database") };
+        database
     }
 
     /// Kills PostgreSQL, and starts it again.

@@ -28,6 +28,10 @@ pub struct Server {
 }
 
 impl Server {
+    pub fn new(address: SocketAddr, secret: String) -> Self {
+        Self { address: Arc::new(RwLock::new(address)), secret }
+    }
+
     /// Sends a request; a partial answer is an error.
     pub fn send(&self, request: &str) -> std::io::Result<RawResponse> {
         let address = *self.address.read().unwrap();

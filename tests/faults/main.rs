@@ -9,6 +9,7 @@
 
 mod disk;
 mod disks;
+mod distributed;
 mod full_disks;
 mod harness;
 mod idle;
@@ -16,7 +17,9 @@ mod installation;
 mod kills;
 mod load;
 mod moves;
+mod nodes;
 mod options;
+mod payers;
 mod power_cuts;
 mod readers;
 mod ready;
@@ -49,6 +52,7 @@ const FAULTS: &[Fault] = &[
     Fault { name: "kills", on: BOTH, run: kills::servers },
     Fault { name: "database-kills", on: POSTGRES, run: kills::databases },
     Fault { name: "moves", on: BOTH, run: moves::run },
+    Fault { name: "nodes", on: POSTGRES, run: nodes::run },
     Fault { name: "power-cuts", on: SQLITE, run: power_cuts::run },
     Fault { name: "disks", on: SQLITE, run: disks::run },
     Fault { name: "disks --ready", on: BOTH, run: ready::run },

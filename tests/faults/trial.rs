@@ -1,7 +1,6 @@
 //! A server under load that fails and recovers.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
 use crate::harness::chance::Chance;
@@ -37,7 +36,7 @@ impl Trial {
     pub fn begin(installation: Installation, options: &Options) -> Self {
         let process = installation.start();
         let (secret, _) = process.keys();
-        let server = Server { address: Arc::new(RwLock::new(process.address)), secret };
+        let server = Server::new(process.address, secret);
         let made = process.ask("POST", "/1/recipients", Some(&server.secret), RECIPIENT).ok(201);
         let load = Load::on(&server, made["token"].as_str().unwrap(), options.seed());
         Self {

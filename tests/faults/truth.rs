@@ -20,12 +20,12 @@ pub struct Wrong {
 }
 
 impl Wrong {
-    fn lost(&mut self, what: &str, record: &Value) {
+    pub fn lost(&mut self, what: &str, record: &Value) {
         self.lost += 1;
         eprintln!("lost: {what} {record}");
     }
 
-    fn doubled(&mut self, what: &str, record: &Value) {
+    pub fn doubled(&mut self, what: &str, record: &Value) {
         self.doubled += 1;
         eprintln!("doubled: {what} {record}");
     }

@@ -34,6 +34,14 @@ impl Cluster {
         Self::installed("durable", folder).unwrap_or_else(|reason| panic!("PostgreSQL: {reason}"))
     }
 
+    /// Starts a node of a distributed database, which may be killed, with Citus but without its extension. None where PostgreSQL
+    /// or Citus is not installed.
+    pub fn node() -> Option<Self> {
+        let programs = programs(&std::env::var_os("PATH").unwrap_or_default(), Path::new("/"))?;
+        let node = has_citus(&programs).then(|| Self::start(programs, "node", None))?;
+        Some(node.unwrap_or_else(|reason| panic!("PostgreSQL: {reason}")))
+    }
+
     /// Starts a server with its own settings and its files below this folder, which its user must be able to write to. None
     /// where PostgreSQL is not installed.
     pub fn measured(folder: &Path) -> Result<Option<Self>, String> {
@@ -58,10 +66,41 @@ impl Cluster {
 
     /// Kills the server with all its processes, and starts it again.
     pub fn crash(&mut self) {
-        self.watcher.stdin.as_mut().expect("piped").write_all(b"crash\n").expect("its watcher");
-        let mut ready = String::new();
-        self.stdout.read_line(&mut ready).expect("its watcher");
-        assert!(ready.starts_with("ready "), "{ready}");
+        self.kill();
+        self.start_again();
+    }
+
+    /// Kills the server with all its processes.
+    pub fn kill(&mut self) {
+        self.order("kill", "killed");
+    }
+
+    /// Starts a server that was killed.
+    pub fn start_again(&mut self) {
+        self.order("start", "ready ");
+    }
+
+    fn order(&mut self, order: &str, expected: &str) {
+        writeln!(self.watcher.stdin.as_mut().expect("piped"), "{order}").expect("its watcher");
+        let mut done = String::new();
+        self.stdout.read_line(&mut done).expect("its watcher");
+        assert!(done.starts_with(expected), "{done}");
+    }
+
+    /// Returns a psql that runs SQL. It prints the rows, a line each, with `|` between the columns.
+    pub fn psql(&self, sql: &str) -> Command {
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.args(["--no-psqlrc", "-qAt", "-v", "ON_ERROR_STOP=1", "-c", sql, &self.url()]);
+        psql
+    }
+
+    /// Runs SQL. Returns the rows.
+    pub fn run(&self, sql: &str) -> Result<Vec<String>, String> {
+        let psql = self.psql(sql).output().map_err(|fault| format!("psql: {fault}"))?;
+        if !psql.status.success() {
+            return Err(String::from_utf8_lossy(&psql.stderr).into_owned());
+        }
+        Ok(String::from_utf8_lossy(&psql.stdout).lines().map(str::to_owned).collect())
     }
 
     fn start(programs: PathBuf, kind: &str, folder: Option<&Path>) -> Result<Self, String> {
@@ -83,7 +122,8 @@ impl Cluster {
             let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
             let (uid, gid) =
                 unprivileged(&accounts).ok_or("refuses root, and neither postgres nor nobody exists")?;
-            watcher.uid(uid).gid(gid);
+            // Where a node would look for a certificate of its own.
+            watcher.uid(uid).gid(gid).env_remove("HOME");
         }
         let mut watcher = watcher.spawn().map_err(|fault| format!("sh: {fault}"))?;
         let mut stdout = BufReader::new(watcher.stdout.take().expect("piped"));
@@ -97,6 +137,13 @@ impl Cluster {
         }
         Err(format!("{} does not start a server:\n{reasons}", programs.display()))
     }
+}
+
+/// Returns whether Citus is installed for the server of these programs.
+fn has_citus(programs: &Path) -> bool {
+    let told = Command::new(programs.join("pg_config")).arg("--sharedir").output();
+    let folder = told.map(|told| String::from_utf8_lossy(&told.stdout).trim().to_owned());
+    folder.is_ok_and(|folder| Path::new(&folder).join("extension/citus.control").is_file())
 }
 
 /// Returns several, because another process may take one before the server does.

@@ -1,9 +1,9 @@
 # Runs a throwaway PostgreSQL for as long as somebody holds our standard input. The kernel closes that pipe however the
 # test process ends, so neither a panic nor a kill leaves a server or its files behind.
 #
-# $1 is the folder of the programs, $2 is fast, durable or measured, the other arguments are ports to try. Standard output gets
-# "ready PORT", or the reasons why there is none. For each line on standard input the server is killed with all its
-# processes and started again, and there is one more "ready PORT".
+# $1 is the folder of the programs, $2 is fast, durable, node or measured, the other arguments are ports to try. Standard output
+# gets "ready PORT", or the reasons why there is none. For a line "kill" on standard input the server is killed with all its
+# processes, which "killed" answers; for "start" it is started again, with one more "ready PORT".
 set -u
 exec 2>&1
 # Ctrl-C reaches the whole process group, but the way out is the pipe: it cleans up.
@@ -52,6 +52,15 @@ fsync = off
 synchronous_commit = off
 full_page_writes = off
 CONF
+# Shards move by logical replication, and a commit on two nodes is prepared on both.
+[ "$kind" != node ] || cat >>"$dir/data/postgresql.conf" <<CONF
+shared_preload_libraries = 'citus'
+citus.shard_count = 4
+wal_level = logical
+max_wal_senders = 10
+max_worker_processes = 16
+max_prepared_transactions = 400
+CONF
 start() {
     "$bin/pg_ctl" start -w -t 60 -D "$dir/data" -l "$dir/log" -o "-p $1" </dev/null >/dev/null 2>&1
 }
@@ -59,13 +68,17 @@ start() {
 for port in "$@"; do
     if start "$port"; then
         echo "ready $port"
-        while read -r _; do
-            postmaster=$(head -n 1 "$dir/data/postmaster.pid")
-            # The children first: they would notice, and end tidily.
-            pkill -KILL -P "$postmaster" 2>/dev/null
-            kill -KILL "$postmaster"
-            until start "$port"; do sleep 0.1; done
-            echo "ready $port"
+        while read -r order; do
+            if [ "$order" = kill ]; then
+                postmaster=$(head -n 1 "$dir/data/postmaster.pid")
+                # The children first: they would notice, and end tidily.
+                pkill -KILL -P "$postmaster" 2>/dev/null
+                kill -KILL "$postmaster"
+                echo killed
+            else
+                until start "$port"; do sleep 0.1; done
+                echo "ready $port"
+            fi
         done
         exit 0
     fi
