@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use entity::Timestamp;
 use serde_json::{Map, Value};
@@ -13,6 +13,7 @@ use super::file::RecordingFile;
 use super::{Exchange, Format};
 use crate::params::ReadValues;
 use crate::sensitive::secret::Secret;
+use crate::runtime::mutex::lock;
 
 /// A recording in progress. Its file is there once it is finished.
 pub struct Recorder(Mutex<State>);
@@ -101,7 +102,7 @@ impl Recorder {
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

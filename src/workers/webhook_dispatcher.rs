@@ -8,7 +8,7 @@ mod lanes;
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use entity::WebhookEndpointToken;
@@ -22,6 +22,7 @@ use crate::limits::{DELIVERIES_MAX, WEBHOOK_BATCH};
 use crate::services::Ctx;
 use crate::services::webhooks::outbox::{self, OutboxEvent};
 use crate::services::webhooks::{self, DeliveryAttempt, DueWebhook, LeasedWebhook};
+use crate::runtime::mutex::lock;
 use lanes::{DeliveryPermits, EndpointLane, Last};
 
 const PAUSE: Duration = Duration::from_secs(1);
@@ -77,7 +78,7 @@ struct WebhookDispatcher {
 
 impl WebhookDispatcher {
     fn lanes(&self) -> MutexGuard<'_, HashMap<WebhookEndpointToken, EndpointLane>> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.lanes)
     }
 
     /// Returns whether the process is stopping: it waits for deliveries in flight only.

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use entity::api_key::KeyKind;
 use entity::{AccountToken, Day, Timestamp};
@@ -20,6 +20,7 @@ use crate::runtime::request_context;
 use crate::sensitive::secret::Secret;
 use crate::store::{Store, Tx, about};
 use crate::vault::{Purpose, Vault};
+use crate::runtime::mutex::lock;
 
 /// A keyed hash of a key, as in `api_keys`.
 type Hash = [u8; 32];
@@ -150,7 +151,7 @@ impl KeyUses {
     }
 
     fn lock_counts(&self) -> MutexGuard<'_, HashMap<(Hash, Day), Vec<Uses>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
