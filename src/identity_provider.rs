@@ -90,8 +90,8 @@ pub enum IdentityError {
     #[error("the sign-in is refused: {0}")]
     Refused(String),
     /// A person without a role.
-    #[error("{0} has none of the roles")]
-    NoRole(String),
+    #[error("{} has none of the roles", .0.name)]
+    NoRole(Box<Identity>),
 }
 
 /// All claims that the library does not know by name.
@@ -201,7 +201,7 @@ impl IdentityProvider {
         }
         let identity = self.identity(claims);
         if identity.roles.is_empty() {
-            return Err(IdentityError::NoRole(identity.name));
+            return Err(IdentityError::NoRole(identity.into()));
         }
         Ok(identity)
     }

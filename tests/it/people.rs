@@ -80,7 +80,7 @@ async fn come_back(browser: &mut Browser, code: &str, state: &str) -> Answer {
 }
 
 /// Signs in with other claims than the right ones.
-async fn sign_in_with(
+pub async fn sign_in_with(
     (app, provider): (&App, &StubProvider),
     browser: &mut Browser,
     changed: Value,
@@ -473,8 +473,24 @@ operated! {
         let (code, text, _) = installed.run(&["people", "end", "2"]);
         assert!(code == Some(0) && text.starts_with("grace@example.com (2), viewer: 1 sessions since "), "{text}");
         assert_eq!(installed.records(&["people", "list"]), [] as [Value; 0]);
-        let acts = installed.number("SELECT COUNT(*) FROM audit_entries WHERE action = 'person.sessions_ended'").await;
-        assert_eq!(acts, 2);
+        // A request is listed without a session, and ends as sessions do.
+        let (asked, now) = ("0190000000007000800000000000000", SystemClock.now().millis());
+        let [id, account] = match installed.database {
+            Database::Sqlite => [format!("x'{asked}1'"), format!("x'{asked}2'")],
+            Database::Postgres => [format!("'{asked}1'"), format!("'{asked}2'")],
+        };
+        let row = format!("{id}, {account}, 'transfer', 'pending', '', '{{}}', 'https://id.example.com', '3', 'linus@example.com (3)', {now}");
+        installed.execute(&format!("INSERT INTO approvals VALUES ({row}, NULL, NULL)")).await;
+        let listed = installed.records(&["people", "list"]).remove(0);
+        assert_eq!((&listed["name"], &listed["sessions"], &listed["requests"]), (&json!("linus@example.com"), &json!(0), &json!(1)));
+        let (code, text, _) = installed.run(&["people", "end", "linus@example.com"]);
+        assert!(code == Some(0) && text.contains("not signed in: 0 sessions") && text.contains("1 requests for approval"), "{text}");
+        assert_eq!(installed.number("SELECT COUNT(*) FROM approvals WHERE state = 'withdrawn' AND decided_by LIKE '%(user %'").await, 1);
+        installed.refuses(&["people", "end", "3"], "nobody is signed in as 3");
+        for (action, acts) in [("person.sessions_ended", 3), ("approval.withdrawn", 1)] {
+            let count = format!("SELECT COUNT(*) FROM audit_entries WHERE action = '{action}'");
+            assert_eq!(installed.number(&count).await, acts, "{action}");
+        }
     }
 }
 
