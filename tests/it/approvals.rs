@@ -238,7 +238,7 @@ async fn of_two_who_approve_at_once_one_does(database: Database) {
 
 /// Ends all sessions of somebody, in the name of a person who may.
 async fn end_sessions(by: &mut Someone, provider: &StubProvider, subject: &str) -> Answer {
-    let sent = [("form", by.form.as_str()), ("issuer", &provider.issuer), ("subject", subject)];
+    let sent = [("form", by.form.as_str()), ("issuer", provider.issuer.as_str()), ("subject", subject)];
     by.browser.post("/dashboard/people", &sent).await
 }
 
