@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
 
 use card_payments::identity_provider::IdentityProvider;
-use card_payments::limits::{DASHBOARD_SESSION, PERSON_SESSION_IDLE, PERSON_SIGN_IN};
+use card_payments::limits::{DASHBOARD_SESSION, PERSON_SESSION_IDLE, PERSON_SIGN_IN, PROVIDER_BYTES_MAX};
 use card_payments::runtime::clock::{Clock, SystemClock};
 use card_payments::sensitive::secret::Secret;
 use card_payments::services::reconciliation::reconcile;
@@ -31,13 +31,14 @@ pub async fn live(database: Database, break_glass: bool) -> Option<(App, StubPro
     let mut app = App::live(database).await?;
     let provider = StubProvider::start().await;
     let issuer = provider.issuer.clone();
-    let known = move || {
-        let client = (CLIENT_ID, Some(Secret::from(CLIENT_SECRET)));
-        IdentityProvider::new(&issuer, client, "roles", vec!["finance=accounting".parse().unwrap()])
-    };
-    app.knows_people(known, break_glass).await;
+    app.knows_people(move || known(&issuer), break_glass).await;
     app.operator_has(Some(OPERATOR)).await;
     Some((app, provider))
+}
+
+fn known(issuer: &str) -> Option<IdentityProvider> {
+    let client = (CLIENT_ID, Some(Secret::from(CLIENT_SECRET)));
+    IdentityProvider::new(issuer, client, "roles", vec!["finance=accounting".parse().unwrap()])
 }
 
 /// A sign-in that has begun: what the provider's page gets.
@@ -222,6 +223,18 @@ async fn a_provider_that_is_down_is_said_to_be_and_open_sessions_go_on(database:
     refused(&browser.get("/dashboard/sign-in/provider").await, 503, down);
     assert!(browser.cookie.is_none());
     open.page("/accounts").await;
+}
+
+async fn a_large_set_of_keys_signs_people_in_and_of_one_that_is_too_large_the_log_says_so(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    provider.pads_keys(PROVIDER_BYTES_MAX / 2);
+    signed_in(&app, &provider, json!({})).await;
+    provider.pads_keys(PROVIDER_BYTES_MAX);
+    let down = Browser::new(&app).get("/dashboard/sign-in/provider").await;
+    refused(&down, 503, "The provider that signs you in does not answer.");
+    // The log and `check` have this text.
+    let why = known(&provider.issuer).unwrap().discover().await.unwrap_err().to_string();
+    assert!(why.ends_with(": The answer broke off, or has more than 1048576 bytes"), "{why}");
 }
 
 async fn a_person_without_a_role_of_this_server_is_told_so(database: Database) {
@@ -432,6 +445,7 @@ on_both!(a_person_signs_in_by_the_provider_and_sees_what_their_role_may_read);
 on_both!(a_token_that_is_not_right_signs_nobody_in);
 on_both!(an_answer_is_for_one_browser_once_and_soon);
 on_both!(a_provider_that_is_down_is_said_to_be_and_open_sessions_go_on);
+on_both!(a_large_set_of_keys_signs_people_in_and_of_one_that_is_too_large_the_log_says_so);
 on_both!(a_person_without_a_role_of_this_server_is_told_so);
 on_both!(a_session_ends_after_fifteen_idle_minutes_and_twelve_hours);
 on_both!(signing_out_ends_one_session_and_everywhere_ends_all_of_the_person);
