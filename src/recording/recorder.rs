@@ -12,8 +12,8 @@ use super::concealment::Concealment;
 use super::file::RecordingFile;
 use super::{Exchange, Format};
 use crate::params::ReadValues;
-use crate::sensitive::secret::Secret;
 use crate::runtime::mutex::lock;
+use crate::sensitive::secret::Secret;
 
 /// A recording in progress. Its file is there once it is finished.
 pub struct Recorder(Mutex<State>);

@@ -7,8 +7,8 @@ use entity::token::TokenKind;
 use entity::{Timestamp, Token};
 use uuid::{ContextV7, Uuid};
 
-use crate::runtime::random::RandomSource;
 use crate::runtime::mutex::lock;
+use crate::runtime::random::RandomSource;
 
 /// The wall clock. An account's own clock is this plus the account's offset (`docs/decisions.md`, 290).
 pub trait Clock: Send + Sync + 'static {

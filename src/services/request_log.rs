@@ -15,8 +15,8 @@ use tokio::sync::Notify;
 use super::arrivals::{Arrivals, Label, Topic};
 use crate::error::Error;
 use crate::limits::{REQUESTS_LOGGED, REQUESTS_WAITING_MAX, REQUESTS_WRITTEN_AT_ONCE};
-use crate::store::{Store, Tx};
 use crate::runtime::mutex::lock;
+use crate::store::{Store, Tx};
 
 /// The unwritten part of the log.
 pub struct RequestLog {

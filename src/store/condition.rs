@@ -2,8 +2,8 @@
 //! succeeds: on a full disk a small write often finds room that they do not.
 
 use std::fmt::Display;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sea_orm::DbErr;
 

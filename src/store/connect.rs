@@ -18,8 +18,8 @@ use super::sqlite::{self, Connection, DatabaseFile, FileLock, Readers, SqliteAda
 use super::statement_observer::watched;
 use crate::limits::{GROUPS_MAX, PROVING_BYTES};
 use crate::runtime::durable_fs::{self, NoFolder};
-use crate::runtime::progress::Progress;
 use crate::runtime::mutex::lock;
+use crate::runtime::progress::Progress;
 
 /// The location of the data.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,10 +19,10 @@ use tokio::time::Instant;
 
 use crate::error::Error;
 use crate::limits::{DELIVERIES_MAX, WEBHOOK_BATCH};
+use crate::runtime::mutex::lock;
 use crate::services::Ctx;
 use crate::services::webhooks::outbox::{self, OutboxEvent};
 use crate::services::webhooks::{self, DeliveryAttempt, DueWebhook, LeasedWebhook};
-use crate::runtime::mutex::lock;
 use lanes::{DeliveryPermits, EndpointLane, Last};
 
 const PAUSE: Duration = Duration::from_secs(1);

@@ -256,7 +256,10 @@ async fn a_request_is_withdrawn_when_somebody_ends_the_sessions_of_its_asker(dat
         ada.asks("transfer", &PAYOUT).await;
         let id = latest(&mut ada).await;
         if !is_signed_in {
-            led(&ada.browser.post("/dashboard/sign-out/everywhere", &[("form", &ada.form)]).await, "/dashboard/sign-in");
+            led(
+                &ada.browser.post("/dashboard/sign-out/everywhere", &[("form", &ada.form)]).await,
+                "/dashboard/sign-in",
+            );
             assert_eq!(in_state(&app, "pending").await, 2, "signing out takes no right away");
         }
         assert!(grace.browser.page("/people").await.contains("ada@example.com"));
@@ -313,8 +316,7 @@ async fn an_approval_and_the_end_of_its_askers_sessions_at_once_agree(database: 
         let mut ada = Someone::with(&app, &provider, "ada", "administrator").await;
         ada.asks("key", &[("name", "Accounting"), ("rights", "charges: read")]).await;
         let approve = format!("/{}/approve", latest(&mut ada).await);
-        let (approved, ended) =
-            join!(grace.send(&approve, &[]), end_sessions(&mut linus, &provider, "ada"));
+        let (approved, ended) = join!(grace.send(&approve, &[]), end_sessions(&mut linus, &provider, "ada"));
         led(&ended, "/dashboard/people");
         assert!([200, 400].contains(&approved.status), "{}", approved.text);
         let [done, withdrawn] = [in_state(&app, "approved").await, in_state(&app, "withdrawn").await];

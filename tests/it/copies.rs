@@ -300,7 +300,8 @@ async fn a_wait_ends_with_a_commit_of_another_copy_although_the_connection_for_a
         let mut announcements = runtime.block_on(PgListener::connect(url)).unwrap();
         runtime.block_on(announcements.listen("card_payments")).unwrap();
         let is_answered_at_once = || {
-            let last = commits.ask("GET", "/1/events?per_page=1", Some(&secret), "").ok(200)[0]["sequence"].clone();
+            let last =
+                commits.ask("GET", "/1/events?per_page=1", Some(&secret), "").ok(200)[0]["sequence"].clone();
             let query = format!("/1/events?type=charge.captured&after={last}&wait=25");
             until_listening(1);
             let began = Instant::now();

@@ -225,7 +225,9 @@ async fn a_provider_that_is_down_is_said_to_be_and_open_sessions_go_on(database:
     open.page("/accounts").await;
 }
 
-async fn a_large_set_of_keys_signs_people_in_and_of_one_that_is_too_large_the_log_says_so(database: Database) {
+async fn a_large_set_of_keys_signs_people_in_and_of_one_that_is_too_large_the_log_says_so(
+    database: Database,
+) {
     let Some((app, provider)) = live(database, false).await else { return };
     provider.pads_keys(PROVIDER_BYTES_MAX / 2);
     signed_in(&app, &provider, json!({})).await;

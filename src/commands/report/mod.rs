@@ -220,11 +220,7 @@ async fn refuse_database_of_another(server: &ApiClient, store: &Store) -> Result
 }
 
 /// Returns the postings that these records have caused.
-async fn ledger(
-    store: &Store,
-    own: &RelatedRecords<'_>,
-    since: &str,
-) -> Result<Vec<Value>, Box<dyn Error>> {
+async fn ledger(store: &Store, own: &RelatedRecords<'_>, since: &str) -> Result<Vec<Value>, Box<dyn Error>> {
     let from = parse_time(since).map(Timestamp::from);
     let mut rows = Vec::new();
     report(store, ReportFilter { from, ..ReportFilter::default() }, |row| {

@@ -3,10 +3,10 @@
 
 use std::net::IpAddr;
 
+use entity::Timestamp;
 use entity::approval::{ApprovalState, Column, Entity, Model};
 use entity::audit_entry::Action;
 use entity::section::{Right, Section};
-use entity::Timestamp;
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 use serde_json::json;
@@ -25,12 +25,7 @@ use crate::views::person::SignedInPerson;
 /// the session's cookie.
 ///
 /// Refusals: `unauthorized` if the sign-in has opened a session already.
-pub async fn sign_in(
-    ctx: &Context,
-    person: Person,
-    attempt: &str,
-    from: IpAddr,
-) -> Result<[u8; 32], Error> {
+pub async fn sign_in(ctx: &Context, person: Person, attempt: &str, from: IpAddr) -> Result<[u8; 32], Error> {
     let (session, secret) = OpenSessionUnit::new(ctx, &person, attempt, from)?;
     let server = audit::server(ctx.clock.now());
     let unit = ctx.store.write((session, person, server), |tx, (session, person, server)| {

@@ -16,11 +16,11 @@ use sea_orm::ConnectionTrait;
 
 use crate::error::Error;
 use crate::limits::{KEY_ADDRESSES_MAX, KEY_USES_BATCH, KEYS_COUNTED_MAX};
+use crate::runtime::mutex::lock;
 use crate::runtime::request_context;
 use crate::sensitive::secret::Secret;
 use crate::store::{Store, Tx, about};
 use crate::vault::{Purpose, Vault};
-use crate::runtime::mutex::lock;
 
 /// A keyed hash of a key, as in `api_keys`.
 type Hash = [u8; 32];

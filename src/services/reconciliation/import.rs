@@ -38,7 +38,9 @@ pub enum ReconcileError {
     #[error("another process goes on with the statement {0}")]
     Taken(String),
     /// Another import has begun before all lines were stored.
-    #[error("another import has begun and dropped the statement {0}, whose lines were not all stored: import it again after that one")]
+    #[error(
+        "another import has begun and dropped the statement {0}, whose lines were not all stored: import it again after that one"
+    )]
     Dropped(String),
     /// The file cannot be read.
     #[error("the file cannot be read: {0}")]

@@ -13,10 +13,10 @@ use super::connection::{Connection, Run};
 use super::file::{DatabaseFile, away};
 use crate::error::{Error, ErrorCode};
 use crate::limits::BATCH_UNITS_MAX;
+use crate::runtime::mutex::lock;
 use crate::store::open_transaction::CommitError;
 use crate::store::tx::{TransactionFactory, Tx};
 use crate::store::unit::{UnitOfWork, UnitResult, in_doubt};
-use crate::runtime::mutex::lock;
 
 /// The connection that writes.
 #[derive(Clone)]

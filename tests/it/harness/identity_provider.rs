@@ -64,8 +64,12 @@ impl StubProvider {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address: SocketAddr = listener.local_addr().unwrap();
         let issuer = format!("http://{address}");
-        let shared =
-            Arc::new(Shared { issuer: issuer.clone(), grants: Mutex::default(), repeats: Mutex::default(), padding: AtomicUsize::new(0) });
+        let shared = Arc::new(Shared {
+            issuer: issuer.clone(),
+            grants: Mutex::default(),
+            repeats: Mutex::default(),
+            padding: AtomicUsize::new(0),
+        });
         let router = Router::new()
             .route("/.well-known/openid-configuration", get(document))
             .route("/keys", get(keys))
