@@ -132,8 +132,10 @@ rules! {
         // The other import comes right after the first batch.
         match app.database {
             Database::Sqlite => {
-                let drop = "BEGIN DELETE FROM acquirer_statements; DELETE FROM statement_lines; END";
-                app.execute(&format!("CREATE TRIGGER another AFTER UPDATE ON acquirer_statements {drop}")).await;
+                app.execute(
+                    "CREATE TRIGGER another AFTER UPDATE ON acquirer_statements
+                     BEGIN DELETE FROM acquirer_statements; DELETE FROM statement_lines; END",
+                ).await;
             }
             Database::Postgres => {
                 app.execute(
