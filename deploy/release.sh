@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A release, in target/dist: for each platform one static Linux binary that needs nothing beside it, and what it is made of; all packages
-# of them; checksums of all; and the clients. The same commit and the same compilers make the same bytes, in whatever folder they run.
+# A release, in target/dist: for each platform one static Linux binary that needs nothing beside it, what it is made of, and the profile
+# by which it was compiled; all packages of them; checksums of all; and the clients. The same commit, compilers and profiles make the same
+# bytes, in whatever folder they run: PROFILES names the folder of a release, or is empty to compile without.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -17,8 +18,9 @@ missing() {
 export ZIG="${ZIG:-$(compgen -G "$PWD/target/zig/lib/python3*/site-packages/ziglang/zig")}"
 [ -x "$ZIG" ] || missing 'there is no zig: python3 -m venv target/zig && target/zig/bin/pip install -r .ci/zig.txt'
 { command -v make && command -v readelf; } >/dev/null || missing 'there is no make, or no readelf: apt-get install build-essential'
+sysroot=$(rustc --print sysroot)
 for target in "${targets[@]}"; do
-    [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ] || missing "there is no $target: rustup target add $target"
+    [ -d "$sysroot/lib/rustlib/$target/lib" ] || missing "there is no $target: rustup target add $target"
 done
 
 # Which commit --version names, and its time; a builder without the repository says so himself.
@@ -38,22 +40,60 @@ for folder in "$cargo_home=/cargo" "$PWD=/card-payments" "$built=/target"; do
 done
 # Rust brings a linker that knows every platform, and the C library of each. Of ninety thousand pointers each would be a line of its
 # own: two megabytes.
-export RUSTFLAGS="$rust -C linker=rust-lld -C linker-flavor=ld.lld -C link-arg=-zpack-relative-relocs"
+rust+=' -C linker=rust-lld -C linker-flavor=ld.lld -C link-arg=-zpack-relative-relocs'
 # zig compiles C; by itself it would add checks for programmers.
 export ZIG_GLOBAL_CACHE_DIR=$built/zig-cache ZIG_LOCAL_CACHE_DIR=$built/zig-cache
 for target in "${targets[@]//-/_}"; do
     export "CC_$target=$PWD/deploy/zig-cc" "AR_$target=ar" "CFLAGS_$target=$c -fno-sanitize=undefined"
 done
-# The allocator would ask this machine's processor how long its addresses are: those of Linux programs have 48 bits. Pages of arm64
-# may have 64 KiB.
-export JEMALLOC_SYS_WITH_LG_VADDR=48 AARCH64_UNKNOWN_LINUX_MUSL_JEMALLOC_SYS_WITH_LG_PAGE=16
 export CARGO_INCREMENTAL=0
-cargo build --profile dist --locked "${targets[@]/#/--target=}" --bin card-payments
 
-# Of a platform, how this machine runs its programs: by itself, by an emulator, or not at all.
+# Of a target, how this machine runs its programs: by itself, by an emulator, or not at all.
 emulator_of() {
-    [ "$1" = "$(uname -m)" ] || command -v "qemu-$1-static" || echo none
+    [ "${1%%-*}" = "$(uname -m)" ] || command -v "qemu-${1%%-*}-static" || echo none
 }
+
+# Compiles the program for a target, with one more flag for what runs there. The allocator would ask this machine's processor how long its
+# addresses are: those of Linux programs have 48 bits. Pages of arm64 may have 64 KiB.
+compile() {
+    local flags=CARGO_TARGET_${1//-/_}_RUSTFLAGS
+    env -u RUSTFLAGS "${flags^^}=$rust $2" \
+        JEMALLOC_SYS_WITH_LG_VADDR=48 AARCH64_UNKNOWN_LINUX_MUSL_JEMALLOC_SYS_WITH_LG_PAGE=16 \
+        cargo build --profile dist --locked --target "$1" --bin card-payments
+}
+
+# Writes a target's profile: which branches are taken how often. A program that counts them serves the load of the benchmark.
+profile() {
+    local target=$1 counts=$built/counts/$1 emulator
+    emulator=$(emulator_of "$target")
+    [ "$emulator" != none ] || missing "there is no emulator for $target (qemu-user-static); PROFILES names profiles of another machine"
+    rm -rf "$counts"
+    mkdir -p "$counts"
+    compile "$target" "-C profile-generate=$counts"
+    mv "$built/$target/dist/card-payments" "$counts"
+    printf '#!/bin/sh\nexec %s "$@"\n' "$emulator $counts/card-payments" >"$counts/counting"
+    chmod +x "$counts/counting"
+    cargo bench --workspace --profile dev --locked --bench speed -- --binary "$counts/counting" --seconds 2 --rounds 1 --charges 2000 \
+        --only charge customer get list word token replay keyed renewals
+    "${profdata[0]}" merge --sparse --output "$profiles/card-payments-linux-${architectures[$target]}.profdata" "$counts"/*.profraw
+}
+
+profiles=$built/profiles
+rm -rf "$profiles"
+mkdir -p "$profiles"
+if [ -z "${PROFILES+set}" ]; then
+    profdata=("$sysroot"/lib/rustlib/*/bin/llvm-profdata)
+    [ -x "${profdata[0]}" ] || missing 'there is no llvm-profdata: rustup component add llvm-tools'
+    for target in "${targets[@]}"; do
+        profile "$target"
+    done
+elif [ -n "$PROFILES" ]; then
+    cp "$PROFILES"/card-payments-linux-*.profdata "$profiles"
+fi
+for target in "${targets[@]}"; do
+    profile=$profiles/card-payments-linux-${architectures[$target]}.profdata
+    compile "$target" "$([ ! -e "$profile" ] || echo "-C profile-use=$profile")"
+done
 
 root=$(mktemp -d)
 server=
@@ -99,8 +139,9 @@ for target in "${targets[@]}"; do
     install -m 0755 "$built/$target/dist/card-payments" "$program"
     deploy/sbom.py "$target" Cargo.toml "$program" >"$program.cdx.json"
     programs+=("$program")
-    try "$program" "$target" "$(emulator_of "${target%%-*}")"
+    try "$program" "$target" "$(emulator_of "$target")"
 done
+[ "${PROFILES-set}" = '' ] || cp "$profiles"/*.profdata "$dist"
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 packages/build.sh "$version" "$dist" "${programs[@]}"
 if [ -x "$built/clients/tools/bin/python" ]; then
