@@ -297,6 +297,8 @@ async fn a_wait_ends_with_a_commit_of_another_copy_although_the_connection_for_a
         let [waits, commits] = [0, 1].map(|name| service.start(name, Duration::ZERO));
         let (secret, _) = waits.keys();
         commits.pay(&secret).ok(201);
+        // A copy that learns of a first wait makes it check.
+        waits.ask("GET", "/1/events?type=charge.voided&wait=1", Some(&secret), "").ok(200);
         let mut announcements = runtime.block_on(PgListener::connect(url)).unwrap();
         runtime.block_on(announcements.listen("card_payments")).unwrap();
         let is_answered_at_once = || {
