@@ -2,7 +2,8 @@
 # Makes every package of a program, installs each from its own file, offline and where nothing else is, and lets it pay within ten
 # seconds; then runs the tests of helpers and clients: packages/test.sh PROGRAM... The first program is for this machine, others are for other
 # platforms and need an emulator. pytest and lintian are those of .ci/run. docs/install.md must name each door that is tried here;
-# UPDATE_DOCUMENTS=1 writes into it how long it took, and the size of its files.
+# UPDATE_DOCUMENTS=1 writes into it how long it took, and the size of its files. CRATES=release also compiles the program from its
+# crates, in that profile, as `cargo install` does.
 set -Eeuo pipefail
 trap 'echo "failed: $BASH_COMMAND (line $LINENO)" >&2' ERR
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -116,6 +117,31 @@ cp "$packages"/npm/{examples,test}/* .
 npx --offline card-payments --version | grep -F "$version"
 timeout 10 node --test --test-reporter=dot checkout.test.mjs
 timeout 60 node --test --test-reporter=dot library.test.mjs
+frameworks=$packages/npm/node_modules
+if [ -e "$frameworks/.package-lock.json" ]; then
+    # Node finds them in the folder above the installed packages.
+    ln -s "$frameworks" ../node_modules
+    # As the documents use the types, and as the module for Testcontainers uses that library's.
+    "$frameworks/.bin/tsc" --noEmit --strict --noImplicitAny false --allowJs --checkJs --target es2022 --module node16 --types node \
+        types.ts node_modules/card-payments/testcontainers.js
+    timeout 10 node --test --test-reporter=dot container.test.mjs
+    for file in 1 2 3 4; do cp many.js "many$file.test.js"; done
+    # on_servers COUNT COMMAND...: runs test files, each of which notes its server's key.
+    on_servers() {
+        leaving_nothing 60 "${@:2}"
+        sort -u servers | wc -l | grep -qx "$1"
+        rm servers
+    }
+    in_framework() {
+        leaving_nothing 60 "${@:2}" "checkout.$1"
+        on_servers 4 "${@:2}" --maxWorkers=4 many
+        on_servers 1 card-payments exec -- "${@:2}" many -t 'account 7 '
+    }
+    in_framework vitest "$frameworks/.bin/vitest" run --globals
+    in_framework jest "$frameworks/.bin/jest" --cacheDirectory="$root/jest"
+else
+    echo 'Vitest, Jest and Testcontainers are not tried: npm ci --prefix packages/npm installs them' >&2
+fi
 cd "$packages/.."
 
 section rust
@@ -171,6 +197,24 @@ in_crate() { tar --extract --to-stdout --file="target/package/$1-$version.crate"
 in_crate card-payments-macros limits.rs | cmp - src/limits.rs
 in_crate card-payments-macros token.rs | cmp - entity/src/token.rs
 in_crate card-payments fixtures/sample.yaml | cmp - fixtures/sample.yaml
+# The program as it is compiled from the crates alone, in an empty folder.
+if [ -n "${CRATES:-}" ]; then
+    mkdir "$root/crates"
+    for crate in target/package/*-"$version".crate; do
+        tar --extract --directory="$root/crates" --file="$crate"
+    done
+    # No registry has the crates that it depends on.
+    others=()
+    for folder in "$root"/crates/card-payments-*-"$version"; do
+        others+=(--config "patch.crates-io.$(basename "$folder" "-$version").path='$folder'")
+    done
+    cd "$root/crates/card-payments-$version"
+    # This writes only their folders into the lock file.
+    cargo metadata --quiet --offline --format-version 1 "${others[@]}" >/dev/null
+    cargo install --quiet --offline --locked --profile "$CRATES" --path . --root "$root/cargo" "${others[@]}"
+    cd "$packages/.."
+    pays "$root/cargo/bin/card-payments"
+fi
 
 for other in "${@:2}"; do
     section "$other"
