@@ -27,8 +27,8 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use crate::config::RoleName;
-use crate::limits::{PERSON_NAME_MAX, PROVIDER_ANSWER};
-use crate::outbound::{AddressPolicy, Allowed, Outbound, OutboundError};
+use crate::limits::{PERSON_NAME_MAX, PROVIDER_ANSWER, PROVIDER_BYTES_MAX};
+use crate::outbound::{AddressPolicy, Allowed, ExchangeError, Outbound};
 use crate::sensitive::secret::Secret;
 
 /// The longest name that a provider gives a person.
@@ -90,8 +90,8 @@ pub enum IdentityError {
     #[error("the sign-in is refused: {0}")]
     Refused(String),
     /// A person without a role.
-    #[error("{0} has none of the roles")]
-    NoRole(String),
+    #[error("{} has none of the roles", .0.name)]
+    NoRole(Box<Identity>),
 }
 
 /// All claims that the library does not know by name.
@@ -201,7 +201,7 @@ impl IdentityProvider {
         }
         let identity = self.identity(claims);
         if identity.roles.is_empty() {
-            return Err(IdentityError::NoRole(identity.name));
+            return Err(IdentityError::NoRole(identity.into()));
         }
         Ok(identity)
     }
@@ -278,7 +278,7 @@ fn shortened(name: &str) -> String {
 
 /// Returns why a code could not be exchanged. A provider that refuses the code answers with an error of its own.
 fn of_exchange(
-    error: RequestTokenError<OutboundError, StandardErrorResponse<CoreErrorResponseType>>,
+    error: RequestTokenError<ExchangeError, StandardErrorResponse<CoreErrorResponseType>>,
 ) -> IdentityError {
     match error {
         RequestTokenError::ServerResponse(answer) => IdentityError::Refused(answer.error().to_string()),
@@ -292,11 +292,11 @@ fn of_exchange(
 
 /// Calls of the library go through our client: no redirects, no second TLS library, and an end.
 impl<'c> AsyncHttpClient<'c> for Outbound {
-    type Error = OutboundError;
-    type Future = BoxFuture<'c, Result<HttpResponse, OutboundError>>;
+    type Error = ExchangeError;
+    type Future = BoxFuture<'c, Result<HttpResponse, ExchangeError>>;
 
     fn call(&'c self, request: HttpRequest) -> Self::Future {
-        self.exchange(request, PROVIDER_ANSWER).boxed()
+        self.exchange(request, PROVIDER_BYTES_MAX, PROVIDER_ANSWER).boxed()
     }
 }
 

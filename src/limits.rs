@@ -87,6 +87,8 @@ pub const PERSON_SESSION_IDLE: TimeSpan = TimeSpan::seconds(15 * 60);
 pub const PERSON_SIGN_IN: TimeSpan = TimeSpan::seconds(10 * 60);
 /// How long a call to the provider may take: a sign-in makes up to three of them, one after the other.
 pub const PROVIDER_ANSWER: Duration = Duration::from_secs(5);
+/// How much of each of its answers is read.
+pub const PROVIDER_BYTES_MAX: usize = 1024 * 1024;
 /// How many characters of a name from the provider are kept.
 pub const PERSON_NAME_MAX: usize = 200;
 /// How long a request for approval waits for another person (`docs/decisions.md`, 390).

@@ -3,23 +3,23 @@
 use std::error::Error;
 
 use card_payments::config::DatabaseOptions;
-use card_payments::services::people;
+use card_payments::services::approvals::askers;
 use clap::Subcommand;
 
 use super::{print_result, refused};
 
-/// Lists people who are signed in, and ends their sessions.
+/// Lists people who are signed in, and ends their sessions and requests.
 #[derive(Subcommand)]
 pub enum People {
-    /// Print the people who are signed in at the live dashboard. Changes nothing.
+    /// Print the people who are signed in at the live dashboard, or whose requests wait for an approval. Changes nothing.
     #[command(after_help = "Example:\n  card-payments people list\n\n\
-        With --json {subject, issuer, name, roles, sessions, since, seen_at}, one object per person.")]
+        With --json {subject, issuer, name, roles, sessions, requests, since, seen_at}, one object per person.")]
     List {
         /// Print one JSON object per person, one per line.
         #[arg(long)]
         json: bool,
     },
-    /// End all sessions of a person at every server, and print the person.
+    /// End all sessions of a person at every server, withdraw the person's requests for approval, and print the person.
     ///
     /// Remove the person or the roles at the provider first: otherwise the next sign-in opens another session. Ends those of each
     /// person whose e-mail address or subject is given.
@@ -38,19 +38,19 @@ pub async fn run(command: People, database: &DatabaseOptions) -> Result<(), Box<
     let wall = super::now(database)?;
     let (person, json) = match command {
         People::List { json } => {
-            let people = people::list(&super::open(database).await?, wall).await?;
+            let people = askers::list(&super::open(database).await?, wall).await?;
             return people.iter().try_for_each(|person| print_result(person, person, json));
         }
         People::End { person, json } => (person, json),
     };
     let store = super::open_to_change(database).await?;
-    let mut named = people::list(&store, wall).await?;
+    let mut named = askers::list(&store, wall).await?;
     named.retain(|one| one.subject == person || one.name.eq_ignore_ascii_case(&person));
     if named.is_empty() {
         return Err(format!("nobody is signed in as {person}").into());
     }
     for person in &named {
-        let ended = people::end_for(&store, (&person.issuer, &person.subject), None, wall).await;
+        let ended = askers::end_sessions(&store, (&person.issuer, &person.subject), None, wall).await;
         ended.map_err(|error| refused(&error))?;
         print_result(person, &format_args!("{person}; all of them have ended"), json)?;
     }

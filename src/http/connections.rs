@@ -2,9 +2,11 @@
 //! that idle connections lock nobody out.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+use crate::runtime::mutex::lock;
 
 /// The open connections, and their limit.
 #[derive(Debug)]
@@ -67,7 +69,7 @@ impl Connections {
     }
 
     fn idle(&self) -> MutexGuard<'_, Idle> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.idle)
     }
 }
 

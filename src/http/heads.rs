@@ -5,7 +5,7 @@
 
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
 use axum::extract::Request;
@@ -20,6 +20,7 @@ use super::connections::ConnectionSlot;
 use super::frame::{self, InputPart, RefusedHead};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{FIRST_BYTE, UNREAD_BYTES_MAX, UNREAD_TIME};
+use crate::runtime::mutex::lock;
 
 /// The stream; see the module.
 pub struct Heads<S> {
@@ -44,7 +45,7 @@ pub struct RefusedHeadSlot(Arc<Mutex<Option<RefusedHead>>>);
 impl RefusedHeadSlot {
     /// Takes the refused head, if the request stands for one.
     pub fn take(&self) -> Option<RefusedHead> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.0).take()
     }
 }
 
@@ -138,7 +139,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
         self.buffer.extend_from_slice(b" / HTTP/1.1\r\nHost: refused\r\nConnection: close\r\nX-Request-Id: ");
         self.buffer.extend_from_slice(refused.request_id.as_deref().unwrap_or_default());
         self.buffer.extend_from_slice(b"\r\n\r\n");
-        *self.refused.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(refused);
+        *lock(&self.refused.0) = Some(refused);
         self.buffer.len()
     }
 

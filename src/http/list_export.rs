@@ -1,5 +1,5 @@
 //! Whole lists as CSV, for `Accept: text/csv` (`docs/decisions.md`, 379). A list is read page after page by its own operation. Each
-//! page is admitted, and counted against the account's rate, as any request, and only one is in memory at a time.
+//! page is admitted, and counted against the account's rate, as any request, and no more than two are in memory at a time.
 
 use std::collections::HashSet;
 use std::io;
@@ -123,11 +123,36 @@ impl ListReader {
         self.pages * PER_PAGE_MAX.unsigned_abs() >= self.count
     }
 
-    /// Reads the next page, without records of the last one: those that new records have moved. Returns the response if it is a
-    /// refusal.
+    /// Reads the next page: without records of the last one, which new records have moved; and with those that deletions have moved
+    /// up to the last page. Returns the response if it is a refusal.
     async fn read_page(&mut self) -> Result<(response::Parts, Vec<Value>), Response> {
+        let (head, ListedPage { response: mut records, pagination: Position { count } }) =
+            self.request(self.pages + 1).await?;
+        let found = tokens(&records);
+        if count < self.count && !self.tokens.is_empty() {
+            let (_, ListedPage { response: mut last, .. }) = self.request(self.pages).await?;
+            let known = last.iter().rposition(|record| is_one_of(record, &self.tokens));
+            let moved = last.split_off(known.map_or(0, |known| known + 1));
+            // Those that were moved between the two requests are on both pages.
+            let repeated = tokens(&moved);
+            records.retain(|record| !is_one_of(record, &repeated));
+            records.splice(..0, moved);
+        } else {
+            let mut moved = if self.pages == 0 { 0 } else { count.saturating_sub(self.count) };
+            records.retain(|record| {
+                let is_moved = moved > 0 && is_one_of(record, &self.tokens);
+                moved -= u64::from(is_moved);
+                !is_moved
+            });
+        }
+        (self.pages, self.count, self.tokens) = (self.pages + 1, count, found);
+        Ok((head, records))
+    }
+
+    /// Requests a page. Returns the response if it is a refusal.
+    async fn request(&self, page: u64) -> Result<(response::Parts, ListedPage), Response> {
         let internal = |error: String| Error::internal(error).into_response();
-        let query = page_query(self.head.uri.query().unwrap_or_default(), self.pages + 1);
+        let query = page_query(self.head.uri.query().unwrap_or_default(), page);
         let mut head = self.head.clone();
         head.uri = format!("{}?{query}", self.head.uri.path())
             .parse()
@@ -140,16 +165,7 @@ impl ListReader {
         }
         let (head, body) = response.into_parts();
         let body = body.collect().await.map_err(|error| internal(error.to_string()))?.to_bytes();
-        let page: ListedPage = serde_json::from_slice(&body).map_err(|error| internal(error.to_string()))?;
-        let mut moved = if self.pages == 0 { 0 } else { page.pagination.count.saturating_sub(self.count) };
-        let (tokens, mut records) = (page.response.iter().filter_map(token).collect(), page.response);
-        records.retain(|record| {
-            let is_moved = moved > 0 && token(record).is_some_and(|token| self.tokens.contains(&token));
-            moved -= u64::from(is_moved);
-            !is_moved
-        });
-        (self.pages, self.count, self.tokens) = (self.pages + 1, page.pagination.count, tokens);
-        Ok((head, records))
+        Ok((head, serde_json::from_slice(&body).map_err(|error| internal(error.to_string()))?))
     }
 
     /// Reads a page after the first one, as a request of its own. An error cuts the response off.
@@ -193,8 +209,12 @@ fn page_query(query: &str, page: u64) -> String {
     kept.map(str::to_owned).chain(own).collect::<Vec<_>>().join("&")
 }
 
-fn token(record: &Value) -> Option<String> {
-    record["token"].as_str().map(str::to_owned)
+fn tokens(records: &[Value]) -> HashSet<String> {
+    records.iter().filter_map(|record| record["token"].as_str()).map(str::to_owned).collect()
+}
+
+fn is_one_of(record: &Value, tokens: &HashSet<String>) -> bool {
+    record["token"].as_str().is_some_and(|token| tokens.contains(token))
 }
 
 /// Returns a field as a cell. Spreadsheets would run a text that begins like a formula.

@@ -2,12 +2,13 @@
 //! them the log may show.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use entity::{AccountToken, Timestamp};
 use serde_json::Value;
 
 use crate::params::ReadValues;
+use crate::runtime::mutex::lock;
 
 tokio::task_local! {
     static LOG_DATA: Option<SharedLogData>;
@@ -45,13 +46,13 @@ pub fn scope<F: Future>(data: Option<SharedLogData>, work: F) -> impl Future<Out
 
 /// Takes what was recorded.
 pub fn take(data: &SharedLogData) -> RequestLogData {
-    std::mem::take(&mut *data.lock().unwrap_or_else(PoisonError::into_inner))
+    std::mem::take(&mut *lock(data))
 }
 
 /// Records a part of the current request's data, if there is a log.
 pub fn log(record: impl FnOnce(&mut RequestLogData)) {
     let _ = LOG_DATA.try_with(|data| {
-        let mut data = data.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut data = lock(data.as_ref()?);
         record(&mut data);
         Some(())
     });

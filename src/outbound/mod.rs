@@ -30,7 +30,7 @@ pub use address_policy::{AddressPolicy, Allowed};
 pub(crate) use lookup::OpenResolver;
 pub use lookup::{Resolver, SystemResolver};
 pub use tls::{Identity, NoIdentity, platform, read_platform};
-pub use unreached::OutboundError;
+pub use unreached::{ExchangeError, OutboundError};
 
 use crate::limits::OUTBOUND_ANSWER_BYTES_MAX;
 use crate::runtime::request_permits::release_permit;
@@ -173,21 +173,20 @@ impl Outbound {
         Ok((answer.status().as_u16(), body.ok_or(OutboundError::ConnectionFailed)?))
     }
 
-    /// Sends any request, as [`Self::post`], and returns the response, whose body must be whole and have at most 64 KiB.
+    /// Sends any request, as [`Self::post`], and returns the response, whose body must be whole and have at most so many bytes.
     pub async fn exchange(
         &self,
         request: Request<Vec<u8>>,
+        most: usize,
         within: Duration,
-    ) -> Result<http::Response<Vec<u8>>, OutboundError> {
+    ) -> Result<http::Response<Vec<u8>>, ExchangeError> {
         let end = Instant::now() + within;
         let (head, body) = request.into_parts();
         let url = self.callable(&head.uri.to_string())?;
         let call = self.client.request(head.method, url).headers(head.headers).body(body);
         let mut answer = answered(call, end).await?;
-        let body = timeout_at(end, read(&mut answer, OUTBOUND_ANSWER_BYTES_MAX))
-            .await
-            .map_err(|_| OutboundError::Timeout)?;
-        let mut response = http::Response::new(body.ok_or(OutboundError::ConnectionFailed)?.to_vec());
+        let body = timeout_at(end, read(&mut answer, most)).await.map_err(|_| OutboundError::Timeout)?;
+        let mut response = http::Response::new(body.ok_or(ExchangeError::NotWhole(most))?.to_vec());
         (*response.status_mut(), *response.headers_mut()) = (answer.status(), take(answer.headers_mut()));
         Ok(response)
     }

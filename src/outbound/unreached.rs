@@ -19,6 +19,17 @@ pub enum OutboundError {
     ForbiddenAddress,
 }
 
+/// Why an exchange has no response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ExchangeError {
+    /// There is none.
+    #[error(transparent)]
+    Unreached(#[from] OutboundError),
+    /// The body broke off, or has more bytes than this.
+    #[error("The answer broke off, or has more than {0} bytes")]
+    NotWhole(usize),
+}
+
 impl OutboundError {
     /// Returns the recorded code.
     pub const fn code(self) -> &'static str {

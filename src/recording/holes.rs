@@ -19,9 +19,17 @@ const TOKEN_LETTERS: usize = 22;
 /// Takes a text apart.
 pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     let (mut pieces, mut literal, mut at) = (Vec::new(), 0, 0);
+    // Looked for once for all braces that open before it.
+    let mut close = text.find('}');
     while at < text.len() {
         let hole = match text.as_bytes()[at] {
-            b'{' => placeholder(&text[at..]).map(|hole| (at, Piece::Placeholder(hole))),
+            b'{' => {
+                if close.is_some_and(|close| close < at) {
+                    close = text[at..].find('}').map(|letters| at + letters);
+                }
+                let hole = close.map(|close| &text[at..=close]);
+                hole.filter(|hole| is_placeholder(hole)).map(|hole| (at, Piece::Placeholder(hole)))
+            }
             b'_' => token(text, literal, at),
             _ => None,
         };
@@ -42,16 +50,14 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Returns the placeholder at the beginning of a text.
-fn placeholder(text: &str) -> Option<&str> {
-    let end = text.find('}')? + 1;
-    let word = &text[1..end - 1];
-    let is_one = matches!(word, "key" | "publishable_key" | "server")
+/// Whether a text in braces stands for a value.
+fn is_placeholder(hole: &str) -> bool {
+    let word = &hole[1..hole.len() - 1];
+    matches!(word, "key" | "publishable_key" | "server")
         || word
             .strip_prefix("secret ")
             .is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
-        || word.starts_with("card ");
-    is_one.then(|| &text[..end])
+        || word.starts_with("card ")
 }
 
 /// Returns the token whose underscore is there, and where it begins.
@@ -64,6 +70,8 @@ fn token(text: &str, from: usize, underscore: usize) -> Option<(usize, Piece<'_>
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]
@@ -83,5 +91,20 @@ mod tests {
             assert_eq!(pieces(plain), [Piece::Literal(plain)], "{plain}");
         }
         assert_eq!(pieces(""), []);
+        assert_eq!(
+            pieces("{}{{key}{x"),
+            [Piece::Literal("{}{"), Piece::Placeholder("{key}"), Piece::Literal("{x")]
+        );
+    }
+
+    #[test]
+    fn a_long_run_of_braces_is_read_once() {
+        let began = Instant::now();
+        for end in ["", "}"] {
+            let text = "{".repeat(1 << 21) + end;
+            assert_eq!(pieces(&text), [Piece::Literal(&text)]);
+        }
+        // Looking for the end of each takes minutes.
+        assert!(began.elapsed() < Duration::from_secs(20));
     }
 }

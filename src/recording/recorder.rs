@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use entity::Timestamp;
 use serde_json::{Map, Value};
@@ -12,6 +12,7 @@ use super::concealment::Concealment;
 use super::file::RecordingFile;
 use super::{Exchange, Format};
 use crate::params::ReadValues;
+use crate::runtime::mutex::lock;
 use crate::sensitive::secret::Secret;
 
 /// A recording in progress. Its file is there once it is finished.
@@ -101,7 +102,7 @@ impl Recorder {
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -7,6 +7,7 @@ use entity::token::TokenKind;
 use entity::{Timestamp, Token};
 use uuid::{ContextV7, Uuid};
 
+use crate::runtime::mutex::lock;
 use crate::runtime::random::RandomSource;
 
 /// The wall clock. An account's own clock is this plus the account's offset (`docs/decisions.md`, 290).
@@ -91,7 +92,7 @@ impl IdGenerator {
 
     fn of(&self, kind: &'static str) -> Uuid {
         self.chance.ordered_id(kind, FixedClock::SEEDED.now().millis()).unwrap_or_else(|| {
-            let counter = self.counter.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let counter = lock(&self.counter);
             Uuid::new_v7(uuid::Timestamp::now(&*counter))
         })
     }
@@ -107,7 +108,7 @@ mod tests {
         let now = SystemClock.now().millis().unsigned_abs() / 1000;
         // Ids made when the clock was an hour and a day ahead.
         for ahead in [3600, 86_400] {
-            let context = ids.counter.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let context = lock(&ids.counter);
             let mut last = Uuid::new_v7(uuid::Timestamp::from_unix(&*context, now + ahead, 0));
             drop(context);
             for _ in 0..10_000 {

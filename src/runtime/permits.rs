@@ -1,12 +1,14 @@
 //! Permits that accounts share fairly: of the accounts that wait, the one that holds the fewest is served next.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use entity::AccountToken;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
+
+use crate::runtime::mutex::lock;
 
 /// The unit of sharing: an account. Requests whose account is not known share one lane.
 pub type Lane = Option<AccountToken>;
@@ -91,7 +93,7 @@ impl PermitPool {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn take(self: &Arc<Self>, state: &mut State, lane: Lane, count: usize) -> Option<Permit> {

@@ -2,14 +2,16 @@
 //! the same in every run.
 
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hkdf::Hkdf;
 use sha2::Sha256;
 use uuid::Uuid;
+
+use crate::runtime::mutex::lock;
 
 /// Returns unpredictable bytes, whatever the seed: for ciphers, and for values that no client sees.
 pub fn random<const N: usize>() -> [u8; N] {
@@ -155,7 +157,7 @@ impl Seeded {
     /// Returns the number of the draw, from 0, and its bytes.
     fn next<const N: usize>(&self, stream: &'static str) -> (u64, [u8; N]) {
         let n = {
-            let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut drawn = lock(&self.drawn);
             let next = drawn.entry(stream).or_default();
             *next += 1;
             *next - 1

@@ -1,6 +1,8 @@
 //! What takes two persons at the dashboard (`docs/decisions.md`, 386): one asks, and another one with the same right decides.
 //! The decision is in the commit of what it approves, so that is done once, or not at all.
 
+pub mod askers;
+
 use std::sync::Arc;
 
 use entity::approval::{ApprovalKind, ApprovalState, Column, Entity, Model};
@@ -35,7 +37,7 @@ pub enum ApprovalAction {
     Approve,
     /// Another person declines it.
     Decline,
-    /// The person who asks takes it back.
+    /// The person who asks takes it back, or may not ask for it any more ([`askers`]).
     Withdraw,
     /// [`APPROVAL_OPEN`] passes.
     Expire,
@@ -73,7 +75,7 @@ pub fn table() -> String {
         let action = match action {
             ApprovalAction::Approve => "another person approves",
             ApprovalAction::Decline => "another person declines",
-            ApprovalAction::Withdraw => "its asker withdraws",
+            ApprovalAction::Withdraw => "its asker withdraws, or may not ask for it any more",
             ApprovalAction::Expire => "seven days",
         };
         Some(format!("{} -- {action} --> {to}", state.code()))
@@ -263,12 +265,7 @@ impl Decision {
         }
         let to = next(state, action).ok_or(ErrorCode::InvalidState)?;
         let operator = person.acting(wall);
-        let decided = Model {
-            state: to,
-            decided_by: Some(operator.name.clone()),
-            decided_at: Some(wall),
-            ..row.clone()
-        };
+        let decided = decided(row, to, &operator);
         let act = action_on(row, act)?;
         Ok(Self { seen: row.clone(), decided, act, operator })
     }
@@ -277,14 +274,20 @@ impl Decision {
 impl WriteCondition for Decision {
     fn require<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<(), Error>> {
         async move {
-            let columns = [Column::State, Column::DecidedBy, Column::DecidedAt];
-            if !tx.compare_and_swap(&self.seen, &self.decided, &columns).await? {
+            if !tx.compare_and_swap(&self.seen, &self.decided, &DECISION).await? {
                 return Err(ErrorCode::InvalidState.into());
             }
             audit::record_by(tx, &self.operator, &self.act)
         }
         .boxed()
     }
+}
+
+/// The columns of a decision.
+const DECISION: [Column; 3] = [Column::State, Column::DecidedBy, Column::DecidedAt];
+
+fn decided(row: &Model, to: ApprovalState, by: &Operator) -> Model {
+    Model { state: to, decided_by: Some(by.name.clone()), decided_at: Some(by.at), ..row.clone() }
 }
 
 fn action_on(row: &Model, action: Action) -> Result<OperatorAction, Error> {

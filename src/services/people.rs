@@ -64,41 +64,47 @@ impl Person {
     }
 }
 
-/// Opens a session for a sign-in, and returns the secret of its cookie. A sign-in opens one session at most, although a
-/// browser or a provider repeats its answer.
-///
-/// Refusals: `unauthorized` if the sign-in has opened one already.
-pub async fn open_session(
-    ctx: &Context,
-    person: &Person,
-    attempt: &str,
-    from: IpAddr,
-) -> Result<[u8; 32], Error> {
-    let wall = ctx.clock.now();
-    let secret = ctx.vault.keyed_hash(Purpose::Link, &[b"session of a sign-in", attempt.as_bytes()]);
-    let identity = &person.identity;
-    let row = Model {
-        hash: hash_of(&ctx.vault, &secret).to_vec(),
-        issuer: identity.issuer.clone(),
-        subject: identity.subject.clone(),
-        name: identity.name.clone(),
-        roles: JsonText::of(&identity.roles)?,
-        created_at: wall,
-        seen_at: wall,
-        ends_at: wall + DASHBOARD_SESSION,
-        ended_at: None,
-    };
-    let detail = json!({ "from": from, "issuer": identity.issuer, "roles": identity.roles });
-    let act = OperatorAction::on_dashboard(Action::PersonSignedIn, detail);
-    let unit = ctx.store.write((row, act, person.acting(wall)), |tx, (row, act, operator)| {
-        async move {
-            tx.append_unique(row, ErrorCode::Unauthorized)?;
-            audit::record_by(tx, operator, act)
-        }
-        .boxed()
-    });
-    unit.await?;
-    Ok(secret)
+/// Opens a session for a sign-in. A sign-in opens one session at most, although a browser or a provider repeats its answer.
+pub(super) struct OpenSessionUnit {
+    row: Model,
+    act: OperatorAction,
+    operator: Operator,
+}
+
+impl OpenSessionUnit {
+    /// Returns the unit, and the secret of the session's cookie.
+    pub fn new(
+        ctx: &Context,
+        person: &Person,
+        attempt: &str,
+        from: IpAddr,
+    ) -> Result<(Self, [u8; 32]), Error> {
+        let wall = ctx.clock.now();
+        let secret = ctx.vault.keyed_hash(Purpose::Link, &[b"session of a sign-in", attempt.as_bytes()]);
+        let identity = &person.identity;
+        let row = Model {
+            hash: hash_of(&ctx.vault, &secret).to_vec(),
+            issuer: identity.issuer.clone(),
+            subject: identity.subject.clone(),
+            name: identity.name.clone(),
+            roles: JsonText::of(&identity.roles)?,
+            created_at: wall,
+            seen_at: wall,
+            ends_at: wall + DASHBOARD_SESSION,
+            ended_at: None,
+        };
+        let detail = json!({ "from": from, "issuer": identity.issuer, "roles": identity.roles });
+        let act = OperatorAction::on_dashboard(Action::PersonSignedIn, detail);
+        Ok((Self { row, act, operator: person.acting(wall) }, secret))
+    }
+
+    /// Adds the session.
+    ///
+    /// Refusals: `unauthorized` if the sign-in has opened one already.
+    pub fn record(&self, tx: &Tx) -> Result<(), Error> {
+        tx.append_unique(&self.row, ErrorCode::Unauthorized)?;
+        audit::record_by(tx, &self.operator, &self.act)
+    }
 }
 
 /// Returns the person of a session, which goes on for as long as requests come. `None` if it has ended, or if another provider
@@ -165,6 +171,7 @@ pub async fn list(store: &Store, wall: Timestamp) -> Result<Vec<SignedInPerson>,
             name: String::new(),
             roles: Vec::new(),
             sessions: 0,
+            requests: 0,
             since: created_at,
             seen_at,
         });
@@ -175,50 +182,19 @@ pub async fn list(store: &Store, wall: Timestamp) -> Result<Vec<SignedInPerson>,
         known.roles.sort_unstable();
         known.roles.dedup();
     }
-    let mut people: Vec<_> = people.into_values().collect();
-    people.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(people)
+    Ok(people.into_values().collect())
 }
 
-/// Ends all sessions of a person at every copy of the server, for somebody else. `by` is the person who does, at the dashboard;
-/// otherwise it is the operator who runs the command. Returns how many have ended.
-///
-/// Refusals: `not_found` if the person has no open session.
-pub async fn end_for(
-    store: &Store,
+/// Ends all sessions of a person at every copy of the server. Returns how many have ended, and the person's name if there was one.
+pub(super) async fn end_all(
+    tx: &Tx,
     (issuer, subject): (&str, &str),
-    by: Option<Operator>,
     wall: Timestamp,
-) -> Result<u64, Error> {
-    let unit = EndSessionsUnit { issuer: issuer.to_owned(), subject: subject.to_owned(), by, wall };
-    store.write(unit, |tx, unit| unit.record(tx).boxed()).await
-}
-
-struct EndSessionsUnit {
-    issuer: String,
-    subject: String,
-    by: Option<Operator>,
-    wall: Timestamp,
-}
-
-impl EndSessionsUnit {
-    async fn record(&self, tx: &Tx) -> Result<u64, Error> {
-        let Self { issuer, subject, by, wall } = self;
-        let theirs = open(*wall, of(issuer, subject, Entity::find())).order_by_desc(Column::CreatedAt);
-        let latest = theirs.one(tx).await?.ok_or(ErrorCode::NotFound)?;
-        let ended = open(*wall, of(issuer, subject, ending(*wall))).exec(tx).await?.rows_affected;
-        let act = OperatorAction {
-            action: Action::PersonSessionsEnded,
-            account: None,
-            subject: full_name(&latest.name, subject),
-            detail: json!({ "issuer": issuer, "sessions": ended }),
-        };
-        match by {
-            Some(by) => audit::record_by(tx, by, &act)?,
-            None => audit::record(tx, &act)?,
-        }
-        Ok(ended)
-    }
+) -> Result<(u64, Option<String>), Error> {
+    let theirs = open(wall, of(issuer, subject, Entity::find())).order_by_desc(Column::CreatedAt);
+    let latest = theirs.one(tx).await?;
+    let ended = open(wall, of(issuer, subject, ending(wall))).exec(tx).await?.rows_affected;
+    Ok((ended, latest.map(|session| session.name)))
 }
 
 /// Selects the sessions whose latest end has passed.
@@ -252,7 +228,7 @@ fn ending(wall: Timestamp) -> UpdateMany<Entity> {
 }
 
 /// Returns a person's name in the audit trail: that for people, and the one that never changes.
-fn full_name(name: &str, subject: &str) -> String {
+pub(super) fn full_name(name: &str, subject: &str) -> String {
     if name == subject { name.to_owned() } else { format!("{name} ({subject})") }
 }
 

@@ -3,7 +3,7 @@
 //! part.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use entity::logged_request::{self, Column};
 use entity::{AccountToken, LoggedRequestToken, Owned};
@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 use super::arrivals::{Arrivals, Label, Topic};
 use crate::error::Error;
 use crate::limits::{REQUESTS_LOGGED, REQUESTS_WAITING_MAX, REQUESTS_WRITTEN_AT_ONCE};
+use crate::runtime::mutex::lock;
 use crate::store::{Store, Tx};
 
 /// The unwritten part of the log.
@@ -48,7 +49,7 @@ impl RequestLog {
     /// Adds a request, in place of its account's oldest one if the account has its maximum, and otherwise only while
     /// there is capacity.
     pub fn note(&self, row: logged_request::Model) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = lock(&self.waiting);
         let WaitingEntries { rows, count } = &mut *waiting;
         match rows.get_mut(&row.account_id) {
             Some(rows) if rows.len() >= REQUESTS_LOGGED => {
@@ -94,14 +95,14 @@ impl RequestLog {
 
     /// Returns the number of unwritten requests of one account, or of each.
     fn waiting(&self, of: Option<AccountToken>) -> Vec<(AccountToken, usize)> {
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = lock(&self.waiting);
         let accounts = waiting.rows.iter().filter(|(account, _)| of.is_none_or(|of| of == **account));
         accounts.map(|(account, rows)| (*account, rows.len())).collect()
     }
 
     /// Removes and returns an account's oldest unwritten requests.
     fn take(&self, of: AccountToken) -> Vec<logged_request::Model> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = lock(&self.waiting);
         let Some(rows) = waiting.rows.get_mut(&of) else { return Vec::new() };
         let taken: Vec<_> = rows.drain(..rows.len().min(REQUESTS_WRITTEN_AT_ONCE)).collect();
         if rows.is_empty() {

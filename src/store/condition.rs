@@ -2,13 +2,14 @@
 //! succeeds: on a full disk a small write often finds room that they do not.
 
 use std::fmt::Display;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use sea_orm::DbErr;
 
 use super::connect::answered;
 use crate::error::{Error, ErrorCode};
+use crate::runtime::mutex::lock;
 
 /// The known write condition of the database.
 #[derive(Debug, Default)]
@@ -24,7 +25,7 @@ impl Condition {
     /// Records that a write has failed or is going to fail.
     pub fn failed(&self, why: &dyn Display) {
         let failed_before = self.is_failing();
-        *self.why.lock().unwrap_or_else(PoisonError::into_inner) = why.to_string();
+        *lock(&self.why) = why.to_string();
         self.failures.fetch_add(1, Ordering::SeqCst);
         if !failed_before {
             tracing::error!(%why, "the database cannot be written: payments are refused");
@@ -47,7 +48,7 @@ impl Condition {
 
     /// Returns why the database cannot be written, if it cannot.
     pub fn why(&self) -> Option<String> {
-        self.is_failing().then(|| self.why.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        self.is_failing().then(|| lock(&self.why).clone())
     }
 
     /// Returns a [`Doubt`] if a caller has to prove that the database can be written again; one caller at a time gets it.

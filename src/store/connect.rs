@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use migration::{RECORD, STEPS, Step};
@@ -18,6 +18,7 @@ use super::sqlite::{self, Connection, DatabaseFile, FileLock, Readers, SqliteAda
 use super::statement_observer::watched;
 use crate::limits::{GROUPS_MAX, PROVING_BYTES};
 use crate::runtime::durable_fs::{self, NoFolder};
+use crate::runtime::mutex::lock;
 use crate::runtime::progress::Progress;
 
 /// The location of the data.
@@ -205,7 +206,7 @@ pub async fn migrate(
 ) -> Result<Vec<String>, ConnectError> {
     let ran = Mutex::new(Vec::new());
     let on_step = |step: &str, left| {
-        let mut ran = ran.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ran = lock(&ran);
         ran.push(step.to_owned());
         progress.set_total((ran.len() + left) as u64);
         progress.set_done(ran.len() as u64);
@@ -220,7 +221,7 @@ pub async fn migrate(
             database.close().await?;
         }
     }
-    Ok(ran.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(std::mem::take(&mut *lock(&ran)))
 }
 
 /// Opens and migrates a file of ours. Returns the connection that writes to it and, if the file can only be read, the reason

@@ -4,7 +4,7 @@
 //! knows how a statement ended, so it keeps a connection whose statement was answered for the next one. Only a connection
 //! whose statement was cut off returns to sqlx's pool, which tests it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use async_trait::async_trait;
@@ -23,6 +23,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::connect::{ACQUIRE_TIMEOUT, PLANNED_ANEW_AFTER, TESTED_AFTER_IDLE};
 use super::statement_observer::show;
 use crate::limits::SLOTS;
+use crate::runtime::mutex::lock;
 
 /// Connections for statements, fewer than sqlx's pool has: long reads take theirs from there.
 #[derive(Clone)]
@@ -49,9 +50,8 @@ struct IdleConnection {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        let aside = self.aside.get_mut().unwrap_or_else(PoisonError::into_inner);
         // Returning them to sqlx's pool takes a task, for which it may be too late.
-        aside.drain(..).for_each(|IdleConnection { known, .. }| drop(known.connection.leak()));
+        lock(&self.aside).drain(..).for_each(|IdleConnection { known, .. }| drop(known.connection.leak()));
     }
 }
 
@@ -73,7 +73,7 @@ impl PostgresPool {
     }
 
     fn aside(&self) -> MutexGuard<'_, Vec<IdleConnection>> {
-        self.0.aside.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.aside)
     }
 
     async fn lend(&self) -> Result<ConnectionGuard, DbErr> {

@@ -13,13 +13,15 @@ mod operator_keys;
 mod seals;
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex};
 
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use uuid::Uuid;
 use zeroize::Zeroizing;
+
+use crate::runtime::mutex::lock;
 
 pub use self::key::Key;
 pub use self::operator_keys::{OperatorKeys, OperatorKeysError, Wrapped};
@@ -136,7 +138,7 @@ impl DataKeys {
 /// The unwrapped keys of one process.
 #[derive(Debug)]
 pub struct Vault {
-    data_keys: RwLock<Arc<DataKeys>>,
+    data_keys: Mutex<Arc<DataKeys>>,
     hash_keys: HashKeys,
     audit_key: Key,
 }
@@ -148,7 +150,7 @@ impl Vault {
         let derived = Hkdf::<Sha256>::new(None, hash_keys.link.bytes());
         let name = format!("card-payments {} key", Purpose::Audit.name());
         derived.expand(name.as_bytes(), &mut audit_key).expect("HKDF gives 32 bytes");
-        Self { data_keys: RwLock::new(Arc::new(data_keys)), hash_keys, audit_key: audit_key.into() }
+        Self { data_keys: Mutex::new(Arc::new(data_keys)), hash_keys, audit_key: audit_key.into() }
     }
 
     fn hash_key(&self, purpose: Purpose) -> &Key {
@@ -163,12 +165,12 @@ impl Vault {
     /// Returns the current set of data keys. A row seals all its columns with one set, for a rotation may come between
     /// two.
     pub fn data_keys(&self) -> Arc<DataKeys> {
-        Arc::clone(&self.data_keys.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&lock(&self.data_keys))
     }
 
     /// Replaces the data keys.
     pub fn replace(&self, data_keys: impl Into<Arc<DataKeys>>) {
-        *self.data_keys.write().unwrap_or_else(PoisonError::into_inner) = data_keys.into();
+        *lock(&self.data_keys) = data_keys.into();
     }
 
     /// Seals with the current set: [`DataKeys::seal`].

@@ -1,9 +1,11 @@
 //! Counts the seals of each data key.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use uuid::Uuid;
+
+use crate::runtime::mutex::lock;
 
 /// The seals that are not stored yet, by data key.
 #[derive(Debug, Default)]
@@ -29,6 +31,6 @@ impl Seals {
     }
 
     fn counted(&self) -> MutexGuard<'_, HashMap<Uuid, u64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }

@@ -6,7 +6,7 @@ use entity::Timestamp;
 use entity::person::Role;
 use serde::Serialize;
 
-/// A person with open sessions. Times are by the wall clock.
+/// A person with open sessions, or with requests that wait for an approval. Times are by the wall clock.
 #[derive(Debug, Clone, Serialize)]
 pub struct SignedInPerson {
     /// The provider's name for the person, which never changes.
@@ -19,20 +19,22 @@ pub struct SignedInPerson {
     pub roles: Vec<Role>,
     /// The number of open sessions.
     pub sessions: u64,
-    /// When the oldest of them began.
+    /// The number of requests that wait for an approval.
+    pub requests: u64,
+    /// When the oldest session began; without one, when the person asked first.
     pub since: Timestamp,
-    /// The latest request.
+    /// When the person last used a session, or asked.
     pub seen_at: Timestamp,
 }
 
 impl fmt::Display for SignedInPerson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { subject, name, roles, sessions, since, seen_at, .. } = self;
-        let roles: Vec<_> = roles.iter().map(|role| role.code()).collect();
-        write!(
-            f,
-            "{name} ({subject}), {}: {sessions} sessions since {since}, last seen at {seen_at}",
-            roles.join(", ")
-        )
+        let Self { subject, name, roles, sessions, requests, since, seen_at, .. } = self;
+        let roles = match roles[..] {
+            [] => "not signed in".to_owned(),
+            _ => roles.iter().map(|role| role.code()).collect::<Vec<_>>().join(", "),
+        };
+        write!(f, "{name} ({subject}), {roles}: {sessions} sessions since {since}, last seen at {seen_at}")?;
+        if *requests > 0 { write!(f, ", {requests} requests for approval") } else { Ok(()) }
     }
 }

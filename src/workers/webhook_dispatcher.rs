@@ -8,7 +8,7 @@ mod lanes;
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use entity::WebhookEndpointToken;
@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use crate::error::Error;
 use crate::limits::{DELIVERIES_MAX, WEBHOOK_BATCH};
+use crate::runtime::mutex::lock;
 use crate::services::Ctx;
 use crate::services::webhooks::outbox::{self, OutboxEvent};
 use crate::services::webhooks::{self, DeliveryAttempt, DueWebhook, LeasedWebhook};
@@ -77,7 +78,7 @@ struct WebhookDispatcher {
 
 impl WebhookDispatcher {
     fn lanes(&self) -> MutexGuard<'_, HashMap<WebhookEndpointToken, EndpointLane>> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.lanes)
     }
 
     /// Returns whether the process is stopping: it waits for deliveries in flight only.

@@ -9,9 +9,9 @@ use futures::join;
 use serde_json::json;
 
 use crate::harness::browser::{Browser, led, refused};
-use crate::harness::identity_provider::StubProvider;
+use crate::harness::identity_provider::{Signing, StubProvider};
 use crate::harness::{Answer, App, Database, on_both, rounds, token_of};
-use crate::people::{live, signed_in, trail, view};
+use crate::people::{live, sign_in_with, signed_in, trail, view};
 
 /// A person who is signed in and views the first account.
 struct Someone {
@@ -236,6 +236,97 @@ async fn of_two_who_approve_at_once_one_does(database: Database) {
     }
 }
 
+/// Ends all sessions of somebody, in the name of a person who may.
+async fn end_sessions(by: &mut Someone, provider: &StubProvider, subject: &str) -> Answer {
+    let sent = [("form", by.form.as_str()), ("issuer", provider.issuer.as_str()), ("subject", subject)];
+    by.browser.post("/dashboard/people", &sent).await
+}
+
+async fn in_state(app: &App, state: &str) -> i64 {
+    app.number(&format!("SELECT COUNT(*) FROM approvals WHERE state = '{state}'")).await
+}
+
+async fn a_request_is_withdrawn_when_somebody_ends_the_sessions_of_its_asker(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    let mut grace = Someone::with(&app, &provider, "grace", "administrator").await;
+    let mut linus = Someone::with(&app, &provider, "linus", "accounting").await;
+    linus.asks("transfer", &PAYOUT).await;
+    for is_signed_in in [true, false] {
+        let mut ada = Someone::with(&app, &provider, "ada", "accounting").await;
+        ada.asks("transfer", &PAYOUT).await;
+        let id = latest(&mut ada).await;
+        if !is_signed_in {
+            led(
+                &ada.browser.post("/dashboard/sign-out/everywhere", &[("form", &ada.form)]).await,
+                "/dashboard/sign-in",
+            );
+            assert_eq!(in_state(&app, "pending").await, 2, "signing out takes no right away");
+        }
+        assert!(grace.browser.page("/people").await.contains("ada@example.com"));
+        led(&end_sessions(&mut grace, &provider, "ada").await, "/dashboard/people");
+        assert!(!grace.browser.page("/people").await.contains("ada@example.com"));
+        let late = app.unchanged(grace.send(&format!("/{id}/approve"), &[])).await;
+        refused(&late, 400, "");
+    }
+    let none = app.unchanged(end_sessions(&mut grace, &provider, "ada")).await;
+    refused(&none, 404, "could not be found");
+    assert_eq!((in_state(&app, "withdrawn").await, in_state(&app, "pending").await), (2, 1), "hers alone");
+    let by = "SELECT COUNT(*) FROM approvals WHERE state = 'withdrawn' AND decided_by = 'grace@example.com (grace)'";
+    assert_eq!(app.number(by).await, 2);
+    assert_eq!(trail(&app).await.matches("approval.withdrawn").count(), 2);
+    let id = latest(&mut linus).await;
+    assert_eq!(grace.send(&format!("/{id}/approve"), &[]).await.status, 200);
+    assert_eq!(app.number("SELECT COUNT(*) FROM transfers WHERE amount = 100").await, 1);
+    app.check_books().await;
+}
+
+async fn a_request_is_withdrawn_when_its_asker_signs_in_without_the_right_to_it(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    let mut grace = Someone::with(&app, &provider, "grace", "administrator").await;
+    let mut ada = Someone::with(&app, &provider, "ada", "administrator").await;
+    ada.asks("key", &[("name", "Accounting"), ("rights", "charges: read")]).await;
+    let key = latest(&mut ada).await;
+    ada.asks("transfer", &PAYOUT).await;
+    let transfer = latest(&mut ada).await;
+    Someone::with(&app, &provider, "ada", "administrator").await;
+    assert_eq!(in_state(&app, "pending").await, 2);
+    Someone::with(&app, &provider, "ada", "accounting").await;
+    grace.browser.page("/approvals").await;
+    refused(&app.unchanged(grace.send(&format!("/{key}/approve"), &[])).await, 400, "");
+    assert_eq!((in_state(&app, "withdrawn").await, in_state(&app, "pending").await), (1, 1));
+    let none = json!({ "sub": "ada", "roles": [] });
+    refused(
+        &sign_in_with((&app, &provider), &mut Browser::new(&app), none, Signing::Right).await,
+        403,
+        "has given you none of the roles",
+    );
+    grace.browser.page("/approvals").await;
+    refused(&app.unchanged(grace.send(&format!("/{transfer}/approve"), &[])).await, 400, "");
+    assert_eq!((in_state(&app, "withdrawn").await, app.number(KEYS).await), (2, 0));
+    assert_eq!(app.number("SELECT COUNT(*) FROM approvals WHERE decided_by = 'the server'").await, 2);
+    assert_eq!(app.number("SELECT COUNT(*) FROM transfers WHERE amount = 100").await, 0);
+}
+
+/// One of them is first: what was approved is done, and what was withdrawn is not.
+async fn an_approval_and_the_end_of_its_askers_sessions_at_once_agree(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    let mut grace = Someone::with(&app, &provider, "grace", "administrator").await;
+    let mut linus = Someone::with(&app, &provider, "linus", "administrator").await;
+    for round in 1..=rounds() {
+        let mut ada = Someone::with(&app, &provider, "ada", "administrator").await;
+        ada.asks("key", &[("name", "Accounting"), ("rights", "charges: read")]).await;
+        let approve = format!("/{}/approve", latest(&mut ada).await);
+        let (approved, ended) = join!(grace.send(&approve, &[]), end_sessions(&mut linus, &provider, "ada"));
+        led(&ended, "/dashboard/people");
+        assert!([200, 400].contains(&approved.status), "{}", approved.text);
+        let [done, withdrawn] = [in_state(&app, "approved").await, in_state(&app, "withdrawn").await];
+        assert_eq!((done + withdrawn, app.number(KEYS).await), (i64::try_from(round).unwrap(), done));
+    }
+}
+
+on_both!(a_request_is_withdrawn_when_somebody_ends_the_sessions_of_its_asker);
+on_both!(a_request_is_withdrawn_when_its_asker_signs_in_without_the_right_to_it);
+on_both!(an_approval_and_the_end_of_its_askers_sessions_at_once_agree);
 on_both!(what_one_person_asks_for_another_one_approves_once);
 on_both!(nobody_approves_what_they_ask_for_in_whichever_session);
 on_both!(each_person_needs_the_right_of_what_is_asked_for);

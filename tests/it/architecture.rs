@@ -220,6 +220,18 @@ const RULES: &[Rule] = &[
         good: &[("src/services/charges.rs", "let now = clock.now();\n// not Utc::now\n")],
     },
     Rule {
+        name: "mutexes are locked by one function",
+        covers: |path| path.starts_with("src/") && path != "src/runtime/mutex.rs",
+        wakes: "src/runtime/mutex.rs",
+        find: |_, text| {
+            matching(text, |line| {
+                line.contains("PoisonError").then(|| "lock it by runtime::mutex::lock".to_owned())
+            })
+        },
+        bad: &[("src/vault/seals.rs", "self.0.lock().unwrap_or_else(PoisonError::into_inner)\n")],
+        good: &[("src/vault/seals.rs", "lock(&self.0)\n")],
+    },
+    Rule {
         name: "tests move the clock instead of waiting",
         // The harness waits for processes and sockets, which have no clock of ours; so do programs that are killed.
         covers: |path| {

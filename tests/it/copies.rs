@@ -4,15 +4,21 @@
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use card_payments::http::server::ServerPhase;
+use card_payments::limits::WAIT_CHECKS;
 use card_payments::vault::OperatorKeys;
+use sea_orm::sqlx::postgres::PgListener;
+use tokio::runtime::Handle;
+use url::Url;
 
 use crate::harness::postgres::{Database, Template};
 use crate::harness::process::{PAYMENT, Process, ask, pause, program, repeatable_request};
+use crate::harness::raw_database::RawDatabase;
 use crate::harness::rules;
 
 static EMPTY: Template = Template::new("empty_for_copies");
@@ -37,7 +43,9 @@ impl Service {
     /// Starts a copy that goes on for so long when it was asked to stop, or until it is asked a second time.
     fn start(&self, name: usize, drain: Duration) -> Process {
         let mut command = program(&self.folder.path().join(name.to_string()));
-        command.env("CARD_PAYMENTS_DATABASE_URL", self.database.url());
+        let mut url = Url::parse(self.database.url()).unwrap();
+        url.query_pairs_mut().append_pair("application_name", &format!("copy_{name}"));
+        command.env("CARD_PAYMENTS_DATABASE_URL", url.as_str());
         command.env("CARD_PAYMENTS_VAULT_KEY", &self.vault_key).env("CARD_PAYMENTS_LOG", "warn");
         Process::start(command.env("CARD_PAYMENTS_DRAIN_SECONDS", drain.as_secs().to_string()))
     }
@@ -256,6 +264,71 @@ async fn a_client_that_reads_events_in_order_at_one_copy_misses_none_of_another(
         let charges: BTreeSet<_> = one.iter().map(|event| event["data"]["token"].to_string()).collect();
         assert_eq!(charges.len(), PAYMENTS, "each once");
         for copy in copies {
+            copy.stopped();
+        }
+    })
+    .await
+    .unwrap();
+}
+
+/// The connection by which the first copy receives announcements.
+const LISTENING: &str = "FROM pg_stat_activity \
+    WHERE datname = current_database() AND application_name = 'copy_0' AND query LIKE 'LISTEN%'";
+
+fn signal(copy: &Process, signal: &str) {
+    assert!(Command::new("kill").args([signal, &copy.id().to_string()]).status().unwrap().success());
+}
+
+/// The copy is stopped while it has no such connection, so nobody announces the commit to it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wait_ends_with_a_commit_of_another_copy_although_the_connection_for_announcements_was_lost() {
+    let Some(service) = Service::new().await else { return };
+    tokio::task::spawn_blocking(move || {
+        let runtime = Handle::current();
+        let url = service.database.url();
+        let number =
+            |sql: &str| runtime.block_on(async { RawDatabase::connect(url).await.number(sql).await });
+        let until_listening = |connections: i64| {
+            let began = Instant::now();
+            while number(&format!("SELECT COUNT(*) {LISTENING}")) != connections {
+                assert!(began.elapsed() < Duration::from_mins(1), "{connections}");
+            }
+        };
+        let [waits, commits] = [0, 1].map(|name| service.start(name, Duration::ZERO));
+        let (secret, _) = waits.keys();
+        commits.pay(&secret).ok(201);
+        // A copy that learns of a first wait makes it check.
+        waits.ask("GET", "/1/events?type=charge.voided&wait=1", Some(&secret), "").ok(200);
+        let mut announcements = runtime.block_on(PgListener::connect(url)).unwrap();
+        runtime.block_on(announcements.listen("card_payments")).unwrap();
+        let is_answered_at_once = || {
+            let last =
+                commits.ask("GET", "/1/events?per_page=1", Some(&secret), "").ok(200)[0]["sequence"].clone();
+            let query = format!("/1/events?type=charge.captured&after={last}&wait=25");
+            until_listening(1);
+            let began = Instant::now();
+            let (found, paid) = std::thread::scope(|scope| {
+                let waiting = scope.spawn(|| waits.ask("GET", &query, Some(&secret), "").ok(200));
+                runtime.block_on(async {
+                    while !announcements.recv().await.unwrap().payload().contains(" waits ") {}
+                });
+                signal(&waits, "-STOP");
+                let end = "SELECT SUM(CASE WHEN pg_terminate_backend(pid) THEN 1 ELSE 0 END)";
+                assert_eq!(number(&format!("{end} {LISTENING}")), 1);
+                until_listening(0);
+                let paid = commits.pay(&secret);
+                signal(&waits, "-CONT");
+                (waiting.join().unwrap(), paid)
+            });
+            // A stopped copy may hold what the payment needs.
+            let is_paid = paid.status == 201;
+            assert_eq!(found.as_array().unwrap().len(), usize::from(is_paid), "{}", paid.body);
+            // A waiting request checks by itself after this time.
+            is_paid && began.elapsed() < WAIT_CHECKS
+        };
+        // A machine that is busy for so long tells nothing.
+        assert!(std::iter::repeat_with(is_answered_at_once).take(5).any(|is_so| is_so));
+        for copy in [waits, commits] {
             copy.stopped();
         }
     })

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use axum::body::Body;
+use futures::future::join_all;
 use http::{Method, header};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -143,6 +144,25 @@ rules! {
         }
     }
 
+    async fn a_record_that_deletions_move_to_a_page_before_is_in_the_csv(app) {
+        let client = app.client();
+        let unchanged = json!({});
+        for _ in 0..51 {
+            join_all((0..10).map(|_| client.plan(&unchanged))).await;
+        }
+        let mut plans: Vec<_> = records(&client, "/1/plans").await.iter().map(token_of).collect();
+        let deleted = [0, 400, 502].map(|plan| format!("/1/plans/{}", plans[plan]));
+        let delete = async |pieces: usize| {
+            for plan in deleted.iter().filter(|_| pieces == 1) {
+                client.delete(plan).await.ok(204);
+            }
+        };
+        let (tokens, _) = exported(&client, "/1/plans", delete).await;
+        // Of the deleted ones, two were on the first page.
+        plans.remove(502);
+        assert_eq!(tokens, plans);
+    }
+
     async fn csv_has_the_accounts_own_records_only(app) {
         let stranger = app.stranger().await;
         let charge = token_of(&stranger.captured(400).await);
@@ -154,17 +174,25 @@ rules! {
 /// Reads a list of charges as CSV piece by piece, and pays once more after the first piece. Returns the tokens and the largest piece.
 pub async fn exported_while_paying(app: &App) -> (Vec<String>, usize) {
     let client = app.client();
-    let request = client.request(Method::GET, "/1/charges").header(header::ACCEPT, "text/csv");
+    let pay = async |pieces: usize| {
+        if pieces == 1 {
+            client.captured(400).await;
+            client.captured(500).await;
+        }
+    };
+    exported(&client, "/1/charges", pay).await
+}
+
+/// Reads a list as CSV piece by piece, and does something after each. Returns the tokens and the largest piece.
+async fn exported(client: &Client, path: &str, mut after: impl AsyncFnMut(usize)) -> (Vec<String>, usize) {
+    let request = client.request(Method::GET, path).header(header::ACCEPT, "text/csv");
     let mut body = client.respond(request.body(Body::empty()).unwrap()).await.into_body();
     let (mut text, mut largest, mut pieces) = (Vec::new(), 0, 0);
     while let Some(piece) = body.frame().await {
         let piece = piece.unwrap().into_data().unwrap();
         (largest, pieces) = (piece.len().max(largest), pieces + 1);
         text.extend_from_slice(&piece);
-        if pieces == 1 {
-            client.captured(400).await;
-            client.captured(500).await;
-        }
+        after(pieces).await;
     }
     let mut reader = csv::Reader::from_reader(&*text);
     (reader.records().map(|row| row.unwrap()[0].to_owned()).collect(), largest)

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
 
 use card_payments::identity_provider::IdentityProvider;
-use card_payments::limits::{DASHBOARD_SESSION, PERSON_SESSION_IDLE, PERSON_SIGN_IN};
+use card_payments::limits::{DASHBOARD_SESSION, PERSON_SESSION_IDLE, PERSON_SIGN_IN, PROVIDER_BYTES_MAX};
 use card_payments::runtime::clock::{Clock, SystemClock};
 use card_payments::sensitive::secret::Secret;
 use card_payments::services::reconciliation::reconcile;
@@ -31,13 +31,14 @@ pub async fn live(database: Database, break_glass: bool) -> Option<(App, StubPro
     let mut app = App::live(database).await?;
     let provider = StubProvider::start().await;
     let issuer = provider.issuer.clone();
-    let known = move || {
-        let client = (CLIENT_ID, Some(Secret::from(CLIENT_SECRET)));
-        IdentityProvider::new(&issuer, client, "roles", vec!["finance=accounting".parse().unwrap()])
-    };
-    app.knows_people(known, break_glass).await;
+    app.knows_people(move || known(&issuer), break_glass).await;
     app.operator_has(Some(OPERATOR)).await;
     Some((app, provider))
+}
+
+fn known(issuer: &str) -> Option<IdentityProvider> {
+    let client = (CLIENT_ID, Some(Secret::from(CLIENT_SECRET)));
+    IdentityProvider::new(issuer, client, "roles", vec!["finance=accounting".parse().unwrap()])
 }
 
 /// A sign-in that has begun: what the provider's page gets.
@@ -80,7 +81,7 @@ async fn come_back(browser: &mut Browser, code: &str, state: &str) -> Answer {
 }
 
 /// Signs in with other claims than the right ones.
-async fn sign_in_with(
+pub async fn sign_in_with(
     (app, provider): (&App, &StubProvider),
     browser: &mut Browser,
     changed: Value,
@@ -222,6 +223,20 @@ async fn a_provider_that_is_down_is_said_to_be_and_open_sessions_go_on(database:
     refused(&browser.get("/dashboard/sign-in/provider").await, 503, down);
     assert!(browser.cookie.is_none());
     open.page("/accounts").await;
+}
+
+async fn a_large_set_of_keys_signs_people_in_and_of_one_that_is_too_large_the_log_says_so(
+    database: Database,
+) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    provider.pads_keys(PROVIDER_BYTES_MAX / 2);
+    signed_in(&app, &provider, json!({})).await;
+    provider.pads_keys(PROVIDER_BYTES_MAX);
+    let down = Browser::new(&app).get("/dashboard/sign-in/provider").await;
+    refused(&down, 503, "The provider that signs you in does not answer.");
+    // The log and `check` have this text.
+    let why = known(&provider.issuer).unwrap().discover().await.unwrap_err().to_string();
+    assert!(why.ends_with(": The answer broke off, or has more than 1048576 bytes"), "{why}");
 }
 
 async fn a_person_without_a_role_of_this_server_is_told_so(database: Database) {
@@ -432,6 +447,7 @@ on_both!(a_person_signs_in_by_the_provider_and_sees_what_their_role_may_read);
 on_both!(a_token_that_is_not_right_signs_nobody_in);
 on_both!(an_answer_is_for_one_browser_once_and_soon);
 on_both!(a_provider_that_is_down_is_said_to_be_and_open_sessions_go_on);
+on_both!(a_large_set_of_keys_signs_people_in_and_of_one_that_is_too_large_the_log_says_so);
 on_both!(a_person_without_a_role_of_this_server_is_told_so);
 on_both!(a_session_ends_after_fifteen_idle_minutes_and_twelve_hours);
 on_both!(signing_out_ends_one_session_and_everywhere_ends_all_of_the_person);
@@ -473,8 +489,24 @@ operated! {
         let (code, text, _) = installed.run(&["people", "end", "2"]);
         assert!(code == Some(0) && text.starts_with("grace@example.com (2), viewer: 1 sessions since "), "{text}");
         assert_eq!(installed.records(&["people", "list"]), [] as [Value; 0]);
-        let acts = installed.number("SELECT COUNT(*) FROM audit_entries WHERE action = 'person.sessions_ended'").await;
-        assert_eq!(acts, 2);
+        // A request is listed without a session, and ends as sessions do.
+        let (asked, now) = ("0190000000007000800000000000000", SystemClock.now().millis());
+        let [id, account] = match installed.database {
+            Database::Sqlite => [format!("x'{asked}1'"), format!("x'{asked}2'")],
+            Database::Postgres => [format!("'{asked}1'"), format!("'{asked}2'")],
+        };
+        let row = format!("{id}, {account}, 'transfer', 'pending', '', '{{}}', 'https://id.example.com', '3', 'linus@example.com (3)', {now}");
+        installed.execute(&format!("INSERT INTO approvals VALUES ({row}, NULL, NULL)")).await;
+        let listed = installed.records(&["people", "list"]).remove(0);
+        assert_eq!((&listed["name"], &listed["sessions"], &listed["requests"]), (&json!("linus@example.com"), &json!(0), &json!(1)));
+        let (code, text, _) = installed.run(&["people", "end", "linus@example.com"]);
+        assert!(code == Some(0) && text.contains("not signed in: 0 sessions") && text.contains("1 requests for approval"), "{text}");
+        assert_eq!(installed.number("SELECT COUNT(*) FROM approvals WHERE state = 'withdrawn' AND decided_by LIKE '%(user %'").await, 1);
+        installed.refuses(&["people", "end", "3"], "nobody is signed in as 3");
+        for (action, acts) in [("person.sessions_ended", 3), ("approval.withdrawn", 1)] {
+            let count = format!("SELECT COUNT(*) FROM audit_entries WHERE action = '{action}'");
+            assert_eq!(installed.number(&count).await, acts, "{action}");
+        }
     }
 }
 

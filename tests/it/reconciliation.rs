@@ -6,13 +6,14 @@ mod seeded;
 use std::fmt::Write as _;
 use std::io::{Seek, Write as _};
 
+use card_payments::limits::RECONCILIATION_BATCH;
 use card_payments::runtime::clock::Clock;
 use card_payments::services::reconciliation::{ReconcileError, reconcile};
 use futures::join;
 use serde_json::{Value, json};
 
 use self::seeded::{Books, DAY, Moved, day_of, midnight};
-use crate::harness::{Installed, operated, rounds, rules};
+use crate::harness::{Database, Installed, operated, rounds, rules};
 
 /// A statement as a file.
 pub(crate) struct File {
@@ -111,12 +112,48 @@ rules! {
                 let (first, second) = (format!("same-{other}-{round}"), format!("{other}-{other}-{round}"));
                 let (one, other) = join!(import(first), import(second));
                 for result in [&one, &other] {
-                    assert!(matches!(result, Ok(_) | Err(ReconcileError::Taken(_))), "{result:?}");
+                    assert!(matches!(result, Ok(_) | Err(ReconcileError::Taken(_) | ReconcileError::Dropped(_))), "{result:?}");
                 }
                 assert!(one.is_ok() || other.is_ok());
                 assert_eq!(app.number("SELECT COUNT(*) FROM acquirer_statements WHERE stage <> 'done'").await, 0);
             }
         }
+    }
+
+    async fn an_import_that_another_one_has_dropped_says_so_and_can_begin_again(app) {
+        let mut statement = File::of("monday", 0, 0);
+        statement.lines = vec!["fee,scheme,250,AUD,2026-11-23".to_owned(); RECONCILIATION_BATCH + 1];
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(statement.text().as_bytes()).unwrap();
+        let mut import = async || {
+            file.rewind().unwrap();
+            reconcile(&app.ctx().store, file.try_clone().unwrap(), app.clock.now(), &()).await
+        };
+        // The other import comes right after the first batch.
+        match app.database {
+            Database::Sqlite => {
+                app.execute(
+                    "CREATE TRIGGER another AFTER UPDATE ON acquirer_statements
+                     BEGIN DELETE FROM acquirer_statements; DELETE FROM statement_lines; END",
+                ).await;
+            }
+            Database::Postgres => {
+                app.execute(
+                    "CREATE FUNCTION another() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                         DELETE FROM acquirer_statements; DELETE FROM statement_lines; RETURN NULL; END $$",
+                ).await;
+                app.execute("CREATE TRIGGER another AFTER UPDATE ON acquirer_statements EXECUTE FUNCTION another()").await;
+            }
+        }
+        let dropped = import().await.unwrap_err();
+        assert!(matches!(&dropped, ReconcileError::Dropped(name) if name == "monday"), "{dropped}");
+        match app.database {
+            Database::Sqlite => app.execute("DROP TRIGGER another").await,
+            Database::Postgres => app.execute("DROP FUNCTION another CASCADE").await,
+        }
+        app.execute("DELETE FROM statement_lines").await;
+        let imported = serde_json::to_value(import().await.unwrap()).unwrap();
+        assert_eq!((&imported["lines"], &imported["imported_before"]), (&json!(RECONCILIATION_BATCH + 1), &json!(false)));
     }
 }
 

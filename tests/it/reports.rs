@@ -101,14 +101,18 @@ operated! {
         if other.database == Database::Sqlite {
             let file = other.data.path().join("card-payments.db");
             let missing = format!("there is no database {}", file.display());
-            other.refuses(&["report", &charge, "--server", &address], &missing);
+            for server in [&address, "http://127.0.0.1:9"] {
+                other.refuses(&["report", &charge, "--server", server], &missing);
+            }
             assert!(!file.exists());
         }
         assert_eq!(other.run(&["account", "list"]).0, Some(0));
         let wrong = format!(
             "the database is not that of {address}: name it by CARD_PAYMENTS_DATA_DIR or CARD_PAYMENTS_DATABASE_URL"
         );
-        other.refuses(&["report", &charge, "--server", &address], &wrong);
+        for token in [&charge, "ch_AZqYv3rVcBKUQ1mHn7tKRw"] {
+            other.refuses(&["report", token, "--server", &address], &wrong);
+        }
         server.stopped();
     }
 }

@@ -14,6 +14,7 @@ use card_payments::recording::without_secrets;
 use card_payments::runtime::durable_fs;
 use card_payments::services::installation::read_fingerprint;
 use card_payments::services::ledger::report::{ReportFilter, report};
+use card_payments::store::Store;
 use clap::Args;
 use entity::Timestamp;
 use http::Method;
@@ -96,9 +97,14 @@ pub async fn run(command: Report) -> Result<(), Box<dyn Error>> {
             .as_deref()
             .and_then(|file| file.extension())
             .is_some_and(|name| name.eq_ignore_ascii_case("json"));
+    let list = LISTS.iter().find(|(prefix, _)| token.starts_with(prefix)).map(|(_, list)| *list);
+    let list = list.ok_or_else(|| format!("{token} is the token of no record that can be reported"))?;
+    super::location(&database)?.refuse_missing()?;
+    let store = super::open(&database).await?;
     let server = server.open().await?;
     refuse_live(&server, "nothing is reported").await?;
-    let report = gather(&server, token, database).await?;
+    refuse_database_of_another(&server, &store).await?;
+    let report = gather(&server, &store, (list, token), database.seed).await?;
     let text = if json && to.is_none() {
         serde_json::to_string(&report)?
     } else if is_json {
@@ -118,11 +124,10 @@ pub async fn run(command: Report) -> Result<(), Box<dyn Error>> {
 
 async fn gather(
     server: &ApiClient,
-    token: String,
-    database: DatabaseOptions,
+    store: &Store,
+    (list, token): (&'static str, String),
+    seed: Option<String>,
 ) -> Result<RecordReport, Box<dyn Error>> {
-    let list = LISTS.iter().find(|(prefix, _)| token.starts_with(prefix)).map(|(_, list)| *list);
-    let list = list.ok_or_else(|| format!("{token} is the token of no record that can be reported"))?;
     // Before the requests that this report makes.
     let mut requests = all(server, "/1/sandbox/requests?", "").await?;
     let record = get(server, &format!("/1/{list}/{token}")).await?;
@@ -153,12 +158,12 @@ async fn gather(
         newest_first.reverse();
     }
     let now = get(server, "/1/sandbox/clock").await?["now"].take();
-    let ledger = ledger(server, &database, &own, &since).await?;
+    let ledger = ledger(store, &own, &since).await?;
     let version = env!("CARGO_PKG_VERSION");
     let mut report = RecordReport {
         token,
         version,
-        seed: database.seed,
+        seed,
         now,
         record,
         refunds,
@@ -201,27 +206,24 @@ pub async fn all(server: &ApiClient, path: &str, since: &str) -> Result<Vec<Valu
     Ok(records)
 }
 
-/// Returns the postings that these records have caused.
-async fn ledger(
-    server: &ApiClient,
-    database: &DatabaseOptions,
-    own: &RelatedRecords<'_>,
-    since: &str,
-) -> Result<Vec<Value>, Box<dyn Error>> {
+/// Refuses a database that is not the server's.
+async fn refuse_database_of_another(server: &ApiClient, store: &Store) -> Result<(), Box<dyn Error>> {
     let health = server.answer_once(None, Method::GET, "/healthz", None, &[]).await?;
-    super::location(database)?.refuse_missing()?;
-    let store = super::open(database).await?;
-    let of_server = health.header(INSTALLATION).map(str::to_owned);
-    if read_fingerprint(&store).await.ok() != of_server {
+    if read_fingerprint(store).await.ok().as_deref() != health.header(INSTALLATION) {
         return Err(format!(
             "the database is not that of {}: name it by CARD_PAYMENTS_DATA_DIR or CARD_PAYMENTS_DATABASE_URL",
             server.address()
         )
         .into());
     }
+    Ok(())
+}
+
+/// Returns the postings that these records have caused.
+async fn ledger(store: &Store, own: &RelatedRecords<'_>, since: &str) -> Result<Vec<Value>, Box<dyn Error>> {
     let from = parse_time(since).map(Timestamp::from);
     let mut rows = Vec::new();
-    report(&store, ReportFilter { from, ..ReportFilter::default() }, |row| {
+    report(store, ReportFilter { from, ..ReportFilter::default() }, |row| {
         if own.tokens.contains(&row.source.as_str()) {
             rows.push(serde_json::to_value(row)?);
         }

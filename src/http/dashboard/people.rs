@@ -20,6 +20,7 @@ use crate::http::extract::Input;
 use crate::http::{AppState, system};
 use crate::identity_provider::{IdentityError, IdentityProvider, SignInAttempt};
 use crate::limits::PERSON_SIGN_IN;
+use crate::services::approvals::askers;
 use crate::services::people::{self, Person};
 
 /// The cookie of a sign-in that has begun. The provider's link back carries it.
@@ -107,9 +108,14 @@ async fn finished(app: &AppState, request: Request) -> Result<Response, ErrorPag
     let nonce = attempt.nonce.clone();
     let identity = match provider.finish(&redirect(app), attempt, code, app.clock.now()).await {
         Ok(identity) => identity,
-        Err(error) => return Ok(refused(app, &to, &error)),
+        Err(error) => {
+            if let IdentityError::NoRole(identity) = &error {
+                askers::refuse_sign_in(app, identity).await?;
+            }
+            return Ok(refused(app, &to, &error));
+        }
     };
-    let secret = match people::open_session(app, &Person::new(identity), &nonce, from).await {
+    let secret = match askers::sign_in(app, Person::new(identity), &nonce, from).await {
         Err(error) if error.code() == ErrorCode::Unauthorized => {
             return Ok(refused(app, &to, &IdentityError::Refused("it has opened a session before".into())));
         }
@@ -180,11 +186,12 @@ async fn signed_out_everywhere(app: &AppState, request: Request) -> Result<(), E
     Ok(())
 }
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 7] = [
     column("Person", |person| words(person.text("/name"))),
     column("Subject", |person| words(person.text("/subject"))),
     column("Roles", |person| words(&words_of(&person.all("/roles")))),
     column("Sessions", |person| words(&person.at("/sessions").word())).figures(),
+    column("Requests", |person| words(&person.at("/requests").word())).figures(),
     column("Since", |person| person.ago("/since")),
     column("Last seen", |person| person.ago("/seen_at")),
 ];
@@ -193,14 +200,14 @@ fn words_of(roles: &[Record]) -> String {
     roles.iter().map(Record::word).collect::<Vec<_>>().join(", ")
 }
 
-/// Lists the people who are signed in.
+/// Lists the people who are signed in, or whose requests wait for an approval.
 pub async fn list(State(app): State<AppState>, user: AccountSession) -> PageResult {
     let wall = app.clock.now();
-    let people = Record::each(wall, &people::list(&app.store, wall).await?)?;
+    let people = Record::each(wall, &askers::list(&app.store, wall).await?)?;
     let content = html! {
         p { "A session keeps the roles that its person had at the sign-in. To take them away at once, remove them at the provider, and then \
-            end the person's sessions." }
-        (table("People who are signed in", &COLUMNS, &people))
+            end the person's sessions. That also withdraws the requests of the person that wait for an approval." }
+        (table("People who are signed in, or have asked for an approval", &COLUMNS, &people))
         @if user.session.person.is_some() { (ends(&user, &people)) }
     };
     Ok(PageContent::bare("People", content))
@@ -235,6 +242,6 @@ pub async fn end_sessions(State(app): State<AppState>, form: VerifiedForm) -> Fo
     let PersonParams { issuer, subject } = form.input.params().value;
     let (issuer, subject) = (issuer.unwrap_or_default(), subject.unwrap_or_default());
     let wall = app.clock.now();
-    people::end_for(&app.store, (&issuer, &subject), Some(by.acting(wall)), wall).await?;
+    askers::end_sessions(&app.store, (&issuer, &subject), Some(by.acting(wall)), wall).await?;
     Ok(Redirect::to(PEOPLE))
 }

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use entity::api_key::KeyKind;
 use entity::{AccountToken, Day, Timestamp};
@@ -16,6 +16,7 @@ use sea_orm::ConnectionTrait;
 
 use crate::error::Error;
 use crate::limits::{KEY_ADDRESSES_MAX, KEY_USES_BATCH, KEYS_COUNTED_MAX};
+use crate::runtime::mutex::lock;
 use crate::runtime::request_context;
 use crate::sensitive::secret::Secret;
 use crate::store::{Store, Tx, about};
@@ -150,7 +151,7 @@ impl KeyUses {
     }
 
     fn lock_counts(&self) -> MutexGuard<'_, HashMap<(Hash, Day), Vec<Uses>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

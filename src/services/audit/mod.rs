@@ -87,7 +87,12 @@ pub fn record(tx: &Tx, act: &OperatorAction) -> Result<(), Error> {
 
 /// Records with a server's change what an operator has to know of it.
 pub fn record_by_server(tx: &Tx, act: &OperatorAction, wall: Timestamp) -> Result<(), Error> {
-    record_by(tx, &Operator { name: "the server".into(), at: wall }, act)
+    record_by(tx, &server(wall), act)
+}
+
+/// Returns the server as the one who acts.
+pub fn server(at: Timestamp) -> Operator {
+    Operator { name: "the server".into(), at }
 }
 
 /// Records an action that changes nothing but discloses data.

@@ -6,13 +6,15 @@
 //! says whether the positions still hold. A restored snapshot changes the account's number of clock moves.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use entity::AccountToken;
 use entity::counter::Counted;
 use moka::future::Cache;
 use uuid::Uuid;
+
+use crate::runtime::mutex::lock;
 
 /// A page with at least so many newer rows uses positions.
 pub const DEEP: u64 = 1_000;
@@ -106,7 +108,7 @@ impl Anchored {
 
 impl ListPositions {
     fn known(&self) -> MutexGuard<'_, Option<Known>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Returns the list as it was last.

@@ -127,7 +127,12 @@ impl Batch {
             batch.record(tx, seen, next, *now).boxed()
         });
         if !unit.await? {
-            return Err(ReconcileError::Taken(seen.name.clone()));
+            let name = seen.name.clone();
+            // Only the process that has added a statement stores its lines.
+            return Err(match seen.stage {
+                Stage::Lines => ReconcileError::Dropped(name),
+                Stage::Books | Stage::Rest | Stage::Done => ReconcileError::Taken(name),
+            });
         }
         *seen = next;
         crash_points::point("reconcile", seen.stage.code());

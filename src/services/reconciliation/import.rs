@@ -37,6 +37,11 @@ pub enum ReconcileError {
     /// Another process is importing.
     #[error("another process goes on with the statement {0}")]
     Taken(String),
+    /// Another import has begun before all lines were stored.
+    #[error(
+        "another import has begun and dropped the statement {0}, whose lines were not all stored: import it again after that one"
+    )]
+    Dropped(String),
     /// The file cannot be read.
     #[error("the file cannot be read: {0}")]
     File(#[from] io::Error),
@@ -125,7 +130,8 @@ enum Begun {
 }
 
 /// Finds or adds the statement's row. Statements are compared one after the other: one that was cut short is finished before, or
-/// dropped if its lines are not all there. Of two processes that begin at once, an index lets one.
+/// dropped if its lines are not all there. A process that still stores them cannot be told from one that was killed, and is refused
+/// with its next batch. Of two processes that begin at once, an index lets one.
 async fn begin(
     store: &Store,
     heading: &Heading,

@@ -2,7 +2,7 @@
 //! another thread would have started. A long one is interrupted and run again on a blocking thread, with a connection of
 //! its own, so that it does not delay short statements.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use sea_orm::error::ConnAcquireErr;
@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use super::adapter::{StatementRunner, aside};
 use super::connection::{Connection, Run};
 use super::file::DatabaseFile;
+use crate::runtime::mutex::lock;
 
 /// The connections of each pool. Two cores read about as fast with four as with more.
 const CONNECTIONS_MAX: usize = 4;
@@ -106,7 +107,7 @@ impl Pool {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.idle)
     }
 
     fn connections(&self) -> (usize, usize) {

@@ -1,7 +1,7 @@
 //! A long read of the whole database, as it was at one moment.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures::stream::{self, BoxStream, StreamExt};
 use sea_orm::{DbErr, QueryResult, Statement};
@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use super::adapter::{SqliteAdapter, StatementRunner, aside};
 use super::connection::{Connection, Run};
 use super::readers::Readers;
+use crate::runtime::mutex::lock;
 
 /// The rows read ahead of the consumer.
 const ROWS_AHEAD_MAX: usize = 64;
@@ -32,7 +33,7 @@ impl Look {
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Returns a statement's rows, read on a thread that blocks while the consumer does not take them.

@@ -1,7 +1,7 @@
 //! SQLite's single writer. It takes the queued units, runs them in one transaction, commits once and answers all callers, so
 //! that sixteen payments share one flush of the disk.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
 use sea_orm::{DbBackend, DbErr, Statement};
@@ -13,6 +13,7 @@ use super::connection::{Connection, Run};
 use super::file::{DatabaseFile, away};
 use crate::error::{Error, ErrorCode};
 use crate::limits::BATCH_UNITS_MAX;
+use crate::runtime::mutex::lock;
 use crate::store::open_transaction::CommitError;
 use crate::store::tx::{TransactionFactory, Tx};
 use crate::store::unit::{UnitOfWork, UnitResult, in_doubt};
@@ -27,7 +28,7 @@ impl WriteConnection {
     }
 
     pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Runs a statement without values, such as BEGIN and COMMIT.

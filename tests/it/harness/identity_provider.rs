@@ -1,6 +1,7 @@
 //! An OpenID Connect provider on a socket of this machine. It signs what a test orders, right or wrong.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::extract::{Form, State};
@@ -46,6 +47,8 @@ struct Shared {
     grants: Mutex<Vec<Grant>>,
     /// Whether it gives a code's token again and again.
     repeats: Mutex<bool>,
+    /// The bytes beside its key in the set of its keys.
+    padding: AtomicUsize,
 }
 
 #[derive(Clone)]
@@ -61,8 +64,12 @@ impl StubProvider {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address: SocketAddr = listener.local_addr().unwrap();
         let issuer = format!("http://{address}");
-        let shared =
-            Arc::new(Shared { issuer: issuer.clone(), grants: Mutex::default(), repeats: Mutex::default() });
+        let shared = Arc::new(Shared {
+            issuer: issuer.clone(),
+            grants: Mutex::default(),
+            repeats: Mutex::default(),
+            padding: AtomicUsize::new(0),
+        });
         let router = Router::new()
             .route("/.well-known/openid-configuration", get(document))
             .route("/keys", get(keys))
@@ -81,6 +88,11 @@ impl StubProvider {
     /// From now on a code works any number of times, which no provider should allow.
     pub fn repeats(&self) {
         *self.shared.repeats.lock().unwrap() = true;
+    }
+
+    /// From now on the set of its keys has so many bytes more.
+    pub fn pads_keys(&self, bytes: usize) {
+        self.shared.padding.store(bytes, Ordering::Relaxed);
     }
 
     /// Answers no more.
@@ -112,14 +124,14 @@ fn key(number: u8) -> SigningKey {
     SigningKey::from_slice(&[number; 32]).unwrap()
 }
 
-async fn keys() -> Json<Value> {
+async fn keys(State(shared): State<Arc<Shared>>) -> Json<Value> {
     let point = key(1).verifying_key().to_sec1_point(false);
     let part = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
     let bytes = point.as_bytes();
     Json(json!({ "keys": [{
         "kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": "first",
         "x": part(&bytes[1..33]), "y": part(&bytes[33..]),
-    }] }))
+    }], "padding": "x".repeat(shared.padding.load(Ordering::Relaxed)) }))
 }
 
 /// Exchanges a code, of this client alone and with the verifier of its challenge.
