@@ -13,7 +13,7 @@ use crate::harness::chance::Chance;
 use crate::harness::process::{PAYMENT, RawResponse, pause, repeatable_request, try_to_ask};
 
 /// How long a loaded machine may take to notice a fault, and to recover.
-pub const PATIENCE: Duration = Duration::from_mins(1);
+pub const PATIENCE: Duration = Duration::from_mins(3);
 /// Connections at once.
 const CLIENTS: usize = 16;
 /// Parameters of the customer whose card is always accepted.
