@@ -135,7 +135,7 @@ if [ -e "$frameworks/.package-lock.json" ]; then
     in_framework() {
         leaving_nothing 60 "${@:2}" "checkout.$1"
         on_servers 4 "${@:2}" --maxWorkers=4 many
-        on_servers 1 card-payments exec -- "${@:2}" many -t 'account 7 '
+        on_servers 1 card-payments exec -- "${@:2}" many -t 'account 3 '
     }
     in_framework vitest "$frameworks/.bin/vitest" run --globals
     in_framework jest "$frameworks/.bin/jest" --cacheDirectory="$root/jest"
