@@ -161,7 +161,7 @@ pub async fn end_sessions(
 }
 
 /// Returns the people who are signed in, each with all of their open sessions.
-pub async fn list(store: &Store, wall: Timestamp) -> Result<Vec<SignedInPerson>, Error> {
+pub(super) async fn list(store: &Store, wall: Timestamp) -> Result<Vec<SignedInPerson>, Error> {
     let mut people: BTreeMap<_, SignedInPerson> = BTreeMap::new();
     let rows = open(wall, Entity::find()).order_by_asc(Column::CreatedAt);
     for Model { issuer, subject, name, roles, created_at, seen_at, .. } in rows.all(store.read()).await? {
