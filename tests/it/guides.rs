@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::harness::postgres::skipped;
-use crate::harness::process::{Process, program};
+use crate::harness::process::{Process, install, program};
 use crate::site;
 use crate::verifiers;
 
@@ -153,13 +153,11 @@ impl Guide {
 
     /// A command that has a reader's tools: this program, the published verifiers, and a `curl` that is watched.
     fn shell(&self) -> Command {
-        use std::os::unix::fs::PermissionsExt;
-
         let (folder, root) = (self.folder.path(), site::root());
         let tools = folder.join("tools");
         std::fs::create_dir(&tools).unwrap();
-        std::fs::write(tools.join("curl"), CURL).unwrap();
-        std::fs::set_permissions(tools.join("curl"), PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::write(folder.join("curl"), CURL).unwrap();
+        install(&folder.join("curl"), &tools.join("curl"));
         let modules = folder.join("node_modules");
         std::fs::create_dir(&modules).unwrap();
         let published = std::fs::read_dir(root.join("tests/verifiers/node_modules")).into_iter().flatten();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::harness::process::{Process, ask, output, program};
+use crate::harness::process::{Process, ask, install, output, program};
 use crate::harness::{Installed, operated};
 
 /// The user nobody, who may not write our files.
@@ -105,7 +105,7 @@ fn a_file_that_only_others_may_write_to_is_told_alike() {
     if is_root {
         mode(data.path(), 0o777);
         mode(copy.path(), 0o755);
-        std::fs::copy(env!("CARGO_BIN_EXE_card-payments"), &own).unwrap();
+        install(env!("CARGO_BIN_EXE_card-payments").as_ref(), &own);
     }
     let installation = || {
         let mut command = program(data.path());

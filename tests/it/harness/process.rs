@@ -30,6 +30,13 @@ pub fn output(command: &mut Command) -> (Option<i32>, String, String) {
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
+/// Copies a program that is then run. Another process does it: what this one has open for writing, a child that another
+/// test is starting inherits for a moment, and the system runs no program that is open for writing.
+pub fn install(program: &Path, to: &Path) {
+    let copied = output(Command::new("install").args(["-m", "755"]).arg(program).arg(to));
+    assert_eq!(copied.0, Some(0), "{}", copied.2);
+}
+
 /// A server that runs until it is stopped.
 pub struct Process {
     child: Child,
