@@ -131,7 +131,8 @@ pub mod dispute_activity {
             kind: ActivityKind,
             /// The dispute's new status; null if money moved.
             status: Option<DisputeStatus>,
-            /// AUD cents, negative for debits; null unless money moved.
+            /// If money moved, AUD cents, negative for debits; otherwise the disputed amount then, in the dispute's currency, null in
+            /// rows of former releases.
             amount: Option<i64>,
             created_at: Timestamp,
         }

@@ -78,7 +78,8 @@ string_enum! {
 }
 
 impl EventType {
-    /// Returns the sections whose records its data show: a dispute shows its charge.
+    /// Returns the sections whose records its data show: a dispute shows its charge. Of an authorisation, an event of a charge's
+    /// type shows the authorisation instead.
     pub const fn sections(self) -> &'static [Section] {
         match self {
             Self::ChargeAuthorised | Self::ChargeVoided | Self::ChargeCaptured | Self::ChargeFailed => {

@@ -76,15 +76,26 @@ fn exported_list(route: &str, headers: &HeaderMap) -> Option<String> {
     }
 }
 
-/// Returns whether the client names CSV and not JSON.
+/// Returns whether the client names CSV, and wants it more than JSON: any other `Accept` gets JSON.
 fn wants_csv(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let types: Vec<_> = accepted
-        .flat_map(|value| value.split(','))
-        .map(|range| range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
-        .collect();
-    let names = |wanted: &str| types.iter().any(|named| named == wanted);
-    names("text/csv") && !names("application/json")
+    let ranges = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let (mut csv, mut json) = (0, 0);
+    for range in ranges.flat_map(|value| value.split(',')).map(str::to_ascii_lowercase) {
+        let mut parts = range.split(';').map(str::trim);
+        let wanted = match parts.next() {
+            Some("text/csv") => &mut csv,
+            Some("application/json" | "application/*" | "*/*") => &mut json,
+            _ => continue,
+        };
+        *wanted = parts.find_map(|part| part.strip_prefix("q=")).map_or(1000, thousandths).max(*wanted);
+    }
+    csv > json
+}
+
+/// Reads the weight of a range in `Accept`; one that is none counts as 0.
+fn thousandths(weight: &str) -> u16 {
+    let (whole, part) = weight.split_once('.').unwrap_or((weight, ""));
+    format!("{whole}{part:0<3}").parse().unwrap_or(0)
 }
 
 #[derive(Deserialize)]

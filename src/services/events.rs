@@ -2,6 +2,7 @@
 
 mod list;
 pub mod ping;
+mod readable;
 
 pub(in crate::services) use list::about;
 pub use list::list;
@@ -10,10 +11,10 @@ use std::sync::Arc;
 
 use entity::counter::Counted;
 use entity::event::EventType;
-use entity::section::Right;
 use entity::{AccountToken, EventToken, JsonText, Listed, Timestamp, event};
 use serde::Serialize;
 
+use self::readable::ReadableEvents;
 use super::context::{Account, Context};
 use super::counts;
 use super::event_sequence::{self, EventSequences};
@@ -58,13 +59,14 @@ pub fn note(
 /// Refusals: `resource_not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<views::event::Event, Error> {
     let id: EventToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
-    let event = numbered(ctx, account, id).await?.filter(|event| may_read(account, event.r#type));
+    let event = readable(ctx, account, id).await?;
     Ok(event.ok_or(ErrorCode::RecordNotFound)?.into())
 }
 
-/// Returns whether the key of a request may read the records that events of a type show.
-fn may_read(account: &Account, what: EventType) -> bool {
-    what.sections().iter().all(|section| account.may(*section, Right::Read))
+/// Finds an event that the key of the request may read, with its number.
+async fn readable(ctx: &Context, account: &Account, id: EventToken) -> Result<Option<event::Model>, Error> {
+    let event = numbered(ctx, account, id).await?;
+    Ok(event.filter(|event| ReadableEvents::by(account).is_none_or(|readable| readable.includes(event))))
 }
 
 /// Finds an event, with its number.

@@ -81,6 +81,10 @@ pub async fn find(
         customer.is_some() || faults.has("customer_token"),
     ];
     if named.iter().filter(|named| **named).count() != 1 {
+        // What else is wrong with the card is told as well.
+        if let Some(card) = offered.card {
+            cards::validate(ctx, account, card, "card.", faults).await?;
+        }
         faults.add("card", EXACTLY_ONE);
         return Ok(None);
     }

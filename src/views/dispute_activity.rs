@@ -55,7 +55,8 @@ impl Activity {
             created_at: entry.created_at,
             record: ActivityRecord {
                 annotation: None,
-                amount: row.amount,
+                // An arbitration reduces the dispute to what is not refunded; what was before it stays.
+                amount: entry.amount.unwrap_or(row.amount),
                 currency: row.currency,
                 category: Some(row.category.code()),
             },

@@ -129,6 +129,10 @@ rules! {
             let arbitrated = client.decide(&dispute, "arbitration_under_review").await.ok(200);
             assert_eq!((&arbitrated["amount"], &get_dispute(&client, &dispute).await), (&json!(left), &arbitrated));
             assert_eq!(client.balance().await, (available, pending));
+            let feed = activity(&client, &dispute).await;
+            let amounts: Vec<_> =
+                feed.iter().filter(|(what, ..)| what.starts_with("dispute.")).map(|(.., amount)| *amount).collect();
+            assert_eq!(amounts, [left, 400, 400, 400], "what was before the arbitration stays");
             client.refund(&charge, 1).await.faulty(&[("charge", "Charge is disputed")]);
             client.decide(&dispute, "arbitration_lost").await.ok(200);
             assert_eq!(client.balance().await, (available - left - 2_500, pending));

@@ -13,7 +13,7 @@ use futures::join;
 use serde_json::{Value, json};
 
 use self::seeded::{Books, DAY, Moved, day_of, midnight};
-use crate::harness::{Database, Installed, operated, rounds, rules};
+use crate::harness::{Database, Installed, operated, postgres, rounds, rules};
 
 /// A statement as a file.
 pub(crate) struct File {
@@ -121,6 +121,10 @@ rules! {
     }
 
     async fn an_import_that_another_one_has_dropped_says_so_and_can_begin_again(app) {
+        // A table that is whole on every node takes no trigger.
+        if postgres::is_distributed() {
+            return;
+        }
         let mut statement = File::of("monday", 0, 0);
         statement.lines = vec!["fee,scheme,250,AUD,2026-11-23".to_owned(); RECONCILIATION_BATCH + 1];
         let mut file = tempfile::tempfile().unwrap();

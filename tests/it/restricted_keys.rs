@@ -398,6 +398,27 @@ rules! {
         assert_eq!(types(&both.get("/1/events").await).len(), 3);
     }
 
+    async fn events_of_authorisations_are_seen_by_the_right_to_those_and_not_to_charges(app) {
+        let owner = app.client();
+        let charge = owner.authorised(400).await;
+        let authorisation = owner.authorisation(500).await;
+        owner.put(&format!("/1/authorisations/{authorisation}/void"), &json!({})).await.ok(200);
+        let all = owner.get("/1/events").await.ok(200);
+        assert_eq!(all.as_array().unwrap().len(), 3);
+        for (section, record, number) in [("charges", &charge, 1), ("authorisations", &authorisation, 2)] {
+            let client = holder(app, &json!({ "events": "read", section: "read" })).await;
+            for query in ["after=0&wait=1&count=3".to_owned(), String::new(), format!("about={record}")] {
+                let seen = client.get(&format!("/1/events?{query}")).await;
+                assert_eq!(seen.json()["pagination"]["count"], number, "{section}: {query}");
+                assert!(seen.ok(200).as_array().unwrap().iter().all(|event| event["data"]["token"] == *record), "{section}");
+            }
+            for event in all.as_array().unwrap() {
+                let status = if event["data"]["token"] == *record { 200 } else { 404 };
+                assert_eq!(client.get(&format!("/1/events/{}", token(event))).await.status, status, "{section}: {event}");
+            }
+        }
+    }
+
     async fn a_restricted_key_is_no_publishable_key_and_opens_no_dashboard(app) {
         let made = app.client().restricted_key(&json!({ "rights": everywhere(Right::Write) })).await;
         let path = format!("/1/cards?publishable_api_key={}", secret(&made));

@@ -81,9 +81,13 @@ def test_tests_beside_a_running_server_use_it(pytester, card_payments, monkeypat
         f"""
         def test_it(card_payments, card_payments_account):
             assert card_payments_account.url == card_payments.url == "{card_payments.url}"
+            with open("key", "w") as key:
+                key.write(card_payments_account.secret_key)
         """
     )
     pytester.runpytest_subprocess("--card-payments-url", card_payments.url).assert_outcomes(passed=1)
+    with pytest.raises(ApiError, match="401 unauthorized"):
+        library.connect(card_payments.url, (pytester.path / "key").read_text()).request("GET", "/1/plans")
     monkeypatch.delenv("CARD_PAYMENTS_SECRET_KEY")
     pytester.runpytest_subprocess("--card-payments-url", card_payments.url).assert_outcomes(errors=1)
 

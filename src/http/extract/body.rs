@@ -1,21 +1,17 @@
 //! Decodes the query and a body of any kind into one tree of parameters.
 
-use std::collections::HashMap;
-
 use axum::{
     body::Body,
     extract::{DefaultBodyLimit, FromRequest, Multipart, Request},
 };
 use bytes::Bytes;
 use http::{Method, header::CONTENT_TYPE};
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::form::{self, Form};
+use super::json;
 use super::unreadable::{LEVELS_MAX, PAIRS_MAX, TOO_DEEP, TOO_MANY, Unreadable};
 
-const NO_JSON: Unreadable = Unreadable::Malformed("The body is not valid JSON");
-const NO_OBJECT: Unreadable = Unreadable::Malformed("The body is not a JSON object");
 pub(super) const NO_MULTIPART: Unreadable =
     Unreadable::Malformed("The body is not valid multipart/form-data");
 
@@ -57,7 +53,7 @@ pub(super) fn with_query(
 async fn parameters(content_type: &str, body: Bytes) -> Result<Map<String, Value>, Unreadable> {
     match essence(content_type).as_str() {
         "" | "application/x-www-form-urlencoded" => form::read(&body),
-        "application/json" => json(&body),
+        "application/json" => json::read(&body),
         "multipart/form-data" => multipart(content_type, body).await,
         _ => Err(Unreadable::MediaType),
     }
@@ -66,63 +62,6 @@ async fn parameters(content_type: &str, body: Bytes) -> Result<Map<String, Value
 /// Returns a content type without its parameters.
 pub(super) fn essence(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-}
-
-fn json(body: &[u8]) -> Result<Map<String, Value>, Unreadable> {
-    let mut tree = serde_json::from_slice(body).map_err(|_| NO_JSON)?;
-    if has_decimals(&tree) {
-        // Check the depth first: each level reads its text once more.
-        pairs(&tree, LEVELS_MAX)?;
-        let sent = serde_json::from_slice(body).map_err(|_| NO_JSON)?;
-        keep_spelling(&mut tree, sent).map_err(|_| NO_JSON)?;
-    }
-    match tree {
-        Value::Object(fields) => Ok(fields),
-        // A client that has nothing to send may send null.
-        Value::Null => Ok(Map::new()),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Err(NO_OBJECT),
-    }
-}
-
-/// Whether the tree holds a number as a float, which loses its spelling: 100.0, 1e2, or more digits than an integer
-/// has.
-fn has_decimals(tree: &Value) -> bool {
-    match tree {
-        Value::Number(number) => !number.is_i64() && !number.is_u64(),
-        Value::Array(items) => items.iter().any(has_decimals),
-        Value::Object(fields) => fields.values().any(has_decimals),
-        Value::Null | Value::Bool(_) | Value::String(_) => false,
-    }
-}
-
-/// Replaces each number that would be printed differently by the text that was sent: text may stand for a number
-/// everywhere.
-fn keep_spelling(value: &mut Value, sent: &RawValue) -> Result<(), serde_json::Error> {
-    match value {
-        Value::Number(number) if number.to_string() != sent.get() => *value = sent.get().into(),
-        Value::Array(items) if items.iter().any(has_decimals) => {
-            let sent: Vec<&RawValue> = serde_json::from_str(sent.get())?;
-            for (item, sent) in items.iter_mut().zip(sent) {
-                keep_spelling(item, sent)?;
-            }
-        }
-        Value::Object(fields) if fields.values().any(has_decimals) => {
-            // Of a repeated name, both parsers keep the last one.
-            let sent: HashMap<String, &RawValue> = serde_json::from_str(sent.get())?;
-            for (name, field) in fields {
-                if let Some(sent) = sent.get(name) {
-                    keep_spelling(field, sent)?;
-                }
-            }
-        }
-        Value::Null
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::String(_)
-        | Value::Array(_)
-        | Value::Object(_) => {}
-    }
-    Ok(())
 }
 
 async fn multipart(content_type: &str, body: Bytes) -> Result<Map<String, Value>, Unreadable> {
@@ -174,6 +113,7 @@ fn pairs(value: &Value, levels: usize) -> Result<usize, Unreadable> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::json::{NO_JSON, NO_OBJECT};
     use super::*;
     use futures::executor::block_on;
     use proptest::prelude::*;
@@ -260,10 +200,25 @@ mod tests {
             ("false", NO_OBJECT),
             ("nul", NO_JSON),
             ("{", NO_JSON),
-            ("{\"a\":1e999}", NO_JSON),
+            ("{\"a\":01}", NO_JSON),
+            ("{\"a\":\"\\ud800\"}", NO_JSON),
             ("a=1", NO_JSON),
         ] {
             assert_eq!(read(&Method::POST, None, JSON, body), Err(why), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_the_parser_reserves_is_a_name() {
+        for name in ["$serde_json::private::RawValue", "$serde_json::private::Number"] {
+            for text in ["{\"amount\":400}", "[1]", "1.50", "no JSON"] {
+                let sent = json!({ "b": 1 }).as_object().unwrap().clone();
+                let inner = json!({ name: text, "c": 2 });
+                for tree in [inner.clone(), json!({ "a": inner, "d": sent })] {
+                    let body = tree.to_string();
+                    assert_eq!(read(&Method::POST, None, JSON, &body), Ok(tree), "{body}");
+                }
+            }
         }
     }
 
@@ -281,8 +236,9 @@ mod tests {
 
     #[test]
     fn a_number_is_text_where_it_would_come_back_in_another_spelling() {
-        let sent = r#"{"m":{"a":1e2,"b":100.0,"c":-0,"d":12345678901234567890123,"e":1.5,"f":7,"a":1E+2},"l":[1,2.50,[0.10]],"t":"1e2"}"#;
+        let sent = r#"{"n":-1e999,"m":{"a":1e2,"b":100.0,"c":-0,"d":12345678901234567890123,"e":1.5,"f":7,"a":1E+2},"l":[1,2.50,[0.10]],"t":"1e2"}"#;
         let kept = json!({
+            "n": "-1e999",
             "m": { "a": "1E+2", "b": 100.0, "c": "-0", "d": "12345678901234567890123", "e": 1.5, "f": 7 },
             "l": [1, "2.50", ["0.10"]],
             "t": "1e2",
@@ -298,7 +254,7 @@ mod tests {
         let deep = |levels: usize| "{\"a\":".repeat(levels) + "1" + &"}".repeat(levels);
         assert!(read(&Method::POST, None, JSON, &deep(6)).is_ok());
         assert_eq!(read(&Method::POST, None, JSON, &deep(7)), Err(TOO_DEEP));
-        assert_eq!(read(&Method::POST, None, JSON, &deep(100_000)), Err(NO_JSON));
+        assert_eq!(read(&Method::POST, None, JSON, &deep(100_000)), Err(TOO_DEEP));
         let wide = |items: usize| json!({ "a": vec![1; items] }).to_string();
         assert!(read(&Method::POST, None, JSON, &wide(999)).is_ok());
         assert_eq!(read(&Method::POST, None, JSON, &wide(1000)), Err(TOO_MANY));

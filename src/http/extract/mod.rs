@@ -2,6 +2,7 @@
 
 pub mod body;
 mod form;
+mod json;
 mod unreadable;
 pub mod upload;
 

@@ -24,6 +24,7 @@ const CAUSES: &[&str] = &[
     "create_plan_subscription",
     "create_subscription",
     "cancel_subscription",
+    "reactivate_subscription",
     "create_transfer",
     "create_recipient",
     "update_recipient",

@@ -77,7 +77,9 @@ pub async fn create(
             faults.add("card", "can't be blank");
             None
         }
-        (Some(_), Some(_)) => {
+        (Some(card), Some(_)) => {
+            // What else is wrong with the card is told as well.
+            validate_card(ctx, account, card, id, &mut faults).await?;
             faults.add("card", ONE_CARD);
             None
         }

@@ -26,7 +26,7 @@ pub async fn activity(ctx: &Context, account: &Account, token: &str) -> Result<V
     Ok(entries.chain([Activity::of_charge(&charge)]).collect())
 }
 
-/// Adds an entry: the dispute's new status, or an amount of AUD cents that moved.
+/// Adds an entry: the dispute's new status with its present amount, or an amount of AUD cents that moved.
 pub(super) fn note(tx: &Tx, row: &dispute::Model, now: Timestamp, kind: ActivityKind, amount: Option<i64>) {
     tx.append(&dispute_activity::Model {
         account_id: row.account_id,
@@ -34,7 +34,7 @@ pub(super) fn note(tx: &Tx, row: &dispute::Model, now: Timestamp, kind: Activity
         dispute_id: row.id,
         kind,
         status: amount.is_none().then_some(row.status),
-        amount,
+        amount: amount.or(Some(row.amount)),
         created_at: now,
     });
 }

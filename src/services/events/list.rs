@@ -6,7 +6,8 @@ use entity::{AccountToken, JsonText, Owned};
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 use sea_orm::{ColumnTrait, DbBackend, PaginatorTrait, QueryFilter, Select};
 
-use super::{may_read, numbered};
+use super::readable;
+use super::readable::ReadableEvents;
 use crate::error::Error;
 use crate::params::event::{After, EventSearch};
 use crate::params::{Params, Waiting};
@@ -19,8 +20,8 @@ use crate::views;
 /// A list of events.
 pub struct EventList {
     account: AccountToken,
-    /// The types that the key of the request may read; `None` if that is all.
-    readable: Option<Vec<EventType>>,
+    /// What the key of the request may read; `None` if that is all.
+    readable: Option<ReadableEvents>,
     /// The search, without faults.
     params: EventSearch,
     /// The number of the event that `after` names.
@@ -40,7 +41,7 @@ pub async fn list(ctx: &Context, account: &Account, params: Params<EventSearch>)
             Some(number)
         }
         Some(After::Event(token)) => {
-            let event = numbered(ctx, account, token).await?.filter(|event| may_read(account, event.r#type));
+            let event = readable(ctx, account, token).await?;
             if event.is_none() {
                 faults.add("after", "is not an event of the account");
             }
@@ -49,13 +50,7 @@ pub async fn list(ctx: &Context, account: &Account, params: Params<EventSearch>)
         None => None,
     };
     let params = Params { value: params, faults }.valid()?;
-    Ok(EventList { account: account.id(), readable: readable(account), params, after })
-}
-
-/// Returns the types of events that the key of a request may read; `None` if that is all.
-fn readable(account: &Account) -> Option<Vec<EventType>> {
-    let readable: Vec<_> = EventType::ALL.iter().copied().filter(|what| may_read(account, *what)).collect();
-    (readable.len() < EventType::ALL.len()).then_some(readable)
+    Ok(EventList { account: account.id(), readable: ReadableEvents::by(account), params, after })
 }
 
 impl AwaitedList for EventList {
@@ -71,9 +66,10 @@ impl AwaitedList for EventList {
     }
 
     fn wanted(&self) -> Wanted {
-        let codes = |types: &[EventType]| types.iter().map(|what| what.code()).collect::<Vec<_>>();
+        let readable =
+            self.readable.as_ref().map(|readable| readable.types().map(EventType::code).collect::<Vec<_>>());
         Wanted::default()
-            .with(self.readable.as_deref().map(codes))
+            .with(readable)
             .with(self.params.r#type.map(|what| [what.code()]))
             .with(self.params.about.clone().map(|token| [token]))
     }
@@ -106,7 +102,7 @@ impl EventList {
     fn rows(&self, ctx: &Context) -> Select<event::Entity> {
         let mut rows = event::Entity::owned_by(self.account).filter(Column::Sequence.is_not_null());
         if let Some(readable) = &self.readable {
-            rows = rows.filter(Column::Type.is_in(readable.iter().copied()));
+            rows = rows.filter(readable.condition());
         }
         if let Some(after) = self.after {
             rows = rows.filter(Column::Sequence.gt(after));
@@ -123,12 +119,19 @@ impl EventList {
 
 /// Returns the labels of an event by which requests wait for it: its type, and the token of the record that it is about.
 pub(super) fn labels(what: EventType, data: &JsonText) -> Vec<Label> {
-    let token = data.as_str().get(TOKEN_STARTS_AT - 1..).and_then(|data| data.split('"').next());
-    [Some(what.code().into()), token.map(|token| token.to_owned().into())].into_iter().flatten().collect()
+    [Some(what.code().into()), token_of(data).map(|token| token.to_owned().into())]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Where the token is in an event's data, which begins with it: the number of its first letter.
-const TOKEN_STARTS_AT: usize = 11;
+pub(super) const TOKEN_STARTS_AT: usize = 11;
+
+/// Returns the token of the record that an event is about.
+pub(super) fn token_of(data: &JsonText) -> Option<&str> {
+    data.as_str().get(TOKEN_STARTS_AT - 1..)?.split('"').next()
+}
 
 /// Returns the condition that events are about the record with this token.
 pub(in crate::services) fn about(backend: DbBackend, record: &str) -> SimpleExpr {

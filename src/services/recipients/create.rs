@@ -52,7 +52,9 @@ impl RecipientParams<'_> {
             }
             (None, Some(token)) => stored(ctx, account, token, own, faults).await,
             (None, None) => Ok(None),
-            (Some(_), Some(_)) => {
+            (Some(inline), Some(_)) => {
+                // What else is wrong with the bank account is told as well.
+                bank_accounts::validate(ctx, account, inline, "bank_account.", faults);
                 faults.add("bank_account", ONE_BANK_ACCOUNT);
                 Ok(None)
             }

@@ -62,6 +62,7 @@ fn name() -> impl Strategy<Value = String> {
         "_method",
         "0",
         "$serde_json::private::Number",
+        "$serde_json::private::RawValue",
         "$card_payments::Patch",
     ];
     prop_oneof![6 => prop::sample::select(KNOWN).prop_map(str::to_owned), 1 => any::<String>()]

@@ -178,6 +178,33 @@ rules! {
         assert_eq!(app.rows().await, before);
     }
 
+    async fn a_second_payer_hides_no_fault_of_the_first(app) {
+        let before = app.rows().await;
+        let card = json!({ "number": "1", "cvc": "1", "expiry_month": 13 });
+        let payer = ("customer_token", json!("cus_x"));
+        for (path, whole, (second, token)) in [
+            ("/1/charges", charge(400), payer),
+            ("/1/customers", json!({ "email": "a@example.com" }), ("card_token", json!("card_x"))),
+        ] {
+            let mut params = whole;
+            params["card"] = card.clone();
+            let alone = app.client().post(path, &params).await.faults();
+            params[second] = token;
+            let mut both = app.client().post(path, &params).await.faults();
+            both.retain(|(name, message)| name != "card" || !message.starts_with("Exactly one of"));
+            assert_eq!(both, alone, "{path}");
+            assert!(alone.iter().filter(|(name, _)| name.starts_with("card.")).count() > 3, "{alone:?}");
+        }
+        let mut recipient = json!({ "email": "a@example.com", "bank_account": { "name": "P", "bsb": "1", "number": "x" } });
+        let alone = app.client().post("/1/recipients", &recipient).await.faults();
+        recipient["bank_account_token"] = json!("ba_x");
+        let mut both = app.client().post("/1/recipients", &recipient).await.faults();
+        both.retain(|(name, _)| name != "bank_account");
+        assert_eq!(both, alone);
+        assert!(!alone.is_empty());
+        assert_eq!(app.rows().await, before);
+    }
+
     async fn faults_of_a_search_are_told_in_the_order_of_its_parameters(app) {
         let query = "per_page=501&page=x&direction=up&sort=id&end_date=soon&start_date=25/03/2011";
         let faults = app.client().get(&format!("/1/charges/search?{query}")).await.faults();

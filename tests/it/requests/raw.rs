@@ -73,6 +73,7 @@ const PIECES: &[&str] = &[
     "page=-1",
     "per_page=501",
     "$serde_json::private::Number",
+    "$serde_json::private::RawValue",
     " ",
     "/",
     "//",

@@ -1,0 +1,74 @@
+//! Parses JSON bodies. Not by `Value`'s own parser: it loses how a number was spelled, refuses one that no float holds, and reads
+//! an object as the text under its first name if `serde_json` reserves that name.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Number, Value};
+
+use super::unreadable::{LEVELS_MAX, TOO_DEEP, Unreadable};
+
+pub(super) const NO_JSON: Unreadable = Unreadable::Malformed("The body is not valid JSON");
+pub(super) const NO_OBJECT: Unreadable = Unreadable::Malformed("The body is not a JSON object");
+
+/// Reads a body of JSON. A number that would be printed differently is the text that was sent: text may stand for a number
+/// everywhere.
+pub(super) fn read(body: &[u8]) -> Result<Map<String, Value>, Unreadable> {
+    let sent: &RawValue = serde_json::from_slice(body).map_err(|_| NO_JSON)?;
+    match value(sent, LEVELS_MAX)? {
+        Value::Object(fields) => Ok(fields),
+        // A client that has nothing to send may send null.
+        Value::Null => Ok(Map::new()),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Err(NO_OBJECT),
+    }
+}
+
+/// Each level reads its text once more, so `levels` limits the work as well.
+fn value(sent: &RawValue, levels: usize) -> Result<Value, Unreadable> {
+    let text = sent.get();
+    let below = |sent| value(sent, levels.checked_sub(1).ok_or(TOO_DEEP)?);
+    match text.as_bytes() {
+        [b'{' | b'[', ..] if levels == 0 => Err(TOO_DEEP),
+        [b'{', ..] => {
+            let Fields(fields) = serde_json::from_str(text).map_err(|_| NO_JSON)?;
+            fields.into_iter().map(|(name, field)| Ok((name, below(field)?))).collect()
+        }
+        [b'[', ..] => {
+            let items: Vec<&RawValue> = serde_json::from_str(text).map_err(|_| NO_JSON)?;
+            items.into_iter().map(below).collect()
+        }
+        [b'-' | b'0'..=b'9', ..] => {
+            let number = serde_json::from_str(text).ok().filter(|number: &Number| number.to_string() == text);
+            Ok(number.map_or_else(|| text.into(), Value::Number))
+        }
+        _ => serde_json::from_str(text).map_err(|_| NO_JSON),
+    }
+}
+
+/// The fields of an object in their order, the last one where a name is repeated.
+struct Fields<'b>(Vec<(String, &'b RawValue)>);
+
+impl<'de: 'b, 'b> Deserialize<'de> for Fields<'b> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FieldsVisitor;
+
+        impl<'de> Visitor<'de> for FieldsVisitor {
+            type Value = Vec<(String, &'de RawValue)>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut sent: A) -> Result<Self::Value, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = sent.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(fields)
+            }
+        }
+
+        deserializer.deserialize_map(FieldsVisitor).map(Self)
+    }
+}
