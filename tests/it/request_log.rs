@@ -81,7 +81,7 @@ rules! {
 
     async fn a_request_that_no_operation_answers_is_logged_with_a_secret_key(app) {
         let client = app.client();
-        let unknown = client.get("/1/chargez/4200000000000000").await;
+        let unknown = request(&client, Method::GET, "/1/chargez/4200000000000000", &[]).await;
         unknown.refused(404, "resource_not_found");
         let entry = logged(&client, &unknown).await;
         assert_eq!(
@@ -98,7 +98,7 @@ rules! {
             (app.with_key(app.publishable_key()), "/1/chargez"),
             (app.client(), "/other"),
         ] {
-            let answer = caller.get(path).await;
+            let answer = request(&caller, Method::GET, path, &[]).await;
             answer.refused(404, "resource_not_found");
             client.get(&format!("{LOG}/{}", id(&answer))).await.refused(404, "not_found");
         }
