@@ -185,6 +185,7 @@ impl Recorded {
         assert!(arrived[0]["body"].as_str().unwrap().contains(&token_of(&charge)), "{arrived}");
         self.get(&deliveries);
         self.get("/1/sandbox/inboxes");
+        self.get("/1/events?count=1&wait=5");
         self.call("DELETE", &format!("/1/webhook_endpoints/{endpoint}"), &json!({}));
     }
 
