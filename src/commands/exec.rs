@@ -29,9 +29,9 @@ use super::{print_result, terminal};
 /// CARD_PAYMENTS_URL, CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY. Other commands of this program, run by the command,
 /// find the same server and its database. At the end nothing is left.
 ///
-/// Passes SIGINT, SIGTERM, SIGHUP and SIGQUIT to the command, and returns its exit code: 128 and the signal's number if a signal ended it,
-/// 127 if there is no such command, 126 if it cannot be run. Without a command, prints what `serve` prints and serves until its
-/// input ends.
+/// Passes SIGINT, SIGTERM, SIGHUP and SIGQUIT to the command, and returns its exit code: 128 and the signal's number if a signal
+/// ended it, 127 if there is no such command, 126 if it cannot be run. Without a command, prints what `serve` prints and serves until
+/// its input ends.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  card-payments exec -- pytest\n  card-payments exec --sample -- npm test\n\n\

@@ -206,12 +206,12 @@ fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
 /// Returns the requested path in the router's spelling. Of each variable segment it shows a token, and otherwise only
 /// the placeholder.
 fn path(route: &str, requested: &str) -> String {
-    let mut requested = segments(requested);
     if route == UNMATCHED {
-        return requested
-            .take(SEGMENTS_SHOWN)
-            .fold(String::new(), |path, segment| path + "/" + unknown(segment));
+        let requested = requested.trim_end_matches('/');
+        let shown = segments(requested.strip_suffix(SUFFIX).unwrap_or(requested)).take(SEGMENTS_SHOWN);
+        return shown.fold(String::new(), |path, segment| path + "/" + unknown(segment));
     }
+    let mut requested = segments(requested);
     let segments = segments(route).map(|segment| {
         let token = requested.next().unwrap_or_default();
         let token = token.strip_suffix(SUFFIX).unwrap_or(token);
@@ -226,7 +226,6 @@ fn segments(path: &str) -> impl Iterator<Item = &str> {
 
 /// Returns a segment of an unknown path if it is a word or a token. A secret or a card number has other letters.
 fn unknown(segment: &str) -> &str {
-    let segment = segment.strip_suffix(SUFFIX).unwrap_or(segment);
     let is_word = segment.len() <= SEGMENT_LETTERS
         && segment.bytes().all(|letter| letter.is_ascii_lowercase() || matches!(letter, b'_' | b'-'));
     if is_word || segment == "1" || is_token(segment) { segment } else { HIDDEN }
@@ -261,6 +260,7 @@ mod tests {
             ),
             ("/1/cards/4200000000000000/x", "/1/cards/{hidden}/x"),
             ("/1/sk_Yq0rQmvbQ0mF9QhJ9iVt7w/%00/pk_AZqYv3rVcBKUQ1mHn7tKRw", "/1/{hidden}/{hidden}/{hidden}"),
+            ("/1/charges.json/x", "/1/{hidden}/x"),
             ("/1/a/b/c/d/e/f/g/h/i", "/1/a/b/c/d/e/f/g"),
         ] {
             assert_eq!(path(UNMATCHED, requested), shown);

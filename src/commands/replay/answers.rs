@@ -54,7 +54,7 @@ pub struct Difference {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeShift {
     /// For times.
-    pub later: TimeSpan,
+    later: TimeSpan,
     /// For days.
     days: i32,
 }

@@ -136,14 +136,13 @@ impl<'a> ReplayRun<'a> {
     async fn send(&mut self, exchange: &Exchange) -> Result<Vec<Difference>, Box<dyn Error>> {
         const UNANSWERED: u16 = 499;
         let recorded = Timestamp::from(DateTime::parse_from_rfc3339(&exchange.at)?.to_utc());
-        let now = match self.now {
-            Some(now) => now,
-            None => {
-                let shown = self.server.answer_once(None, Method::GET, "/healthz", None, &[]).await?;
-                let now = date(&shown).ok_or("the server does not say its time")?;
-                self.answers.is_exact = recorded == FixedClock::SEEDED.now() && recorded == now;
-                now
-            }
+        let now = if let Some(now) = self.now {
+            now
+        } else {
+            let shown = self.server.answer_once(None, Method::GET, "/healthz", None, &[]).await?;
+            let now = date(&shown).ok_or("the server does not say its time")?;
+            self.answers.is_exact = recorded == FixedClock::SEEDED.now() && recorded == now;
+            now
         };
         let list = GrowingList::of(exchange);
         let mut response = self.answer(exchange, list.as_ref(), TimeShift::between(recorded, now)).await?;
