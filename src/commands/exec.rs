@@ -29,9 +29,9 @@ use super::{print_result, terminal};
 /// CARD_PAYMENTS_URL, CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY. Other commands of this program, run by the command,
 /// find the same server and its database. At the end nothing is left.
 ///
-/// Passes SIGINT, SIGTERM and SIGHUP to the command, and returns its exit code: 128 and the signal's number if a signal ended it,
-/// 127 if there is no such command, 126 if it cannot be run. Without a command, prints what `serve` prints and serves until its
-/// input ends.
+/// Passes SIGINT, SIGTERM, SIGHUP and SIGQUIT to the command, and returns its exit code: 128 and the signal's number if a signal
+/// ended it, 127 if there is no such command, 126 if it cannot be run. Without a command, prints what `serve` prints and serves until
+/// its input ends.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  card-payments exec -- pytest\n  card-payments exec --sample -- npm test\n\n\
@@ -71,7 +71,7 @@ pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
 
 /// Serves for a command, and records its requests.
 pub async fn serve_for(exec: Exec, recorder: Option<Arc<Recorder>>) -> Result<ExitCode, Box<dyn Error>> {
-    let mut signals = on_signals([Signal::INT, Signal::TERM, Signal::HUP])?;
+    let mut signals = on_signals([Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT])?;
     let mut folder = tempfile::Builder::new().prefix("card-payments-").tempdir()?;
     let exports = exec.fixtures.export_on_exit.is_some();
     let server = server(folder.path(), exec.fixtures)?;
@@ -155,7 +155,9 @@ fn server(folder: &Path, fixtures: FixtureOptions) -> Result<Serve, Box<dyn Erro
     let arguments = arguments.map(OsString::from).into_iter().chain([folder.into()]);
     let matches = Serve::augment_args(clap::Command::new("serve")).try_get_matches_from(arguments)?;
     let mut serve = Serve::from_arg_matches(&matches)?;
-    (serve.options.base_url, serve.options.admin_listen, serve.options.blobs) = (None, None, None);
+    (serve.options.admin_listen, serve.options.blobs) = (None, None);
+    // The address of another server, unless all that clients see is to be the same in each run.
+    serve.options.base_url = serve.options.base_url.filter(|_| serve.database.seed.is_some());
     (serve.database.database_url, serve.fixtures) = (None, fixtures);
     Ok(serve)
 }
@@ -174,8 +176,9 @@ async fn until_end(
             Some(signal) = signals.recv() => signal,
         };
         let process = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        // A terminal has sent its Ctrl-C to the command as well.
-        if let Some(process) = process.filter(|_| signal != Signal::INT || !is_in_foreground()) {
+        // A terminal has sent its Ctrl-C or Ctrl-\ to the command as well.
+        let is_of_terminal = [Signal::INT, Signal::QUIT].contains(&signal) && is_in_foreground();
+        if let Some(process) = process.filter(|_| !is_of_terminal) {
             // A command that has just ended gets nothing.
             let _ = kill_process(process, signal);
         }

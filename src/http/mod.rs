@@ -284,7 +284,7 @@ pub fn router(app: AppState) -> Router {
         .merge(pay::routes())
         .merge(dashboard::routes(&app))
         .merge(files::downloads())
-        .fallback(system::unknown_route)
+        .fallback(system::unknown_operation)
         .method_not_allowed_fallback(system::wrong_method)
         // The extractors of bodies have their own limits.
         .layer(DefaultBodyLimit::disable())

@@ -120,7 +120,7 @@ impl Drop for RequestReport {
             span.fail(*status);
         }
         if let Some(logged) = logged {
-            logged.note(this, method, *status, took);
+            logged.note(this, known(method), *status, took);
         }
     }
 }

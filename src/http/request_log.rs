@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, Method, header};
+use axum::http::{HeaderMap, HeaderName, header};
 use entity::token::is_token;
 use entity::{JsonText, logged_request};
 use serde_json::Value;
@@ -18,8 +18,10 @@ use super::sandbox::SANDBOX_OUTCOME;
 use super::write_request::{IDEMPOTENT_REPLAYED, idempotency_key, legible};
 use crate::config::Environment;
 use crate::params::LoggableParams;
-use crate::recording::{RecordedRequest, Recorder};
-use crate::runtime::request_context::RequestContext;
+use crate::recording::{
+    HIDDEN, REFUSED_IDEMPOTENCY_KEY, RecordedRequest, Recorder, UNREAD_BODY, UNREAD_QUERY,
+};
+use crate::runtime::request_context::{RequestContext, UNMATCHED};
 use crate::sensitive::secret::Secret;
 use crate::services::Ctx;
 use crate::views::logged_request::LoggedError;
@@ -28,6 +30,11 @@ use crate::views::logged_request::LoggedError;
 const OF_THE_LOG: &str = "/1/sandbox/requests";
 /// The operations, and the page of a cardholder.
 const RECORDED: [&str; 2] = ["/1/", "/3d-secure/"];
+/// The name of an Idempotency-Key among the parts that a recording does not hold.
+const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+/// An unknown path is shown up to so many segments, more than a known one has, and of each no more letters.
+const SEGMENTS_SHOWN: usize = 8;
+const SEGMENT_LETTERS: usize = 40;
 
 /// The log's data of a request, known from the start.
 pub struct RequestLogWriter {
@@ -44,6 +51,7 @@ pub struct RequestLogWriter {
 struct RequestRecording {
     recorder: Arc<Recorder>,
     key: Option<Secret>,
+    has_refused_idempotency_key: bool,
     sandbox_outcome: Option<String>,
     location: Option<String>,
 }
@@ -51,16 +59,19 @@ struct RequestRecording {
 impl RequestLogWriter {
     /// Creates the writer; None where there is no log.
     pub fn of(app: &AppState, request: &Request) -> Option<Self> {
-        let key = idempotency_key(request);
+        let sent = idempotency_key(request);
+        let idempotency_key = legible(sent.as_ref()).ok().map(str::to_owned);
+        let has_refused_idempotency_key = sent.is_some() && idempotency_key.is_none();
         (app.info.environment == Environment::Test).then(|| Self {
             ctx: Ctx::clone(&app.ctx),
             path: request.uri().path().to_owned(),
-            idempotency_key: legible(key.as_ref()).ok().map(str::to_owned),
+            idempotency_key,
             replayed: false,
             data: request_log_data::shared(app.recorder.is_some()),
             recording: app.recorder.as_ref().map(|recorder| RequestRecording {
                 recorder: Arc::clone(recorder),
                 key: basic_user(request.headers()),
+                has_refused_idempotency_key,
                 sandbox_outcome: text(request.headers(), &SANDBOX_OUTCOME),
                 location: None,
             }),
@@ -81,15 +92,16 @@ impl RequestLogWriter {
     }
 
     /// Adds the request to the log and the recording.
-    pub fn note(&self, this: &RequestContext, method: &Method, status: u16, took: Duration) {
-        if this.route().starts_with(OF_THE_LOG) {
+    pub fn note(&self, this: &RequestContext, method: &str, status: u16, took: Duration) {
+        let route = this.route();
+        if route.starts_with(OF_THE_LOG) || (route == UNMATCHED && !self.is_unknown_operation(status)) {
             return;
         }
         let data = request_log_data::take(&self.data);
         // With a seed, durations are 0, so that runs are identical.
         let took = if self.ctx.chance.is_seeded() { Duration::ZERO } else { took };
         if let Some(recording) = &self.recording {
-            self.record(recording, this.route(), &data, method, status, took);
+            self.record(recording, route, &data, method, status, took);
         }
         if let Some(row) = self.row(this, &data, method, status, took) {
             let account = row.account_id;
@@ -106,36 +118,46 @@ impl RequestLogWriter {
         }
     }
 
+    /// Whether a request that reached no route is one of a client of the API. Before the router, a browser's preflight is answered.
+    fn is_unknown_operation(&self, status: u16) -> bool {
+        status == 404 && segments(&self.path).next() == Some("1")
+    }
+
     fn record(
         &self,
         recording: &RequestRecording,
         route: &str,
         data: &RequestLogData,
-        method: &Method,
+        method: &str,
         status: u16,
         took: Duration,
     ) {
-        let is_replayable = [Method::GET, Method::POST, Method::PUT, Method::DELETE].contains(method);
-        if !is_replayable || !RECORDED.iter().any(|path| route.starts_with(path)) {
+        if route != UNMATCHED && !RECORDED.iter().any(|path| route.starts_with(path)) {
             return;
         }
-        let answer = data.answer.as_ref();
+        // The answer to HEAD has no body.
+        let answer = data.answer.as_ref().filter(|_| method != "HEAD");
         // What a script posts is recorded as a post.
         let (method, key, status) = match answer.filter(|_| data.is_jsonp) {
-            Some((status, _)) => (&Method::POST, None, *status),
+            Some((status, _)) => ("POST", None, *status),
             None => (method, recording.key.as_ref(), status),
         };
+        let unread = (data.is_unreadable && data.parameters.is_none())
+            .then_some(if matches!(method, "GET" | "HEAD") { UNREAD_QUERY } else { UNREAD_BODY });
+        let refused_key = recording.has_refused_idempotency_key.then_some(IDEMPOTENCY_KEY);
         recording.recorder.record(&RecordedRequest {
             at: self.ctx.clock.now(),
-            method: method.as_str(),
+            method,
             route,
             path: &path(route, &self.path),
             requested: &self.path,
             key,
-            idempotency_key: self.idempotency_key.as_deref(),
+            idempotency_key: refused_key
+                .map_or(self.idempotency_key.as_deref(), |_| Some(REFUSED_IDEMPOTENCY_KEY)),
             sandbox_outcome: recording.sandbox_outcome.as_deref(),
             parameters: data.parameters.as_deref().unwrap_or(&Value::Null),
             read: &data.read,
+            refused: unread.into_iter().chain(refused_key).collect(),
             status,
             replayed: self.replayed,
             location: recording.location.as_deref(),
@@ -148,7 +170,7 @@ impl RequestLogWriter {
         &self,
         this: &RequestContext,
         data: &RequestLogData,
-        method: &Method,
+        method: &str,
         status: u16,
         took: Duration,
     ) -> Option<logged_request::Model> {
@@ -160,7 +182,7 @@ impl RequestLogWriter {
             account_id,
             id: self.ctx.ids.token(),
             request_id: this.id.clone(),
-            method: method.to_string(),
+            method: method.to_owned(),
             route: this.route().to_owned(),
             path: path(this.route(), &self.path),
             status: status.into(),
@@ -184,13 +206,29 @@ fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
 /// Returns the requested path in the router's spelling. Of each variable segment it shows a token, and otherwise only
 /// the placeholder.
 fn path(route: &str, requested: &str) -> String {
-    let mut requested = requested.split('/').filter(|segment| !segment.is_empty());
-    let segments = route.split('/').filter(|segment| !segment.is_empty()).map(|segment| {
+    if route == UNMATCHED {
+        let requested = requested.trim_end_matches('/');
+        let shown = segments(requested.strip_suffix(SUFFIX).unwrap_or(requested)).take(SEGMENTS_SHOWN);
+        return shown.fold(String::new(), |path, segment| path + "/" + unknown(segment));
+    }
+    let mut requested = segments(requested);
+    let segments = segments(route).map(|segment| {
         let token = requested.next().unwrap_or_default();
         let token = token.strip_suffix(SUFFIX).unwrap_or(token);
         if segment.starts_with('{') && is_token(token) { token } else { segment }
     });
     segments.fold(String::new(), |path, segment| path + "/" + segment)
+}
+
+fn segments(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|segment| !segment.is_empty())
+}
+
+/// Returns a segment of an unknown path if it is a word or a token. A secret or a card number has other letters.
+fn unknown(segment: &str) -> &str {
+    let is_word = segment.len() <= SEGMENT_LETTERS
+        && segment.bytes().all(|letter| letter.is_ascii_lowercase() || matches!(letter, b'_' | b'-'));
+    if is_word || segment == "1" || is_token(segment) { segment } else { HIDDEN }
 }
 
 #[cfg(test)]
@@ -211,5 +249,22 @@ mod tests {
             path("/1/charges/{charge_token}", &format!("/1/charges/{token}.json")),
             format!("/1/charges/{token}")
         );
+    }
+
+    #[test]
+    fn an_unknown_path_shows_words_and_tokens() {
+        for (requested, shown) in [
+            (
+                "//1/charge/ch_AZqYv3rVcBKUQ1mHn7tKRw/pay-now.json/",
+                "/1/charge/ch_AZqYv3rVcBKUQ1mHn7tKRw/pay-now",
+            ),
+            ("/1/cards/4200000000000000/x", "/1/cards/{hidden}/x"),
+            ("/1/sk_Yq0rQmvbQ0mF9QhJ9iVt7w/%00/pk_AZqYv3rVcBKUQ1mHn7tKRw", "/1/{hidden}/{hidden}/{hidden}"),
+            ("/1/charges.json/x", "/1/{hidden}/x"),
+            ("/1/a/b/c/d/e/f/g/h/i", "/1/a/b/c/d/e/f/g"),
+        ] {
+            assert_eq!(path(UNMATCHED, requested), shown);
+        }
+        assert_eq!(path(UNMATCHED, &format!("/1/{}", "a".repeat(41))), "/1/{hidden}");
     }
 }

@@ -30,6 +30,8 @@ pub struct RequestLogData {
     pub answer: Option<(u16, Vec<u8>)>,
     /// Whether a script has posted it by JSONP, whose own method and status say nothing.
     pub is_jsonp: bool,
+    /// Whether query or body could not be read.
+    pub is_unreadable: bool,
     /// Whether the request is recorded.
     pub is_recorded: bool,
 }

@@ -9,6 +9,7 @@ use ipnet::IpNet;
 use tokio::task::spawn_blocking;
 
 use super::answer::without_log;
+use super::auth::log_account;
 use super::representations::Representations;
 use super::server::ServerPhase;
 use super::{AppState, Document, swagger};
@@ -114,7 +115,14 @@ pub async fn unknown_route() -> Response {
     ErrorCode::RouteNotFound.into_response()
 }
 
+/// Does so, and logs the request of a client.
+pub async fn unknown_operation(State(app): State<AppState>, headers: HeaderMap) -> Response {
+    log_account(&app, &headers).await;
+    unknown_route().await
+}
+
 /// Answers 405; the router adds `Allow`.
-pub async fn wrong_method() -> Response {
+pub async fn wrong_method(State(app): State<AppState>, headers: HeaderMap) -> Response {
+    log_account(&app, &headers).await;
     ErrorCode::MethodNotAllowed.into_response()
 }

@@ -178,7 +178,8 @@ impl FromRequest<AppState> for UploadRequest {
     async fn from_request(request: Request, app: &AppState) -> Result<Self, Rejection> {
         let head = RequestHead::of(&request, app);
         let authenticated = authenticate_secret_key(app, request.headers(), head.key().ok()).await?;
-        let (input, upload) = upload::receive(request, app).await?;
+        let received = upload::receive(request, app).await;
+        let (input, upload) = received.inspect_err(|_| log(|data| data.is_unreadable = true))?;
         Ok(Self { request: head.write(app, input, authenticated).await?, upload })
     }
 }

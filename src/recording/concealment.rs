@@ -5,14 +5,11 @@ use std::collections::HashMap;
 use entity::token::is_token;
 use serde_json::{Map, Value};
 
-use super::{KEY, PUBLISHABLE_KEY, SERVER};
+use super::{HIDDEN, KEY, PUBLISHABLE_KEY, SERVER};
 use crate::acquirer::test_cards::{self, TestCards};
 use crate::params::{ReadValues, ShownValues};
 use crate::sensitive::card_number::CardNumber;
 use crate::sensitive::secret::Secret;
-
-/// Stands for a value that the recording does not hold.
-const HIDDEN: &str = "{hidden}";
 
 /// Fields of answers whose texts are secret, or drawn again in each run.
 const DRAWN: [&str; 22] = [
@@ -46,6 +43,12 @@ const SECRET_LETTERS: usize = 16;
 /// Returns whether a field of answers holds a secret, or what is drawn again in each run.
 pub fn is_drawn(field: &str) -> bool {
     DRAWN.contains(&field)
+}
+
+/// Returns the object that a field holds as a text: the body of a delivery.
+pub fn nested_object(field: &str, value: &Value) -> Option<Value> {
+    let text = value.as_str().filter(|text| field == "body" && text.starts_with('{'))?;
+    serde_json::from_str(text).ok()
 }
 
 /// Replaces the secrets and card numbers of an answer.
@@ -143,6 +146,11 @@ impl Concealment {
 
     /// Replaces the secrets of a field of an answer, and remembers them.
     pub(super) fn answer(&mut self, value: &mut Value, field: &str) {
+        if let Some(mut nested) = nested_object(field, value) {
+            self.answer(&mut nested, "");
+            *value = nested.to_string().into();
+            return;
+        }
         match value {
             Value::String(text) if is_secret(field, text) => *text = self.learn(text),
             Value::String(text) => *text = self.plain(text),

@@ -11,7 +11,7 @@ use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-pub use self::concealment::{is_drawn, test_card, without_card_numbers, without_secrets};
+pub use self::concealment::{is_drawn, nested_object, test_card, without_card_numbers, without_secrets};
 pub use self::file::RecordingFile;
 use self::har::Har;
 pub use self::holes::{Piece, pieces};
@@ -27,6 +27,15 @@ pub const KEY: &str = "{key}";
 pub const PUBLISHABLE_KEY: &str = "{publishable_key}";
 /// The address of the server.
 pub const SERVER: &str = "{server}";
+
+/// Stands for a value that the recording does not hold.
+pub const HIDDEN: &str = "{hidden}";
+/// Stands for an Idempotency-Key that is refused, and is refused likewise.
+pub const REFUSED_IDEMPOTENCY_KEY: &str = "{no valid key}";
+/// The name of a body that could not be read, among the hidden parameters.
+pub const UNREAD_BODY: &str = "body";
+/// The name of a query that could not be read.
+pub const UNREAD_QUERY: &str = "query";
 
 /// A request with its answer. A text in braces stands for what a recording does not hold, or what each run draws again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +92,7 @@ impl Exchange {
 
     /// Returns whether the parameters stand in the query.
     pub fn reads(&self) -> bool {
-        self.method == "GET"
+        matches!(self.method.as_str(), "GET" | "HEAD")
     }
 }
 

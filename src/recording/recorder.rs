@@ -50,6 +50,8 @@ pub struct RecordedRequest<'a> {
     pub parameters: &'a Value,
     /// The values of the parameters that were read.
     pub read: &'a ReadValues,
+    /// The names of other parts that were refused as they were, and of which nothing is known.
+    pub refused: Vec<&'static str>,
     /// HTTP status.
     pub status: u16,
     /// Whether the answer is a replayed one.
@@ -122,7 +124,8 @@ impl State {
                 keyed.insert(request_key, sent.clone());
             }
         }
-        let (parameters, hidden) = sent;
+        let (parameters, mut hidden) = sent;
+        hidden.extend(request.refused.iter().map(|&part| part.to_owned()));
         concealment.answer(&mut body, "");
         Exchange {
             at: request.at.to_string(),

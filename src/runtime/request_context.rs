@@ -12,6 +12,9 @@ use http::Method;
 
 use crate::runtime::request_permits::{self, release_permit};
 
+/// Stands for the template of a path that the router does not know.
+pub const UNMATCHED: &str = "unmatched";
+
 tokio::task_local! {
     static REQUEST_CONTEXT: Arc<RequestContext>;
     /// Set in a task that runs to its end whether or not a client waits for it.
@@ -58,7 +61,7 @@ impl RequestContext {
 
     /// Returns the template of the path, once the router knows it.
     pub fn route(&self) -> &str {
-        self.operation().map_or("unmatched", |(_, route)| route)
+        self.operation().map_or(UNMATCHED, |(_, route)| route)
     }
 
     /// Returns the method, and the template of the path, once the router knows them.

@@ -97,7 +97,7 @@ fn files_of_the_command_have_the_users_mask() {
 
 #[test]
 fn signals_go_to_the_command() {
-    for signal in ["INT", "TERM", "HUP"] {
+    for signal in ["INT", "TERM", "HUP", "QUIT"] {
         let folder = tempfile::tempdir().unwrap();
         let script =
             format!("trap 'echo got {signal}; exit 9' {signal}; echo ready; while :; do sleep 0.1; done");

@@ -139,6 +139,9 @@ impl Recorded {
         let other = charge_with(700, json!({})).to_string();
         self.send(&own, "POST", "/1/charges", "application/json", &other).ok(201);
         self.wallet_and_bank();
+        self.inbox();
+        self.restricted_key();
+        self.refusals();
         self.subscribe();
         for list in [
             "charges?per_page=500",
@@ -165,6 +168,52 @@ impl Recorded {
         let session = back.headers["location"].rsplit_once("session_token=").unwrap().1.to_owned();
         self.get(&format!("/1/charges/verify?session_token={session}"));
         self.secrets.push(session);
+    }
+
+    /// Waits for deliveries as test helpers do, and polls.
+    fn inbox(&mut self) {
+        let inbox = self.post("/1/sandbox/inboxes", &json!({}));
+        let endpoint = self.post("/1/webhook_endpoints", &json!({ "url": inbox["url"] }));
+        self.learn(&endpoint, "key");
+        let deliveries = format!("/1/sandbox/inboxes/{}/deliveries", token_of(&inbox));
+        assert_eq!(self.get(&deliveries), json!([]));
+        let endpoint = token_of(&endpoint);
+        self.post(&format!("/1/sandbox/webhook_endpoints/{endpoint}/ping"), &json!({}));
+        self.get(&format!("{deliveries}?per_page=500&count=1&wait=30"));
+        let charge = self.post("/1/charges", &charge_with(450, json!({})));
+        let arrived = self.get(&format!("{deliveries}?per_page=500&count=2&wait=30"));
+        assert!(arrived[0]["body"].as_str().unwrap().contains(&token_of(&charge)), "{arrived}");
+        self.get(&deliveries);
+        self.get("/1/sandbox/inboxes");
+        self.get("/1/events?count=1&wait=5");
+        self.call("DELETE", &format!("/1/webhook_endpoints/{endpoint}"), &json!({}));
+    }
+
+    fn restricted_key(&mut self) {
+        let made = self.post("/1/sandbox/keys", &json!({ "name": "x", "rights": { "charges": "read" } }));
+        let key = self.learn(&made, "secret_key");
+        assert_eq!(self.send(&key, "GET", "/1/charges", "", "").status, 200);
+        assert_eq!(self.send(&key, "GET", "/1/customers", "", "").status, 403);
+        self.get("/1/sandbox/keys");
+    }
+
+    /// Requests that no operation answers, or that cannot be read.
+    fn refusals(&mut self) {
+        assert_eq!(self.call("HEAD", "/1/charges?per_page=1", &json!({})).status, 200);
+        assert_eq!(self.call("PATCH", "/1/charges", &json!({ "number": OTHER_CARD })).status, 405);
+        assert_eq!(self.call("GET", &format!("/1/chargez/{OTHER_CARD}/refund"), &json!({})).status, 404);
+        assert_eq!(self.call("OPTIONS", "/1/plans", &json!({})).status, 405);
+        let key = self.key.clone();
+        for (kind, body, status) in [("application/json", "{bad", 400), ("text/plain", "amount=1", 415)] {
+            assert_eq!(self.send(&key, "POST", "/1/plans", kind, body).status, status, "{body}");
+        }
+        assert_eq!(self.send(&key, "GET", "/1/charges?page=%ff", "", "").status, 400);
+        let credentials = STANDARD.encode(format!("{key}:"));
+        let request = format!(
+            "POST /1/plans HTTP/1.1\r\nHost: test\r\nConnection: close\r\nAuthorization: Basic {credentials}\r\n\
+             Idempotency-Key: a b\r\nContent-Length: 0\r\n\r\n"
+        );
+        assert_eq!(try_to_ask(self.address.parse().unwrap(), &request).unwrap().status, 400);
     }
 
     fn wallet_and_bank(&mut self) {
@@ -268,15 +317,87 @@ fn a_changed_answer_is_named_and_only_that() {
     assert_eq!((code, difference), (Some(1), expected));
 }
 
+/// The lines of a recording, changed.
+fn edit(file: &Path, change: impl Fn(usize, &str) -> String) {
+    let text = std::fs::read_to_string(file).unwrap();
+    let lines = text.lines().enumerate().map(|(number, line)| change(number, line) + "\n");
+    std::fs::write(file, lines.collect::<String>()).unwrap();
+}
+
+#[test]
+fn the_requests_of_a_test_with_an_inbox_replay() {
+    let mut recorded = Recorded::start("run.jsonl");
+    let account = recorded.post("/1/sandbox/accounts", &json!({}));
+    recorded.key = account["secret_key"].as_str().unwrap().to_owned();
+    let inbox = recorded.post("/1/sandbox/inboxes", &json!({}));
+    recorded.post("/1/webhook_endpoints", &json!({ "url": inbox["url"] }));
+    recorded.post("/1/charges", &charge_with(400, json!({})));
+    let deliveries = format!("/1/sandbox/inboxes/{}/deliveries?per_page=500", token_of(&inbox));
+    let arrived = recorded.get(&format!("{deliveries}&count=1&wait=10"));
+    assert!(arrived[0]["body"].as_str().unwrap().contains("charge.captured"), "{arrived}");
+    recorded.call("PUT", "/1/sandbox/acquirer", &json!({ "decline": "insufficient_funds" })).ok(200);
+    assert_eq!(recorded.call("POST", "/1/charges", &charge_with(400, json!({}))).status, 400);
+    recorded.call("PUT", "/1/sandbox/acquirer", &json!({ "decline": null })).ok(200);
+    recorded.get("/1/balance");
+    recorded.call("PUT", "/1/sandbox/clock", &json!({ "advance": "8d" })).ok(200);
+    recorded.get("/1/balance");
+    let (_folder, file, _) = recorded.finished();
+    let (code, stdout, stderr) = output(&mut replay_of(&file));
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    // What a delivery says is compared as well.
+    edit(&file, |_, line| {
+        line.replacen("\\\"type\\\":\\\"charge.captured", "\\\"type\\\":\\\"charge.voided", 1)
+    });
+    let (code, stdout, _) = output(&mut replay_of(&file));
+    assert_eq!((code, stdout.lines().count()), (Some(1), 1), "{stdout}");
+    assert!(stdout.contains(".body.type was \"charge.voided\", is \"charge.captured\""), "{stdout}");
+}
+
+#[test]
+fn times_move_with_each_request_and_days_with_the_day() {
+    let mut recorded = Recorded::start("run.jsonl");
+    recorded.post("/1/charges", &charge_with(400, json!({})));
+    recorded.call("PUT", "/1/sandbox/clock", &json!({ "advance": "1d" })).ok(200);
+    let now = recorded.get("/1/sandbox/clock")["now"].as_str().unwrap().to_owned();
+    let earlier = Timestamp::from(parse_time(&now).unwrap()) - TimeSpan::seconds(60);
+    for at in [&now, &earlier.to_string()] {
+        recorded.get(&format!("/1/balance?at={at}"));
+    }
+    let today = now.split('T').next().unwrap();
+    let yesterday =
+        (Timestamp::from(parse_time(today).unwrap()) - TimeSpan::days(1)).day().date().to_string();
+    let found = recorded.get(&format!("/1/charges/search?start_date={yesterday}"));
+    assert_eq!(found.as_array().unwrap().len(), 1);
+    let (_folder, file, _) = recorded.finished();
+    // As if the recording had begun three days earlier, and paused.
+    edit(
+        &file,
+        |number, line| if number == 1 { line.replace(&yesterday, "2020-01-01") } else { line.to_owned() },
+    );
+    let (code, stdout, stderr) = output(&mut replay_of(&file));
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    // And as if all of it were that old.
+    edit(&file, |_, line| line.replace(&yesterday, "2020-01-01").replace(today, "2020-01-02"));
+    let (code, stdout, stderr) = output(&mut replay_of(&file));
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+}
+
 #[test]
 fn what_a_recording_does_not_hold_is_named_with_the_difference() {
     let mut recorded = Recorded::start("run.jsonl");
     let (key, upload) = (recorded.key.clone(), String::from_utf8(multipart("receipt.pdf", PDF)).unwrap());
     recorded.send(&key, "POST", "/1/files", "multipart/form-data; boundary=x", &upload).ok(200);
+    let bad_form = recorded.send(&key, "POST", "/1/plans", "application/x-www-form-urlencoded", "name=%ff");
+    assert_eq!(bad_form.status, 400);
     let (_folder, file, _) = recorded.finished();
     let (code, stdout, _) = output(&mut replay_of(&file));
-    let expected = "request 1, POST /1/files: status was 200, is 422 invalid_resource (the recording does not hold file)\n";
-    assert_eq!((code, stdout.as_str()), (Some(1), expected));
+    let lines: Vec<_> = stdout.lines().collect();
+    assert_eq!((code, lines.len()), (Some(1), 2), "{stdout}");
+    assert_eq!(
+        lines[0],
+        "request 1, POST /1/files: status was 200, is 422 invalid_resource (the recording does not hold file)"
+    );
+    assert!(lines[1].ends_with(" (the recording does not hold body)"), "{stdout}");
 }
 
 #[test]
@@ -286,7 +407,8 @@ fn with_a_seed_two_replays_are_equal_byte_for_byte() {
         let again = [1, 2].map(|number| {
             let to = folder.path().join(format!("{number}.{name}"));
             let mut record = record(folder.path(), &to);
-            record.env("CARD_PAYMENTS_SEED", "a").args(["--", PROGRAM, "replay"]).arg(&file);
+            record.env("CARD_PAYMENTS_SEED", "a").env("CARD_PAYMENTS_BASE_URL", "http://test");
+            record.args(["--", PROGRAM, "replay"]).arg(&file);
             let (code, stdout, stderr) = output(&mut record);
             assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
             std::fs::read(to).unwrap()

@@ -27,6 +27,7 @@ operated! {
     async fn the_report_of_a_refunded_and_disputed_charge_has_all_of_its_parts(installed) {
         let server = installed.serve();
         let charge = refunded_and_disputed(&server);
+        report(installed, &server, &charge);
         let report = report(installed, &server, &charge);
         let all = |part: &str, pointer: &str| -> Vec<String> {
             let records = report[part].as_array().unwrap().iter();
@@ -38,7 +39,7 @@ operated! {
         assert_eq!(all("disputes", "/charge/token"), [charge.as_str()]);
         let calls = all("requests", "/route");
         let refunds = "/1/charges/{charge_token}/refunds";
-        assert_eq!(calls, ["/1/charges", refunds, refunds, "/1/sandbox/disputes"]);
+        assert_eq!(calls, ["/1/charges", refunds, refunds, "/1/sandbox/disputes"], "no request of a report");
         assert_eq!(report["requests"][0]["parameters"]["amount"], "400");
         assert_eq!(report["requests"][2]["error"]["error"], "invalid_resource");
         let events = all("events", "/type");

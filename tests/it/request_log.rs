@@ -79,6 +79,31 @@ rules! {
         assert_eq!((&entry["parameters"], &entry["hidden"]), (&json!({}), &json!(["unknown"])));
     }
 
+    async fn a_request_that_no_operation_answers_is_logged_with_a_secret_key(app) {
+        let client = app.client();
+        let unknown = request(&client, Method::GET, "/1/chargez/4200000000000000", &[]).await;
+        unknown.refused(404, "resource_not_found");
+        let entry = logged(&client, &unknown).await;
+        assert_eq!(
+            (&entry["route"], &entry["path"], &entry["error"]["error"]),
+            (&json!("unmatched"), &json!("/1/chargez/{hidden}"), &json!("resource_not_found"))
+        );
+        let wrong = request(&client, Method::PATCH, "/1/charges", &[]).await;
+        wrong.refused(405, "method_not_allowed");
+        let entry = logged(&client, &wrong).await;
+        assert_eq!((&entry["method"], &entry["route"]), (&json!("PATCH"), &json!("/1/charges")));
+        for (caller, path) in [
+            (app.anonymous(), "/1/chargez"),
+            (app.with_key("sk_of_nobody"), "/1/chargez"),
+            (app.with_key(app.publishable_key()), "/1/chargez"),
+            (app.client(), "/other"),
+        ] {
+            let answer = request(&caller, Method::GET, path, &[]).await;
+            answer.refused(404, "resource_not_found");
+            client.get(&format!("{LOG}/{}", id(&answer))).await.refused(404, "not_found");
+        }
+    }
+
     async fn an_error_is_told_as_it_was_answered(app) {
         let client = app.client();
         for (path, params) in [

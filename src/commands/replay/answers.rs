@@ -4,16 +4,27 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use card_payments::outbound::api_client::ExactResponse;
 use card_payments::params::parse_time;
-use card_payments::recording::{Exchange, Piece, SERVER, is_drawn, pieces, test_card};
+use card_payments::recording::{Exchange, Piece, SERVER, is_drawn, nested_object, pieces, test_card};
 use entity::token::is_token;
 use entity::{TimeSpan, Timestamp};
 use http::header::LOCATION;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Fields that differ in every run: ids of requests, the times of a wallet's session, and the time and signature of a delivery.
-const NOT_COMPARED: [&str; 5] =
-    ["request_id", "epochTimestamp", "expiresAt", "webhook-timestamp", "webhook-signature"];
+/// Fields that differ in every run: ids of requests, the times of a wallet's session, the end and the last use of a key, how much an
+/// inbox has received so far, and the time, signature and trace of a delivery.
+const NOT_COMPARED: [&str; 10] = [
+    "request_id",
+    "epochTimestamp",
+    "expiresAt",
+    "last_characters",
+    "last_used_at",
+    "received",
+    "webhook-timestamp",
+    "webhook-signature",
+    "traceparent",
+    "tracestate",
+];
 
 /// Parts that depend on the wall clock, besides times: how far a clock was moved to a time; what a move has left to do, because workers
 /// may have done it before; the card of a wallet's test payload.
@@ -39,6 +50,22 @@ pub struct Difference {
     pub answered: String,
 }
 
+/// How much later than in the recording a request is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeShift {
+    /// For times.
+    later: TimeSpan,
+    /// For days.
+    days: i32,
+}
+
+impl TimeShift {
+    /// Returns the shift between two times of the wall clock.
+    pub fn between(recorded: Timestamp, now: Timestamp) -> Self {
+        Self { later: now - recorded, days: now.day().number() - recorded.day().number() }
+    }
+}
+
 /// What the answers so far have made known.
 pub struct Answers {
     server: String,
@@ -46,6 +73,8 @@ pub struct Answers {
     known: HashMap<String, String>,
     /// The values, none of which stands for two.
     taken: HashSet<String>,
+    /// The times of this run by the recorded ones.
+    times: HashMap<Timestamp, Timestamp>,
     /// Whether recording and server have a seed: the same wall clock, and no work besides requests.
     pub is_exact: bool,
 }
@@ -54,7 +83,8 @@ impl Answers {
     /// Begins with what is known before the first answer.
     pub fn new(server: &str, known: BTreeMap<String, String>) -> Self {
         let taken = known.values().cloned().collect();
-        Self { server: server.to_owned(), known: known.into_iter().collect(), taken, is_exact: false }
+        let (server, known) = (server.to_owned(), known.into_iter().collect());
+        Self { server, known, taken, times: HashMap::new(), is_exact: false }
     }
 
     /// Returns a recorded text with the values of this run.
@@ -70,20 +100,24 @@ impl Answers {
         resolved.collect()
     }
 
-    /// Does so with every text of a value; times move.
-    pub fn resolve_all(&self, value: &mut Value, later: TimeSpan) {
+    /// Does so with every text of a value; times and days move.
+    pub fn resolve_all(&self, value: &mut Value, shift: TimeShift) {
         match value {
             Value::String(text) => {
-                let time = parse_time(text).filter(|_| text.contains('T')).map(Timestamp::from);
-                *text = match time {
-                    Some(time) => (time + later).to_string(),
+                *text = match parse_time(text).map(Timestamp::from) {
+                    Some(time) if text.contains('T') => {
+                        self.times.get(&time).map_or_else(|| time + shift.later, |known| *known).to_string()
+                    }
+                    // The text of a day may be spelled in several ways.
+                    Some(day) if shift.days != 0 => day.day().plus(shift.days).date().to_string(),
+                    Some(_) => return,
                     None => self.resolve(text),
                 };
             }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.resolve_all(item, later)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.resolve_all(item, shift)),
             Value::Object(fields) => {
                 for field in fields.values_mut() {
-                    self.resolve_all(field, later);
+                    self.resolve_all(field, shift);
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -119,6 +153,10 @@ impl Answers {
         answered: &'v Value,
         differences: &mut Vec<Difference>,
     ) {
+        let nested = |value| nested_object(at.rsplit('.').next().unwrap_or_default(), value);
+        if let (Some(recorded), Some(answered)) = (nested(recorded), nested(answered)) {
+            return self.compare_values(at, &recorded, &answered, differences);
+        }
         match (recorded, answered) {
             (Value::Object(one), Value::Object(other)) => {
                 let (one, other) = (by_names(one), by_names(other));
@@ -149,13 +187,23 @@ impl Answers {
                 }
             }
             (Value::String(one), Value::String(other)) => {
-                let differ_by_time = !self.is_exact && is_time(one) && is_time(other);
-                if !differ_by_time && !self.agree(one, other) {
+                let are_times = !self.is_exact && is_time(one) && is_time(other);
+                if are_times {
+                    self.learn_time(one, other);
+                } else if !self.agree(one, other) {
                     differences.push(Difference::new(at.to_owned(), Some(recorded), Some(answered)));
                 }
             }
             (one, other) if one == other => {}
             _ => differences.push(Difference::new(at.to_owned(), Some(recorded), Some(answered))),
+        }
+    }
+
+    /// Remembers a time of this run, so that a request which names the recorded one names this.
+    fn learn_time(&mut self, recorded: &str, answered: &str) {
+        let time = |text: &str| parse_time(text).filter(|_| text.contains('T')).map(Timestamp::from);
+        if let (Some(recorded), Some(answered)) = (time(recorded), time(answered)) {
+            self.times.entry(recorded).or_insert(answered);
         }
     }
 

@@ -1,6 +1,7 @@
 //! `card-payments replay`: sends the requests of a recording again and compares the answers.
 
 mod answers;
+mod growing_list;
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -9,19 +10,20 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use card_payments::outbound::api_client::{ApiClient, ExactResponse};
-use card_payments::recording::{self, Exchange, KEY, PUBLISHABLE_KEY};
+use card_payments::recording::{self, Exchange, HIDDEN, KEY, PUBLISHABLE_KEY, UNREAD_BODY, UNREAD_QUERY};
 use card_payments::runtime::clock::{Clock, FixedClock};
 use card_payments::sensitive::secret::Secret;
 use chrono::DateTime;
 use clap::Args;
-use entity::{TimeSpan, Timestamp};
+use entity::Timestamp;
 use http::Method;
 use http::header::DATE;
 use serde::Serialize;
 use serde_json::Value;
 use url::form_urlencoded;
 
-use self::answers::{Answers, Difference};
+use self::answers::{Answers, Difference, TimeShift};
+use self::growing_list::GrowingList;
 use super::print_result;
 use super::server::{ServerOptions, refuse_live};
 use super::terminal::{self, GOOD};
@@ -30,10 +32,12 @@ use super::terminal::{self, GOOD};
 ///
 /// Sends them to a running test server in the order of the recording, one after the other, with the same Idempotency-Keys. Begin
 /// with a fresh server: `card-payments exec -- card-payments replay FILE`. A token, key or address that the server answers replaces
-/// the recorded one in everything that follows. Times in parameters move by the time since the recording.
+/// the recorded one in everything that follows, and so does a time; other times and days in parameters move by the time since the
+/// request was recorded. Waits until an inbox, or a list that a client waited for, has as many records as were recorded.
 ///
 /// Prints a line per difference and exits with 1 if there is one. Not compared are request ids; times, days and what a move of the
-/// clock ran, unless recording and server have a seed; and a request whose client had gone. Refuses a live server.
+/// clock ran, unless recording and server have a seed; deliveries beyond the recorded ones; and a request whose client had gone.
+/// Refuses a live server.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  card-payments exec -- card-payments replay run.jsonl\n  \
     card-payments replay run.har --server http://127.0.0.1:8080\n\n\
@@ -115,8 +119,8 @@ pub async fn run(command: Replay) -> Result<(), Box<dyn Error>> {
 struct ReplayRun<'a> {
     server: &'a ApiClient,
     answers: Answers,
-    /// How much later than the recording this run is, once the server has answered.
-    later: Option<TimeSpan>,
+    /// The server's wall clock, as of its last answer.
+    now: Option<Timestamp>,
 }
 
 impl<'a> ReplayRun<'a> {
@@ -125,36 +129,64 @@ impl<'a> ReplayRun<'a> {
         if let Some(key) = publishable_key {
             known.insert(PUBLISHABLE_KEY.to_owned(), key.expose().to_owned());
         }
-        Self { server, answers: Answers::new(server.address(), known), later: None }
+        Self { server, answers: Answers::new(server.address(), known), now: None }
     }
 
     /// Sends a request, and returns how the answer differs.
     async fn send(&mut self, exchange: &Exchange) -> Result<Vec<Difference>, Box<dyn Error>> {
         const UNANSWERED: u16 = 499;
-        if self.later.is_none() {
-            self.later = Some(self.since(&exchange.at).await?);
-            let of_a_seed = FixedClock::SEEDED.now().to_string();
-            self.answers.is_exact = exchange.at == of_a_seed && self.later == Some(TimeSpan::default());
-        }
-        let response = self.answer(exchange).await?;
+        let recorded = Timestamp::from(DateTime::parse_from_rfc3339(&exchange.at)?.to_utc());
+        let now = if let Some(now) = self.now {
+            now
+        } else {
+            let shown = self.server.answer_once(None, Method::GET, "/healthz", None, &[]).await?;
+            let now = date(&shown).ok_or("the server does not say its time")?;
+            self.answers.is_exact = recorded == FixedClock::SEEDED.now() && recorded == now;
+            now
+        };
+        let list = GrowingList::of(exchange);
+        let mut response = self.answer(exchange, list.as_ref(), TimeShift::between(recorded, now)).await?;
+        self.now = date(&response).or(Some(now));
         if exchange.status == UNANSWERED {
             return Ok(Vec::new());
         }
-        Ok(self.answers.compare(exchange, &response))
+        let Some(list) = list else { return Ok(self.answers.compare(exchange, &response)) };
+        let mut exchange = exchange.clone();
+        list.align(&mut exchange.body, &mut response.body);
+        Ok(self.answers.compare(&exchange, &response))
     }
 
-    async fn answer(&self, exchange: &Exchange) -> Result<ExactResponse, Box<dyn Error>> {
+    async fn answer(
+        &self,
+        exchange: &Exchange,
+        list: Option<&GrowingList>,
+        shift: TimeShift,
+    ) -> Result<ExactResponse, Box<dyn Error>> {
+        const UNSUPPORTED: u16 = 415;
         let key = exchange.key.as_deref().map(|key| Secret::from(self.answers.resolve(key)));
         let mut path = self.answers.resolve(&exchange.path);
         let mut parameters = exchange.parameters.clone();
         for parameter in parameters.values_mut() {
-            self.answers.resolve_all(parameter, self.later.unwrap_or_default());
+            self.answers.resolve_all(parameter, shift);
         }
+        if let Some(list) = list {
+            list.wait(&mut parameters);
+        }
+        let is_unread =
+            |part: &str| parameters.is_empty() && exchange.hidden.iter().any(|hidden| hidden == part);
         let query = || {
             let pairs = recording::query(&parameters);
             form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
         };
-        let body = if parameters.is_empty() {
+        let body = if is_unread(UNREAD_BODY) {
+            // Neither JSON nor, where that was the fault, of a type that is read.
+            let kind = if exchange.status == UNSUPPORTED { "text/plain" } else { "application/json" };
+            Some((kind, HIDDEN.to_owned()))
+        } else if is_unread(UNREAD_QUERY) {
+            // No valid encoding.
+            path.push_str("?%");
+            None
+        } else if parameters.is_empty() {
             None
         } else if exchange.reads() {
             path = format!("{path}?{}", query());
@@ -174,13 +206,10 @@ impl<'a> ReplayRun<'a> {
         let method = exchange.method.parse()?;
         Ok(self.server.answer_once(key.as_ref(), method, &path, body, &headers).await?)
     }
+}
 
-    /// Returns the time since an instant, by the server's wall clock.
-    async fn since(&self, recorded: &str) -> Result<TimeSpan, Box<dyn Error>> {
-        let shown = self.server.answer_once(None, Method::GET, "/healthz", None, &[]).await?;
-        let date = shown.header(DATE).and_then(|date| DateTime::parse_from_rfc2822(date).ok());
-        let date = date.ok_or("the server does not say its time")?;
-        let recorded = DateTime::parse_from_rfc3339(recorded)?;
-        Ok(Timestamp::from(date.to_utc()) - Timestamp::from(recorded.to_utc()))
-    }
+/// Returns the server's wall clock at a response, in whole seconds.
+fn date(response: &ExactResponse) -> Option<Timestamp> {
+    let date = DateTime::parse_from_rfc2822(response.header(DATE)?).ok()?;
+    Some(Timestamp::from(date.to_utc()))
 }

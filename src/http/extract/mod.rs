@@ -111,7 +111,7 @@ impl FromRequest<AppState> for Input {
 
     async fn from_request(request: Request, app: &AppState) -> Result<Self, Error> {
         // Boxed, because the request keeps the memory of its largest part for as long as it runs, and some wait.
-        Box::pin(read_input(request, app)).await
+        Box::pin(read_input(request, app)).await.inspect_err(|_| log(|data| data.is_unreadable = true))
     }
 }
 

@@ -199,7 +199,8 @@ pub fn try_to_ask(address: SocketAddr, request: &str) -> std::io::Result<RawResp
     stream.read_to_string(&mut text)?;
     let response = parsed(&text).ok_or(std::io::ErrorKind::UnexpectedEof)?;
     let length = response.headers.get("content-length").map(|length| length.parse().unwrap());
-    if length.is_some_and(|length: usize| length != response.body.len()) {
+    let has_body = !request.starts_with("HEAD ");
+    if has_body && length.is_some_and(|length: usize| length != response.body.len()) {
         return Err(std::io::ErrorKind::UnexpectedEof.into());
     }
     Ok(response)
