@@ -192,10 +192,10 @@ pub fn refused(error: &error::Error) -> String {
 
 /// Returns a service's refusal; of what was named and is not there, which it is.
 pub fn refused_of(error: &error::Error, kind: &str, named: &impl Display) -> String {
-    match error.code() {
-        ErrorCode::NotFound | ErrorCode::RecordNotFound => format!("there is no {kind} {named}"),
-        _ => refused(error),
+    if matches!(error.code(), ErrorCode::NotFound | ErrorCode::RecordNotFound) {
+        return format!("there is no {kind} {named}");
     }
+    refused(error)
 }
 
 #[cfg(test)]
