@@ -99,7 +99,8 @@ root=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$root"' EXIT
 
-# It is what it should be: static, of this commit, and well in a root where there is nothing else.
+# It is what it should be: static, of this commit, and well in a root where there is nothing else, as the image's user with the
+# image's folder.
 try() {
     local program=$1 empty=$root/$2 emulator=$3 address='' line
     ! readelf --program-headers --dynamic "$program" | grep -E 'INTERP|NEEDED' || missing "$program is not static"
@@ -112,13 +113,18 @@ try() {
     mkdir "$empty"
     install -m 0755 "$program" "$empty/card-payments"
     [ -z "$emulator" ] || install -m 0755 "$emulator" "$empty/emulator"
-    alone() { exec unshare --user --map-root-user chroot "$empty" ${emulator:+/emulator} /card-payments "$@"; }
+    local enter=(unshare --user --map-root-user chroot)
+    if [ "$(id -u)" = 0 ]; then
+        enter=(chroot --userspec=10001:10001)
+        install -d -m 0700 -o 10001 -g 10001 "$empty/data"
+    fi
+    alone() { exec env CARD_PAYMENTS_DATA_DIR=/data "${enter[@]}" "$empty" ${emulator:+/emulator} /card-payments "$@"; }
     if ! (alone --version) >/dev/null; then
         echo "$program is not tried in an empty root: this machine lets nobody make one" >&2
         return
     fi
     mkfifo "$empty/output"
-    (alone serve --listen 127.0.0.1:0 --data-dir /data) >"$empty/output" 2>"$empty/log" &
+    (alone serve --listen 127.0.0.1:0) >"$empty/output" 2>"$empty/log" &
     server=$!
     while read -r line; do
         case $line in 'Listening on http://'*) address=${line#Listening on http://} && break ;; esac

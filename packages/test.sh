@@ -248,8 +248,6 @@ through Debian by_deb "$deb"
 grep -q '^card-payments:' "$machine/etc/passwd"
 [ "$(stat -c %a "$machine/etc/card-payments/vault.key")" = 600 ]
 [ "$(stat -c %a "$machine/var/lib/card-payments")" = 700 ]
-CARD_PAYMENTS_DATA_DIR=$root/checked CARD_PAYMENTS_VAULT_KEY_FILE=$machine/etc/card-payments/vault.key \
-    "$machine/usr/bin/card-payments" account list
 # As systemd starts it: by its user, in its folder, with the key among its credentials.
 unit=$machine/usr/lib/systemd/system/card-payments.service
 if command -v systemd-analyze >/dev/null; then
@@ -268,7 +266,7 @@ env -i "${settings[@]}" CARD_PAYMENTS_DRAIN_SECONDS=0 CARD_PAYMENTS_LISTEN=127.0
 server=$!
 timeout 10 sh -c "until grep -q '^Listening on ' '$root/served'; do sleep 0.1; done"
 CARD_PAYMENTS_URL=$(sed -n 's/^Listening on //p' "$root/served") \
-    CARD_PAYMENTS_SECRET_KEY=$(grep -o 'sk_test_[A-Za-z0-9]*' "$root/served") sh -c "$payment"
+    CARD_PAYMENTS_SECRET_KEY=$(sed -n 's/^ *Keys *\([^ ]*\) .*/\1/p' "$root/served") sh -c "$payment"
 kill "$server"
 wait "$server"
 server=

@@ -139,7 +139,7 @@ pub struct ServeOptions {
     /// link-local and metadata addresses stay forbidden.
     #[arg(long, env = "CARD_PAYMENTS_WEBHOOK_ALLOW", value_delimiter = ',')]
     pub webhook_allow: Vec<Allowed>,
-    /// How many days events and webhooks are kept, at least 30.
+    /// How many days events, webhooks and the log of requests are kept, at least 30.
     #[arg(long, env = "CARD_PAYMENTS_RETENTION_DAYS", default_value = "90",
         value_parser = clap::value_parser!(i64).range(RETENTION_DAYS_MIN..=RETENTION_DAYS_MAX))]
     pub retention_days: i64,

@@ -23,8 +23,10 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 /// A card payments API server, and its operator commands.
 ///
 /// Commands print text for people; with --json one JSON object per record and line; mcp speaks its protocol. Exit code 0 means success; 1 a refusal,
-/// with one line on stderr that begins with "error: " and nothing changed; 2 wrong usage. Commands work next to a running
-/// server, on SQLite and PostgreSQL, and bring the schema of an empty or older database up to date first; only backup and
+/// with a line on stderr that begins with "error: ", below which a file's faults stand, and nothing changed, but by requests that replay
+/// and seed had sent, and records of a reading; 2 wrong usage. Commands work next to a running
+/// server, on SQLite and PostgreSQL, and bring the schema of an empty or older database up to date first, but refuse a SQLite file that is not there (migrate,
+/// account create and account import make it); only backup and
 /// check leave it, and listen, trigger, seed, mcp, requests and replay call the server instead; report does both.
 #[derive(Parser)]
 #[command(name = NAME, version = VERSION.as_str(), after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \

@@ -137,7 +137,7 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
             }));
             // Checked before the database is opened: opening an unclaimed one with keys claims it.
             let new_account = create::checked(new_account).map_err(|faults| refused(&faults.into()))?;
-            let ctx = super::open_with_keys(database, &secrets).await?;
+            let ctx = super::open_or_make(database, &secrets).await?;
             let minted = ApiKeyPair::mint(&ctx.chance);
             let keys = ApiKeyPair {
                 secret: secrets.secret_key.unwrap_or(minted.secret),

@@ -54,19 +54,19 @@ impl fmt::Display for Banner<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { listening, version, environment, api, swagger, .. } = self;
         writeln!(f, "{HEAD}card-payments {version} ({environment}){HEAD:#}")?;
-        writeln!(f, "  {HEAD}API{HEAD:#}      {api}")?;
-        writeln!(f, "  {HEAD}Swagger{HEAD:#}  {swagger}")?;
+        writeln!(f, "  {HEAD}API{HEAD:#}        {api}")?;
+        writeln!(f, "  {HEAD}Swagger{HEAD:#}    {swagger}")?;
         if let Some(dashboard) = &self.dashboard {
-            writeln!(f, "  {HEAD}Browser{HEAD:#}  {dashboard}")?;
+            writeln!(f, "  {HEAD}Dashboard{HEAD:#}  {dashboard}")?;
         }
         if let Some(why) = &self.refuses_writes {
-            writeln!(f, "  {HEAD}Writes{HEAD:#}   refused until there is room: {why}")?;
+            writeln!(f, "  {HEAD}Writes{HEAD:#}     refused until there is room: {why}")?;
         }
         if let (Some(secret), Some(publishable)) = (self.secret_key, self.publishable_key) {
-            writeln!(f, "  {HEAD}Keys{HEAD:#}     {secret} (secret), {publishable} (publishable)")?;
+            writeln!(f, "  {HEAD}Keys{HEAD:#}       {secret} (secret), {publishable} (publishable)")?;
             writeln!(
                 f,
-                "  {HEAD}Try{HEAD:#}      curl {api}/charges -u {secret}: -d email=roland@example.com -d description=Test -d amount=400 \
+                "  {HEAD}Try{HEAD:#}        curl {api}/charges -u {secret}: -d email=roland@example.com -d description=Test -d amount=400 \
                  -d ip_address=203.192.1.172 -d 'card[number]=4200000000000000' -d 'card[expiry_month]=5' \
                  -d 'card[expiry_year]=2030' -d 'card[cvc]=123' -d 'card[name]=Roland Robot' \
                  -d 'card[address_line1]=42 Sevenoaks St' -d 'card[address_city]=Lathlain' -d 'card[address_country]=AU'",

@@ -46,7 +46,7 @@ pub struct Copy {
 /// Runs the command.
 pub async fn run(command: Copy) -> Result<(), Box<dyn Error>> {
     let Copy { to, follow, cancel, json, database } = command;
-    let target = super::location_of(&to)?;
+    let target = super::location_to_make(&to)?;
     let source = super::open_to_copy(&database).await?;
     if cancel {
         return Ok(store::Copy::cancel(&source, &target).await?);

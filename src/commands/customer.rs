@@ -7,7 +7,7 @@ use card_payments::services::erasures;
 use card_payments::workers::write_counts;
 use clap::Subcommand;
 
-use super::refused;
+use super::refused_of;
 
 /// Manages customers.
 #[derive(Subcommand)]
@@ -43,7 +43,8 @@ pub async fn run(command: Customer, database: &DatabaseOptions) -> Result<(), Bo
     let secrets = Secrets::from_environment()?;
     let account = super::account(&super::open(database).await?, &account, super::now(database)?).await?;
     let ctx = super::open_with_keys(database, &secrets).await?;
-    let erased = erasures::erase(&ctx, &account, &customer).await.map_err(|error| refused(&error))?;
+    let erased = erasures::erase(&ctx, &account, &customer).await;
+    let erased = erased.map_err(|error| refused_of(&error, "customer", &customer))?;
     write_counts(&ctx).await;
     super::print_result(&erased, &erased, json)
 }

@@ -8,7 +8,7 @@ use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use entity::dispute::{DisputeCategory, DisputeStatus};
 
-use super::refused;
+use super::refused_of;
 
 /// Manages disputes.
 #[derive(Subcommand)]
@@ -52,13 +52,15 @@ pub async fn run(command: Dispute, database: &DatabaseOptions) -> Result<(), Box
         Dispute::Open { charge, amount, category, json } => {
             // clap has checked the word.
             let category = DisputeCategory::from_code(&category).unwrap_or(DisputeCategory::General);
-            (operator::open(&store, wall, &charge, amount, category).await, json)
+            let opened = operator::open(&store, wall, &charge, amount, category).await;
+            (opened.map_err(|error| refused_of(&error, "charge", &charge)), json)
         }
         Dispute::Resolve { dispute, status, json } => {
             let status = DisputeStatus::from_code(&status).ok_or("no such status")?;
-            (operator::resolve(&store, wall, &dispute, status).await, json)
+            let resolved = operator::resolve(&store, wall, &dispute, status).await;
+            (resolved.map_err(|error| refused_of(&error, "dispute", &dispute)), json)
         }
     };
-    let dispute = dispute.map_err(|error| refused(&error))?;
+    let dispute = dispute?;
     super::print_result(&dispute, &dispute, json)
 }

@@ -3,7 +3,6 @@
 use std::error::Error;
 
 use card_payments::config::DatabaseOptions;
-use card_payments::error::ErrorCode;
 use card_payments::services::merchants::decide_as_operator;
 use clap::{Args, Subcommand};
 use entity::merchant::MerchantStatus;
@@ -46,11 +45,8 @@ pub async fn run(command: Merchant, database: &DatabaseOptions) -> Result<(), Bo
         Merchant::Hold(decision) => (decision, MerchantStatus::OnHold),
     };
     let store = super::open_to_change(database).await?;
-    let nobody = || format!("there is no merchant {merchant}");
-    let token = merchant.parse().map_err(|_| nobody())?;
+    let token = merchant.parse().map_err(|_| format!("there is no merchant {merchant}"))?;
     let decided = decide_as_operator(&store, super::now(database)?, token, status).await;
-    let decided = decided.map_err(|error| {
-        if error.code() == ErrorCode::NotFound { nobody() } else { super::refused(&error) }
-    })?;
+    let decided = decided.map_err(|error| super::refused_of(&error, "merchant", &merchant))?;
     super::print_result(&decided, &decided, json)
 }

@@ -35,7 +35,8 @@ pub struct Migrate {
 /// Runs the command.
 pub async fn run(command: Migrate) -> Result<(), Box<dyn Error>> {
     let Migrate { database, distribute, json } = command;
-    let location = if distribute { database.url().parse()? } else { super::location(&database)? };
+    let location =
+        if distribute { database.url().parse()? } else { super::location_to_make(&database.url())? };
     let bar = Bar::new(if distribute { "Distributing" } else { "Migrating" }, Unit::Things);
     let found = store::read_installation(&location).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;

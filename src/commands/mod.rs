@@ -1,5 +1,5 @@
-//! The commands that operators run beside a server. A command opens the database as a server does, which migrates its schema,
-//! and calls a service; `listen`, `trigger`, `seed`, `mcp`, `requests` and `replay` call the server itself.
+//! The commands that operators run beside a server. A command opens the database, brings its schema up to date, and
+//! calls a service; `listen`, `trigger`, `seed`, `mcp`, `requests` and `replay` call the server itself.
 
 pub mod account;
 mod account_file;
@@ -39,10 +39,11 @@ pub mod webhook;
 use std::error::Error;
 use std::fmt::Display;
 use std::io::Write;
+use std::path::Path;
 
 use card_payments::app;
 use card_payments::config::{DatabaseOptions, Secrets};
-use card_payments::error::{self, Body};
+use card_payments::error::{self, Body, ErrorCode};
 use card_payments::params;
 use card_payments::runtime::clock::{Clock, IdGenerator, SystemClock};
 use card_payments::runtime::durable_fs;
@@ -77,7 +78,6 @@ pub async fn open(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
 /// Opens the database to copy it, also if it has begun to move.
 pub async fn open_to_copy(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
     let location = location(database)?;
-    location.refuse_missing()?;
     let found = store::read_installation_to_copy(&location).await?;
     if found.copying.is_some() {
         return Err(ConnectError::UnfinishedCopy.into());
@@ -96,6 +96,16 @@ pub async fn open_to_change(database: &DatabaseOptions) -> Result<Store, Box<dyn
 /// Opens the database with its keys. An unclaimed one now belongs to the environment.
 pub async fn open_with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, Box<dyn Error>> {
     location(database)?;
+    with_keys(database, secrets).await
+}
+
+/// Opens the database with its keys, and makes the one that is missing.
+pub async fn open_or_make(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, Box<dyn Error>> {
+    location_to_make(&database.url())?;
+    with_keys(database, secrets).await
+}
+
+async fn with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, Box<dyn Error>> {
     let ctx = app::operator_context(database, secrets).await?;
     ctx.store.acts_for(operator());
     Ok(ctx)
@@ -128,21 +138,33 @@ fn number(login: &str, own: u32) -> String {
     }
 }
 
-/// Returns the location of the database. The folder may not exist yet. A running server keeps its lock; commands need none.
+/// Returns the location of the database, which exists: a command in a wrong folder would find all well in a new one. A running
+/// server keeps its lock; commands need none.
 fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
-    location_of(&database.url())
+    let location: Location = database.url().parse()?;
+    if let Some(folder) = folder(&location) {
+        durable_fs::refuse_other(folder)?;
+    }
+    location.refuse_missing()?;
+    Ok(location)
 }
 
-/// Returns the location that a URL names.
-fn location_of(url: &str) -> Result<Location, Box<dyn Error>> {
+/// Returns the location that a URL names, and makes its folder.
+fn location_to_make(url: &str) -> Result<Location, Box<dyn Error>> {
     let location: Location = url.parse()?;
-    if let Location::Sqlite { path } = &location
-        && let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty())
-    {
-        durable_fs::refuse_other(parent)?;
-        durable_fs::create_folder(parent)?;
+    if let Some(folder) = folder(&location) {
+        durable_fs::refuse_other(folder)?;
+        durable_fs::create_folder(folder)?;
     }
     Ok(location)
+}
+
+/// Returns the folder of a database that is a file.
+fn folder(location: &Location) -> Option<&Path> {
+    match location {
+        Location::Sqlite { path } => path.parent().filter(|parent| !parent.as_os_str().is_empty()),
+        Location::Postgres { .. } => None,
+    }
 }
 
 /// Prints one record: as text, or as JSON.
@@ -166,6 +188,14 @@ pub fn refused(error: &error::Error) -> String {
     let messages = body.messages.into_iter().flatten().map(|message| message.message);
     let messages: Vec<_> = messages.collect();
     if messages.is_empty() { body.error_description.into_owned() } else { messages.join(", ") }
+}
+
+/// Returns a service's refusal; of what was named and is not there, which it is.
+pub fn refused_of(error: &error::Error, kind: &str, named: &impl Display) -> String {
+    match error.code() {
+        ErrorCode::NotFound | ErrorCode::RecordNotFound => format!("there is no {kind} {named}"),
+        _ => refused(error),
+    }
 }
 
 #[cfg(test)]

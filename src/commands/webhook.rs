@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use card_payments::config::{DatabaseOptions, Secrets};
-use card_payments::error::{self, ErrorCode};
+use card_payments::error;
 use card_payments::params::GRACE;
 use card_payments::services::Caller;
 use card_payments::services::events::ping::ping;
@@ -12,7 +12,7 @@ use card_payments::workers::write_counts;
 use clap::{Args, Subcommand};
 use entity::{TimeSpan, WebhookEndpointToken};
 
-use super::{grace, print_result, refused};
+use super::{grace, print_result, refused_of};
 
 /// Manages webhook endpoints.
 #[derive(Subcommand)]
@@ -65,10 +65,7 @@ pub async fn run(command: Webhook, database: &DatabaseOptions) -> Result<(), Box
     let secrets = Secrets::from_environment()?;
     let account = super::account(&super::open(database).await?, account, super::now(database)?).await?;
     let (ctx, caller) = (super::open_with_keys(database, &secrets).await?, Caller::without_key(account));
-    let refused = |error: error::Error| {
-        let unknown = error.code() == ErrorCode::RecordNotFound;
-        if unknown { format!("there is no webhook endpoint {endpoint}") } else { refused(&error) }
-    };
+    let refused = |error: error::Error| refused_of(&error, "webhook endpoint", endpoint);
     match &command {
         Webhook::Ping { json, .. } => {
             let sent = ping(&ctx, &caller, &endpoint.to_string()).await.map_err(refused)?;

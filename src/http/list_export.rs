@@ -244,12 +244,17 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn csv_is_for_clients_that_name_it_and_not_json() {
+    fn csv_is_for_clients_that_name_it_and_want_it_more_than_json() {
         for (accept, wanted) in [
             ("text/csv", true),
-            ("TEXT/CSV;q=0.9, */*", true),
+            ("TEXT/CSV, */*;q=0.9", true),
+            ("application/json;q=0.1, text/csv;header=present;q=0.25", true),
             ("*/*", false),
             ("application/json, text/csv", false),
+            ("text/csv;q=0, */*", false),
+            ("*/*;q=0.8, text/csv; q=0.75", false),
+            ("text/html,text/csv,application/*", false),
+            ("text/csv;q=x", false),
             ("text/*", false),
         ] {
             let headers = HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))]);

@@ -108,11 +108,16 @@ fn network(text: &str) -> Option<IpNet> {
     Some(network.trunc())
 }
 
+const UNKNOWN_SECTION: &str = "names an unknown section: take one of the API's document in small letters, such as bank_accounts, or keys";
+
 fn are_rights(rights: &BTreeMap<String, String>) -> Result<(), ValidationError> {
-    rules::check(rights.keys().all(|section| section_of(section).is_some()), "names an unknown section")?;
+    rules::check(rights.keys().all(|section| section_of(section).is_some()), UNKNOWN_SECTION)?;
     rules::check(rights.values().all(|right| right_of(right).is_some()), "must be none, read or write")
 }
 
 fn are_networks(networks: &[String]) -> Result<(), ValidationError> {
-    rules::check(networks.iter().all(|text| network(text).is_some()), "is not a list of networks")
+    rules::check(
+        networks.iter().all(|text| network(text).is_some()),
+        "is not a list of networks, such as 192.0.2.0/24",
+    )
 }

@@ -69,7 +69,7 @@ pub enum ConnectError {
     #[error("the database cannot be opened: {0} is a folder, not a file")]
     NoFile(PathBuf),
     /// There is no file, and the command makes none.
-    #[error("there is no database {0}")]
+    #[error("there is no database {0}: name the server's folder by --data-dir or CARD_PAYMENTS_DATA_DIR")]
     Missing(PathBuf),
     /// This user may not write to the file.
     #[error("the database {0} cannot be written: {1}")]

@@ -359,6 +359,7 @@ operated! {
     async fn a_server_that_is_killed_while_it_seals_leaves_a_trail_that_verifies(installed) {
         let heads = installed.data.path().join("heads.jsonl");
         installed.with("AUDIT_ANCHOR", heads.to_str().unwrap());
+        installed.records(&["migrate"]);
         for point in ["seal.before", "seal.written", "seal.after"] {
             for _ in 0..3 {
                 installed.records(&["audit"]);

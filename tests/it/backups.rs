@@ -83,7 +83,7 @@ async fn a_backup_that_cannot_be_made_says_why_and_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let database = installed.data.path().join("card-payments.db");
-    installed.refuses(&["backup", &path("copy.db")], &format!("there is no database {}", database.display()));
+    installed.refuses(&["backup", &path("copy.db")], &installed.no_database());
     assert!(!database.exists(), "nor is one made");
     Process::start(&mut installed.program()).stopped();
 

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::harness::process::{PAYMENT, ask, output, program};
-use crate::harness::{Installed, fields, operated};
+use crate::harness::{Database, Installed, fields, operated};
 
 const NOBODY: &str = "acct_AZqYv3rVcBKUQ1mHn7tKRw";
 const CREATE: [&str; 6] =
@@ -93,7 +93,7 @@ operated! {
         let again = text(&rolled, "token");
         assert_eq!(installed.run(&["account", "key", "revoke", &account, again]), (Some(0), format!("{again}\n"), String::new()));
         installed.refuses(&["account", "key", "revoke", &account, again], &format!("there is no restricted key {again}"));
-        installed.refuses(&[&create[..6], &["--right", "chargs:read"]].concat(), "Rights names an unknown section");
+        installed.refuses(&[&create[..6], &["--right", "chargs:read"]].concat(), "Rights names an unknown section: take one of the API's document in small letters, such as bank_accounts, or keys");
         installed.refuses(&[&create[..2], &["create", NOBODY], &create[4..]].concat(), &format!("there is no account {NOBODY}"));
         server.stopped();
     }
@@ -160,6 +160,7 @@ operated! {
     }
 
     async fn accounts_are_listed_with_their_settings_and_without_their_keys(installed) {
+        assert_eq!(installed.run(&["migrate"]).0, Some(0));
         assert_eq!(installed.run(&["account", "list"]), (Some(0), String::new(), String::new()));
         let made = installed.records(&create(&[])).remove(0);
         let shown = installed.records(&["account", "list"]).remove(0);
@@ -296,6 +297,25 @@ operated! {
         assert_eq!(installed.records(&["--environment=test", "account", "list"]), before);
         let (code, _, stderr) = installed.run(&["--environment", "live", "account", "list"]);
         assert_eq!(code, Some(1), "{stderr}");
+    }
+
+    async fn a_command_in_a_wrong_folder_says_so_and_makes_nothing(installed) {
+        if installed.database == Database::Sqlite {
+            let folder = installed.data.path().join("elsewhere");
+            let file = folder.join("card-payments.db");
+            let missing = installed.no_database().replace(
+                &installed.data.path().join("card-payments.db").display().to_string(), &file.display().to_string());
+            for command in [
+                &["account", "list"][..], &["account", "key", "list", NOBODY], &["account", "rotate-keys", NOBODY],
+                &["account", "export", NOBODY], &["account", "set", NOBODY, "transfers_enabled", "true"], &["audit"],
+                &["audit", "verify"], &["ledger", "verify"], &["ledger", "report"], &["people", "list"],
+                &["reconcile", "list"], &["vault", "rotate"], &["report", "ch_AZqYv3rVcBKUQ1mHn7tKRw"],
+            ] {
+                let there = [command, &["--data-dir", folder.to_str().unwrap()]].concat();
+                installed.refuses(&there, &missing);
+                assert!(!folder.exists(), "{command:?}");
+            }
+        }
     }
 
     async fn an_empty_database_belongs_to_whoever_fills_it_first(installed) {

@@ -127,29 +127,13 @@ rules! {
         assert_eq!(table(&csv(&client, "/1/charges/search?query=500").await).1.len(), 1);
     }
 
-    async fn a_client_that_wants_csv_more_than_json_gets_it(app) {
-        for accept in ["Text/CSV", "text/csv, */*;q=0.5", "application/json;q=0.1, text/csv;header=present;q=0.2"] {
-            let request = app.client().request(Method::GET, "/1/charges").header(header::ACCEPT, accept);
-            let answer = app.client().send_unchecked(request.body(Body::empty()).unwrap()).await;
-            assert_eq!(answer.headers[header::CONTENT_TYPE], "text/csv; charset=utf-8", "{accept}");
-        }
-    }
-
     async fn what_is_refused_or_no_list_is_json(app) {
         let client = app.client();
         refused(&app.anonymous(), "/1/charges", 401, "unauthorized").await;
         refused(&client, "/1/charges/search?sort=size", 422, "invalid_resource").await;
         refused(&client, "/1/charges/ch_none/refunds", 404, "not_found").await;
         refused(&client, "/1/nowhere", 404, "resource_not_found").await;
-        for (accept, path) in [
-            ("text/csv", "/1/balance"),
-            ("text/csv, application/json", "/1/charges"),
-            ("*/*", "/1/charges"),
-            ("text/csv;q=0, */*", "/1/charges"),
-            ("*/*;q=0.8, text/csv; q=0.1", "/1/charges"),
-            ("text/html,text/csv,application/*", "/1/charges"),
-            ("text/csv;q=x", "/1/charges"),
-        ] {
+        for (accept, path) in [("text/csv", "/1/balance"), ("text/csv;q=0, */*", "/1/charges"), ("*/*", "/1/charges")] {
             let request = client.request(Method::GET, path).header(header::ACCEPT, accept);
             let answer = client.send_unchecked(request.body(Body::empty()).unwrap()).await;
             assert_eq!((answer.status, answer.json()["response"].is_null()), (200, false), "{accept}");

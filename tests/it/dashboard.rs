@@ -186,7 +186,7 @@ rules! {
             let text = answer.text;
             let secrets = [app.secret_key(), app.publishable_key(), CARD, endpoint["key"].as_str().unwrap(), "whsec_"];
             assert_eq!(secrets.iter().find(|secret| text.contains(**secret)), None, "{page}");
-            let (_, named) = text.split_once("curl -u &quot;$SECRET_KEY:&quot; 'http://test").unwrap_or_else(|| panic!("{page}"));
+            let (_, named) = text.split_once("curl -u &quot;$KEY:&quot; 'http://test").unwrap_or_else(|| panic!("{page}"));
             let called = client.get(named.split('\'').next().unwrap()).await.ok(200);
             if let Some((_, token)) = page.trim_start_matches('/').split_once('/') {
                 assert_eq!(token_of(&called), token);

@@ -70,10 +70,15 @@ rules! {
         assert_eq!(money[0], format!("Charged to the card|A$1,000.00|{charge}"));
         assert_eq!(money[1], format!("Fees|-{}|{charge}", dollars(fees)));
         assert!(money[2].starts_with("Refunded|-A$200.00|rf_"), "{money:?}");
-        assert_eq!(money[3], format!("For the merchant|{}|", dollars(80_000 - fees)));
+        assert_eq!(money[3], format!("Left for the merchant|{}|", dollars(80_000 - fees)));
 
         let disputed = token_of(&client.captured(50_000).await);
         let dispute = token_of(&client.dispute(&disputed).await);
+        let page = browser.page(&format!("/charges/{disputed}")).await;
+        let left = figure(&page, "money").pop().unwrap();
+        let owed = left.strip_prefix("Left for the merchant|-").unwrap().trim_end_matches('|');
+        let owes = format!("A$500.00 came from the card, and {owed} more has left, which the merchant owes.");
+        assert!(page.contains(&owes), "{left}");
         browser.press(&format!("/disputes/{dispute}/decide"), &[("status", "resolved")]).await;
         let money = figure(&browser.page(&format!("/charges/{disputed}")).await, "money");
         assert!(money.iter().any(|row| row.starts_with("Disputed|-A$500.00")), "{money:?}");

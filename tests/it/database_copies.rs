@@ -459,7 +459,7 @@ operated! {
         let empty = Installed::on(installed.database).await.unwrap();
         let untouched = installed.other_kind().await.unwrap();
         let nothing = match empty.database {
-            Database::Sqlite => format!("there is no database {}/card-payments.db", empty.data.path().display()),
+            Database::Sqlite => empty.no_database(),
             Database::Postgres => "there is nothing to copy: the database is empty".to_owned(),
         };
         empty.refuses(&["copy", "--to", &untouched.database_url()], &nothing);

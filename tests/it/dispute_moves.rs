@@ -382,7 +382,7 @@ operated! {
         );
         let failed = |error: &str| (Some(1), String::new(), format!("error: {error}\n"));
         assert_eq!(run(&["open", &charge]), failed("Charge token has nothing left to dispute"));
-        assert_eq!(run(&["open", "ch_x"]), failed("The requested resource could not be found."));
+        assert_eq!(run(&["open", "ch_x"]), failed("there is no charge ch_x"));
         let (code, stdout, _) = run(&["resolve", token(&dispute), "cancelled", "--json"]);
         let decided: Value = serde_json::from_str(&stdout).unwrap();
         assert_eq!((code, &decided["status"]), (Some(0), &json!("cancelled")));

@@ -18,6 +18,7 @@ use card_payments::services::{
 };
 use entity::card::CardState;
 use entity::event::EventType;
+use entity::failure::Decline;
 use entity::wallet_certificate::CertificateState;
 use entity::webhook::WebhookState;
 use http::Method;
@@ -65,11 +66,14 @@ fn every_operation_keeps_each_of_its_errors() {
 fn every_error_code_is_in_the_errors_document() {
     let mut text = String::from(
         "# Errors\n\nDrawn from `src/error/catalogue.rs`, the only place where a code, its status or its sentence is \
-         written.\n\nEvery error body is `{\"error\", \"error_description\"}`; `invalid_resource` adds `messages`, one \
+         written.\n\nEvery error body is `{\"error\", \"error_description\"}`; `invalid_resource` and `unprocessable_entity` add `messages`, one \
          `{\"param\", \"code\", \"message\"}` for each fault, in the order of the specification's parameters; declines \
          and refused voids and captures add `charge_token`, or `authorisation_token` where they are about an authorisation. The body of `insufficient_service_balance` is an array that \
-         holds the one error.\n\n| status | error | error_description |\n|---|---|---|\n",
+         holds the one error.\n\nDeclines, the issuer's answers, are ",
     );
+    let declines: Vec<_> = Decline::ALL.iter().map(|decline| format!("`{}`", decline.code())).collect();
+    text.push_str(&declines.join(", "));
+    text.push_str(".\n\n| status | error | error_description |\n|---|---|---|\n");
     for code in ErrorCode::ALL {
         writeln!(text, "| {} | `{}` | {} |", code.status(), code.code(), code.description()).unwrap();
     }

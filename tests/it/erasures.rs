@@ -472,7 +472,7 @@ operated! {
             installed.records(&["backup", older.to_str().unwrap()]);
         }
         let command = ["customer", "erase", &customer, "--account", &account];
-        installed.refuses(&["customer", "erase", "cus_AZqYv3rVcBKUQ1mHn7tKRw", "--account", &account], "The requested resource could not be found.");
+        installed.refuses(&["customer", "erase", "cus_AZqYv3rVcBKUQ1mHn7tKRw", "--account", &account], "there is no customer cus_AZqYv3rVcBKUQ1mHn7tKRw");
         installed.refuses(&["customer", "erase", &customer, "--account", "acct_x"], "there is no account acct_x");
         // The command dies after its first batch.
         let died = installed.program().env("CARD_PAYMENTS_CRASH_AT", "erasure.batch.after").args(command).output().unwrap();

@@ -237,7 +237,10 @@ fn fixtures_that_cannot_be_created_end_the_start() {
         assert_eq!((code, stdout.as_str()), (Some(1), ""));
         assert!(stderr.contains(message), "{stderr}");
     };
-    refused("plants:\n", "error: shop has a fault, and nothing was made\n  line 1: plants is no section");
+    refused(
+        "plants:\n",
+        "error: shop.yaml has a fault, and nothing was made\n  line 1: plants is no section",
+    );
     assert!(!data.path().join("data").exists(), "a fault is found before anything is opened");
     refused(
         "customers:\n  anna: { email: anna@example.com }\ncharges:\n  cup: { email: a@example.com, card: declined, amount: 900 }\n",

@@ -244,6 +244,7 @@ operated! {
     async fn the_command_proves_the_books_beside_a_server(installed) {
         let verify = |arguments: &[&str]| installed.run(&[&["ledger", "verify"], arguments].concat());
         let right = (Some(0), "The books balance.\n".to_owned(), String::new());
+        installed.records(&["migrate"]);
         assert_eq!(verify(&[]), right, "an empty database");
         let server = installed.serve();
         let (key, _) = server.keys();

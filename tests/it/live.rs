@@ -81,8 +81,8 @@ operated! {
         let banner = server.banner.join("\n");
         assert_eq!(server.banner, [
             format!("card-payments {} (live)", env!("CARGO_PKG_VERSION")),
-            format!("  API      {address}/1"),
-            format!("  Swagger  {address}/docs/"),
+            format!("  API        {address}/1"),
+            format!("  Swagger    {address}/docs/"),
         ]);
         let log = server.stopped();
         let printed = format!("{banner}{log}");

@@ -273,6 +273,7 @@ operated! {
         for line in ["fee,scheme,250,AUD,2026-11-23", "fee,scheme,250,AUD,2026-11-23", "fee,scheme,7,JPY,2026-11-23"] {
             file.lines.push(line.into());
         }
+        installed.records(&["migrate"]);
         let reconciled = reconciled(installed, &file.write(installed));
         assert_eq!((&reconciled["matched"], &reconciled["exceptions"]), (&json!(0), &json!([])));
         assert_eq!(reconciled["fees"], json!([{ "currency": "AUD", "amount": 500 }, { "currency": "JPY", "amount": 7 }]));

@@ -101,13 +101,13 @@ operated! {
         let other = Installed::on(installed.database).await.unwrap();
         if other.database == Database::Sqlite {
             let file = other.data.path().join("card-payments.db");
-            let missing = format!("there is no database {}", file.display());
+            let missing = other.no_database();
             for server in [&address, "http://127.0.0.1:9"] {
                 other.refuses(&["report", &charge, "--server", server], &missing);
             }
             assert!(!file.exists());
         }
-        assert_eq!(other.run(&["account", "list"]).0, Some(0));
+        assert_eq!(other.run(&["migrate"]).0, Some(0));
         let wrong = format!(
             "the database is not that of {address}: name it by CARD_PAYMENTS_DATA_DIR or CARD_PAYMENTS_DATABASE_URL"
         );

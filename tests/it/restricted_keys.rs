@@ -298,9 +298,9 @@ rules! {
         assert_eq!(params, ["name", "rights", "networks", "expires_at"], "{faults:?}");
         for (wrong, message) in [
             (json!({ "rights": { "charges": "all" } }), "Rights must be none, read or write"),
-            (json!({ "rights": { "Charges": "read" } }), "Rights names an unknown section"),
+            (json!({ "rights": { "Charges": "read" } }), "Rights names an unknown section: take one of the API's document in small letters, such as bank_accounts, or keys"),
             (json!({ "expires_at": "2026-03-02T10:00:00Z" }), "Expires at must be in the future"),
-            (json!({ "networks": ["10.0.0.0/33"] }), "Networks is not a list of networks"),
+            (json!({ "networks": ["10.0.0.0/33"] }), "Networks is not a list of networks, such as 192.0.2.0/24"),
         ] {
             let asked = with(json!({ "name": "A", "rights": { "charges": "read" } }), &wrong);
             let faults = app.unchanged(client.post(KEYS, &asked)).await.faults();

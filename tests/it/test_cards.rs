@@ -2,11 +2,47 @@
 //! `docs/errors.md`).
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 use card_payments::acquirer::test_cards::{TABLE, TestCards};
+use card_payments::acquirer::{Aftermath, Fault, SimulatedOutcome};
 use serde_json::{Value, json};
 
 use crate::harness::{App, card, charge_with, rules, token_of};
+use crate::site::{committed, footer, read};
+
+const PAGE: &str = "docs/testing.md";
+const DRAWN: &str = "## Test cards\n";
+
+fn drawn() -> String {
+    let mut page = String::from(
+        "\nWith any month of expiry to come and any `cvc`. A code is what the charge fails with, and a word for `Sandbox-Outcome`.\n\n\
+         | outcome | issued in | numbers |\n|---|---|---|\n",
+    );
+    for row in TABLE {
+        let outcome = match row.outcome {
+            SimulatedOutcome::Approved(Aftermath::Ordinary) => "accepted".into(),
+            SimulatedOutcome::Approved(Aftermath::Disputed) => "accepted, then `disputed`".into(),
+            SimulatedOutcome::Approved(Aftermath::RefundsFail) => "accepted; its refunds fail".into(),
+            SimulatedOutcome::Declined(decline) => format!("`{}`", decline.code()),
+            SimulatedOutcome::Fault(Fault::GatewayError) => "`gateway_error`".into(),
+            SimulatedOutcome::Fault(Fault::NoAnswer) => {
+                "`no_answer`: 502, and the payment is reversed".into()
+            }
+            SimulatedOutcome::Fault(Fault::AnswerLost) => "`approved_but_lost`".into(),
+        };
+        let numbers: Vec<_> = row.numbers().collect();
+        writeln!(page, "| {outcome} | {} | {} |", row.issuing_country, numbers.join(", ")).unwrap();
+    }
+    page
+}
+
+#[test]
+fn the_page_for_testers_lists_every_test_card() {
+    let page = read(PAGE);
+    let (head, _) = page.split_once(DRAWN).unwrap_or_else(|| panic!("{PAGE}: no {DRAWN}"));
+    committed(PAGE, &format!("{head}{DRAWN}{}{}", drawn(), footer(PAGE)));
+}
 
 /// How attempts on a card end, with which sentence, on which numbers.
 const DECLINES: [(&str, &str, &str); 10] = [

@@ -115,6 +115,7 @@ operated! {
         installed.with("VAULT_KEY_COMMAND", &format!(
             "/bin/sh -c 'test -z \"$CARD_PAYMENTS_OPERATOR_KEY\" && test -n \"$CARD_PAYMENTS_DATA_DIR\" && cat \"{}\"'", file.display(),
         ));
+        installed.records(&["migrate"]);
         installed.records(&["vault", "rotate"]);
     }
 

@@ -48,12 +48,17 @@ for (const [width, name, scheme] of [...sizes, [320, 'narrow', 'light']]) {
     if (spread > width) told.wide.push(`${path} at ${width}: ${spread}`)
     told.unnamed.push(...await page.evaluate(unnamed))
     told.contrast.push(...(await page.evaluate(faint)).map((where) => `${path} ${scheme}: ${where}`))
-    if (name !== 'narrow') await page.evaluate(axe)
-    const { violations } = name === 'narrow' ? { violations: [] } : await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
-    told.violations.push(...violations.map(({ id, nodes }) => `${path} ${name} ${scheme}: ${id}: ${nodes[0].html.slice(0, 200)}`))
+    if (name !== 'narrow') told.violations.push(...await violations(page, `${path} ${name} ${scheme}`))
     if (name === 'phone') told.unseen.push(...(await page.evaluate(unseen)).map((where) => `${path}: ${where}`))
     await shot(page, `${path.slice(1).replaceAll('/', '-')}-${name}${scheme === 'dark' ? '-dark' : ''}`)
   }
+}
+
+// What axe finds wrong with a page.
+async function violations(page, where) {
+  await page.evaluate(axe)
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
+  return violations.map(({ id, nodes }) => `${where}: ${id}: ${nodes[0].html.slice(0, 200)}`)
 }
 
 // Amounts and statuses of tables that are not on the screen without scrolling sideways.
@@ -141,6 +146,12 @@ await first.getByRole('button', { name: 'Sign out' }).click()
 await first.getByRole('heading', { name: 'Sign in' }).waitFor()
 told.door = await first.locator('main').ariaSnapshot()
 await shot(first, 'dashboard-sign-in-desk')
+for (const [width, name, scheme] of sizes) {
+  await first.setViewportSize({ width, height: 900 })
+  await first.emulateMedia({ colorScheme: scheme })
+  told.contrast.push(...(await first.evaluate(faint)).map((where) => `sign-in ${scheme}: ${where}`))
+  told.violations.push(...await violations(first, `sign-in ${name} ${scheme}`))
+}
 
 console.log(JSON.stringify({ ...told, complaints, elsewhere }))
 await browser.close()

@@ -28,7 +28,7 @@ pub async fn run(Import { file, json }: Import, database: &DatabaseOptions) -> R
     // Read before the database is opened: a wrong document changes nothing.
     let document = read(config::read(&file)?.expose(), database.environment)?;
     let merchant = document.merchant();
-    let ctx = commands::open_with_keys(database, &Secrets::from_environment()?).await?;
+    let ctx = commands::open_or_make(database, &Secrets::from_environment()?).await?;
     let token = import(&ctx, document).await?;
     let text = format!(
         "{token}: the account of {merchant}, pending approval; `merchant activate {merchant}` lets it trade"

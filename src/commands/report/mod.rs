@@ -102,7 +102,6 @@ pub async fn run(command: Report) -> Result<(), Box<dyn Error>> {
             .is_some_and(|name| name.eq_ignore_ascii_case("json"));
     let list = LISTS.iter().find(|(prefix, _)| token.starts_with(prefix)).map(|(_, list)| *list);
     let list = list.ok_or_else(|| format!("{token} is the token of no record that can be reported"))?;
-    super::location(&database)?.refuse_missing()?;
     let store = super::open(&database).await?;
     let server = server.open().await?;
     refuse_live(&server, "nothing is reported").await?;

@@ -105,7 +105,7 @@ impl Fixtures {
         let (name, key, text) = match file {
             Some(file) => {
                 let text = read(file).map_err(|error| format!("{}: {error}", file.display()))?;
-                (stem(file), key(file), text)
+                (file.file_name().unwrap_or_default().to_string_lossy().into_owned(), key(file), text)
             }
             None => ("sample".to_owned(), "sample".to_owned(), SAMPLE.to_owned()),
         };

@@ -246,7 +246,7 @@ fn document(app: &AppState, page: &PageContent, bar: &Markup, ways: &Markup, bac
                 @if let Some(same) = &page.same {
                     footer {
                         p { "The same from the API, with your secret key:" }
-                        pre tabindex="0" { code { "curl -u \"$SECRET_KEY:\" '" (app.info.base_url) (same) "'" } }
+                        pre tabindex="0" { code { "curl -u \"$KEY:\" '" (app.info.base_url) (same) "'" } }
                         @if let Some(operation) = operation(same).filter(|_| is_test(app)) {
                             p { a href={ "/docs/#/" (operation) } { "Try it on the API's page" } }
                         }

@@ -27,6 +27,9 @@ pub async fn of_charge(app: &AppState, account: &Account, token: &str) -> Result
     Ok(html! { (flow(&moves)) (paid_out) })
 }
 
+/// What remains after refunds and disputes, unlike what the charge itself brought.
+const LEFT: &str = "Left for the merchant";
+
 fn flow(moves: &[MoneyMove]) -> Markup {
     let aud = |amount| format::amount(Currency::Aud, amount);
     let mut left = 0_i64;
@@ -37,20 +40,20 @@ fn flow(moves: &[MoneyMove]) -> Markup {
         let tone = if step.amount < 0 { Tone::Bad } else { Tone::Good };
         rows.push(Row { label: name(step).into(), figure: aud(step.amount), from, to: left, tone });
     }
-    rows.push(Row::new("For the merchant", aud(left), left, Tone::Plain));
+    rows.push(Row::new(LEFT, aud(left), left, Tone::Plain));
     let paid = moves.iter().find(|step| step.kind == MoneyKind::Charge).map_or(0, |step| step.amount);
+    let rest = match left {
+        0.. => format!("{} of it is the merchant's", aud(left)),
+        _ => format!("{} more has left, which the merchant owes", aud(left.saturating_neg())),
+    };
     let row = |step: &MoneyMove| vec![name(step).to_owned(), aud(step.amount), step.token.clone()];
     Figure {
         id: "money",
         title: "From the card to the payout",
-        summary: format!("{} came from the card, and {} of it is the merchant's.", aud(paid), aud(left)),
+        summary: format!("{} came from the card, and {rest}.", aud(paid)),
         drawing: draw::rows(&rows, true),
         headings: &["Movement", "Amount", "Record"],
-        rows: moves
-            .iter()
-            .map(row)
-            .chain([vec!["For the merchant".to_owned(), aud(left), String::new()]])
-            .collect(),
+        rows: moves.iter().map(row).chain([vec![LEFT.to_owned(), aud(left), String::new()]]).collect(),
     }
     .render()
 }

@@ -26,7 +26,7 @@ use crate::views::reconciliation::Reconciled;
 #[derive(Debug, thiserror::Error)]
 pub enum ReconcileError {
     /// The file cannot be read as a statement; nothing of it is imported.
-    #[error("{} faults: nothing is imported", .0.len())]
+    #[error("{} fault{}: nothing is imported", .0.len(), if .0.len() == 1 { "" } else { "s" })]
     Faults(Vec<Fault>),
     /// Another file of this name is imported.
     #[error("the statement {0} is imported already, from a file with other contents")]

@@ -10,6 +10,8 @@ use super::generators::GENERATORS;
 use crate::site::{committed, footer, read};
 
 const PAGE: &str = "docs/clients.md";
+/// Packages that are no generators, and the programs that are theirs.
+const HELPERS: &[(&str, &str)] = &[("@apiture/openapi-down-convert", "openapi-down-convert")];
 const DRAWN: &str = "## The generators\n";
 
 /// What each registry's file pins, and how its client installs that.
@@ -55,8 +57,17 @@ fn drawn() -> String {
     }
     for package in packages {
         let rows: Vec<_> = GENERATORS.iter().filter(|generator| generator.package == package).collect();
-        writeln!(page, "\n### {}\n\n```\n{}\n", rows[0].tool, pinned[package].1).unwrap();
+        writeln!(page, "\n### {}\n\n```", rows[0].tool).unwrap();
+        // What a command runs beside its generator.
+        for (helper, program) in HELPERS {
+            if rows.iter().any(|row| row.make.contains(program)) {
+                writeln!(page, "{}", pinned[*helper].1).unwrap();
+            }
+        }
+        writeln!(page, "{}\n", pinned[package].1).unwrap();
         for Generator { language, make, .. } in rows {
+            // The tests run it beside their files; a reader has them in their folder.
+            let make = make.replace("-f progenitor.jq", "-f tests/clients/progenitor.jq");
             writeln!(page, "# {language}\n{make}").unwrap();
         }
         page += "```\n";

@@ -83,6 +83,15 @@ impl Installed {
         assert_eq!(self.run(arguments), refused, "{arguments:?}");
     }
 
+    /// What a command says that finds no SQLite file.
+    pub fn no_database(&self) -> String {
+        let file = self.data.path().join("card-payments.db");
+        format!(
+            "there is no database {}: name the server's folder by --data-dir or CARD_PAYMENTS_DATA_DIR",
+            file.display()
+        )
+    }
+
     /// Returns the only account.
     #[track_caller]
     pub fn account(&self) -> String {
