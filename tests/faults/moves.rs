@@ -1,5 +1,6 @@
 //! `moves`: an installation under load is copied into a PostgreSQL that is to replace its database. The copy, the server and the new
-//! database die at random moments, until one copy gets through: then its server goes on there. `--rounds` (3) of these deaths.
+//! database die at random moments, `--rounds` (3) times; the copy is then gone on with, or cancelled. A copy that is complete before
+//! such a death is no death, but a move: its server goes on there, and is copied into the next database.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -18,11 +19,12 @@ const REFUSED_AT_MOST: Duration = Duration::from_secs(2);
 pub fn run(options: &Options, on: Database) -> Option<Report> {
     let mut new = Cluster::durable(None)?;
     let mut trial = Trial::begin(Installation::on(on)?, options);
-    for round in 0..options.number("rounds", 3) {
+    let mut deaths = 0;
+    while deaths < options.number("rounds", 3) {
         trial.go_on();
         let mut copying = start(copy(&trial, &new, "--follow"));
         pause(Duration::from_millis(trial.chance.below(2_000)));
-        let dies = ["copy", "server", "new database"][usize::try_from(round % 3).unwrap()];
+        let dies = ["copy", "server", "new database"][usize::try_from(deaths % 3).unwrap()];
         if dies == "server" {
             // The copy reads on without it.
             drop(trial.kill());
@@ -35,16 +37,24 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
         } else {
             let _ = copying.kill();
         }
-        let has_moved = copying.wait().unwrap().success();
+        let ended = copying.wait_with_output().unwrap();
+        let is_cancelled = dies == "server" || trial.chance.below(2) == 0;
         // A copy that was complete before it was killed is not cancelled: servers may run on it.
-        if !has_moved && output(&mut copy(&trial, &new, "--cancel")).0 == Some(0) {
-            if dies == "server" {
-                trial.start();
-            }
-            trial.look();
+        if ended.status.success()
+            || is_complete(&String::from_utf8_lossy(&ended.stderr))
+            || is_cancelled && !cancels(&trial, &new)
+        {
+            let next = Cluster::durable(None)?;
+            go_on_there(&mut trial, std::mem::replace(&mut new, next), Instant::now(), None);
             continue;
         }
-        return Some(go_on_there(trial, new, Instant::now(), None));
+        deaths += 1;
+        if dies == "server" {
+            trial.start();
+        }
+        if is_cancelled {
+            trial.look();
+        }
     }
     trial.go_on();
     let mut copying = start(copy(&trial, &new, "--follow"));
@@ -58,12 +68,27 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     }
     let moved = Instant::now();
     let line = String::from_utf8(line).unwrap();
-    assert!(line.starts_with("The installation has moved"), "{line}");
-    Some(go_on_there(trial, new, moved, Some(copying)))
+    assert!(is_complete(&line), "{line}");
+    go_on_there(&mut trial, new, moved, line.starts_with(MOVED).then_some(copying));
+    Some(trial.end())
+}
+
+const MOVED: &str = "The installation has moved";
+
+/// Returns whether a command has completed the copy, or finds that the one before was killed when it just had.
+fn is_complete(said: &str) -> bool {
+    said.contains(MOVED) || said.contains("the target is not empty")
+}
+
+/// Cancels the copy. Returns whether it was not complete.
+fn cancels(trial: &Trial, new: &Cluster) -> bool {
+    let (code, _, said) = output(&mut copy(trial, new, "--cancel"));
+    assert!(code == Some(0) || said.contains("a server may run on it"), "{said}");
+    code == Some(0)
 }
 
 /// Starts a server on the new database. The old one has answered 503 meanwhile, and is compared with the new one.
-fn go_on_there(mut trial: Trial, new: Cluster, moved: Instant, comparing: Option<Child>) -> Report {
+fn go_on_there(trial: &mut Trial, new: Cluster, moved: Instant, comparing: Option<Child>) {
     let old_database = trial.replace(new);
     let refused = moved.elapsed();
     assert!(refused < REFUSED_AT_MOST * margin(), "changes were refused for {refused:?}");
@@ -74,7 +99,6 @@ fn go_on_there(mut trial: Trial, new: Cluster, moved: Instant, comparing: Option
     drop(old_database);
     trial.go_on();
     trial.look();
-    trial.end()
 }
 
 /// A debug build beside other tests takes longer.

@@ -17,8 +17,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect, QueryTrait,
-    Select, UpdateMany,
+    ColumnTrait, Condition, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
+    QueryTrait, Select, UpdateMany,
 };
 
 use super::snapshot_rows::{Copied, Of};
@@ -259,24 +259,55 @@ pub async fn rebuild_search_texts(store: &Store) -> Result<(), Error> {
     let accounts = account::Entity::find().select_only().column(Column::Id);
     let accounts: Vec<AccountToken> = accounts.into_tuple().all(store.read()).await?;
     for account in accounts {
-        store.write(account, |tx, account| rebuild_search_text(tx, *account).boxed()).await?;
+        store.write(account, |tx, account| drop_words(tx, *account).boxed()).await?;
+        // One commit each: what is to be committed lies in memory.
+        let mut after = None;
+        while let Some(last) = store
+            .write((account, after), |tx, (account, after)| add_words(tx, *account, *after).boxed())
+            .await?
+        {
+            after = Some(last);
+        }
     }
     Ok(())
 }
 
 /// Rebuilds the search words of the account's charges and drops the previous ones.
 pub(in crate::services) async fn rebuild_search_text(tx: &Tx, account: AccountToken) -> Result<(), Error> {
-    if tx.get_database_backend() == DbBackend::Postgres {
-        return Ok(());
-    }
-    while words(tx, account).await? >= WIPE_BATCH {}
-    let charges = charge::Entity::owned_by(account).filter(charge::listed()).select_only();
-    let charges = charges.columns([charge::Column::Id, charge::Column::SearchText]);
-    let charges: Vec<(ChargeToken, String)> = charges.into_tuple().all(tx).await?;
-    for (id, text) in charges {
-        search_text::append(tx, account, id.id(), &text);
+    drop_words(tx, account).await?;
+    let mut after = None;
+    while let Some(last) = add_words(tx, account, after).await? {
+        after = Some(last);
     }
     Ok(())
+}
+
+async fn drop_words(tx: &Tx, account: AccountToken) -> Result<(), Error> {
+    while words(tx, account).await? >= WIPE_BATCH {}
+    Ok(())
+}
+
+/// Adds the search words of the next charges, in the order of their ids. Returns the last one, if any.
+async fn add_words(
+    tx: &Tx,
+    account: AccountToken,
+    after: Option<ChargeToken>,
+) -> Result<Option<ChargeToken>, Error> {
+    if tx.get_database_backend() == DbBackend::Postgres {
+        return Ok(None);
+    }
+    let later = after.map(|after| charge::Column::Id.gt(after));
+    let charges = charge::Entity::owned_by(account)
+        .filter(Condition::all().add(charge::listed()).add_option(later))
+        .order_by_asc(charge::Column::Id)
+        .limit(WIPE_BATCH)
+        .select_only()
+        .columns([charge::Column::Id, charge::Column::SearchText]);
+    let charges: Vec<(ChargeToken, String)> = charges.into_tuple().all(tx).await?;
+    for (id, text) in &charges {
+        search_text::append(tx, account, id.id(), text);
+    }
+    Ok(charges.last().map(|(id, _)| *id))
 }
 
 /// Deletes the words by which SQLite finds charges. They carry a short code of the account that another account may

@@ -6,50 +6,72 @@ use std::ops::RangeInclusive;
 use futures::{StreamExt, TryStreamExt};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
 
+use super::CopyError;
 use super::row::in_chunks;
 use super::table::Table;
 use super::target::Target;
-use super::writer::RawWriter;
-use crate::store::connect::ConnectError;
+use super::writer::{RawWriter, quoted};
 use crate::store::installation_info::{FOLLOWED_BY, MARKS, MOVED_TO, installation_entry, statement};
 use crate::store::{Snapshot, Store};
 
-/// The record of changes in a source.
+/// The record of changes in a source, which serves one target: a round of one copy removes what another one would lack.
 pub(super) struct ChangeLog {
     source: RawWriter,
+    target: String,
 }
 
 impl ChangeLog {
-    /// Records all changes from now on.
-    pub async fn begin(source: &Store, tables: &[Table]) -> Result<Self, ConnectError> {
-        let log = Self::of(source)?;
+    /// Records all changes from now on. Returns as well whether an earlier command for the same target has begun this.
+    pub async fn begin(source: &Store, tables: &[Table], target: String) -> Result<(Self, bool), CopyError> {
+        let log = Self { source: RawWriter::of(source)?, target };
+        let is_begun = !log.claim().await?;
         for table in tables {
             // Each by itself: a server waits for one table at most, and only while no other writer is in it.
             for sql in table.recording(log.source.get_database_backend()) {
                 log.source.execute_unprepared(&sql).await?;
             }
         }
-        Ok(log)
+        Ok((log, is_begun))
     }
 
-    /// Returns the record that an earlier command has begun.
-    pub fn of(source: &Store) -> Result<Self, ConnectError> {
-        Ok(Self { source: RawWriter::of(source)? })
+    /// Marks the source as followed by the target, unless it is marked already. Returns whether it was not.
+    async fn claim(&self) -> Result<bool, CopyError> {
+        let sql = format!(
+            "INSERT INTO installation (name, value) VALUES ('{FOLLOWED_BY}', {}) ON CONFLICT (name) DO NOTHING",
+            quoted(&self.target)
+        );
+        let is_new = self.source.execute_unprepared(&sql).await?.rows_affected() > 0;
+        match installation_entry(&self.source, FOLLOWED_BY).await? {
+            Some(target) if target == self.target => Ok(is_new),
+            Some(elsewhere) => Err(CopyError::FollowedElsewhere(elsewhere)),
+            None => Err(CopyError::Cancelled),
+        }
     }
 
-    /// Returns the database to which an earlier command has copied all rows once, if any.
-    pub async fn followed_by(&self) -> Result<Option<String>, DbErr> {
-        installation_entry(&self.source, FOLLOWED_BY).await
+    /// Returns the condition that the source is still followed by the target.
+    fn is_claimed(&self) -> String {
+        format!("name = '{FOLLOWED_BY}' AND value = {}", quoted(&self.target))
     }
 
-    /// Notes that all rows were copied once: from now on, the changes suffice.
-    pub async fn set_followed_by(&self, target: &str) -> Result<(), DbErr> {
-        self.source.set(FOLLOWED_BY, target).await
-    }
-
-    /// Ends all writing, and returns when no writer is left: servers refuse every change.
-    pub async fn end_writing(&self, tables: &[Table], target: &str) -> Result<(), DbErr> {
-        self.source.set(MOVED_TO, target).await?;
+    /// Ends all writing, and returns when no writer is left: servers refuse every change. Does nothing, and says so, if the
+    /// copy was cancelled.
+    pub async fn end_writing(&self, tables: &[Table]) -> Result<(), CopyError> {
+        let claimed = self.is_claimed();
+        // PostgreSQL writes the former mark as well: it waits for transactions that have locked it, and they fail if they lock it
+        // later (see `recording`).
+        let (with, claim) = if self.source.get_database_backend() == DbBackend::Postgres {
+            let update = format!("UPDATE installation SET value = value WHERE {claimed} RETURNING value");
+            (format!("WITH claim AS ({update}) "), "claim".to_owned())
+        } else {
+            (String::new(), format!("installation WHERE {claimed}"))
+        };
+        let sql = format!(
+            "{with}INSERT INTO installation (name, value) SELECT '{MOVED_TO}', value FROM {claim} \
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE installation.value = excluded.value"
+        );
+        if self.source.execute_unprepared(&sql).await?.rows_affected() == 0 {
+            return Err(CopyError::Cancelled);
+        }
         // SQLite has one writer, which was the last statement. In PostgreSQL transactions may have passed the triggers before.
         if self.source.get_database_backend() == DbBackend::Postgres {
             for table in tables {
@@ -62,18 +84,20 @@ impl ChangeLog {
 
     /// Lets servers write again.
     pub async fn allow_writing(&self) -> Result<(), DbErr> {
-        self.source.unset(MOVED_TO).await
+        self.source.unset(MOVED_TO, &self.target).await
     }
 
-    /// Removes the record.
-    pub async fn remove(&self, tables: &[Table]) -> Result<(), DbErr> {
-        self.source.unset(FOLLOWED_BY).await?;
+    /// Removes what an earlier command for this target has left of its record. Another target may follow afterwards.
+    pub async fn remove(source: &Store, tables: &[Table], target: String) -> Result<(), CopyError> {
+        let log = Self { source: RawWriter::of(source)?, target };
+        log.claim().await?;
         for table in tables {
-            for sql in table.recording_no_more(self.source.get_database_backend()) {
-                self.source.execute_unprepared(&sql).await?;
+            for sql in table.recording_no_more(log.source.get_database_backend()) {
+                log.source.execute_unprepared(&sql).await?;
             }
         }
-        self.allow_writing().await
+        log.allow_writing().await?;
+        Ok(log.source.unset(FOLLOWED_BY, &log.target).await?)
     }
 
     /// Copies the rows that were changed. What is changed meanwhile is left to the next round.
@@ -103,7 +127,8 @@ impl ChangeLog {
             let rows = source.stream(statement(source, &rows)).await?;
             let rows = rows.map(|row| table.read(&row?));
             in_chunks(rows, async |rows| target.insert(table, rows).await).await?;
-            copied.extend(records.iter().map(|records| table.delete_records(records)));
+            let claimed = self.is_claimed();
+            copied.extend(records.iter().map(|records| table.delete_records(records, &claimed)));
         }
         self.forget(&copied).await
     }
@@ -168,12 +193,20 @@ impl Table {
         }
         let table =
             format!("CREATE TABLE IF NOT EXISTS \"{record}\" (change BIGSERIAL PRIMARY KEY, {columns})");
+        // A transaction with a snapshot does not see that the installation has moved since. Then it fails to lock this mark, and
+        // runs again with another snapshot; and so it does if the mark is newer than its snapshot.
+        let see_now = format!(
+            "IF current_setting('transaction_isolation') <> 'read committed' THEN \
+             PERFORM 1 FROM installation WHERE name = '{FOLLOWED_BY}' FOR SHARE; \
+             IF NOT FOUND THEN RAISE EXCEPTION 'a copy has begun meanwhile' USING ERRCODE = 'serialization_failure'; END IF; \
+             END IF;"
+        );
         let mut statements = vec![table];
         for (event, of) in triggers {
             let puts: String = of.iter().map(|of| put(of) + "; ").collect();
             statements.push(format!(
                 "CREATE OR REPLACE FUNCTION \"{record}_{event}\"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
-                 IF EXISTS ({has_moved}) THEN \
+                 {see_now} IF EXISTS ({has_moved}) THEN \
                  RAISE EXCEPTION 'the installation has moved' USING ERRCODE = 'read_only_sql_transaction'; END IF; \
                  {puts}RETURN NULL; END $$"
             ));
@@ -219,9 +252,14 @@ impl Table {
         Ok(ranges)
     }
 
-    fn delete_records(&self, range: &RangeInclusive<i64>) -> String {
+    /// Deletes records, unless the copy was cancelled: they may be another one's by now.
+    fn delete_records(&self, range: &RangeInclusive<i64>, claimed: &str) -> String {
         let (first, last) = (range.start(), range.end());
-        format!("DELETE FROM \"{}\" WHERE change BETWEEN {first} AND {last}", self.recorded())
+        format!(
+            "DELETE FROM \"{}\" WHERE change BETWEEN {first} AND {last} \
+             AND EXISTS (SELECT 1 FROM installation WHERE {claimed})",
+            self.recorded()
+        )
     }
 
     fn select_changed_keys(&self) -> String {

@@ -20,8 +20,6 @@ const LAST_ROUND: Duration = Duration::from_millis(500);
 pub struct FollowingCopy<'s> {
     copy: Copy<'s>,
     changes: ChangeLog,
-    /// The name of the target.
-    to: String,
     /// Whether an earlier run has copied all rows once, so that the changes suffice.
     is_following: bool,
 }
@@ -39,12 +37,10 @@ impl<'s> FollowingCopy<'s> {
         {
             return Err(CopyError::FollowsDistributed);
         }
-        let copy = Copy::begin(source, location).await?;
-        let changes = ChangeLog::begin(source, &copy.tables).await?;
-        let to = location.display();
-        let is_following = copy.former_stage.as_deref() == Some(FOLLOWING)
-            && changes.followed_by().await?.as_deref() == Some(to.as_str());
-        Ok(Self { copy, changes, to, is_following })
+        let copy = Copy::begin_as(source, location, true).await?;
+        let (changes, is_begun) = ChangeLog::begin(source, &copy.tables, location.display()).await?;
+        let is_following = is_begun && copy.former_stage.as_deref() == Some(FOLLOWING);
+        Ok(Self { copy, changes, is_following })
     }
 
     /// Copies every table as it is at one instant, unless an earlier run has done so.
@@ -53,10 +49,7 @@ impl<'s> FollowingCopy<'s> {
             return Ok(());
         }
         self.copy.run(progress, |_| ()).await?;
-        if !self.copy.target.follow().await? {
-            return Err(CopyError::Cancelled);
-        }
-        Ok(self.changes.set_followed_by(&self.to).await?)
+        if self.copy.target.follow().await? { Ok(()) } else { Err(CopyError::Cancelled) }
     }
 
     /// Copies what servers have changed, in rounds, until little is left, or as much as before.
@@ -89,7 +82,7 @@ impl<'s> FollowingCopy<'s> {
         let Self { copy, changes, .. } = &self;
         let began = Instant::now();
         let rest = async {
-            changes.end_writing(&copy.tables, &self.to).await?;
+            changes.end_writing(&copy.tables).await?;
             self.copy_changes().await?;
             Ok::<_, CopyError>((copy.source.snapshot().await?, copy.target.snapshot().await?))
         };

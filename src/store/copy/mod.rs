@@ -11,7 +11,7 @@ mod writer;
 use std::future::ready;
 
 use futures::TryStreamExt;
-use sea_orm::DbErr;
+use sea_orm::{DatabaseTransaction, DbErr};
 
 use self::change_log::ChangeLog;
 pub use self::following::FollowingCopy;
@@ -20,7 +20,9 @@ use self::row::{Digest, in_chunks};
 use self::table::{Table, tables};
 use self::target::{CANCELLED, Target};
 use super::connect::{ConnectError, Location};
-use super::installation_info::{InstallationInfo, MOVED_TO, installation_entry, read_installation_to_copy};
+use super::installation_info::{
+    FOLLOWED_BY, InstallationInfo, MOVED_TO, installation_entry, read_installation_to_copy,
+};
 use super::{Snapshot, Store};
 use crate::runtime::progress::Progress;
 
@@ -42,6 +44,15 @@ pub enum CopyError {
     /// The source is distributed, and its tables have no triggers.
     #[error("a distributed database cannot be followed: stop its servers, and copy without --follow")]
     FollowsDistributed,
+    /// The source is being copied elsewhere, and is followed by one database at a time.
+    #[error("a copy follows the database into {0}: complete that one, or end it with --cancel")]
+    FollowedElsewhere(String),
+    /// The target takes the changes of the source.
+    #[error("the target follows the database: go on with --follow, or end that with --cancel")]
+    Follows,
+    /// Another command writes to the target.
+    #[error("another command copies into the target")]
+    Busy,
     /// There is nothing to cancel.
     #[error("the target holds an installation, and a server may run on it: none starts on the source again")]
     NotUnfinished,
@@ -71,6 +82,7 @@ pub struct Copy<'s> {
     target: Target,
     /// The stage in which an earlier run has left the target.
     former_stage: Option<String>,
+    _lock: Option<DatabaseTransaction>,
 }
 
 impl<'s> Copy<'s> {
@@ -78,11 +90,23 @@ impl<'s> Copy<'s> {
     ///
     /// Refuses a target with rows of its own, and a source without rows, before it changes anything in either database.
     pub async fn begin(source: &'s Store, location: &Location) -> Result<Self, CopyError> {
+        Self::begin_as(source, location, false).await
+    }
+
+    async fn begin_as(source: &'s Store, location: &Location, follows: bool) -> Result<Self, CopyError> {
+        let lock = target::lock(location).await?;
         let found = read_installation_to_copy(location).await?;
         if is_used(&found) {
             return Err(CopyError::NotEmpty);
         }
-        refuse_moved_elsewhere(source, location).await?;
+        match is_followed_by(source, location).await {
+            // A plain copy is made beside one that follows into another database.
+            Err(CopyError::FollowedElsewhere(_)) if !follows => {}
+            Ok(true) if !follows => return Err(CopyError::Follows),
+            others => {
+                others?;
+            }
+        }
         let tables = tables(source.read()).await?;
         let (snapshot, mut rows) = (source.snapshot().await?, 0);
         for table in &tables {
@@ -97,7 +121,7 @@ impl<'s> Copy<'s> {
         if former_stage.as_deref().is_none_or(|stage| stage == CANCELLED) {
             target.begin().await?;
         }
-        Ok(Self { source, tables, rows, target, former_stage })
+        Ok(Self { source, tables, rows, target, former_stage, _lock: lock })
     }
 
     /// Copies every table as it is at one instant, compares each with its copy and passes it to `on_table`.
@@ -135,7 +159,7 @@ impl<'s> Copy<'s> {
     ///
     /// Its mark decides between this and the end of a copy that is still running: one of them finds that the other came first.
     pub async fn cancel(source: &Store, location: &Location) -> Result<(), CopyError> {
-        refuse_moved_elsewhere(source, location).await?;
+        is_followed_by(source, location).await?;
         let found = read_installation_to_copy(location).await?;
         // A copy marks its target before it changes the source: where there is no mark, none is running.
         let is_cancelled = match found.copying {
@@ -146,7 +170,7 @@ impl<'s> Copy<'s> {
             return Err(CopyError::NotUnfinished);
         }
         let tables = tables(source.read()).await?;
-        Ok(ChangeLog::of(source)?.remove(&tables).await?)
+        ChangeLog::remove(source, &tables, location.display()).await
     }
 
     /// Copies the rows of a table. Rows that an earlier run has copied stay, if they are still the table's first ones.
@@ -186,10 +210,16 @@ fn is_used(found: &InstallationInfo) -> bool {
     found.copying.is_none() && (found.environment.is_some() || !found.keys.is_empty())
 }
 
-async fn refuse_moved_elsewhere(source: &Store, location: &Location) -> Result<(), CopyError> {
+/// Returns whether the source is followed by a database. Refuses a source that has moved to, or is followed by, another one.
+async fn is_followed_by(source: &Store, location: &Location) -> Result<bool, CopyError> {
+    let to = location.display();
     match installation_entry(source.read(), MOVED_TO).await? {
-        Some(elsewhere) if elsewhere != location.display() => Err(ConnectError::Moved(elsewhere).into()),
-        _ => Ok(()),
+        Some(elsewhere) if elsewhere != to => return Err(ConnectError::Moved(elsewhere).into()),
+        _ => {}
+    }
+    match installation_entry(source.read(), FOLLOWED_BY).await? {
+        Some(elsewhere) if elsewhere != to => Err(CopyError::FollowedElsewhere(elsewhere)),
+        followed_by => Ok(followed_by.is_some()),
     }
 }
 

@@ -1,13 +1,16 @@
 //! The database that a copy is written to.
 
 use sea_orm::sqlx::{self, AssertSqlSafe, PgConnection};
-use sea_orm::{ConnectionTrait, DbBackend, DbErr, RuntimeErr, Statement};
+use sea_orm::{
+    ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, RuntimeErr, Statement, TransactionTrait,
+};
 
+use super::CopyError;
 use super::row::Chunk;
 use super::table::Table;
 use super::writer::RawWriter;
 use crate::runtime::clock::IdGenerator;
-use crate::store::connect::{ConnectError, Location};
+use crate::store::connect::{self, ConnectError, Location};
 use crate::store::either::Either;
 use crate::store::installation_info::COPYING;
 use crate::store::sqlite::FileLock;
@@ -23,6 +26,21 @@ pub(super) struct Target {
     writer: RawWriter,
     /// Keeps servers away.
     _lock: Option<FileLock>,
+}
+
+/// Keeps other commands that copy away from a database, until it is dropped. SQLite's file is locked as long as it is open.
+///
+/// A command that was killed is waited for: PostgreSQL notices in a moment.
+pub(super) async fn lock(location: &Location) -> Result<Option<DatabaseTransaction>, CopyError> {
+    let Location::Postgres { url } = location else { return Ok(None) };
+    let lock = connect::patient(url).await?.begin().await?;
+    let sql = "SELECT set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '0', true), \
+               pg_advisory_xact_lock(hashtext('copied to ' || current_schema()))";
+    match lock.execute_unprepared(sql).await {
+        Ok(_) => Ok(Some(lock)),
+        Err(error) if connect::answered(&error).as_deref() == Some("55P03") => Err(CopyError::Busy),
+        Err(error) => Err(error.into()),
+    }
 }
 
 impl Target {

@@ -25,10 +25,10 @@ impl RawWriter {
 
     /// Sets a mark.
     pub async fn set(&self, name: &str, value: &str) -> Result<(), DbErr> {
-        let value = value.replace('\'', "''");
         let sql = format!(
-            "INSERT INTO installation (name, value) VALUES ('{name}', '{value}') \
-             ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+            "INSERT INTO installation (name, value) VALUES ('{name}', {}) \
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            quoted(value)
         );
         self.execute_unprepared(&sql).await.map(drop)
     }
@@ -47,9 +47,14 @@ impl RawWriter {
         Ok(self.execute_unprepared(&sql).await?.rows_affected() > 0)
     }
 
-    /// Removes a mark of any value.
-    pub async fn unset(&self, name: &str) -> Result<(), DbErr> {
-        let sql = format!("DELETE FROM installation WHERE name = '{name}'");
+    /// Removes a mark that has this value.
+    pub async fn unset(&self, name: &str, value: &str) -> Result<(), DbErr> {
+        let sql = format!("DELETE FROM installation WHERE name = '{name}' AND value = {}", quoted(value));
         self.execute_unprepared(&sql).await.map(drop)
     }
+}
+
+/// Returns a text as SQL writes it.
+pub(super) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }
