@@ -68,7 +68,11 @@ const RELEASED: [(&str, &str, &str); 12] = [
         "LHywskECoOrx/nuvfLgJqpdAe7Rabp+vuTOb/JwfQ/o=",
         "KWQRXyvkTkspuyB6Cf8TSnPZq0Bk158laTWL6J6Ta1I=",
     ),
-    ("m0012_words", "Dh1C/qCraAQdHqN8P88HZw6JFhFyNoCJS3EUVjwkeQo=", "S"),
+    (
+        "m0012_words",
+        "Dh1C/qCraAQdHqN8P88HZw6JFhFyNoCJS3EUVjwkeQo=",
+        "sD5Jkr4vtmSYSJ2NlTvpoBMlP5T1GpdlkxKIXOO+V2I=",
+    ),
 ];
 
 #[test]
