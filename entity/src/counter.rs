@@ -11,7 +11,7 @@ table! {
 }
 
 string_enum! {
-    /// A list whose records are counted.
+    /// What is counted: the records of a list, but for one kind.
     pub enum Counted {
         /// Authorisations that lists show.
         Authorisations "authorisations",
@@ -19,6 +19,8 @@ string_enum! {
         Charges "charges",
         /// Customers.
         Customers "customers",
+        /// Listed charges whose words were erased: no list, but what tells kept sizes of searches that words have changed.
+        ErasedCharges "erased_charges",
         /// Deposits.
         Deposits "deposits",
         /// Disputes.
@@ -49,6 +51,7 @@ impl Counted {
             Self::Authorisations
             | Self::Charges
             | Self::Deposits
+            | Self::ErasedCharges
             | Self::Disputes
             | Self::Recipients
             | Self::Refunds

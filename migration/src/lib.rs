@@ -18,6 +18,7 @@ mod m0008_failed_charges;
 mod m0009_people;
 mod m0010_card_testing;
 mod m0011_erasures;
+mod m0012_words;
 
 /// The steps of this release, in order. A released step never changes.
 pub const STEPS: &[Step] = &[
@@ -32,6 +33,7 @@ pub const STEPS: &[Step] = &[
     m0009_people::STEP,
     m0010_card_testing::STEP,
     m0011_erasures::STEP,
+    m0012_words::STEP,
 ];
 
 /// A step of the schema: SQL that runs as one transaction.

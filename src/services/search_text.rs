@@ -59,9 +59,16 @@ pub fn stored_text<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     texts.into_iter().map(folded).collect::<Vec<_>>().join("\n")
 }
 
-/// Folds a text or a query for comparison.
+/// Folds a text or a query for comparison: each character by itself, so that a part of a text is folded as within the text.
 pub fn folded(text: &str) -> String {
-    text.replace('\n', " ").to_lowercase()
+    let line = text.chars().map(|c| if c == '\n' { ' ' } else { c });
+    line.map(capital).flat_map(char::to_lowercase).collect()
+}
+
+/// Returns the one capital of a letter, which several small ones may share: sigma within a word and at its end. Others stay.
+fn capital(c: char) -> char {
+    let mut capital = c.to_uppercase();
+    if capital.len() == 1 { capital.next().unwrap_or(c) } else { c }
 }
 
 /// Returns the condition that a stored text contains a query.
@@ -83,4 +90,19 @@ pub fn holds(backend: DbBackend, text: SimpleExpr, words: &str) -> SimpleExpr {
 /// Returns the LIKE pattern of texts that hold folded words. Percent, underscore and backslash are ordinary characters in them.
 pub fn pattern(words: &str) -> String {
     format!("%{}%", words.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_letter_is_folded_once_and_as_its_capital_and_its_small_letter_are() {
+        for c in '\0'..=char::MAX {
+            let once = folded(&c.to_string());
+            assert_eq!(folded(&once), once, "{c:?}");
+            assert_eq!(folded(&c.to_lowercase().to_string()), once, "{c:?}");
+            assert_eq!(folded(&capital(c).to_string()), once, "{c:?}");
+        }
+    }
 }

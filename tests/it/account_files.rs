@@ -49,6 +49,18 @@ rules! {
         }
     }
 
+    async fn words_in_a_file_of_a_former_release_are_folded_again(app) {
+        let words = json!({ "description": "\u{3a0}\u{391}\u{3a1}\u{391}\u{394}\u{39f}\u{3a3}" });
+        app.client().post("/1/charges", &charge_with(400, words)).await.ok(201);
+        app.do_due_work().await;
+        let text = export(app).await;
+        let former = text.replace("\u{3b4}\u{3bf}\u{3c3}", "\u{3b4}\u{3bf}\u{3c2}");
+        assert_ne!(former, text);
+        // It is there already.
+        import(app, &former).await;
+        assert!(export(app).await == text);
+    }
+
     async fn a_file_holds_no_card_number_and_no_secret(app) {
         let client = app.client();
         fill(&client).await;

@@ -1,10 +1,12 @@
 //! GET /charges/search (specification, Charges; `docs/decisions.md`, 20 and 21).
 
+use card_payments::services::search_text::folded;
+use card_payments::store::STEPS;
 use entity::TimeSpan;
 use serde_json::{Value, json};
 use url::form_urlencoded::byte_serialize;
 
-use crate::harness::{Answer, App, Client, card, charge_with, rules, token_of};
+use crate::harness::{Answer, App, Client, Database, card, charge_with, rules, token_of};
 
 /// What a search with these parameters answers.
 async fn search(client: &Client, parameters: &[(&str, &str)]) -> Answer {
@@ -104,6 +106,55 @@ rules! {
         for query in ["%%%", "___", "100_", "sn%ke", "wil*card", "\"\"\"", "''' OR 1=1", "b AND a", "unicode", "a b", "\\\\", "\u{e000}"] {
             assert_eq!(found(app, query).await, Vec::<String>::new(), "{query:?}");
         }
+    }
+
+    async fn a_letter_is_found_in_any_case_wherever_it_stands(app) {
+        let texts = ["\u{3a0}\u{391}\u{3a1}\u{391}\u{394}\u{39f}\u{3a3}\u{397}", "\u{17f}tory", "5 \u{b5}mol", "KAPI"];
+        let mut charges = Vec::new();
+        for text in texts {
+            charges.push(described(app, text).await);
+        }
+        for (query, hit) in [
+            ("\u{3a0}\u{391}\u{3a1}\u{391}\u{394}\u{39f}\u{3a3}", 0), ("\u{39f}\u{3a3}", 0), ("\u{3bf}\u{3c2}", 0), ("\u{3b4}\u{3bf}\u{3c3}", 0),
+            ("\u{3b4}\u{3bf}\u{3c2}", 0), ("\u{3a3}", 0), ("story", 1), ("\u{17f}TO", 1), ("\u{39c}MOL", 2), ("\u{3bc}m", 2), ("kap\u{131}", 3),
+        ] {
+            assert_eq!(found(app, query).await, [charges[hit].as_str()], "{query}");
+        }
+    }
+
+    async fn a_word_that_is_in_most_charges_is_found_alike_in_any_case(app) {
+        for _ in 0..27 {
+            described(app, "\u{39f}\u{394}\u{39f}\u{3a3}").await;
+        }
+        for query in ["\u{39f}\u{394}\u{39f}\u{3a3}", "\u{3bf}\u{3b4}\u{3bf}\u{3c2}", "\u{3bf}\u{3b4}\u{3bf}\u{3c3}", "\u{3bf}\u{3c3}"] {
+            assert_eq!(search(&app.client(), &[("query", query)]).await.json()["pagination"]["count"], 27, "{query}");
+        }
+    }
+
+    async fn words_of_former_releases_are_found(app) {
+        // Small letters that were stored as they are.
+        let former: String = ('\0'..=char::MAX)
+            .filter(|c| c.to_lowercase().eq([*c]) && folded(&c.to_string()) != c.to_string())
+            .collect();
+        let description = format!("one {former} two");
+        let charge = described(app, &description).await;
+        let other = described(app, "Stra\u{df}e \u{fc}ber").await;
+        let words = folded(&description);
+        for (table, column) in [("charges", "search_text"), ("charges_search", "text")] {
+            if table == "charges" || app.database == Database::Sqlite {
+                let sql = format!("UPDATE {table} SET {column} = replace({column}, '{words}', '{description}')");
+                app.execute(sql.leak()).await;
+            }
+        }
+        assert_eq!(found(app, &former).await, [""; 0]);
+        let step = STEPS.iter().find(|step| step.name == "m0012_words").unwrap();
+        app.execute(step.sql(app.ctx().store.backend()).leak()).await;
+        assert_eq!(found(app, &former).await, [charge.as_str()]);
+        for c in former.chars() {
+            let query = format!("{c}");
+            assert!(found(app, &query).await.contains(&charge), "{query}: a step is missing");
+        }
+        assert_eq!(found(app, "stra\u{df}e \u{dc}").await, [other.as_str()]);
     }
 
     async fn a_blank_query_finds_everything_and_an_unknown_one_nothing(app) {

@@ -328,6 +328,36 @@ rules! {
         assert_eq!(erased.as_array().unwrap().iter().map(token).collect::<Vec<_>>(), [token(&charges[0])]);
     }
 
+    async fn a_search_counts_no_erased_word(app) {
+        let client = app.client();
+        let customer = client.customer("4200000000000000").await;
+        for _ in 0..5 {
+            let by = json!({ "card": null, "customer_token": token(&customer), "description": "zq" });
+            client.post("/1/charges", &charge_with(400, by)).await.ok(201);
+        }
+        app.clock.advance(TimeSpan::days(3));
+        app.do_due_work().await;
+        let mut clients = vec![client];
+        let copy = if app.database == Database::Postgres { Some(app.copy().await) } else { None };
+        clients.extend(copy.as_ref().map(|copy| Client::new(copy.router.clone(), Some(app.secret_key().to_owned()))));
+        let counts = async |query: &str| {
+            let mut counts = Vec::new();
+            for client in &clients {
+                let answer = client.get(&format!("/1/charges/search?query={query}")).await;
+                let length = answer.ok(200).as_array().unwrap().len() as u64;
+                assert_eq!(answer.json()["pagination"]["count"], length, "{query}");
+                counts.push(length);
+            }
+            counts.dedup();
+            counts
+        };
+        assert_eq!((counts("zq").await, counts("er").await), (vec![5], vec![0]));
+        erase(app, token(&customer)).await.unwrap();
+        for _ in 0..2 {
+            assert_eq!((counts("zq").await, counts("er").await), (vec![0], vec![5]));
+        }
+    }
+
     async fn a_customer_with_unfinished_business_is_not_erased(app) {
         let client = app.client();
         let customer = client.customer("4200000000000000").await;

@@ -12,7 +12,7 @@ use crate::harness::process::pause;
 use crate::harness::{Installed, operated};
 
 /// Released steps, and the digests of what they run on PostgreSQL and on SQLite. Lines are added here, and none is changed.
-const RELEASED: [(&str, &str, &str); 11] = [
+const RELEASED: [(&str, &str, &str); 12] = [
     (
         "m0001_schema",
         "9u7HW2D3gFQPHNRIYLb5TdW5/rEjmGQI2FxbFq8NK3g=",
@@ -67,6 +67,11 @@ const RELEASED: [(&str, &str, &str); 11] = [
         "m0011_erasures",
         "LHywskECoOrx/nuvfLgJqpdAe7Rabp+vuTOb/JwfQ/o=",
         "KWQRXyvkTkspuyB6Cf8TSnPZq0Bk158laTWL6J6Ta1I=",
+    ),
+    (
+        "m0012_words",
+        "Dh1C/qCraAQdHqN8P88HZw6JFhFyNoCJS3EUVjwkeQo=",
+        "sD5Jkr4vtmSYSJ2NlTvpoBMlP5T1GpdlkxKIXOO+V2I=",
     ),
 ];
 

@@ -256,10 +256,9 @@ fn ids_of_words(
     }
     found
         .from(Alias::new(search_text::TABLE))
-        .and_where(Expr::cust_with_values("charges_search MATCH ?", [looked_up]));
-    if part.is_some() {
-        found.and_where(search_text::holds(backend, Expr::col(Alias::new("text")), words));
-    }
+        .and_where(Expr::cust_with_values("charges_search MATCH ?", [looked_up]))
+        // The index has folds of its own.
+        .and_where(search_text::holds(backend, Expr::col(Alias::new("text")), words));
     found
 }
 

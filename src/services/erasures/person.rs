@@ -2,6 +2,7 @@
 //! and beside the payments of others.
 
 use entity::charge::{self, ChargeState, Origin};
+use entity::counter::Counted;
 use entity::subscription::{self, SubscriptionState};
 use entity::{
     AccountToken, CardToken, ChargeToken, CustomerToken, DisputeToken, FileToken, JsonText, Listed, Owned,
@@ -14,7 +15,7 @@ use sea_orm::{
 
 use super::columns::erased;
 use crate::error::Error;
-use crate::services::{customers, events, files, search_text};
+use crate::services::{counts, customers, events, files, search_text};
 use crate::store::Tx;
 
 /// How many charges, with all that belongs to them, one transaction rewrites.
@@ -177,6 +178,7 @@ impl ChargesUnit {
             if row.listed() && row.search_text != erased.search_text {
                 search_text::remove(tx, self.account, row.id.id(), &row.search_text).await?;
                 search_text::append(tx, self.account, row.id.id(), &erased.search_text);
+                counts::add(tx, self.account, Counted::ErasedCharges, 1);
             }
             write(tx, row, &erased).await?;
             batch.events += erase_events(tx, self.account, &row.token()).await?;

@@ -29,7 +29,7 @@ use crate::services::accounts::{self, settings, wipe};
 use crate::services::context::Context;
 use crate::services::ledger::verify::first_difference;
 use crate::services::webhook_endpoints::keys;
-use crate::services::{files, installation};
+use crate::services::{files, installation, search_text};
 use crate::store::Tx;
 
 /// The format of the files that this release writes and reads.
@@ -68,7 +68,9 @@ impl AccountFile {
 
         match serde_json::from_str(text) {
             Ok(Head { card_payments_account: FORMAT }) => {
-                serde_json::from_str(text).map_err(|error| error.to_string())
+                let mut file: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
+                file.tables.values_mut().flatten().for_each(fold_again);
+                Ok(file)
             }
             Ok(Head { card_payments_account: other }) => {
                 Err(format!("is of format {other}, and this release reads format {FORMAT}"))
@@ -143,6 +145,13 @@ fn drop_credentials(row: &mut NamedRow) {
     let names_somebody = !url.username().is_empty() || url.password().is_some();
     if names_somebody && url.set_username("").is_ok() && url.set_password(None).is_ok() {
         *text = url.into();
+    }
+}
+
+/// Folds the words of searches as this release does.
+fn fold_again(row: &mut NamedRow) {
+    if let Some(Value::String(words)) = row.get_mut("search_text") {
+        *words = search_text::stored_text(words.split('\n'));
     }
 }
 

@@ -1,8 +1,9 @@
 //! The sizes of broad searches. To count the matches of a word that every charge has, all charges are compared with it. So the
 //! count up to a time is kept, and only later charges are counted again.
 //!
-//! Charges never change their words and are never deleted alone, but one can be approved long after its time. Then the number of
-//! charges up to that time is another, and all are counted. A restored snapshot changes the account's number of clock moves.
+//! Charges are never deleted alone, but one can be approved long after its time. Then the number of charges up to that time is
+//! another, and all are counted. Only an erasure changes words, and the number of erased charges with them. A restored snapshot
+//! changes the account's number of clock moves.
 
 use std::time::Duration;
 
@@ -40,8 +41,16 @@ pub(super) struct Size {
     before: Timestamp,
     charges: i64,
     pub matching: i64,
+    state: State,
+}
+
+/// What changes with words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct State {
     /// The number of the account's clock moves.
     clock_moves: i64,
+    /// The number of charges whose words were erased.
+    erased: i64,
 }
 
 impl Sizes {
@@ -63,8 +72,7 @@ impl Sizes {
         let mut size = None;
         if let Some(kept) = kept {
             let found = read(kept.before).await?;
-            let holds =
-                found.clock_moves == kept.clock_moves && found.all == kept.charges + found.old + found.recent;
+            let holds = found.state == kept.state && found.all == kept.charges + found.old + found.recent;
             size = holds.then_some((kept, found));
         }
         let (kept, found) = if let Some(size) = size {
@@ -72,7 +80,7 @@ impl Sizes {
         } else {
             let before = Timestamp::from_millis(i64::MIN);
             let found = read(before).await?;
-            (Size { before, charges: 0, matching: 0, clock_moves: found.clock_moves }, found)
+            (Size { before, charges: 0, matching: 0, state: found.state }, found)
         };
         let size = Size {
             before: Ord::max(recent, kept.before),
@@ -92,7 +100,7 @@ struct Found {
     old_matching: i64,
     recent: i64,
     recent_matching: i64,
-    clock_moves: i64,
+    state: State,
 }
 
 impl Found {
@@ -122,6 +130,7 @@ impl Found {
             .column_as(count(when(is_old().not(), matching())), "recent_matching");
         let mut counts = counts.into_query();
         counts.expr_as(page::counter(account, Counted::Charges), "every");
+        counts.expr_as(page::counter(account, Counted::ErasedCharges), "erased");
         counts.expr_as(page::clock_moves(account), "moves");
         let row = db.one_planned(&counts).await?.ok_or_else(|| Error::internal("a count has no row"))?;
         let count = |name| row.try_get("", name);
@@ -131,7 +140,7 @@ impl Found {
             old_matching: count("old_matching")?,
             recent: count("recent")?,
             recent_matching: count("recent_matching")?,
-            clock_moves: count("moves")?,
+            state: State { clock_moves: count("moves")?, erased: count("erased")? },
         })
     }
 }
