@@ -77,8 +77,8 @@ rules! {
         let page = browser.page(&format!("/charges/{disputed}")).await;
         let left = figure(&page, "money").pop().unwrap();
         let owed = left.strip_prefix("Left for the merchant|-").unwrap().trim_end_matches('|');
-        let owes = format!("A$500.00 came from the card, and {owed} more has left, which the merchant owes.");
-        assert!(page.contains(&owes), "{left}");
+        let summary = format!("A$500.00 came from the card, and {owed} more has left, which the merchant owes.");
+        assert!(page.contains(&summary), "{left}");
         browser.press(&format!("/disputes/{dispute}/decide"), &[("status", "resolved")]).await;
         let money = figure(&browser.page(&format!("/charges/{disputed}")).await, "money");
         assert!(money.iter().any(|row| row.starts_with("Disputed|-A$500.00")), "{money:?}");
