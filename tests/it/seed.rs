@@ -247,7 +247,7 @@ until: tomorrow
         let (code, stdout, stderr) = shop.seeds("wrong.yaml", text, &["--json"]);
         assert_eq!(code, Some(1));
         let faults: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert!(stderr.ends_with(&format!("wrong.yaml has {} faults, and nothing was made\n", faults.len())), "{stderr}");
+        assert_eq!(stderr, format!("error: wrong.yaml has {} faults, and nothing was made\n", faults.len()));
         let assert_fault = |line: u64, words: &str| {
             let found = faults.iter().any(|fault| fault["line"] == line && fault["fault"].as_str().unwrap().contains(words));
             assert!(found, "{line}: {words} in {faults:#?}");

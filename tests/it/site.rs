@@ -38,6 +38,14 @@ pub fn committed(name: &str, text: &str) {
     assert!(found == text, "{name} is stale: UPDATE_DOCUMENTS=1 cargo test --test it");
 }
 
+/// The last section of the committed page must hold exactly this text.
+#[track_caller]
+pub fn committed_below(page: &str, heading: &str, drawn: &str) {
+    let text = read(page);
+    let (above, _) = text.split_once(heading).unwrap_or_else(|| panic!("{page}: no {heading}"));
+    committed(page, &format!("{above}{heading}{drawn}{}", footer(page)));
+}
+
 /// The links of a document outside of its code: what they show, and where they lead.
 fn links(document: &str) -> Vec<(String, String)> {
     let mut inside = false;

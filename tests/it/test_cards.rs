@@ -9,7 +9,7 @@ use card_payments::acquirer::{Aftermath, Fault, SimulatedOutcome};
 use serde_json::{Value, json};
 
 use crate::harness::{App, card, charge_with, rules, token_of};
-use crate::site::{committed, footer, read};
+use crate::site::committed_below;
 
 const PAGE: &str = "docs/testing.md";
 const DRAWN: &str = "## Test cards\n";
@@ -39,9 +39,7 @@ fn drawn() -> String {
 
 #[test]
 fn the_page_for_testers_lists_every_test_card() {
-    let page = read(PAGE);
-    let (head, _) = page.split_once(DRAWN).unwrap_or_else(|| panic!("{PAGE}: no {DRAWN}"));
-    committed(PAGE, &format!("{head}{DRAWN}{}{}", drawn(), footer(PAGE)));
+    committed_below(PAGE, DRAWN, &drawn());
 }
 
 /// How attempts on a card end, with which sentence, on which numbers.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Generator;
 use super::generators::GENERATORS;
-use crate::site::{committed, footer, read};
+use crate::site::{committed_below, read};
 
 const PAGE: &str = "docs/clients.md";
 /// Packages that are no generators, and the programs that are theirs.
@@ -77,7 +77,5 @@ fn drawn() -> String {
 
 #[test]
 fn the_page_lists_every_generator_with_its_version_and_its_command() {
-    let page = read(PAGE);
-    let (head, _) = page.split_once(DRAWN).unwrap_or_else(|| panic!("{PAGE}: no {DRAWN}"));
-    committed(PAGE, &format!("{head}{DRAWN}{}{}", drawn(), footer(PAGE)));
+    committed_below(PAGE, DRAWN, &drawn());
 }
