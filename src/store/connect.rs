@@ -377,13 +377,31 @@ pub(super) async fn for_groups(url: &str) -> Result<PostgresPool, ConnectError> 
     Ok(PostgresPool::new(Database::connect(options).await?, GROUPS_MAX.into()))
 }
 
-/// Returns the connections of calls, which connect when they are first needed: few, because each one's sessions on the nodes prepare
-/// the statements of every shard.
-pub(super) async fn for_calls(url: &str) -> Result<PostgresPool, ConnectError> {
-    const CALLS_MAX: u8 = 2 * GROUPS_MAX;
+/// How long a node of a distributed database may take to accept a connection, and to answer who it is.
+pub(super) const NODE_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Connections of calls: few, because each one's sessions on the nodes prepare the statements of every shard.
+const CALLS_MAX: u8 = 2 * GROUPS_MAX;
+
+/// Returns the connections of calls, which connect when they are first needed.
+pub(super) async fn for_calls(url: &str) -> Result<PostgresPool, DbErr> {
+    calls(options(url, CALLS_MAX.into()), None).await
+}
+
+/// Returns the connections of calls to a node, which takes the user, the database and all else as the coordinator does.
+pub(super) async fn for_calls_to_node(url: &str, host: &str, port: u16) -> Result<PostgresPool, DbErr> {
     let mut options = options(url, CALLS_MAX.into());
-    options.connect_lazy(true).map_sqlx_postgres_opts(|postgres| {
-        postgres.options(PATIENCE).statement_cache_capacity(POSTGRES_CACHED)
+    options.acquire_timeout(NODE_PATIENCE);
+    calls(options, Some((host.to_owned(), port))).await
+}
+
+async fn calls(mut options: ConnectOptions, node: Option<(String, u16)>) -> Result<PostgresPool, DbErr> {
+    options.connect_lazy(true).map_sqlx_postgres_opts(move |postgres| {
+        let postgres = postgres.options(PATIENCE).statement_cache_capacity(POSTGRES_CACHED);
+        match &node {
+            Some((host, port)) => postgres.host(host).port(*port),
+            None => postgres,
+        }
     });
     Ok(PostgresPool::new(Database::connect(options).await?, CALLS_MAX.into()))
 }
