@@ -378,7 +378,7 @@ pub(super) async fn for_groups(url: &str) -> Result<PostgresPool, ConnectError> 
 }
 
 /// How long a node of a distributed database may take to accept a connection, and to answer who it is.
-pub(super) const NODE_PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const NODE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Connections of calls: few, because each one's sessions on the nodes prepare the statements of every shard.
 const CALLS_MAX: u8 = 2 * GROUPS_MAX;

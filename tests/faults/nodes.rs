@@ -192,7 +192,10 @@ impl NodesTrial {
             if others == 0 && direct.iter().all(|calls| *calls > 0) {
                 return;
             }
-            assert!(Instant::now() < deadline, "{direct:?} sessions call a worker itself, {others} another node");
+            assert!(
+                Instant::now() < deadline,
+                "{direct:?} sessions call a worker itself, {others} another node"
+            );
             pause(Duration::from_millis(500));
         }
     }

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use super::super::connect::{self, NODE_PATIENCE};
 use super::super::postgres_pool::{PostgresPool, Transaction};
+use super::has_function;
 use crate::runtime::mutex::lock;
 use crate::runtime::request_context::detach;
 
@@ -51,14 +52,27 @@ impl Node {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// Returns the node's group if the server that the coordinator means answers here; the reason if not.
+    /// Returns the node's group if the server that the coordinator means answers here, and has the function; the reason if not.
     async fn group(&self, identity: &str) -> Result<i32, String> {
-        let query = self.connections.query_one_raw(Statement::from_string(DbBackend::Postgres, IDENTITY));
-        let row = timeout(NODE_PATIENCE, query).await.map_err(|_| "it does not answer".to_owned())?;
-        let row = row.map_err(|error| error.to_string())?.ok_or("it is no node")?;
-        let answer = row.try_get::<String>("", "result").map_err(|error| error.to_string())?;
-        let group = answer.split(' ').next().and_then(|group| group.parse().ok());
-        group.filter(|_| answer == identity).ok_or_else(|| "another server answers".to_owned())
+        let answers = async {
+            let query = Statement::from_string(DbBackend::Postgres, IDENTITY);
+            let row = self.connections.query_one_raw(query).await?;
+            let answer = row.map(|row| row.try_get::<String>("", "result")).transpose()?;
+            Ok::<_, DbErr>((answer, has_function(&self.connections).await?))
+        };
+        let answers = timeout(NODE_PATIENCE, answers).await.map_err(|_| "it does not answer".to_owned())?;
+        let (answer, has_function) = answers.map_err(|error| error.to_string())?;
+        if answer.as_deref() != Some(identity) {
+            return Err("another server answers".to_owned());
+        }
+        if !has_function {
+            return Err("it lacks the function".to_owned());
+        }
+        identity
+            .split(' ')
+            .next()
+            .and_then(|group| group.parse().ok())
+            .ok_or_else(|| "it has no group".to_owned())
     }
 }
 
