@@ -383,19 +383,13 @@ pub(super) const NODE_PATIENCE: Duration = Duration::from_secs(2);
 /// Connections of calls: few, because each one's sessions on the nodes prepare the statements of every shard.
 const CALLS_MAX: u8 = 2 * GROUPS_MAX;
 
-/// Returns the connections of calls, which connect when they are first needed.
-pub(super) async fn for_calls(url: &str) -> Result<PostgresPool, DbErr> {
-    calls(options(url, CALLS_MAX.into()), None).await
-}
-
-/// Returns the connections of calls to a node, which takes the user, the database and all else as the coordinator does.
-pub(super) async fn for_calls_to_node(url: &str, host: &str, port: u16) -> Result<PostgresPool, DbErr> {
+/// Returns the connections of calls, which connect when they are first needed: to the coordinator, or to a node, which takes the
+/// user, the database and all else as the coordinator does.
+pub(super) async fn for_calls(url: &str, node: Option<(String, u16)>) -> Result<PostgresPool, DbErr> {
     let mut options = options(url, CALLS_MAX.into());
-    options.acquire_timeout(NODE_PATIENCE);
-    calls(options, Some((host.to_owned(), port))).await
-}
-
-async fn calls(mut options: ConnectOptions, node: Option<(String, u16)>) -> Result<PostgresPool, DbErr> {
+    if node.is_some() {
+        options.acquire_timeout(NODE_PATIENCE);
+    }
     options.connect_lazy(true).map_sqlx_postgres_opts(move |postgres| {
         let postgres = postgres.options(PATIENCE).statement_cache_capacity(POSTGRES_CACHED);
         match &node {

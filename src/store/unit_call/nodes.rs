@@ -175,7 +175,7 @@ impl Nodes {
         if let Some(node) = known {
             return Ok(node);
         }
-        let connections = connect::for_calls_to_node(&self.url, &host, port).await?;
+        let connections = connect::for_calls(&self.url, Some((host.clone(), port))).await?;
         Ok(Node { host, port, connections })
     }
 }
