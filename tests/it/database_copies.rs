@@ -12,9 +12,7 @@ use sea_orm::{ConnectionTrait, DatabaseTransaction, IsolationLevel, TransactionT
 use serde_json::Value;
 
 use crate::harness::postgres::is_distributed;
-use crate::harness::process::{
-    PAYMENT, Process, pause, peak_memory, repeatable_request, try_to_ask,
-};
+use crate::harness::process::{PAYMENT, Process, pause, peak_memory, repeatable_request, try_to_ask};
 use crate::harness::{Database, Installed, eventually, operated, token_of};
 
 #[expect(dead_code, reason = "shared with a bench, which wants more of it")]
@@ -556,7 +554,8 @@ async fn a_copy_into_sqlite_takes_little_memory() {
     const CHARGES: i64 = 10_000;
     // The copy, its index and its proof each cache pages on a few connections, of 16 MiB at most one, and sort in 4 MiB.
     const MEMORY_KIB: u64 = 70 << 10;
-    let (large, copy) = (Installed::on(Database::Sqlite).await.unwrap(), Installed::on(Database::Sqlite).await.unwrap());
+    let (large, copy) =
+        (Installed::on(Database::Sqlite).await.unwrap(), Installed::on(Database::Sqlite).await.unwrap());
     let place = fill::Place::new(large.data.path(), None).unwrap();
     let server = large.serve();
     let template = PAYMENT.replace(
@@ -567,7 +566,8 @@ async fn a_copy_into_sqlite_takes_little_memory() {
     server.stopped();
     place.fill(CHARGES).await.unwrap();
 
-    let mut copying = large.program().args(["copy", "--to", &copy.database_url()]).stdout(Stdio::null()).spawn().unwrap();
+    let mut copying =
+        large.program().args(["copy", "--to", &copy.database_url()]).stdout(Stdio::null()).spawn().unwrap();
     let mut peak = None;
     let status = loop {
         peak = peak.max(peak_memory(copying.id()));

@@ -427,7 +427,8 @@ async fn a_worker_serves_and_is_neither_migrated_nor_copied_into() {
     server.pay(&key).ok(201);
     server.stopped();
 
-    let refusal = "error: the database is on a worker of a cluster: name the cluster's coordinator\n".to_owned();
+    let refusal =
+        "error: the database is on a worker of a cluster: name the cluster's coordinator\n".to_owned();
     assert_eq!(migrate(&database.database), (Some(1), String::new(), refusal.clone()));
     let laptop = tempfile::tempdir().unwrap();
     assert_eq!(output(program(laptop.path()).arg("migrate")).0, Some(0));

@@ -36,7 +36,8 @@ impl Story {
 
     fn shell(&self, commands: &str) -> Command {
         let programs = PathBuf::from(env!("CARGO_BIN_EXE_card-payments"));
-        let path = std::env::join_paths([programs.parent().unwrap(), Path::new("/usr/bin"), Path::new("/bin")]);
+        let path =
+            std::env::join_paths([programs.parent().unwrap(), Path::new("/usr/bin"), Path::new("/bin")]);
         let mut shell = Command::new("sh");
         shell.args(["-euc", commands]).env_clear().env("PATH", path.unwrap()).current_dir(self.folder.path());
         shell
@@ -47,7 +48,9 @@ impl Story {
         let block = self.blocks.next().unwrap();
         assert!(block.contains("\ncard-payments serve "), "{block}");
         // A signal to the shell is one to the server.
-        Process::start(&mut self.shell(&block.replace("\ncard-payments serve ", "\nexec card-payments serve ")))
+        Process::start(
+            &mut self.shell(&block.replace("\ncard-payments serve ", "\nexec card-payments serve ")),
+        )
     }
 
     /// Runs the next block, which moves the installation.

@@ -93,8 +93,7 @@ impl Database {
         if !is_distributed() {
             return vec![self.url.clone()];
         }
-        let nodes =
-            "SELECT string_agg(nodename || ':' || nodeport, ' ' ORDER BY groupid) FROM pg_dist_node WHERE isactive";
+        let nodes = "SELECT string_agg(nodename || ':' || nodeport, ' ' ORDER BY groupid) FROM pg_dist_node WHERE isactive";
         let nodes = RawDatabase::connect(&self.url).await.text(nodes).await;
         let at = |node: &str| {
             let (host, port) = node.split_once(':').unwrap();
