@@ -123,7 +123,7 @@ async fn has_citus(database: &impl ConnectionTrait) -> Result<bool, DbErr> {
 
 /// Returns whether the database is on a worker, which has the tables of its coordinator.
 pub(super) async fn is_worker(database: &impl ConnectionTrait) -> Result<bool, DbErr> {
-    if database.get_database_backend() != DbBackend::Postgres || !has_citus(database).await? {
+    if !has_citus(database).await? {
         return Ok(false);
     }
     let sql = "SELECT 1 FROM pg_dist_local_group WHERE groupid <> 0";
