@@ -528,7 +528,7 @@ async fn an_installation_moves_from_a_plain_postgresql_to_a_cluster_and_back() {
         new_postgres().await.unwrap(),
     ];
     let (server, key, _) = used(&plain);
-    let serves = |installed: &Installed, charges: u64| {
+    let check = |installed: &Installed, charges: u64| {
         installed.take_along(&plain);
         let server = installed.serve();
         server.pay(&key).ok(201);
@@ -539,14 +539,14 @@ async fn an_installation_moves_from_a_plain_postgresql_to_a_cluster_and_back() {
     };
     cluster.moved_from(&plain);
     server.stopped();
-    serves(&cluster, 4);
+    check(&cluster, 4);
 
     let refusal = "a distributed database cannot be followed: stop its servers, and copy without --follow";
     cluster.refuses(&["copy", "--follow", "--to", &back.database_url()], refusal);
     let copied = cluster.copied_to(&back);
     assert_eq!(back.copied_to(&again), copied, "the same rows have the same checksums on a cluster");
-    serves(&back, 5);
-    serves(&again, 5);
+    check(&back, 5);
+    check(&again, 5);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
