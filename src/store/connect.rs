@@ -11,6 +11,7 @@ use sea_orm::{
     Statement, sqlx,
 };
 
+use super::distributed;
 use super::either::{Either, Origin, Reading};
 use super::postgres_pool::PostgresPool;
 use super::probe::{self, probe};
@@ -86,6 +87,9 @@ pub enum ConnectError {
     /// The database is a copy that was cut off, or that differs from its source.
     #[error("the database is an unfinished copy of another one")]
     UnfinishedCopy,
+    /// The node is no coordinator, and only that one changes the schema, or is copied into.
+    #[error("the database is on a worker of a cluster: name the cluster's coordinator")]
+    Worker,
     /// `copy --follow` has moved the installation.
     #[error("the installation has moved to {0}")]
     Moved(String),
@@ -144,6 +148,7 @@ impl ConnectError {
             Self::Unreachable(..) | Self::Refused(..) => {
                 "see that it runs, and that address, user and password are right"
             }
+            Self::Worker => "name the coordinator; servers may name a worker once the schema is up to date",
             Self::NoFile(_) | Self::Foreign | Self::Thread(_) | Self::Database(_) => {
                 "name another database, or bring back the one that belongs there; in pg_stat_activity see whether somebody keeps \
                  its tables locked"
@@ -292,7 +297,16 @@ pub(super) async fn prepare(
     on_step: OnStep<'_>,
 ) -> Result<(), ConnectError> {
     refuse_foreign(pool).await?;
+    let recorded = migration::recorded(pool).await?;
+    if steps.iter().any(|step| recorded.iter().all(|name| name != step.name)) {
+        refuse_worker(pool).await?;
+    }
     Ok(run(pool, steps, on_step).await?)
+}
+
+/// Refuses a worker of a cluster: a table that it creates is only its own.
+pub(super) async fn refuse_worker(database: &impl ConnectionTrait) -> Result<(), ConnectError> {
+    if distributed::is_worker(database).await? { Err(ConnectError::Worker) } else { Ok(()) }
 }
 
 /// Runs the migrations. Servers that start at the same time on an empty PostgreSQL conflict: the loser retries and finds
@@ -319,13 +333,13 @@ pub(super) const POSTGRES_CONNECTIONS: u32 = 16;
 /// Of these, the connections for statements; others are for long reads, and for group commit.
 const POSTGRES_STATEMENTS: usize = 12 - GROUPS_MAX as usize;
 /// The statements cached per connection: all that a server sends, so that none is parsed twice on a connection.
-const POSTGRES_CACHED: usize = 512;
+pub(super) const POSTGRES_CACHED: usize = 512;
 pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Saves a round trip per request; the first statement notices a dead connection.
 pub(super) const TESTED_AFTER_IDLE: Duration = Duration::from_secs(30);
 pub(super) const PLANNED_ANEW_AFTER: Duration = Duration::from_mins(1);
 
-fn options(url: &str, connections: u32) -> ConnectOptions {
+pub(super) fn options(url: &str, connections: u32) -> ConnectOptions {
     let mut options = ConnectOptions::new(url);
     options
         .max_connections(connections)
@@ -341,7 +355,7 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
 /// The time-outs of connections that serve requests or checks, so that none waits for ever: for a lock, for a statement that
 /// does not end, or for a server that stopped within its transaction. All of them end before the time-out of a request, also
 /// where a payment waits twice for a connection before it waits for the lock.
-const PATIENCE: [(&str, &str); 3] =
+pub(super) const PATIENCE: [(&str, &str); 3] =
     [("lock_timeout", "5s"), ("statement_timeout", "30s"), ("idle_in_transaction_session_timeout", "30s")];
 
 /// A distributed PostgreSQL: a query over all shards takes one connection to each node. It would open more for each look for due
@@ -375,29 +389,6 @@ pub(super) async fn for_groups(url: &str) -> Result<PostgresPool, ConnectError> 
         postgres.options(PATIENCE).options(OF_GROUPS).statement_cache_capacity(POSTGRES_CACHED)
     });
     Ok(PostgresPool::new(Database::connect(options).await?, GROUPS_MAX.into()))
-}
-
-/// How long a node of a distributed database may take to accept a connection, and to answer who it is.
-pub(super) const NODE_PATIENCE: Duration = Duration::from_secs(2);
-
-/// Connections of calls: few, because each one's sessions on the nodes prepare the statements of every shard.
-const CALLS_MAX: u8 = 2 * GROUPS_MAX;
-
-/// Returns the connections of calls, which connect when they are first needed: to the coordinator, or to a node, which takes the
-/// user, the database and all else as the coordinator does.
-pub(super) async fn for_calls(url: &str, node: Option<(String, u16)>) -> Result<PostgresPool, DbErr> {
-    let mut options = options(url, CALLS_MAX.into());
-    if node.is_some() {
-        options.acquire_timeout(NODE_PATIENCE);
-    }
-    options.connect_lazy(true).map_sqlx_postgres_opts(move |postgres| {
-        let postgres = postgres.options(PATIENCE).statement_cache_capacity(POSTGRES_CACHED);
-        match &node {
-            Some((host, port)) => postgres.host(host).port(*port),
-            None => postgres,
-        }
-    });
-    Ok(PostgresPool::new(Database::connect(options).await?, CALLS_MAX.into()))
 }
 
 /// Connects with time-outs, to read what other connections may have locked.

@@ -19,7 +19,6 @@ use super::connect::answered;
 use super::deferred_updates::{Change, DeferredUpdate, LOST};
 use super::group_statement::{AccountShard, GroupTexts, Writes};
 use super::open_transaction::{CommitError, uncommitted};
-use super::postgres_pool::PostgresPool;
 use crate::runtime::mutex::lock;
 use nodes::Nodes;
 use values::TextValues;
@@ -88,8 +87,10 @@ async fn has_function(database: &impl ConnectionTrait) -> Result<bool, DbErr> {
 
 impl UnitCalls {
     /// Returns the calls of a distributed database; `None` if it does not have this release's function.
-    pub async fn find(url: &str, coordinator: PostgresPool) -> Result<Option<Self>, DbErr> {
-        if !has_function(&coordinator).await? {
+    pub async fn find(url: &str) -> Result<Option<Self>, DbErr> {
+        let nodes = Nodes::of(url).await?;
+        let coordinator = nodes.coordinator();
+        if !has_function(coordinator).await? {
             tracing::warn!(
                 "the database lacks a function of this release: payments are slow until migrate --distribute has run"
             );
@@ -106,8 +107,12 @@ impl UnitCalls {
             let tables = if is_everywhere { &mut others.everywhere } else { &mut others.elsewhere };
             tables.push(row.try_get("", "name")?);
         }
-        let nodes = Nodes::new(url, coordinator);
-        Ok(Some(Self { nodes, others, texts: GroupTexts::default(), shards: Mutex::default() }))
+        Ok(Some(Self {
+            nodes: Arc::new(nodes),
+            others,
+            texts: GroupTexts::default(),
+            shards: Mutex::default(),
+        }))
     }
 
     /// Returns the shard that has everything that a unit writes. A unit whose writes do not lie together runs again, and sends each

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
-use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
+use sea_orm::{ConnectionTrait, Database, DbBackend, DbErr, Statement};
 use tokio::time::timeout;
 
-use super::super::connect::{self, NODE_PATIENCE};
+use super::super::connect::{PATIENCE, POSTGRES_CACHED, options};
 use super::super::postgres_pool::{PostgresPool, Transaction};
 use super::has_function;
+use crate::limits::GROUPS_MAX;
 use crate::runtime::mutex::lock;
 use crate::runtime::request_context::detach;
 
@@ -22,6 +23,28 @@ const IDENTITY: &str = "SELECT concat_ws(' ', groupid, extract(epoch FROM pg_pos
 const KNOWN_FOR: Duration = Duration::from_mins(1);
 /// The same while a node is not reached directly.
 const RETRIED_AFTER: Duration = Duration::from_secs(10);
+/// How long a node may take to accept a connection, and to answer.
+const NODE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Connections to a node: few, because each one's session prepares the statements of every shard.
+const CALLS_MAX: u8 = 2 * GROUPS_MAX;
+
+/// Returns the connections of calls, which connect when they are first needed: to the coordinator, or to a node, which takes the
+/// user, the database and all else as the coordinator does.
+async fn connections(url: &str, node: Option<(String, u16)>) -> Result<PostgresPool, DbErr> {
+    let mut options = options(url, CALLS_MAX.into());
+    if node.is_some() {
+        options.acquire_timeout(NODE_PATIENCE);
+    }
+    options.connect_lazy(true).map_sqlx_postgres_opts(move |postgres| {
+        let postgres = postgres.options(PATIENCE).statement_cache_capacity(POSTGRES_CACHED);
+        match &node {
+            Some((host, port)) => postgres.host(host).port(*port),
+            None => postgres,
+        }
+    });
+    Ok(PostgresPool::new(Database::connect(options).await?, CALLS_MAX.into()))
+}
 
 /// The nodes of a distributed database.
 pub(super) struct Nodes {
@@ -77,8 +100,9 @@ impl Node {
 }
 
 impl Nodes {
-    pub fn new(url: &str, coordinator: PostgresPool) -> Arc<Self> {
-        Arc::new(Self { url: url.to_owned(), coordinator, known: Mutex::default() })
+    pub async fn of(url: &str) -> Result<Self, DbErr> {
+        let coordinator = connections(url, None).await?;
+        Ok(Self { url: url.to_owned(), coordinator, known: Mutex::default() })
     }
 
     pub fn coordinator(&self) -> &PostgresPool {
@@ -175,7 +199,7 @@ impl Nodes {
         if let Some(node) = known {
             return Ok(node);
         }
-        let connections = connect::for_calls(&self.url, Some((host.clone(), port))).await?;
+        let connections = connections(&self.url, Some((host.clone(), port))).await?;
         Ok(Node { host, port, connections })
     }
 }
