@@ -333,13 +333,13 @@ pub(super) const POSTGRES_CONNECTIONS: u32 = 16;
 /// Of these, the connections for statements; others are for long reads, and for group commit.
 const POSTGRES_STATEMENTS: usize = 12 - GROUPS_MAX as usize;
 /// The statements cached per connection: all that a server sends, so that none is parsed twice on a connection.
-const POSTGRES_CACHED: usize = 512;
+pub(super) const POSTGRES_CACHED: usize = 512;
 pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Saves a round trip per request; the first statement notices a dead connection.
 pub(super) const TESTED_AFTER_IDLE: Duration = Duration::from_secs(30);
 pub(super) const PLANNED_ANEW_AFTER: Duration = Duration::from_mins(1);
 
-fn options(url: &str, connections: u32) -> ConnectOptions {
+pub(super) fn options(url: &str, connections: u32) -> ConnectOptions {
     let mut options = ConnectOptions::new(url);
     options
         .max_connections(connections)
@@ -355,7 +355,7 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
 /// The time-outs of connections that serve requests or checks, so that none waits for ever: for a lock, for a statement that
 /// does not end, or for a server that stopped within its transaction. All of them end before the time-out of a request, also
 /// where a payment waits twice for a connection before it waits for the lock.
-const PATIENCE: [(&str, &str); 3] =
+pub(super) const PATIENCE: [(&str, &str); 3] =
     [("lock_timeout", "5s"), ("statement_timeout", "30s"), ("idle_in_transaction_session_timeout", "30s")];
 
 /// A distributed PostgreSQL: a query over all shards takes one connection to each node. It would open more for each look for due
@@ -389,17 +389,6 @@ pub(super) async fn for_groups(url: &str) -> Result<PostgresPool, ConnectError> 
         postgres.options(PATIENCE).options(OF_GROUPS).statement_cache_capacity(POSTGRES_CACHED)
     });
     Ok(PostgresPool::new(Database::connect(options).await?, GROUPS_MAX.into()))
-}
-
-/// Returns the connections of calls, which connect when they are first needed: few, because each one's sessions on the nodes prepare
-/// the statements of every shard.
-pub(super) async fn for_calls(url: &str) -> Result<PostgresPool, ConnectError> {
-    const CALLS_MAX: u8 = 2 * GROUPS_MAX;
-    let mut options = options(url, CALLS_MAX.into());
-    options.connect_lazy(true).map_sqlx_postgres_opts(|postgres| {
-        postgres.options(PATIENCE).statement_cache_capacity(POSTGRES_CACHED)
-    });
-    Ok(PostgresPool::new(Database::connect(options).await?, CALLS_MAX.into()))
 }
 
 /// Connects with time-outs, to read what other connections may have locked.

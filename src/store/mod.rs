@@ -142,7 +142,7 @@ impl Store {
             (Location::Postgres { url }, Either::Postgres(connections)) => {
                 let groups = |writer| Arc::new(GroupCommit::new(writer, Arc::clone(&statements)));
                 if distributed::is_distributed(connections).await? {
-                    let calls = UnitCalls::find(connect::for_calls(url).await?).await?;
+                    let calls = UnitCalls::find(url).await?;
                     calls.map(|calls| CommitPath::Calls(groups(GroupWriter::Call(calls))))
                 } else {
                     let connections = connect::for_groups(url).await?;

@@ -1,8 +1,9 @@
-//! A distributed PostgreSQL: units that have sent nothing before their commit are calls of a function, `write_unit.sql`. The
-//! coordinator delegates a call to the worker that holds their accounts; the worker runs their statements, and commits them.
+//! A distributed PostgreSQL: units that have sent nothing before their commit are calls of a function, `write_unit.sql`, to the node
+//! that holds their accounts. It runs their statements, and commits them. Any other node delegates the call to that one.
 //!
-//! The coordinator would take the statement itself apart, copy between its parts and commit in two phases.
+//! A coordinator would take the statement itself apart, copy between its parts and commit in two phases.
 
+mod nodes;
 mod values;
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,8 +19,8 @@ use super::connect::answered;
 use super::deferred_updates::{Change, DeferredUpdate, LOST};
 use super::group_statement::{AccountShard, GroupTexts, Writes};
 use super::open_transaction::{CommitError, uncommitted};
-use super::postgres_pool::PostgresPool;
 use crate::runtime::mutex::lock;
+use nodes::Nodes;
 use values::TextValues;
 
 /// Creates the function and distributes it.
@@ -39,7 +40,7 @@ const SHARDS_KNOWN_MAX: usize = 100_000;
 
 /// Writes units by calls.
 pub(super) struct UnitCalls {
-    connections: PostgresPool,
+    nodes: Arc<Nodes>,
     others: OtherTables,
     texts: GroupTexts,
     shards: Mutex<HashMap<Uuid, AccountShard>>,
@@ -86,8 +87,10 @@ async fn has_function(database: &impl ConnectionTrait) -> Result<bool, DbErr> {
 
 impl UnitCalls {
     /// Returns the calls of a distributed database; `None` if it does not have this release's function.
-    pub async fn find(connections: PostgresPool) -> Result<Option<Self>, DbErr> {
-        if !has_function(&connections).await? {
+    pub async fn find(url: &str) -> Result<Option<Self>, DbErr> {
+        let nodes = Nodes::of(url).await?;
+        let coordinator = nodes.coordinator();
+        if !has_function(coordinator).await? {
             tracing::warn!(
                 "the database lacks a function of this release: payments are slow until migrate --distribute has run"
             );
@@ -99,25 +102,33 @@ impl UnitCalls {
                    AND p.colocationid IS DISTINCT FROM \
                    (SELECT colocationid FROM pg_dist_partition WHERE logicalrelid = 'accounts'::regclass)";
         let mut others = OtherTables::default();
-        for row in connections.query_all_raw(Statement::from_string(DbBackend::Postgres, sql)).await? {
+        for row in coordinator.query_all_raw(Statement::from_string(DbBackend::Postgres, sql)).await? {
             let is_everywhere = row.try_get::<Option<bool>>("", "everywhere")?.unwrap_or_default();
             let tables = if is_everywhere { &mut others.everywhere } else { &mut others.elsewhere };
             tables.push(row.try_get("", "name")?);
         }
-        Ok(Some(Self { connections, others, texts: GroupTexts::default(), shards: Mutex::default() }))
+        Ok(Some(Self {
+            nodes: Arc::new(nodes),
+            others,
+            texts: GroupTexts::default(),
+            shards: Mutex::default(),
+        }))
     }
 
     /// Returns the shard that has everything that a unit writes. A unit whose writes do not lie together runs again, and sends each
     /// statement.
     pub async fn shard(&self, writes: &Writes) -> Result<AccountShard, DbErr> {
         let account = account(writes, &self.others).ok_or(LOST)?;
+        if self.nodes.check_when_due() {
+            lock(&self.shards).clear();
+        }
         if let Some(shard) = lock(&self.shards).get(&account) {
             return Ok(*shard);
         }
         let sql = "SELECT shardid, groupid FROM pg_dist_placement \
                    WHERE shardid = get_shard_id_for_distribution_column('accounts', $1)";
         let query = Statement::from_sql_and_values(DbBackend::Postgres, sql, [account.into()]);
-        let row = self.connections.query_one_raw(query).await?.ok_or(LOST)?;
+        let row = self.nodes.coordinator().query_one_raw(query).await?.ok_or(LOST)?;
         let shard =
             AccountShard { account, id: row.try_get("", "shardid")?, node: row.try_get("", "groupid")? };
         let mut shards = lock(&self.shards);
@@ -130,7 +141,8 @@ impl UnitCalls {
 
     /// Writes units of one node by a call, which is its own transaction. Returns whether rows were derived.
     pub async fn write(&self, units: &[&Writes]) -> Result<bool, CommitError> {
-        let transaction = self.connections.transaction().await.map_err(uncommitted)?;
+        let node = units.first().and_then(|unit| unit.shard).map_or(0, |shard| shard.node);
+        let transaction = self.nodes.transaction(node).await.map_err(uncommitted)?;
         let Ok(arguments) = self.arguments(units, transaction.slot) else {
             return Err(CommitError::Failed(LOST.into()));
         };

@@ -59,6 +59,22 @@ impl Distributed {
         self.coordinator.run(&sql).unwrap()[0].parse().unwrap()
     }
 
+    /// Returns how many sessions have lately sent a call to each worker itself, and how many to another node.
+    pub fn calls(&self) -> ([u32; 2], u32) {
+        let count = |node: &Cluster, condition: &str| -> u32 {
+            let sql = format!(
+                "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%write_unit(%' AND pid <> pg_backend_pid() \
+                 AND query_start > now() - interval '2 seconds' AND {condition}"
+            );
+            node.run(&sql).unwrap()[0].parse().unwrap()
+        };
+        // A node gives the sessions that it begins on others such names.
+        let internal = "application_name LIKE 'citus_internal%'";
+        let direct = self.workers.each_ref().map(|worker| count(worker, &format!("NOT {internal}")));
+        let delegated = self.workers.iter().map(|worker| count(worker, internal)).sum::<u32>();
+        (direct, delegated + count(&self.coordinator, "true"))
+    }
+
     /// Returns a program that moves a shard to the other worker, with the accounts' rows in all tables.
     pub fn moving(&self, shard: Shard) -> Command {
         let [from, to] = [shard.worker, 1 - shard.worker].map(|worker| address(&self.workers[worker]));

@@ -1,5 +1,6 @@
 //! `nodes`: a distributed database under the payments of accounts on both of its workers. In each of `--rounds` (2) a worker is
-//! killed and comes back, a shard moves to the other worker, and a worker is killed while a shard moves. Skipped where Citus is not installed.
+//! killed and comes back, a shard moves to the other worker, and a worker is killed while a shard moves. In the end the server calls each
+//! worker itself again, for the shards that it has by then. Skipped where Citus is not installed.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ const ACCOUNTS_PER_SHARD: usize = 4;
 /// Bounds of a debug build beside other tests: for an answer, and for a worker's accounts to pay again after its start.
 const ANSWER_MAX: Duration = Duration::from_secs(15);
 const BACK_MAX: Duration = Duration::from_secs(20);
+/// How long a server may take to learn where shards are: a minute, and a loaded machine's time.
+const PLACES_LEARNT_MAX: Duration = Duration::from_secs(90);
 
 pub fn run(options: &Options, _: Database) -> Option<Report> {
     let Some(database) = Distributed::new() else {
@@ -181,6 +184,22 @@ impl NodesTrial {
         [away, there]
     }
 
+    /// Waits until each call goes to the worker that has its account, wherever its shard has moved.
+    fn wait_for_places(&mut self) {
+        let deadline = Instant::now() + PLACES_LEARNT_MAX;
+        loop {
+            let (direct, others) = self.installation.nodes().calls();
+            if others == 0 && direct.iter().all(|calls| *calls > 0) {
+                return;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "{direct:?} sessions call a worker itself, {others} another node"
+            );
+            pause(Duration::from_millis(500));
+        }
+    }
+
     /// Waits, after a fault, until these accounts pay again. No others were refused. Returns the attempts.
     fn recover(&mut self, fault: &'static str, began: Instant, accounts: &[usize]) -> Vec<Attempt> {
         let ended = Instant::now();
@@ -249,6 +268,7 @@ impl NodesTrial {
 
     /// Ends the payments, and compares the charges with the answers.
     fn end(mut self) -> Report {
+        self.wait_for_places();
         self.go_on();
         let (keys, Wrong { lost, doubled }) = self.payers.end();
         self.check(|_| false);

@@ -1,6 +1,8 @@
 //! Growing past one PostgreSQL (design, The store): what the schema owes to a database whose tables are distributed, and
 //! the command that distributes them. `distributed/citus.sql` stands for the extension.
 
+mod nodes;
+
 use std::collections::BTreeMap;
 use std::process::Command;
 

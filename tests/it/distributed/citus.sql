@@ -8,8 +8,10 @@ CREATE TABLE citus.pg_dist_shard (logicalrelid regclass, shardid bigint, shardmi
 CREATE TABLE citus.pg_dist_placement (shardid bigint, groupid integer);
 CREATE TABLE citus.pg_dist_local_group (groupid integer);
 INSERT INTO citus.pg_dist_local_group VALUES (0);
--- The committed transactions that locked a shard.
-CREATE TABLE citus.locked (shardid bigint);
+-- The committed transactions that locked a shard, by the port of their client.
+CREATE TABLE citus.locked (shardid bigint, client integer);
+-- The addresses of nodes, at all of which this server answers. What answers at one may be another server than the coordinator means.
+CREATE TABLE citus.workers (nodename text, nodeport integer, is_other boolean);
 CREATE TABLE citus.distributed_functions (name regprocedure, distributed_by text, beside regclass);
 CREATE TABLE citus.truncated (name regclass);
 -- While a table stands here, distributing it fails.
@@ -96,5 +98,15 @@ END
 $$;
 
 CREATE FUNCTION citus.lock_shard_metadata(lock_mode integer, shard_ids bigint[]) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO citus.locked SELECT unnest(shard_ids)
+    INSERT INTO citus.locked SELECT unnest(shard_ids), inet_client_port()
+$$;
+
+CREATE FUNCTION citus.run_command_on_workers(command text)
+RETURNS TABLE (nodename text, nodeport integer, success boolean, result text) LANGUAGE plpgsql AS $$
+DECLARE
+    answer text;
+BEGIN
+    EXECUTE command INTO answer;
+    RETURN QUERY SELECT w.nodename, w.nodeport, true, CASE WHEN is_other THEN 'another' ELSE answer END FROM citus.workers w;
+END
 $$;
