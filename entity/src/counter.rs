@@ -27,6 +27,16 @@ string_enum! {
         Disputes "disputes",
         /// Events.
         Events "events",
+        /// Records that have vanished from lists: no lists, but what tells kept positions of rows that they hold no more.
+        LostCustomers "lost_customers",
+        /// See above.
+        LostEvents "lost_events",
+        /// See above.
+        LostPlans "lost_plans",
+        /// See above.
+        LostSubscriptions "lost_subscriptions",
+        /// See above.
+        LostWebhooks "lost_webhooks",
         /// Referred merchants.
         Merchants "merchants",
         /// Plans.
@@ -45,23 +55,29 @@ string_enum! {
 }
 
 impl Counted {
-    /// Returns whether the list only gains records: nothing that it shows is deleted or hidden, but with the account.
-    pub fn only_grows(self) -> bool {
+    /// Returns the count of the times that something has vanished from a list, or from parts of it; `None` if nothing ever does
+    /// before the account itself.
+    pub fn lost(self) -> Option<Self> {
         match self {
+            Self::Charges => Some(Self::ErasedCharges),
+            Self::Customers => Some(Self::LostCustomers),
+            Self::Events => Some(Self::LostEvents),
+            Self::Plans => Some(Self::LostPlans),
+            Self::Subscriptions => Some(Self::LostSubscriptions),
+            Self::Webhooks => Some(Self::LostWebhooks),
             Self::Authorisations
-            | Self::Charges
             | Self::Deposits
-            | Self::ErasedCharges
             | Self::Disputes
+            | Self::ErasedCharges
+            | Self::LostCustomers
+            | Self::LostEvents
+            | Self::LostPlans
+            | Self::LostSubscriptions
+            | Self::LostWebhooks
+            | Self::Merchants
             | Self::Recipients
             | Self::Refunds
-            | Self::Transfers => true,
-            Self::Customers
-            | Self::Events
-            | Self::Merchants
-            | Self::Plans
-            | Self::Subscriptions
-            | Self::Webhooks => false,
+            | Self::Transfers => None,
         }
     }
 }

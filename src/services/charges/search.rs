@@ -26,7 +26,7 @@ use super::find::shown_columns;
 use crate::error::Error;
 use crate::params::Search;
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, ListPage};
+use crate::services::page::{Growth, List, ListPage};
 use crate::services::search_text;
 use crate::store::Reader;
 use crate::views::charge::Charge;
@@ -70,7 +70,8 @@ impl SearchMemory {
 
 /// Searches the account's charges.
 pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<ListPage<Charge>, Error> {
-    let mut rows = charge::Entity::owned_by(account.id()).filter(charge::listed());
+    let all = charge::Entity::owned_by(account.id()).filter(charge::listed());
+    let mut rows = all.clone();
     if let Some(from) = search.from {
         rows = rows.filter(Column::CreatedAt.gte(Timestamp::from(from)));
     }
@@ -78,10 +79,11 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
         rows = rows.filter(Column::CreatedAt.lt(Timestamp::from(to)));
     }
     let column = match search.sort {
-        Some("amount") => Column::Amount,
-        _ => Column::CreatedAt,
+        Some("amount") => (Column::Amount, Growth::Anywhere),
+        _ => (Column::CreatedAt, Growth::AtItsEnd),
     };
-    let list = |rows| shown_columns(List::sorted(account.id(), rows, column, search.ascending));
+    let list = shown_columns(List::sorted(account.id(), all, column, search.ascending));
+    let list = |rows| list.part_of(Counted::Charges, rows);
     let page = match &search.query {
         Some(query) => {
             let exactly = ExactMatches::new(query, refunded_by(ctx, account, query).await?);

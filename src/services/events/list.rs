@@ -14,7 +14,7 @@ use crate::params::{Params, Waiting};
 use crate::services::arrivals::{Label, Topic, Wanted};
 use crate::services::context::{Account, Context};
 use crate::services::event_sequence;
-use crate::services::page::{AwaitedList, List, ListPage};
+use crate::services::page::{AwaitedList, Growth, List, ListPage};
 use crate::views;
 
 /// A list of events.
@@ -85,12 +85,16 @@ impl AwaitedList for EventList {
     /// Returns a page: after an event the oldest first, otherwise the newest first.
     async fn page(&self, ctx: &Context) -> Result<ListPage<views::event::Event>, Error> {
         let EventSearch { r#type, about, paging, .. } = &self.params;
-        let rows = self.rows(ctx);
+        let all = event::Entity::owned_by(self.account).filter(Column::Sequence.is_not_null());
+        let hidden = event_sequence::unnumbered(self.account);
         let is_whole = self.after.is_none() && r#type.is_none() && about.is_none() && self.readable.is_none();
         let page = if is_whole {
-            List::newest_first(self.account, rows).counted(ctx, Counted::Events, *paging).await?
+            let list = List::newest_first(self.account, all).without(hidden);
+            list.counted(ctx, Counted::Events, *paging).await?
         } else {
-            let list = List::sorted(self.account, rows, Column::Sequence, self.after.is_some());
+            let by_number = (Column::Sequence, Growth::AtItsEnd);
+            let list = List::sorted(self.account, all, by_number, self.after.is_some());
+            let list = list.without(hidden).part_of(Counted::Events, self.rows(ctx));
             let list = if about.is_some() { list.found_first() } else { list };
             list.ranged(ctx, *paging).await?
         };

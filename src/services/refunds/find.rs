@@ -44,7 +44,9 @@ pub async fn of_charge(
     paging: Params<Paging>,
 ) -> Result<ListPage<Refund>, Error> {
     let charge = charges::find::by_token(ctx.store.read(), account, charge).await?;
-    let rows = refund::Entity::owned_by(account.id()).filter(Column::ChargeId.eq(charge.id));
-    let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
+    let all = refund::Entity::owned_by(account.id());
+    let rows = all.clone().filter(Column::ChargeId.eq(charge.id));
+    let list = List::newest_first(account.id(), all).part_of(Counted::Refunds, rows);
+    let page = list.ranged(ctx, paging.valid()?).await?;
     Ok(page.map(Refund::from))
 }
