@@ -9,7 +9,8 @@ use std::marker::PhantomData;
 use entity::counter::{self, Counted};
 use entity::{AccountToken, Listed, Owned, account};
 use sea_orm::sea_query::{
-    Asterisk, DynIden, Expr, ExprTrait, IntoIden, Order, Query, SelectStatement, SimpleExpr,
+    Asterisk, Condition, DynIden, Expr, ExprTrait, IntoCondition, IntoIden, Order, Query, SelectStatement,
+    SimpleExpr,
 };
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, DbErr, EntityTrait, Iterable, QueryFilter, QueryResult,
@@ -80,10 +81,10 @@ pub trait AwaitedList: Sync {
 /// A list: its rows, their account and their order. `R` is the type read from each row.
 pub struct List<E: Listed, R = <E as EntityTrait>::Model> {
     account: AccountToken,
-    rows: Select<E>,
-    /// The list of which it is a part, if it is one.
+    /// The rows of the list, or of the one of which it is a part.
     whole: Select<E>,
-    is_part: bool,
+    /// What selects the part.
+    part: Option<Condition>,
     /// What knows the size of the whole list.
     size: Option<WholeSize>,
     /// Rows that a counter counts and the whole list does not show yet.
@@ -125,9 +126,8 @@ impl<E: Listed> List<E> {
     ) -> Self {
         Self {
             account,
-            whole: rows.clone(),
-            rows,
-            is_part: false,
+            whole: rows,
+            part: None,
             size: None,
             hidden: None,
             order,
@@ -142,22 +142,9 @@ impl<E: Listed> List<E> {
     /// Returns the same list, reading only these columns (which include the id and those of the order) and the extra
     /// columns.
     pub fn reading<R>(self, columns: &[E::Column], beside: ExtraColumns) -> List<E, R> {
-        let Self { account, rows, whole, is_part, size, hidden, order, growth, selective, .. } = self;
+        let Self { account, whole, part, size, hidden, order, growth, selective, .. } = self;
         let (columns, record) = (columns.to_vec(), PhantomData);
-        List {
-            account,
-            rows,
-            whole,
-            is_part,
-            size,
-            hidden,
-            order,
-            growth,
-            selective,
-            columns,
-            beside,
-            record,
-        }
+        List { account, whole, part, size, hidden, order, growth, selective, columns, beside, record }
     }
 }
 
@@ -170,12 +157,25 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         self
     }
 
-    /// Returns those of the list's rows that a condition selects, in the same order. A counter holds the size of the whole list.
-    /// No row may come to meet the condition, or cease to, but by what [`Counted::lost`] counts.
+    /// Returns the part of the list that a condition selects. A counter holds the size of the whole list. If places are fixed, rows
+    /// come to meet the condition, or cease to, only by what [`Counted::lost`] counts.
     #[must_use]
-    pub fn part_of(mut self, what: Counted, rows: Select<E>) -> Self {
-        (self.size, self.is_part, self.rows) = (Some(WholeSize::Counter(what)), true, rows);
+    pub fn part_of(mut self, what: Counted, condition: impl IntoCondition) -> Self {
+        (self.size, self.part) = (Some(WholeSize::Counter(what)), Some(condition.into_condition()));
         self
+    }
+
+    /// Selects the rows of the list.
+    fn rows(&self) -> Select<E> {
+        self.part_of_rows(self.whole.clone())
+    }
+
+    /// Selects those of some rows of the whole list that are in this one.
+    fn part_of_rows(&self, rows: Select<E>) -> Select<E> {
+        match &self.part {
+            Some(condition) => rows.filter(condition.clone()),
+            None => rows,
+        }
     }
 
     /// Returns the same list, none of whose rows ever vanishes.
@@ -228,7 +228,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
 
     /// Reads a page of a part of the list and counts the part's range of an index.
     pub async fn ranged(self, ctx: &Context, paging: Paging) -> Result<ListPage<R>, Error> {
-        let size = count(&self.rows);
+        let size = count(&self.rows());
         self.fetch(ctx, size, paging).await
     }
 
@@ -291,7 +291,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
 
     /// Selects the page's rows. A deep page first finds its ids by the index alone, then reads only those rows.
     fn page(&self, paging: Paging) -> SelectStatement {
-        let mut chosen = self.rows.clone().select_only().into_query();
+        let mut chosen = self.rows().select_only().into_query();
         for (n, (column, order)) in self.order.iter().enumerate() {
             // Adding 0 makes the first column an expression that no index holds.
             let key = Expr::col((E::default(), *column));
@@ -330,7 +330,8 @@ fn with_limits_in_text(mut statement: Statement) -> Statement {
     for value in values {
         let Some((before, after)) = rest.split_once(if is_postgres { '$' } else { '?' }) else { break };
         text.push_str(before);
-        rest = if is_postgres { after.trim_start_matches(|digit: char| digit.is_ascii_digit()) } else { after };
+        rest =
+            if is_postgres { after.trim_start_matches(|digit: char| digit.is_ascii_digit()) } else { after };
         match value {
             Value::BigUnsigned(Some(n))
                 if text.ends_with(" LIMIT ") || (n == 0 && text.ends_with(" OFFSET ")) =>

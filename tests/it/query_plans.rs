@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::harness::browser::Browser;
 use crate::harness::postgres;
 use crate::harness::{App, charge_with, token_of};
+use crate::large_accounts::filled;
 use crate::statements::{is_owned, may_look_at_all, plain};
 
 /// What is small in any account: at most five endpoints, ten keys.
@@ -67,6 +68,16 @@ pub async fn send_rare_requests(app: &App) {
     let mut browser = Browser::with(app, app.secret_key()).await;
     for page in ["", "/disputes", "/requests", &format!("/charges/{charge}")] {
         browser.page(page).await;
+    }
+    // Pages far back begin at rows that other requests have read.
+    filled(app, &client, 1..=1_300).await;
+    let dated = "charges/search?start_date=2020/01/01";
+    for list in
+        ["charges?", "charges/search?", "charges/search?sort=amount", dated, "charges/search?query=roland"]
+    {
+        for page in [45, 45, 44, 47] {
+            client.get(&format!("/1/{list}&page={page}")).await.ok(200);
+        }
     }
     let inbox = app.record_of(&client, "inbox_token").await;
     let receiver = client.request(Method::POST, &format!("/inboxes/{inbox}"));
@@ -163,6 +174,19 @@ fn record_of<'a>(text: &'a str, table: &str) -> Option<&'a str> {
 /// one of its records are wanted, or sort all of an account.
 fn sqlite_faults(plan: &[String], text: &str, indexed: &BTreeSet<String>) -> Vec<String> {
     let mut faults = Vec::new();
+    // A page far back that begins at a row finds it by the index.
+    let is_bound = [" >= ", " <= "].iter().any(|operator| {
+        let bounds = [format!("id{operator}?"), format!("id){operator}(")];
+        bounds.iter().any(|bound| text.contains(bound.as_str()))
+    });
+    if is_bound && text.contains("row_value") {
+        let main = plan.iter().find(|step| step.starts_with("SEARCH "));
+        if !main
+            .is_some_and(|step| ["id<?", "id>?", "id)<(", "id)>("].iter().any(|bound| step.contains(bound)))
+        {
+            faults.push("a page far back is not begun at its row".into());
+        }
+    }
     // Whether what was read last is a whole account, by depth: a sort is of what stands beside it.
     let mut whole_account = BTreeMap::new();
     for indented in plan {

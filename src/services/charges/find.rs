@@ -102,8 +102,8 @@ pub async fn of_customer(
 ) -> Result<ListPage<Charge>, Error> {
     let customer = customers::find::by_token(ctx.store.read(), account, customer).await?;
     let all = charge::Entity::owned_by(account.id()).filter(charge::listed());
-    let rows = all.clone().filter(Column::CustomerId.eq(customer.id));
-    let list = shown_columns(List::newest_first(account.id(), all)).part_of(Counted::Charges, rows);
-    let page = list.ranged(ctx, paging.valid()?).await?;
+    let list =
+        List::newest_first(account.id(), all).part_of(Counted::Charges, Column::CustomerId.eq(customer.id));
+    let page = shown_columns(list).ranged(ctx, paging.valid()?).await?;
     Ok(page.map(|row| Charge::at(account.now, row)))
 }

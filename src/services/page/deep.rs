@@ -3,7 +3,7 @@
 use entity::counter::Counted;
 use entity::{Listed, Owned, account};
 use sea_orm::sea_query::{BinOper, Expr, ExprTrait, Order, Query, SelectStatement, SimpleExpr};
-use sea_orm::{DbErr, QueryResult, QuerySelect, QueryTrait, Select, Statement};
+use sea_orm::{DbErr, QueryFilter, QueryResult, QuerySelect, QueryTrait, Select, Statement};
 use uuid::Uuid;
 
 use super::positions::{ANCHOR_DEPTH, Anchored, BEYOND_MAX, DEEP, Found, Key, ListPositions, Start, State};
@@ -36,10 +36,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
     /// Reads a page far back from the nearest known position, and learns the rank of its first row. Returns `None` if the page is
     /// not deep in the list, or the list has no positions or changes too fast.
     pub(super) async fn deep(&self, ctx: &Context, paging: Paging) -> Result<Option<ListPage<R>>, Error> {
-        if paging.offset() < DEEP
-            || self.size.is_none()
-            || self.growth == Growth::Changing
-            || self.selective
+        if paging.offset() < DEEP || self.size.is_none() || self.growth == Growth::Changing || self.selective
         {
             return Ok(None);
         }
@@ -114,7 +111,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
             }
         }
         let mut statement = self.found(anchor);
-        statement.expr_as(if self.is_part { count(&self.rows) } else { self.whole_size() }, SIZE);
+        statement.expr_as(if self.part.is_some() { count(&self.rows()) } else { self.whole_size() }, SIZE);
         let row = db.one_planned(&statement).await?.ok_or_else(no_account)?;
         let found = Found::of(&row, OF_ANCHOR)?;
         let Some(ranked) = number(row.try_get("", SIZE)?).checked_sub(found.beyond) else { return Ok(None) };
@@ -125,7 +122,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
 
     /// Returns the list's rows and order as a text.
     fn identity(&self, ctx: &Context) -> String {
-        let mut rows = self.rows.clone().select_only().into_query();
+        let mut rows = self.rows().select_only().into_query();
         self.add_key(&mut rows);
         self.sort(&mut rows, if self.is_ascending() { &Order::Asc } else { &Order::Desc });
         ctx.store.backend().build(&rows).to_string()
@@ -192,30 +189,33 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         max: Option<u64>,
         [whole, part]: [&'static str; 2],
     ) {
-        let beyond = |rows: &Select<E>| {
-            let Some(anchor) = anchor else { return Query::select().expr(Expr::cust("CAST(0 AS BIGINT)")).take() };
-            let mut beyond = rows.clone().select_only().into_query();
-            beyond.column((E::default(), E::ID)).and_where(self.compared(BinOper::GreaterThan, anchor));
+        let nothing = || Query::select().expr(Expr::cust("CAST(0 AS BIGINT)")).take();
+        let beyond =
+            anchor.map(|anchor| self.whole.clone().filter(self.compared(BinOper::GreaterThan, anchor)));
+        let number = |rows: Select<E>| {
+            let mut beyond = rows.select_only().column(E::ID).into_query();
             if let Some(max) = max {
                 self.sort(&mut beyond, &Order::Desc);
                 beyond.limit(max);
             }
             Query::select().expr(rows_counted()).from_subquery(beyond, "rows_beyond").take()
         };
-        statement.expr_as(beyond(&self.whole), whole);
-        if self.is_part {
-            statement.expr_as(beyond(&self.rows), part);
-        } else {
-            statement.expr_as(Expr::cust("CAST(NULL AS BIGINT)"), part);
-        }
+        statement.expr_as(beyond.clone().map_or_else(nothing, number), whole);
+        match beyond.filter(|_| self.part.is_some()) {
+            Some(beyond) => statement.expr_as(number(self.part_of_rows(beyond)), part),
+            None => statement.expr_as(Expr::cust("CAST(NULL AS BIGINT)"), part),
+        };
     }
 
     /// Builds the statement of a deep page: what tells whether the positions hold, and the rows with their places.
     fn deep_statement(&self, ctx: &Context, anchor: Option<Key>, start: Start) -> Statement {
-        let mut page = self.rows.clone().select_only().into_query();
-        if let Some((operator, key)) = start.bound {
-            page.and_where(self.compared(operator, key));
-        }
+        // Of two conditions for an index, SQLite uses the first.
+        let rows = self.whole.clone();
+        let rows = match start.bound {
+            Some((operator, key)) => rows.filter(self.compared(operator, key)),
+            None => rows,
+        };
+        let mut page = self.part_of_rows(rows).select_only().into_query();
         self.sort(&mut page, if start.descending { &Order::Desc } else { &Order::Asc });
         page.limit(start.rows).offset(start.skipped);
         if !start.is_direct() {

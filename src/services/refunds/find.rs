@@ -44,9 +44,8 @@ pub async fn of_charge(
     paging: Params<Paging>,
 ) -> Result<ListPage<Refund>, Error> {
     let charge = charges::find::by_token(ctx.store.read(), account, charge).await?;
-    let all = refund::Entity::owned_by(account.id());
-    let rows = all.clone().filter(Column::ChargeId.eq(charge.id));
-    let list = List::newest_first(account.id(), all).part_of(Counted::Refunds, rows);
-    let page = list.ranged(ctx, paging.valid()?).await?;
+    let refunds = List::newest_first(account.id(), refund::Entity::owned_by(account.id()));
+    let refunds = refunds.part_of(Counted::Refunds, Column::ChargeId.eq(charge.id));
+    let page = refunds.ranged(ctx, paging.valid()?).await?;
     Ok(page.map(Refund::from))
 }

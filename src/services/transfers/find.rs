@@ -46,10 +46,9 @@ pub async fn of_recipient(
     paging: Params<Paging>,
 ) -> Result<ListPage<Transfer>, Error> {
     let recipient = recipients::find::by_token(ctx.store.read(), account, recipient).await?;
-    let all = transfer::Entity::owned_by(account.id());
-    let rows = all.clone().filter(Column::RecipientId.eq(recipient.id));
-    let list = List::newest_first(account.id(), all).part_of(Counted::Transfers, rows);
-    let page = list.ranged(ctx, paging.valid()?).await?;
+    let transfers = List::newest_first(account.id(), transfer::Entity::owned_by(account.id()));
+    let transfers = transfers.part_of(Counted::Transfers, Column::RecipientId.eq(recipient.id));
+    let page = transfers.ranged(ctx, paging.valid()?).await?;
     Ok(page.map(Transfer::of_recipient))
 }
 
