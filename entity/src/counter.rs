@@ -27,15 +27,15 @@ string_enum! {
         Disputes "disputes",
         /// Events.
         Events "events",
-        /// Records that have vanished from lists: no lists, but what tells kept positions of rows that they hold no more.
+        /// Customers that were deleted: no list, but what tells kept positions that rows have vanished, as the next four.
         LostCustomers "lost_customers",
-        /// See above.
+        /// Events that were deleted.
         LostEvents "lost_events",
-        /// See above.
+        /// Plans that were deleted.
         LostPlans "lost_plans",
-        /// See above.
+        /// Listed subscriptions that were deleted.
         LostSubscriptions "lost_subscriptions",
-        /// See above.
+        /// Webhooks that were deleted.
         LostWebhooks "lost_webhooks",
         /// Referred merchants.
         Merchants "merchants",
@@ -55,8 +55,7 @@ string_enum! {
 }
 
 impl Counted {
-    /// Returns the count of the times that something has vanished from a list, or from parts of it; `None` if nothing ever does
-    /// before the account itself.
+    /// Returns what counts the records that have vanished from the list, or from parts of it; `None` if none ever do.
     pub fn lost(self) -> Option<Self> {
         match self {
             Self::Charges => Some(Self::ErasedCharges),

@@ -107,7 +107,7 @@ impl<E: Listed> List<E> {
         Self::ordered(account, rows, vec![(E::ID, Order::Desc)], Growth::AtItsEnd)
     }
 
-    /// Creates a list of an account's rows in the order of a column of whole numbers or texts, ties by id.
+    /// Creates a list of an account's rows in the order of a column, ties by id. Unless rows change places, it holds whole numbers.
     pub fn sorted(
         account: AccountToken,
         rows: Select<E>,

@@ -3,7 +3,7 @@
 use entity::counter::Counted;
 use entity::refund::{self, Column};
 use entity::{Listed, Owned, RefundToken};
-use sea_orm::{ColumnTrait, QueryFilter};
+use sea_orm::ColumnTrait;
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
