@@ -332,19 +332,16 @@ fn with_limits_in_text(mut statement: Statement) -> Statement {
         text.push_str(before);
         rest =
             if is_postgres { after.trim_start_matches(|digit: char| digit.is_ascii_digit()) } else { after };
-        match value {
-            Value::BigUnsigned(Some(n))
-                if text.ends_with(" LIMIT ") || (n == 0 && text.ends_with(" OFFSET ")) =>
-            {
-                text.push_str(&n.to_string());
-            }
-            value => {
-                kept.push(value);
-                text.push(if is_postgres { '$' } else { '?' });
-                if is_postgres {
-                    text.push_str(&kept.len().to_string());
-                }
-            }
+        if let Value::BigUnsigned(Some(n)) = value
+            && (text.ends_with(" LIMIT ") || (n == 0 && text.ends_with(" OFFSET ")))
+        {
+            text.push_str(&n.to_string());
+            continue;
+        }
+        kept.push(value);
+        text.push(if is_postgres { '$' } else { '?' });
+        if is_postgres {
+            text.push_str(&kept.len().to_string());
         }
     }
     text.push_str(rest);

@@ -30,19 +30,19 @@ where
 }
 
 /// Compares deep pages of a list, in no order, with its records.
-async fn pages_are_true(client: &Client, list: &str, all: &[String]) {
-    let joint = if list.contains('?') { '&' } else { '?' };
+async fn pages_are_true(client: &Client, path: &str, all: &[String]) {
+    let joint = if path.contains('?') { '&' } else { '?' };
     for per_page in [25, 400] {
         let last = all.len().div_ceil(per_page);
         let deep = 1_000_usize.div_ceil(per_page) + 1;
         let middle = usize::midpoint(deep, last);
         for page in [middle, last, deep, last - 1, deep + 1, middle + 1, 1, last + 1, deep + 2] {
-            let path = format!("{list}{joint}page={page}&per_page={per_page}");
-            let answer = client.get(&path).await;
+            let address = format!("{path}{joint}page={page}&per_page={per_page}");
+            let answer = client.get(&address).await;
             let shown: Vec<_> = answer.ok(200).as_array().unwrap().iter().map(token_of).collect();
             let expected: Vec<_> = all.iter().skip((page - 1) * per_page).take(per_page).cloned().collect();
-            assert_eq!(shown, expected, "{path}");
-            assert_eq!(answer.json()["pagination"]["count"], all.len(), "{path}");
+            assert_eq!(shown, expected, "{address}");
+            assert_eq!(answer.json()["pagination"]["count"], all.len(), "{address}");
         }
     }
 }

@@ -173,7 +173,8 @@ fn record_of<'a>(text: &'a str, table: &str) -> Option<&'a str> {
 fn sqlite_faults(plan: &[String], text: &str, indexed: &BTreeSet<String>) -> Vec<String> {
     let mut faults = Vec::new();
     // A page far back that begins at a row finds it by the index, or the few rows that were chosen so.
-    let is_bound = ["id >= ?", "id <= ?", "id ) >= (", "id ) <= ("].iter().any(|bound| text.contains(bound));
+    let is_bound =
+        ["id > = ?", "id < = ?", "id ) > = (", "id ) < = ("].iter().any(|bound| text.contains(bound));
     let begins = |step: &String| {
         let by_place = ["id<?)", "id>?)", "id)<(?,?))", "id)>(?,?))", "id=?)"];
         step.starts_with("SEARCH ") && by_place.iter().any(|place| step.ends_with(place))

@@ -24,7 +24,7 @@ pub const ANCHOR_DEPTH: u64 = 200;
 /// With more rows beyond it, another anchor is chosen.
 pub const BEYOND_MAX: u64 = 500;
 /// So many positions of a list are kept; then the list begins again.
-const POSITIONS_MAX: usize = 4_096;
+const POSITIONS_MAX: usize = 2_048;
 /// So many lists are remembered, while they are read.
 const LISTS_MAX: u64 = 256;
 const LIFETIME: Duration = Duration::from_hours(1);
@@ -173,12 +173,12 @@ impl ListPositions {
     /// Returns the nearest start of a page of `list`, or `None` if it is past the end.
     pub fn start(&self, list: Anchored, is_ascending: bool, paging: Paging) -> Option<Start> {
         let (offset, per_page) = (paging.offset(), paging.per_page);
-        let last = list.size().checked_sub(offset)?.checked_sub(1)?;
+        let top = list.size().checked_sub(offset)?.checked_sub(1)?;
         let (low, high) = if is_ascending {
             // The list may have grown since, so the page may be full now.
             (offset, offset + per_page - 1)
         } else {
-            ((last + 1).saturating_sub(per_page), last)
+            ((top + 1).saturating_sub(per_page), top)
         };
         let rank = if is_ascending { low } else { high };
         let known = self.known();
