@@ -21,7 +21,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use crate::Fallible;
+use super::Fallible;
 
 const DAY: i64 = 86_400_000;
 /// So many copies a statement.

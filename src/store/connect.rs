@@ -11,6 +11,7 @@ use sea_orm::{
     Statement, sqlx,
 };
 
+use super::distributed;
 use super::either::{Either, Origin, Reading};
 use super::postgres_pool::PostgresPool;
 use super::probe::{self, probe};
@@ -86,6 +87,9 @@ pub enum ConnectError {
     /// The database is a copy that was cut off, or that differs from its source.
     #[error("the database is an unfinished copy of another one")]
     UnfinishedCopy,
+    /// The node is no coordinator, and only that one changes the schema, or is copied into.
+    #[error("the database is on a worker of a cluster: name the cluster's coordinator")]
+    Worker,
     /// `copy --follow` has moved the installation.
     #[error("the installation has moved to {0}")]
     Moved(String),
@@ -144,6 +148,7 @@ impl ConnectError {
             Self::Unreachable(..) | Self::Refused(..) => {
                 "see that it runs, and that address, user and password are right"
             }
+            Self::Worker => "name the coordinator; servers may name a worker once the schema is up to date",
             Self::NoFile(_) | Self::Foreign | Self::Thread(_) | Self::Database(_) => {
                 "name another database, or bring back the one that belongs there; in pg_stat_activity see whether somebody keeps \
                  its tables locked"
@@ -292,7 +297,16 @@ pub(super) async fn prepare(
     on_step: OnStep<'_>,
 ) -> Result<(), ConnectError> {
     refuse_foreign(pool).await?;
+    let recorded = migration::recorded(pool).await?;
+    if steps.iter().any(|step| recorded.iter().all(|name| name != step.name)) {
+        refuse_worker(pool).await?;
+    }
     Ok(run(pool, steps, on_step).await?)
+}
+
+/// Refuses a worker of a cluster: a table that it creates is only its own.
+pub(super) async fn refuse_worker(database: &impl ConnectionTrait) -> Result<(), ConnectError> {
+    if distributed::is_worker(database).await? { Err(ConnectError::Worker) } else { Ok(()) }
 }
 
 /// Runs the migrations. Servers that start at the same time on an empty PostgreSQL conflict: the loser retries and finds

@@ -92,6 +92,7 @@ pub async fn distribute(location: &Location, progress: &dyn Progress) -> Result<
     if !has_citus(&database).await? {
         return Err(NotDistributed::NoCitus);
     }
+    connect::refuse_worker(&database).await?;
     connect::prepare(&database, STEPS, &|_, _| ()).await?;
     let mut tables = tables(&database).await?;
     // The other tables are colocated with the accounts, which come first.
@@ -116,6 +117,16 @@ pub async fn distribute(location: &Location, progress: &dyn Progress) -> Result<
 async fn has_citus(database: &impl ConnectionTrait) -> Result<bool, DbErr> {
     let sql =
         "SELECT 1 FROM pg_proc WHERE proname = 'create_distributed_table' AND pg_function_is_visible(oid)";
+    let found = database.query_one_raw(Statement::from_string(DbBackend::Postgres, sql)).await?;
+    Ok(found.is_some())
+}
+
+/// Returns whether the database is on a worker, which has the tables of its coordinator.
+pub(super) async fn is_worker(database: &impl ConnectionTrait) -> Result<bool, DbErr> {
+    if !has_citus(database).await? {
+        return Ok(false);
+    }
+    let sql = "SELECT 1 FROM pg_dist_local_group WHERE groupid <> 0";
     let found = database.query_one_raw(Statement::from_string(DbBackend::Postgres, sql)).await?;
     Ok(found.is_some())
 }

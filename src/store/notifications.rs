@@ -11,6 +11,12 @@ use super::either::Either;
 /// The channel of all messages.
 const CHANNEL: &str = "card_payments";
 
+const NOTIFY: &str = "SELECT pg_notify($1, message) FROM json_array_elements_text($2::json) AS message";
+
+/// A node of a cluster notifies only the sessions of its own.
+const NOTIFY_ALL_NODES: &str = "SELECT success FROM run_command_on_all_nodes(format( \
+    'SELECT count(pg_notify(%L, message)::text) FROM json_array_elements_text(%L::json) AS message', $1::text, $2::text))";
+
 /// The messages of all processes over one database, this one's as well.
 pub struct Notifications(PgListener);
 
@@ -38,7 +44,7 @@ impl Store {
     pub async fn notify(&self, messages: &[String]) -> Result<(), DbErr> {
         if self.backend() == DbBackend::Postgres {
             let values = [CHANNEL.into(), Value::from(messages).to_string().into()];
-            let notify = "SELECT pg_notify($1, message) FROM json_array_elements_text($2::json) AS message";
+            let notify = if self.is_distributed() { NOTIFY_ALL_NODES } else { NOTIFY };
             let notify = Statement::from_sql_and_values(DbBackend::Postgres, notify, values);
             self.reader.query_all_raw(notify).await?;
         }

@@ -6,6 +6,7 @@ use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection};
 use sea_orm::sqlx::{self, Connection as _};
 use sea_orm::{DbErr, RuntimeErr};
 use tokio::time::{sleep, timeout};
+use url::form_urlencoded::byte_serialize;
 
 use super::connect::ConnectError;
 
@@ -58,11 +59,13 @@ fn connect_error(options: &PgConnectOptions, error: &sqlx::Error) -> ConnectErro
     }
 }
 
-/// Returns host, port and database of a URL, without user and password.
+/// Returns a URL without user and password. It names the options, because one of them may choose a schema of the database.
 pub(super) fn display(url: &str) -> String {
     let Ok(options) = url.parse::<PgConnectOptions>() else { return "PostgreSQL".into() };
     let database = options.get_database().unwrap_or_default();
-    format!("postgres://{}/{database}", address(&options))
+    let chosen = options.get_options().map(|chosen| byte_serialize(chosen.as_bytes()).collect::<String>());
+    let chosen = chosen.map_or_else(String::new, |chosen| format!("?options={chosen}"));
+    format!("postgres://{}/{database}{chosen}", address(&options))
 }
 
 /// Returns host and port, without user and password.

@@ -11,21 +11,27 @@ use std::time::{Duration, Instant};
 
 use card_payments::http::server::ServerPhase;
 use card_payments::limits::WAIT_CHECKS;
+use card_payments::store::distribute;
 use card_payments::vault::OperatorKeys;
 use sea_orm::sqlx::postgres::PgListener;
 use tokio::runtime::Handle;
 use url::Url;
 
-use crate::harness::postgres::{Database, Template};
-use crate::harness::process::{PAYMENT, Process, ask, pause, program, repeatable_request};
+use crate::harness::postgres::{Database, Template, is_distributed};
+use crate::harness::process::{
+    PAYMENT, Process, ask, output, pause, program, repeatable_request, try_to_ask,
+};
 use crate::harness::raw_database::RawDatabase;
-use crate::harness::rules;
+use crate::harness::receiver::Receiver;
+use crate::harness::{rules, token_of};
 
 static EMPTY: Template = Template::new("empty_for_copies");
 
 /// The configuration of all copies.
 struct Service {
     database: Database,
+    /// The addresses of the database: each copy has another one.
+    nodes: Vec<String>,
     vault_key: String,
     folder: tempfile::TempDir,
 }
@@ -33,20 +39,31 @@ struct Service {
 impl Service {
     async fn new() -> Option<Self> {
         let vault_key = OperatorKeys::generate("shared").to_text().expose().to_owned();
+        let database = EMPTY.database(async |_| {}).await?;
+        if is_distributed() {
+            distribute(&database.url().parse().unwrap(), &()).await.unwrap();
+        }
         Some(Self {
-            database: EMPTY.database(async |_| {}).await?,
+            nodes: database.node_urls().await,
+            database,
             vault_key,
             folder: tempfile::tempdir().unwrap(),
         })
     }
 
-    /// Starts a copy that goes on for so long when it was asked to stop, or until it is asked a second time.
-    fn start(&self, name: usize, drain: Duration) -> Process {
+    /// Returns the program of a copy.
+    fn program(&self, name: usize) -> Command {
         let mut command = program(&self.folder.path().join(name.to_string()));
-        let mut url = Url::parse(self.database.url()).unwrap();
+        let mut url = Url::parse(&self.nodes[name % self.nodes.len()]).unwrap();
         url.query_pairs_mut().append_pair("application_name", &format!("copy_{name}"));
         command.env("CARD_PAYMENTS_DATABASE_URL", url.as_str());
         command.env("CARD_PAYMENTS_VAULT_KEY", &self.vault_key).env("CARD_PAYMENTS_LOG", "warn");
+        command
+    }
+
+    /// Starts a copy that goes on for so long when it was asked to stop, or until it is asked a second time.
+    fn start(&self, name: usize, drain: Duration) -> Process {
+        let mut command = self.program(name);
         Process::start(command.env("CARD_PAYMENTS_DRAIN_SECONDS", drain.as_secs().to_string()))
     }
 }
@@ -266,6 +283,50 @@ async fn a_client_that_reads_events_in_order_at_one_copy_misses_none_of_another(
         for copy in copies {
             copy.stopped();
         }
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn copies_that_race_for_a_key_make_one_payment_and_each_webhook_is_delivered_once() {
+    const RACES: usize = 6;
+    let Some(service) = Service::new().await else { return };
+    let receiver = Receiver::start().await;
+    tokio::task::spawn_blocking(move || {
+        let copies = [0, 1, 2].map(|name| service.start(name, Duration::ZERO));
+        let (secret, _) = copies[0].keys();
+        let url = format!("url={}", receiver.url());
+        copies[1].ask("POST", "/1/webhook_endpoints", Some(&secret), &url).ok(201);
+        let mut charges = BTreeSet::new();
+        for race in 0..RACES {
+            let key = format!("race-{race}");
+            let request = repeatable_request("POST", "/1/charges", Some(&secret), Some(&key), PAYMENT);
+            let pay = |copy: &Process| try_to_ask(copy.address, &request).unwrap();
+            let answers = std::thread::scope(|scope| {
+                copies.each_ref().map(|copy| scope.spawn(|| pay(copy))).map(|answer| answer.join().unwrap())
+            });
+            assert!(answers.iter().all(|answer| [201, 409].contains(&answer.status)), "{answers:?}");
+            charges.extend(copies.iter().map(|copy| token_of(&pay(copy).ok(201))));
+        }
+        assert_eq!(charges.len(), RACES);
+        for copy in &copies {
+            let list = copy.ask("GET", "/1/charges", Some(&secret), "").json();
+            assert_eq!(list["pagination"]["count"], RACES);
+        }
+        let runtime = Handle::current();
+        let webhooks = runtime.block_on(async {
+            let database = RawDatabase::connect(service.database.url()).await;
+            let webhooks = database.number("SELECT COUNT(*) FROM webhooks").await.try_into().unwrap();
+            receiver.receives(webhooks).await;
+            webhooks
+        });
+        for copy in copies {
+            copy.stopped();
+        }
+        assert!(webhooks >= RACES);
+        assert_eq!(receiver.received().len(), webhooks, "each is delivered by one copy");
+        assert_eq!(output(service.program(1).args(["ledger", "verify"])).0, Some(0));
     })
     .await
     .unwrap();

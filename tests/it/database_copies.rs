@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -10,8 +11,16 @@ use card_payments::store::{Copy, CopyError, FollowingCopy, Location, Store};
 use sea_orm::{ConnectionTrait, DatabaseTransaction, IsolationLevel, TransactionTrait};
 use serde_json::Value;
 
-use crate::harness::process::{PAYMENT, Process, pause, repeatable_request, try_to_ask};
+use crate::harness::postgres::is_distributed;
+use crate::harness::process::{PAYMENT, Process, pause, peak_memory, repeatable_request, try_to_ask};
 use crate::harness::{Database, Installed, eventually, operated, token_of};
+
+#[expect(dead_code, reason = "shared with a bench, which wants more of it")]
+#[path = "../../benches/growth/fill.rs"]
+mod fill;
+
+/// The result of filling a database.
+type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
 impl Installed {
     /// An empty installation on the other kind of database.
@@ -70,6 +79,15 @@ impl Installed {
     }
 }
 
+/// An empty installation on PostgreSQL, distributed where there is a cluster.
+async fn new_postgres() -> Option<Installed> {
+    let new = Installed::on(Database::Postgres).await?;
+    if is_distributed() {
+        assert_eq!(new.run(&["migrate", "--distribute"]).0, Some(0));
+    }
+    Some(new)
+}
+
 /// All rows but the record of migrations, and SQLite's index of words, which is made from them.
 async fn rows(installed: &Installed) -> Vec<String> {
     let rows = installed.rows().await;
@@ -125,7 +143,7 @@ fn repeat(server: SocketAddr, key: &str, one: &str) -> u16 {
 
 operated! {
     async fn a_shop_moves_to_postgresql_while_it_takes_payments(installed) {
-        let Some(new) = Installed::on(Database::Postgres).await else { return };
+        let Some(new) = new_postgres().await else { return };
         let (old, key, charges) = used(installed);
         new.take_along(installed);
         let is_over = AtomicBool::new(false);
@@ -495,5 +513,72 @@ operated! {
         let server = other.serve();
         assert_eq!(server.keys().0, key);
         server.stopped();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_installation_moves_from_a_plain_postgresql_to_a_cluster_and_back() {
+    if !is_distributed() {
+        return;
+    }
+    let plain = Installed::on(Database::Postgres).await.unwrap();
+    let [cluster, back, again] = [
+        new_postgres().await.unwrap(),
+        Installed::on(Database::Postgres).await.unwrap(),
+        new_postgres().await.unwrap(),
+    ];
+    let (server, key, _) = used(&plain);
+    let check = |installed: &Installed, charges: u64| {
+        installed.take_along(&plain);
+        let server = installed.serve();
+        server.pay(&key).ok(201);
+        let found = server.ask("GET", "/1/charges/search?query=example.com", Some(&key), "").json();
+        assert_eq!(found["count"], charges);
+        server.stopped();
+        assert_eq!(installed.run(&["ledger", "verify"]).0, Some(0));
+    };
+    cluster.moved_from(&plain);
+    server.stopped();
+    check(&cluster, 4);
+
+    let refusal = "a distributed database cannot be followed: stop its servers, and copy without --follow";
+    cluster.refuses(&["copy", "--follow", "--to", &back.database_url()], refusal);
+    let copied = cluster.copied_to(&back);
+    assert_eq!(back.copied_to(&again), copied, "the same rows have the same checksums on a cluster");
+    check(&back, 5);
+    check(&again, 5);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_into_sqlite_takes_little_memory() {
+    const CHARGES: i64 = 10_000;
+    // The copy, its index and its proof each cache pages on a few connections, of 16 MiB at most one, and sort in 4 MiB.
+    const MEMORY_KIB: u64 = 70 << 10;
+    let (large, copy) =
+        (Installed::on(Database::Sqlite).await.unwrap(), Installed::on(Database::Sqlite).await.unwrap());
+    let place = fill::Place::new(large.data.path(), None).unwrap();
+    let server = large.serve();
+    let template = PAYMENT.replace(
+        "description=Test",
+        &format!("description={}", fill::description("%23n%23", "%23l%23").replace(' ', "+")),
+    );
+    server.ask("POST", "/1/charges", Some(&server.keys().0), &template).ok(201);
+    server.stopped();
+    place.fill(CHARGES).await.unwrap();
+
+    let mut copying =
+        large.program().args(["copy", "--to", &copy.database_url()]).stdout(Stdio::null()).spawn().unwrap();
+    let mut peak = None;
+    let status = loop {
+        peak = peak.max(peak_memory(copying.id()));
+        if let Some(status) = copying.try_wait().unwrap() {
+            break status;
+        }
+        pause(Duration::from_millis(10));
+    };
+    assert!(status.success());
+    assert_eq!(copy.number("SELECT COUNT(*) FROM charges").await, CHARGES);
+    if let Some(peak) = peak {
+        assert!(peak < MEMORY_KIB, "{peak} KiB");
     }
 }

@@ -328,7 +328,7 @@ async fn an_account_that_the_call_does_not_reach_is_written_by_statements() {
     database.connection.execute_unprepared("UPDATE citus.pg_dist_placement SET groupid = 2").await.unwrap();
     server.pay(&key).ok(201);
     assert_eq!(database.calls().await, before);
-    database.connection.execute_unprepared("UPDATE citus.pg_dist_placement SET groupid = 1").await.unwrap();
+    database.connection.execute_unprepared("UPDATE citus.pg_dist_placement SET groupid = 0").await.unwrap();
     server.pay(&key).ok(201);
     assert_eq!(database.calls().await, before + 2);
     server.stopped();
@@ -414,6 +414,29 @@ async fn a_session_keeps_its_newest_plans_and_works_by_all() {
     let many = ["3"; 257];
     assert_eq!(write("SELECT ($1)[257]::bigint", &many).await.unwrap(), 3);
     assert!((200..=201).contains(&plans().await), "a text with many values is not kept");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_serves_and_is_neither_migrated_nor_copied_into() {
+    let Some(database) = Distributed::new().await else { return };
+    for node in ["local_group", "placement"] {
+        let worker = format!("UPDATE citus.pg_dist_{node} SET groupid = 1");
+        database.connection.execute_unprepared(&worker).await.unwrap();
+    }
+    let (server, key) = database.server();
+    server.pay(&key).ok(201);
+    server.stopped();
+
+    let refusal =
+        "error: the database is on a worker of a cluster: name the cluster's coordinator\n".to_owned();
+    assert_eq!(migrate(&database.database), (Some(1), String::new(), refusal.clone()));
+    let laptop = tempfile::tempdir().unwrap();
+    assert_eq!(output(program(laptop.path()).arg("migrate")).0, Some(0));
+    let copied = output(program(laptop.path()).args(["copy", "--to", database.database.url()]));
+    assert_eq!(copied, (Some(1), String::new(), refusal.clone()));
+    let older = "DELETE FROM seaql_migrations WHERE version = (SELECT max(version) FROM seaql_migrations)";
+    database.connection.execute_unprepared(older).await.unwrap();
+    assert_eq!(output(&mut database.program(&["migrate"])), (Some(1), String::new(), refusal));
 }
 
 #[tokio::test]

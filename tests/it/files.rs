@@ -13,7 +13,7 @@ use futures::stream;
 use http::{Method, header};
 use serde_json::{Value, json};
 
-use crate::harness::process::{Process, program};
+use crate::harness::process::{Process, peak_memory, program};
 use crate::harness::{Answer, App, Client, PDF, fields, multipart, rules, token, token_of};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n....";
@@ -271,15 +271,6 @@ rules! {
     }
 }
 
-/// Kibibytes that a process has had in memory at most, without the program's own text: of that a debug build has much.
-fn peak(pid: u32) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let of = |name: &str| -> Option<u64> {
-        status.lines().find(|line| line.starts_with(name))?.split_whitespace().nth(1)?.parse().ok()
-    };
-    Some(of("VmHWM:")? - of("RssFile:")?)
-}
-
 /// The head of an upload of so many bytes.
 fn head(key: &str, bytes: usize) -> String {
     format!(
@@ -294,7 +285,7 @@ fn twenty_large_uploads_at_once_take_little_memory() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(&mut program(data.path()));
     let (key, _) = server.keys();
-    let before = peak(server.id());
+    let before = peak_memory(server.id());
     let body = multipart("a.pdf", &large(10 * MIB));
     let head = head(&key, body.len());
     std::thread::scope(|scope| {
@@ -310,7 +301,7 @@ fn twenty_large_uploads_at_once_take_little_memory() {
             });
         }
     });
-    if let (Some(before), Some(peak)) = (before, peak(server.id())) {
+    if let (Some(before), Some(peak)) = (before, peak_memory(server.id())) {
         println!("at most {} MiB, {} of them before", peak / 1024, before / 1024);
         // A quarter of what is sent.
         assert!(peak - before < 20 * 10 * 1024 / 4, "{before} KiB, then {peak} KiB");
@@ -361,7 +352,7 @@ fn two_hundred_uploads_at_once_take_little_memory_whatever_they_bring() {
     let refused = answers.iter().filter(|answer| answer.starts_with("HTTP/1.1 503")).count();
     assert_eq!((kept + refused, kept >= 128), (200, true), "{kept} kept, {refused} refused");
     assert_eq!(std::fs::read_dir(data.path().join("files")).unwrap().count(), kept);
-    if let Some(peak) = peak(server.id()) {
+    if let Some(peak) = peak_memory(server.id()) {
         println!("at most {} MiB", peak / 1024);
         assert!(peak < 256 * 1024, "{peak} KiB");
     }

@@ -67,6 +67,7 @@ mod installations;
 mod isolation;
 mod kept_accounts;
 mod key_rotation;
+mod laptop_to_cluster;
 mod large_accounts;
 mod ledger;
 mod limits;

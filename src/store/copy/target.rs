@@ -33,7 +33,10 @@ pub(super) struct Target {
 /// A command that was killed is waited for: PostgreSQL notices in a moment.
 pub(super) async fn lock(location: &Location) -> Result<Option<DatabaseTransaction>, CopyError> {
     let Location::Postgres { url } = location else { return Ok(None) };
-    let lock = connect::patient(url).await?.begin().await?;
+    let database = connect::patient(url).await?;
+    // Each node has locks of its own.
+    connect::refuse_worker(&database).await?;
+    let lock = database.begin().await?;
     let sql = "SELECT set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '0', true), \
                pg_advisory_xact_lock(hashtext('copied to ' || current_schema()))";
     match lock.execute_unprepared(sql).await {
@@ -123,10 +126,9 @@ impl Target {
             );
             sqlx::raw_sql(AssertSqlSafe(keys_table)).execute(&mut *connection).await?;
             copy_in(&mut connection, "keys", &key, &keys).await?;
-            let delete = format!(
-                "ANALYZE keys; DELETE FROM \"{name}\" t USING keys WHERE {}",
-                table.same_key("t", "keys")
-            );
+            // A distributed table is joined with no table of the connection alone.
+            let delete =
+                format!("ANALYZE keys; DELETE FROM \"{name}\" WHERE ({key}) IN (SELECT {key} FROM keys)");
             sqlx::raw_sql(AssertSqlSafe(delete)).execute(&mut *connection).await?;
             connection.commit().await
         };

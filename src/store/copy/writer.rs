@@ -17,6 +17,8 @@ impl RawWriter {
         Ok(match store.read().inner() {
             Either::Sqlite(readers) => {
                 let connection = Connection::open(&Arc::clone(readers.0.file()))?;
+                // Rows come in the order of their keys, so a few pages are written at a time.
+                connection.execute_all("PRAGMA cache_size = -4096")?;
                 Self::Sqlite(SqliteAdapter(WriteConnection::on(connection)))
             }
             Either::Postgres(connections) => Self::Postgres(connections.pool().clone()),

@@ -7,7 +7,7 @@ CREATE TABLE citus.pg_dist_partition (
 CREATE TABLE citus.pg_dist_shard (logicalrelid regclass, shardid bigint, shardminvalue text);
 CREATE TABLE citus.pg_dist_placement (shardid bigint, groupid integer);
 CREATE TABLE citus.pg_dist_local_group (groupid integer);
-INSERT INTO citus.pg_dist_local_group VALUES (1);
+INSERT INTO citus.pg_dist_local_group VALUES (0);
 -- The committed transactions that locked a shard.
 CREATE TABLE citus.locked (shardid bigint);
 CREATE TABLE citus.distributed_functions (name regprocedure, distributed_by text, beside regclass);
@@ -52,7 +52,7 @@ BEGIN
         CASE WHEN colocate_with = 'none' THEN table_name::oid::integer ELSE colocate_with::regclass::oid::integer END, 'h'
     );
     INSERT INTO citus.pg_dist_shard VALUES (table_name, table_name::oid::bigint + 100000, '-2147483648');
-    INSERT INTO citus.pg_dist_placement VALUES (table_name::oid::bigint + 100000, 1);
+    INSERT INTO citus.pg_dist_placement VALUES (table_name::oid::bigint + 100000, 0);
     EXECUTE format(
         'CREATE TRIGGER several_parts AFTER INSERT ON %s FOR EACH STATEMENT EXECUTE FUNCTION citus.refuse_several_parts()', table_name
     );
@@ -86,6 +86,13 @@ $$;
 CREATE FUNCTION citus.shard_name(object_name regclass, shard_id bigint) RETURNS text LANGUAGE sql AS $$
     SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.oid = object_name
+$$;
+
+CREATE FUNCTION citus.run_command_on_all_nodes(command text) RETURNS TABLE (success boolean) LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE command;
+    RETURN QUERY SELECT true;
+END
 $$;
 
 CREATE FUNCTION citus.lock_shard_metadata(lock_mode integer, shard_ids bigint[]) RETURNS void LANGUAGE sql AS $$

@@ -96,7 +96,7 @@ struct Installation {
     wallets: Box<dyn Fn() -> Wallets + Send + Sync>,
     // Removed when the test ends.
     folder: tempfile::TempDir,
-    _postgres: Option<postgres::Database>,
+    postgres: Option<postgres::Database>,
 }
 
 impl Installation {
@@ -104,7 +104,7 @@ impl Installation {
         self.folder.path().join("files")
     }
 
-    async fn open(&self, clock: &Arc<TestClock>) -> card_payments::app::App {
+    async fn open(&self, location: &Location, clock: &Arc<TestClock>) -> card_payments::app::App {
         let parts = Parts {
             clock: Arc::clone(clock) as Arc<dyn Clock>,
             chance: Arc::default(),
@@ -134,7 +134,7 @@ impl Installation {
             load: self.load.clone(),
         };
         let secrets = Secrets { operator_key: self.operator_key.clone(), ..Secrets::default() };
-        card_payments::app::App::open(&self.location, parts, secrets, index).await.unwrap()
+        card_payments::app::App::open(location, parts, secrets, index).await.unwrap()
     }
 }
 
@@ -207,9 +207,9 @@ impl App {
                 Environment::Test => Box::new(Wallets::simulated),
                 Environment::Live => Box::new(Wallets::default),
             },
-            _postgres: copy,
+            postgres: copy,
         };
-        let inner = installation.open(&clock).await;
+        let inner = installation.open(&installation.location, &clock).await;
         let keys = match inner.keys.clone() {
             Some(keys) => keys,
             None => another_account(&inner.ctx).await,
@@ -222,7 +222,8 @@ impl App {
         drop(self.inner.take());
         // A process that another test starts at this moment shares the lock on our file until it runs its program.
         eventually(async || self.installation.location.lock().is_ok()).await;
-        self.inner = Some(self.installation.open(&self.clock).await);
+        let Installation { location, .. } = &self.installation;
+        self.inner = Some(self.installation.open(location, &self.clock).await);
     }
 
     /// Starts another process that erases deleted customers after this time.
@@ -274,9 +275,11 @@ impl App {
         self.restart().await;
     }
 
-    /// Starts another copy of the server on the same PostgreSQL.
+    /// Starts another copy of the server on the same PostgreSQL; on a cluster it is connected to another node.
     pub async fn copy(&self) -> card_payments::app::App {
-        self.installation.open(&self.clock).await
+        let nodes = self.installation.postgres.as_ref().unwrap().node_urls().await;
+        let location = nodes.last().unwrap().parse().unwrap();
+        self.installation.open(&location, &self.clock).await
     }
 
     fn inner(&self) -> &card_payments::app::App {

@@ -15,6 +15,7 @@ use sea_orm::{ConnectOptions, ConnectionTrait, DatabaseConnection, DbErr};
 use tokio::sync::{OnceCell, mpsc, oneshot};
 
 use super::cluster::Cluster;
+use super::raw_database::RawDatabase;
 pub use super::skipped::skipped;
 
 const URL_VARIABLE: &str = "CARD_PAYMENTS_TEST_POSTGRES_URL";
@@ -85,6 +86,23 @@ pub struct Database {
 impl Database {
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Returns its address at each node: on a cluster that of the coordinator comes first.
+    pub async fn node_urls(&self) -> Vec<String> {
+        if !is_distributed() {
+            return vec![self.url.clone()];
+        }
+        let nodes = "SELECT string_agg(nodename || ':' || nodeport, ' ' ORDER BY groupid) FROM pg_dist_node WHERE isactive";
+        let nodes = RawDatabase::connect(&self.url).await.text(nodes).await;
+        let at = |node: &str| {
+            let (host, port) = node.split_once(':').unwrap();
+            let mut url = url::Url::parse(&self.url).unwrap();
+            url.set_host(Some(host)).unwrap();
+            url.set_port(port.parse().ok()).unwrap();
+            url.into()
+        };
+        nodes.split(' ').map(at).collect()
     }
 }
 
