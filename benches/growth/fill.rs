@@ -235,7 +235,7 @@ impl Filling {
             ),
             copy::<event::Entity>(
                 &named(self.event),
-                &[("id", "c.event"), ("data", &data), ("created_at", "c.at")],
+                &[("id", "c.event"), ("data", &data), ("created_at", "c.at"), ("sequence", "c.n + 1")],
             ),
         ];
         for line in &self.lines {

@@ -5,7 +5,8 @@
 //!
 //! On SQLite in a folder of its own, or in the empty database that URL names. The server makes one charge, which the
 //! database then copies (`fill.rs`); the books must hold afterwards. Of a request the median time is told, and the CPU of
-//! the server's process for one; settlement and the proof of the books are told for a thousand charges.
+//! the server's process for one; settlement and the proof of the books are told for a thousand charges. Searches are also
+//! sent by 16 clients at once, beside a GET: of these p50 and p99 are told, and how many times more p99 is than a GET's.
 
 mod fill;
 mod server;
@@ -13,6 +14,7 @@ mod server;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use server::Server;
@@ -63,21 +65,37 @@ impl Options {
 }
 
 /// The address of each question, and how much of the rounds it is asked.
-const QUESTIONS: [(&str, &str, u32); 13] = [
+const QUESTIONS: [(&str, &str, u32); 20] = [
     ("GET one", "/1/charges/{charge}", 1),
     ("page 1", "/1/charges", 1),
     ("page 1,000", "/1/charges?page=1000", 4),
     ("page in the middle", "/1/charges?page={middle}", 4),
     ("last page", "/1/charges?page={last}", 4),
+    ("events, page 1", "/1/events", 1),
+    ("events, page 1,000", "/1/events?page=1000", 4),
+    ("events, page in the middle", "/1/events?page={middle}", 4),
+    ("events, last page", "/1/events?page={last}", 4),
     ("balance", "/1/balance", 1),
     ("search by token", "/1/charges/search?query={charge}", 1),
     ("search by e-mail", "/1/charges/search?query=buyer{buyer}%40example.com", 1),
     ("search, 100 hits", "/1/charges/search?query={lot}", 1),
     ("search, no hit", "/1/charges/search?query=nowhere", 1),
     ("search, all hit", "/1/charges/search?query=roland", 20),
+    ("search, page 1,000", "/1/charges/search?query=roland&page=1000", 20),
+    ("search, page in the middle", "/1/charges/search?query=roland&page={middle}", 20),
+    ("search, last page", "/1/charges/search?query=roland&page={last}", 20),
     ("search, two letters", "/1/charges/search?query=ro", 20),
     ("search, all hit, by amount", "/1/charges/search?query=roland&sort=amount", 20),
 ];
+
+/// What 16 clients ask for at once: a GET first.
+const SHARED: [(&str, &str); 4] = [
+    ("GET one", "/1/charges/{charge}"),
+    ("search by e-mail", "/1/charges/search?query=buyer{n}%40example.com"),
+    ("search by word", "/1/charges/search?query={lot}"),
+    ("search by token", "/1/charges/search?query={charge}"),
+];
+const CLIENTS: u32 = 16;
 
 /// The cost of a request.
 #[derive(Debug, Clone, Copy)]
@@ -115,6 +133,17 @@ async fn main() -> Fallible<()> {
         for (name, cost) in requests(&server, size, options.rounds)? {
             print_cost(&mut first, name, cost);
         }
+        let mut of_get = None;
+        for (name, path) in SHARED {
+            let [p50, p99] = shared(&server, path, size, options.rounds)?;
+            let of_get = *of_get.get_or_insert(p99);
+            println!(
+                "{name:<28} p50 {:>9} us  p99 {:>9} us  x{} of a GET's, {CLIENTS} clients",
+                p50.as_micros(),
+                p99.as_micros(),
+                times(p99, of_get)
+            );
+        }
         let (lines, cost) = settled(&server)?;
         let each = |of: Duration| of * 1_000 / u32::try_from(lines).unwrap_or(1).max(1);
         print_cost(
@@ -142,6 +171,29 @@ fn requests(server: &Server, size: i64, rounds: u32) -> Fallible<Vec<(&'static s
     Ok(costs)
 }
 
+/// Sends a request by 16 clients at once, each again after each answer. Returns p50 and p99.
+fn shared(server: &Server, path: &str, size: i64, rounds: u32) -> Fallible<[Duration; 2]> {
+    let path = path.replace("{charge}", &server.newest_charge()?).replace("{lot}", &fill::lot(size / 200));
+    let mut threads = Vec::new();
+    for client in 0..CLIENTS {
+        let (connection, path) = (server.connect()?, path.clone());
+        let timed = move |round: u32| -> Result<Duration, String> {
+            // Another address each time.
+            let n = i64::from(round * CLIENTS + client) * 37 % size;
+            let (path, began) = (path.replace("{n}", &n.to_string()), Instant::now());
+            connection.send("GET", &path, "").map_err(|error| error.to_string())?;
+            Ok(began.elapsed())
+        };
+        threads.push(thread::spawn(move || (0..rounds).map(timed).collect::<Result<Vec<_>, _>>()));
+    }
+    let mut times = Vec::new();
+    for thread in threads {
+        times.extend(thread.join().map_err(|_| "a client has panicked")??);
+    }
+    times.sort();
+    Ok([times[times.len() / 2], times[times.len() * 99 / 100]])
+}
+
 /// Settles what waits, by a day of the clock: how many lines that were, and what it cost.
 fn settled(server: &Server) -> Fallible<(u64, Cost)> {
     let cost = measured(server, 1, || server.a_day_passes())?;
@@ -165,10 +217,6 @@ fn measured(server: &Server, rounds: u32, mut call: impl FnMut() -> Fallible<()>
 /// A line of the table, with how many times more it is than at the first size.
 fn print_cost(first: &mut BTreeMap<&'static str, Cost>, name: &'static str, cost: Cost) {
     let before = first.entry(name).or_insert(cost);
-    let times = |now: Duration, then: Duration| {
-        let hundredths = (now.as_nanos() * 100).checked_div(then.as_nanos());
-        hundredths.map_or_else(|| "-".into(), |n| format!("{}.{:02}", n / 100, n % 100))
-    };
     println!(
         "{name:<28} {:>9} us  x{:<7} cpu {:>9} us  x{}",
         cost.median.as_micros(),
@@ -176,4 +224,10 @@ fn print_cost(first: &mut BTreeMap<&'static str, Cost>, name: &'static str, cost
         cost.cpu.as_micros(),
         times(cost.cpu, before.cpu),
     );
+}
+
+/// How many times more one time is than another.
+fn times(now: Duration, then: Duration) -> String {
+    let hundredths = (now.as_nanos() * 100).checked_div(then.as_nanos());
+    hundredths.map_or_else(|| "-".into(), |n| format!("{}.{:02}", n / 100, n % 100))
 }

@@ -22,8 +22,12 @@ const FORM: &str = "email=buyer%23n%23%40example.com&amount=400&ip_address=203.1
 /// A server; killed when it is dropped.
 pub struct Server {
     child: Child,
-    connection: RefCell<BufReader<TcpStream>>,
+    address: String,
+    connection: Connection,
 }
+
+/// A kept connection to a server.
+pub struct Connection(RefCell<BufReader<TcpStream>>);
 
 /// The program on the database of a place.
 fn program(binary: &Path, place: &Place) -> Command {
@@ -59,9 +63,13 @@ impl Server {
                 break;
             }
         }
-        let connection = TcpStream::connect(address.ok_or("the server does not listen")?)?;
-        connection.set_nodelay(true)?;
-        Ok(Self { child, connection: RefCell::new(BufReader::new(connection)) })
+        let address = address.ok_or("the server does not listen")?;
+        Ok(Self { child, connection: Connection::to(&address)?, address })
+    }
+
+    /// Connects once more.
+    pub fn connect(&self) -> Fallible<Connection> {
+        Connection::to(&self.address)
     }
 
     /// CPU that its process has used so far. A tick of Linux is ten milliseconds.
@@ -74,13 +82,14 @@ impl Server {
 
     /// Sends a GET. Returns the answer.
     pub fn get(&self, path: &str) -> Fallible<Value> {
-        self.send("GET", path, "")
+        Ok(serde_json::from_slice(&self.connection.send("GET", path, "")?)?)
     }
 
     /// Makes a charge.
     pub fn charge(&self, description: &str) -> Fallible<()> {
         let description: String = url::form_urlencoded::byte_serialize(description.as_bytes()).collect();
-        self.send("POST", "/1/charges", &format!("description={description}&{FORM}")).map(drop)
+        let form = format!("description={description}&{FORM}");
+        self.connection.send("POST", "/1/charges", &form).map(drop)
     }
 
     /// The token of the newest charge.
@@ -91,15 +100,27 @@ impl Server {
 
     /// Moves the account's clock, until it stands there.
     pub fn a_day_passes(&self) -> Fallible<()> {
-        let mut moved = self.send("PUT", "/1/sandbox/clock", "advance=1d")?;
-        while moved["response"]["complete"] == false {
-            moved = self.send("PUT", "/1/sandbox/clock", "advance=0d")?;
+        let moved = |form| -> Fallible<Value> {
+            Ok(serde_json::from_slice(&self.connection.send("PUT", "/1/sandbox/clock", form)?)?)
+        };
+        let mut answer = moved("advance=1d")?;
+        while answer["response"]["complete"] == false {
+            answer = moved("advance=0d")?;
         }
         Ok(())
     }
+}
 
-    fn send(&self, method: &str, path: &str, form: &str) -> Fallible<Value> {
-        let mut connection = self.connection.borrow_mut();
+impl Connection {
+    fn to(address: &str) -> Fallible<Self> {
+        let connection = TcpStream::connect(address)?;
+        connection.set_nodelay(true)?;
+        Ok(Self(RefCell::new(BufReader::new(connection))))
+    }
+
+    /// Sends a request. Returns the body of its answer.
+    pub fn send(&self, method: &str, path: &str, form: &str) -> Fallible<Vec<u8>> {
+        let mut connection = self.0.borrow_mut();
         let credentials = STANDARD.encode(format!("{KEY}:"));
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: growth\r\nAuthorization: Basic {credentials}\r\n\
@@ -125,7 +146,7 @@ impl Server {
         if !status.starts_with("HTTP/1.1 2") {
             return Err(format!("{method} {path}: {status}{}", String::from_utf8_lossy(&body)).into());
         }
-        Ok(serde_json::from_slice(&body)?)
+        Ok(body)
     }
 }
 

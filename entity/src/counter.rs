@@ -27,6 +27,16 @@ string_enum! {
         Disputes "disputes",
         /// Events.
         Events "events",
+        /// Customers that were deleted: no list, but what tells kept positions that rows have vanished, as the next four.
+        LostCustomers "lost_customers",
+        /// Events that were deleted.
+        LostEvents "lost_events",
+        /// Plans that were deleted.
+        LostPlans "lost_plans",
+        /// Listed subscriptions that were deleted.
+        LostSubscriptions "lost_subscriptions",
+        /// Webhooks that were deleted.
+        LostWebhooks "lost_webhooks",
         /// Referred merchants.
         Merchants "merchants",
         /// Plans.
@@ -45,23 +55,28 @@ string_enum! {
 }
 
 impl Counted {
-    /// Returns whether the list only gains records: nothing that it shows is deleted or hidden, but with the account.
-    pub fn only_grows(self) -> bool {
+    /// Returns what counts the records that have vanished from the list, or from parts of it; `None` if none ever do.
+    pub fn lost(self) -> Option<Self> {
         match self {
+            Self::Charges => Some(Self::ErasedCharges),
+            Self::Customers => Some(Self::LostCustomers),
+            Self::Events => Some(Self::LostEvents),
+            Self::Plans => Some(Self::LostPlans),
+            Self::Subscriptions => Some(Self::LostSubscriptions),
+            Self::Webhooks => Some(Self::LostWebhooks),
             Self::Authorisations
-            | Self::Charges
             | Self::Deposits
-            | Self::ErasedCharges
             | Self::Disputes
+            | Self::ErasedCharges
+            | Self::LostCustomers
+            | Self::LostEvents
+            | Self::LostPlans
+            | Self::LostSubscriptions
+            | Self::LostWebhooks
+            | Self::Merchants
             | Self::Recipients
             | Self::Refunds
-            | Self::Transfers => true,
-            Self::Customers
-            | Self::Events
-            | Self::Merchants
-            | Self::Plans
-            | Self::Subscriptions
-            | Self::Webhooks => false,
+            | Self::Transfers => None,
         }
     }
 }

@@ -14,14 +14,18 @@ impl Sum for Model {
     }
 }
 
-/// Adds to a count of the account.
+/// Adds new records to a count of the account.
 pub fn add(tx: &Tx, account: AccountToken, what: Counted, n: i64) {
     if n != 0 {
         tx.add::<Model>((account, what), n);
     }
 }
 
-/// Subtracts deleted rows from a count of the account.
+/// Subtracts records that vanish from a count of the account. Positions that were known of the list hold no more.
 pub fn subtract(tx: &Tx, account: AccountToken, what: Counted, gone: u64) {
-    add(tx, account, what, -i64::try_from(gone).unwrap_or(i64::MAX));
+    let gone = i64::try_from(gone).unwrap_or(i64::MAX);
+    add(tx, account, what, -gone);
+    if let Some(lost) = what.lost() {
+        add(tx, account, lost, gone);
+    }
 }

@@ -127,7 +127,7 @@ async fn lacks_numbers(ctx: &Context, account: AccountToken) -> Result<bool, Err
 }
 
 /// Finds the ids of the events without numbers.
-fn unnumbered(account: AccountToken) -> Select<event::Entity> {
+pub(super) fn unnumbered(account: AccountToken) -> Select<event::Entity> {
     event::Entity::owned_by(account).filter(Column::Sequence.is_null()).select_only().column(Column::Id)
 }
 

@@ -1,5 +1,6 @@
 //! Reads one page of a list and the list's size in one statement, so that both come from one snapshot.
 
+mod deep;
 mod positions;
 
 use std::future::{Future, ready};
@@ -7,12 +8,14 @@ use std::marker::PhantomData;
 
 use entity::counter::{self, Counted};
 use entity::{AccountToken, Listed, Owned, account};
-use sea_orm::sea_query::{Asterisk, DynIden, Expr, ExprTrait, IntoIden, Order, Query, SelectStatement};
+use sea_orm::sea_query::{
+    Asterisk, Condition, DynIden, Expr, ExprTrait, IntoCondition, IntoIden, Order, Query, SelectStatement,
+    SimpleExpr,
+};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, DbErr, EntityTrait, Iterable, QueryFilter, QueryResult,
-    QuerySelect, QueryTrait, Select, Statement, Value,
+    QuerySelect, QueryTrait, Select, Statement, Value, Values,
 };
-use uuid::Uuid;
 
 use super::arrivals::{Topic, Wanted};
 use super::context::Context;
@@ -21,8 +24,9 @@ use crate::limits::PER_PAGE_DEFAULT;
 use crate::params::{Paging, Waiting};
 use crate::store::{CachedStatement, ColumnReader, FromColumns};
 
+pub use deep::Growth;
+use deep::WholeSize;
 pub use positions::Positions;
-use positions::{ANCHOR_DEPTH, Anchored, DEEP, Found, ListPositions, Start};
 
 /// The records of one page, and the number of records on all pages.
 #[derive(Debug)]
@@ -77,8 +81,16 @@ pub trait AwaitedList: Sync {
 /// A list: its rows, their account and their order. `R` is the type read from each row.
 pub struct List<E: Listed, R = <E as EntityTrait>::Model> {
     account: AccountToken,
-    rows: Select<E>,
+    /// The rows of the list, or of the one of which it is a part.
+    whole: Select<E>,
+    /// What selects the part.
+    part: Option<Condition>,
+    /// What knows the size of the whole list.
+    size: Option<WholeSize>,
+    /// Rows that a counter counts and the whole list does not show yet.
+    hidden: Option<Select<E>>,
     order: Vec<(E::Column, Order)>,
+    growth: Growth,
     /// Whether another condition selects the rows better than the order's index.
     selective: bool,
     columns: Vec<E::Column>,
@@ -92,25 +104,47 @@ pub type ExtraColumns = fn(&mut SelectStatement, AccountToken, &DynIden);
 impl<E: Listed> List<E> {
     /// Creates a list of an account's rows, newest first.
     pub fn newest_first(account: AccountToken, rows: Select<E>) -> Self {
-        Self::ordered(account, rows, vec![(E::ID, Order::Desc)])
+        Self::ordered(account, rows, vec![(E::ID, Order::Desc)], Growth::AtItsEnd)
     }
 
-    /// Creates a list of an account's rows in the order of a column, ties by id.
-    pub fn sorted(account: AccountToken, rows: Select<E>, column: E::Column, ascending: bool) -> Self {
+    /// Creates a list of an account's rows in the order of a column, ties by id. Unless rows change places, it holds whole numbers.
+    pub fn sorted(
+        account: AccountToken,
+        rows: Select<E>,
+        (column, growth): (E::Column, Growth),
+        ascending: bool,
+    ) -> Self {
         let order = if ascending { Order::Asc } else { Order::Desc };
-        Self::ordered(account, rows, vec![(column, order.clone()), (E::ID, order)])
+        Self::ordered(account, rows, vec![(column, order.clone()), (E::ID, order)], growth)
     }
 
-    fn ordered(account: AccountToken, rows: Select<E>, order: Vec<(E::Column, Order)>) -> Self {
-        let columns = E::Column::iter().collect();
-        Self { account, rows, order, selective: false, columns, beside: |_, _, _| (), record: PhantomData }
+    fn ordered(
+        account: AccountToken,
+        rows: Select<E>,
+        order: Vec<(E::Column, Order)>,
+        growth: Growth,
+    ) -> Self {
+        Self {
+            account,
+            whole: rows,
+            part: None,
+            size: None,
+            hidden: None,
+            order,
+            growth,
+            selective: false,
+            columns: E::Column::iter().collect(),
+            beside: |_, _, _| (),
+            record: PhantomData,
+        }
     }
 
     /// Returns the same list, reading only these columns (which include the id and those of the order) and the extra
     /// columns.
     pub fn reading<R>(self, columns: &[E::Column], beside: ExtraColumns) -> List<E, R> {
-        let Self { account, rows, order, selective, .. } = self;
-        List { account, rows, order, selective, columns: columns.to_vec(), beside, record: PhantomData }
+        let Self { account, whole, part, size, hidden, order, growth, selective, .. } = self;
+        let (columns, record) = (columns.to_vec(), PhantomData);
+        List { account, whole, part, size, hidden, order, growth, selective, columns, beside, record }
     }
 }
 
@@ -123,16 +157,50 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         self
     }
 
-    /// Reads a page of the whole list, whose size a counter holds.
-    pub async fn counted(self, ctx: &Context, what: Counted, paging: Paging) -> Result<ListPage<R>, Error> {
-        if paging.offset() >= DEEP
-            && what.only_grows()
-            && self.is_newest_first()
-            && let Some(page) = self.deep(ctx, what, paging).await?
-        {
-            return Ok(page);
+    /// Returns the part of the list that a condition selects. A counter holds the size of the whole list. If places are fixed, rows
+    /// come to meet the condition, or cease to, only by what [`Counted::lost`] counts.
+    #[must_use]
+    pub fn part_of(mut self, what: Counted, condition: impl IntoCondition) -> Self {
+        (self.size, self.part) = (Some(WholeSize::Counter(what)), Some(condition.into_condition()));
+        self
+    }
+
+    /// Selects the rows of the list.
+    fn rows(&self) -> Select<E> {
+        self.part_of_rows(self.whole.clone())
+    }
+
+    /// Selects those of some rows of the whole list that are in this one.
+    fn part_of_rows(&self, rows: Select<E>) -> Select<E> {
+        match &self.part {
+            Some(condition) => rows.filter(condition.clone()),
+            None => rows,
         }
-        let size = counter(self.account, what);
+    }
+
+    /// Returns the same list, none of whose rows ever vanishes.
+    #[must_use]
+    pub fn never_shrinking(mut self) -> Self {
+        self.size = Some(WholeSize::Rows);
+        self
+    }
+
+    /// Returns the same list, without rows that its counter counts.
+    #[must_use]
+    pub fn without(mut self, hidden: Select<E>) -> Self {
+        self.hidden = Some(hidden);
+        self
+    }
+
+    /// Reads a page of the whole list, whose size a counter holds.
+    pub async fn counted(
+        mut self,
+        ctx: &Context,
+        what: Counted,
+        paging: Paging,
+    ) -> Result<ListPage<R>, Error> {
+        self.size = Some(WholeSize::Counter(what));
+        let size = self.whole_size();
         self.fetch(ctx, size, paging).await
     }
 
@@ -160,7 +228,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
 
     /// Reads a page of a part of the list and counts the part's range of an index.
     pub async fn ranged(self, ctx: &Context, paging: Paging) -> Result<ListPage<R>, Error> {
-        let size = self.rows.clone().select_only().column_as(Expr::col(Asterisk).count(), TOTAL).into_query();
+        let size = count(&self.rows());
         self.fetch(ctx, size, paging).await
     }
 
@@ -175,6 +243,9 @@ impl<E: Listed, R: FromColumns> List<E, R> {
     }
 
     async fn fetch(self, ctx: &Context, size: SelectStatement, paging: Paging) -> Result<ListPage<R>, Error> {
+        if let Some(page) = self.deep(ctx, paging).await? {
+            return Ok(page);
+        }
         let db = ctx.store.read();
         let statement = self.build(ctx.store.backend(), size.clone(), paging);
         // Past the end no row holds the size. If the separate count then says that the page has rows, another request
@@ -192,109 +263,24 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         Ok(ListPage { records: Vec::new(), count, paging })
     }
 
-    /// Returns whether the list has the order of ids, newest first.
-    fn is_newest_first(&self) -> bool {
-        matches!(self.order[..], [(_, Order::Desc)])
-    }
-
-    /// Reads a page far back from the nearest known position, and learns the position of its first row. Returns `None` if the
-    /// list changes too fast, or the page is not deep in it.
-    async fn deep(&self, ctx: &Context, what: Counted, paging: Paging) -> Result<Option<ListPage<R>>, Error> {
-        let known = ctx.positions.of(self.account, what).await;
-        // The first try supposes that the list is as another request saw it. Once this request has read the size, it reads the
-        // page as of that moment.
-        let (mut seen, mut is_current) = (known.last(), false);
-        for _ in 0..3 {
-            let list = match seen.filter(Anchored::is_near) {
-                Some(list) => list,
-                None => match self.anchor(ctx, what, &known).await? {
-                    Some(list) => list,
-                    None => return Ok(None),
-                },
-            };
-            is_current |= Some(list) != seen;
-            let Some(start) = known.start(list, paging.offset(), paging.per_page) else { return Ok(None) };
-            let statement = ctx.store.backend().build(&self.deep_statement(what, list.anchor, start));
-            let rows: Vec<PositionedRow<R>> = ctx.store.read().records(statement).await?;
-            let Some(first) = rows.first().filter(|first| list.holds(first.found)) else {
-                known.forget();
-                seen = None;
-                continue;
-            };
-            let now = Anchored { size: first.found.size, ..list };
-            known.update(Some(list), now);
-            known.add(now, start.older, first.id);
-            if is_current || now == list {
-                let records = rows.into_iter().map(|row| row.record).collect();
-                return Ok(Some(ListPage { records, count: list.size, paging }));
-            }
-            (seen, is_current) = (Some(now), true);
-        }
-        Ok(None)
-    }
-
-    /// Chooses an anchor. Keeps the positions that hold.
-    async fn anchor(
-        &self,
-        ctx: &Context,
-        what: Counted,
-        known: &ListPositions,
-    ) -> Result<Option<Anchored>, Error> {
-        let before = known.last();
-        let mut statement = self.ids(ANCHOR_DEPTH, 1, &Order::Desc);
-        // No row is newer than the largest id.
-        let former = before.map_or(Uuid::max(), |before| before.anchor);
-        self.add_found(&mut statement, what, former);
-        let statement = ctx.store.backend().build(&statement);
-        let Some(AnchorRow { id, found }) = ctx.store.read().records(statement).await?.pop() else {
-            return Ok(None);
-        };
-        let Some(older) = found.size.checked_sub(ANCHOR_DEPTH + 1) else { return Ok(None) };
-        let now = Anchored { size: found.size, anchor: id, older, clock_moves: found.clock_moves };
-        known.update(before.filter(|before| before.holds(found)), now);
-        Ok(Some(now))
-    }
-
-    /// Selects the ids of some rows in the order of ids.
-    fn ids(&self, offset: u64, limit: u64, order: &Order) -> SelectStatement {
-        let mut ids = self.rows.clone().select_only().into_query();
-        ids.expr_as(Expr::col((E::default(), E::ID)), ROW_ID).order_by((E::default(), E::ID), order.clone());
-        ids.limit(limit).offset(offset);
-        ids
-    }
-
-    /// Adds what [`Found`] reads.
-    fn add_found(&self, statement: &mut SelectStatement, what: Counted, anchor: Uuid) {
-        let count = Expr::col(Asterisk).count().cast_as("BIGINT");
-        let newer = self.rows.clone().filter(E::ID.gt(anchor)).select_only();
-        statement
-            .expr_as(counter(self.account, what), TOTAL)
-            .expr_as(newer.column_as(count, NEWER).into_query(), NEWER)
-            .expr_as(clock_moves(self.account), MOVES);
-    }
-
-    /// Builds the statement of a deep page: what tells whether the positions hold, and the rows with their ids.
-    fn deep_statement(&self, what: Counted, anchor: Uuid, start: Start) -> SelectStatement {
-        let order = if start.backwards { Order::Desc } else { Order::Asc };
-        let mut ids = self.ids(start.skipped, start.rows, &order);
-        if let Some(row) = start.row {
-            let id = Expr::col((E::default(), E::ID));
-            ids.and_where(if start.backwards { id.lte(row) } else { id.gte(row) });
-        }
-        let mut page = self.chosen(ids);
-        page.expr_as(Expr::col((E::default(), E::ID)), ROW_ID);
-        self.add_found(&mut page, what, anchor);
-        self.add_columns(&mut page);
-        page
-    }
-
     /// Builds the statement: the size of the whole list, the page's rows and their extra columns.
     fn build(&self, backend: DbBackend, size: SelectStatement, paging: Paging) -> Statement {
         let mut statement = self.page(paging);
         statement.expr_as(size, TOTAL);
         self.add_columns(&mut statement);
         let statement = backend.build(&statement);
-        if is_first(paging) { with_limit_in_text(statement, paging) } else { statement }
+        if is_first(paging) { with_limits_in_text(statement) } else { statement }
+    }
+
+    /// Returns the query of the size of the whole list.
+    fn whole_size(&self) -> SelectStatement {
+        let size = match self.size {
+            Some(WholeSize::Counter(what)) => counter(self.account, what),
+            Some(WholeSize::Rows) | None => count(&self.whole),
+        };
+        let Some(hidden) = &self.hidden else { return size };
+        let number = |query: SelectStatement| SimpleExpr::SubQuery(None, Box::new(query.into()));
+        Query::select().expr_as(number(size).sub(number(count(hidden))), TOTAL).take()
     }
 
     /// Adds the columns of a record.
@@ -305,7 +291,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
 
     /// Selects the page's rows. A deep page first finds its ids by the index alone, then reads only those rows.
     fn page(&self, paging: Paging) -> SelectStatement {
-        let mut chosen = self.rows.clone().select_only().into_query();
+        let mut chosen = self.rows().select_only().into_query();
         for (n, (column, order)) in self.order.iter().enumerate() {
             // Adding 0 makes the first column an expression that no index holds.
             let key = Expr::col((E::default(), *column));
@@ -334,14 +320,42 @@ fn is_first(paging: Paging) -> bool {
     paging == Paging { page: 1, per_page: PER_PAGE_DEFAULT }
 }
 
-/// Writes the last two parameters, LIMIT and OFFSET, into the text. A plan for any number of rows supposes a tenth of the list,
-/// so PostgreSQL would plan the statement each time, which takes it longer than to run it.
-fn with_limit_in_text(mut statement: Statement, paging: Paging) -> Statement {
-    if let (Some((text, _)), Some(values)) = (statement.sql.rsplit_once(" LIMIT "), &mut statement.values) {
-        statement.sql = format!("{text} LIMIT {} OFFSET {}", paging.per_page, paging.offset());
-        values.0.truncate(values.0.len() - 2);
+/// Writes each LIMIT, and each OFFSET of 0, into the text. For a parameter, PostgreSQL supposes a tenth of the list in a plan for any
+/// values, so it would plan the statement each time, which takes it longer than to run it.
+fn with_limits_in_text(mut statement: Statement) -> Statement {
+    let is_postgres = statement.db_backend == DbBackend::Postgres;
+    let values = statement.values.take().unwrap_or_else(|| Values(Vec::new()));
+    let (mut text, mut kept) = (String::with_capacity(statement.sql.len()), Vec::new());
+    let mut rest = statement.sql.as_str();
+    for value in values {
+        let Some((before, after)) = rest.split_once(if is_postgres { '$' } else { '?' }) else { break };
+        text.push_str(before);
+        rest =
+            if is_postgres { after.trim_start_matches(|digit: char| digit.is_ascii_digit()) } else { after };
+        if let Value::BigUnsigned(Some(n)) = value
+            && (text.ends_with(" LIMIT ") || (n == 0 && text.ends_with(" OFFSET ")))
+        {
+            text.push_str(&n.to_string());
+            continue;
+        }
+        kept.push(value);
+        text.push(if is_postgres { '$' } else { '?' });
+        if is_postgres {
+            text.push_str(&kept.len().to_string());
+        }
     }
+    text.push_str(rest);
+    (statement.sql, statement.values) = (text, Some(Values(kept)));
     statement
+}
+
+/// Returns the query of the number of some rows.
+fn count<E: EntityTrait>(rows: &Select<E>) -> SelectStatement {
+    rows.clone().select_only().column_as(rows_counted(), TOTAL).into_query()
+}
+
+fn rows_counted() -> SimpleExpr {
+    Expr::col(Asterisk).count().cast_as("BIGINT")
 }
 
 /// Returns the query of a counter's total.
@@ -373,40 +387,6 @@ impl<R: FromColumns> FromColumns for CountedRow<R> {
     }
 }
 
-impl Found {
-    fn read(row: &mut impl ColumnReader) -> Result<Self, DbErr> {
-        let mut count = |name| row.next::<i64>(name);
-        let (size, newer, clock_moves) = (count(TOTAL)?, count(NEWER)?, count(MOVES)?);
-        let [size, newer] = [size, newer].map(|n| u64::try_from(n).unwrap_or_default());
-        Ok(Self { size, newer, clock_moves })
-    }
-}
-
-/// A row of a deep page.
-struct PositionedRow<R> {
-    id: Uuid,
-    found: Found,
-    record: R,
-}
-
-impl<R: FromColumns> FromColumns for PositionedRow<R> {
-    fn read(row: &mut impl ColumnReader) -> Result<Self, DbErr> {
-        Ok(Self { id: row.next(ROW_ID)?, found: Found::read(row)?, record: R::read(row)? })
-    }
-}
-
-/// A row that becomes the anchor.
-struct AnchorRow {
-    id: Uuid,
-    found: Found,
-}
-
-impl FromColumns for AnchorRow {
-    fn read(row: &mut impl ColumnReader) -> Result<Self, DbErr> {
-        Ok(Self { id: row.next(ROW_ID)?, found: Found::read(row)? })
-    }
-}
-
 impl<R> ListPage<R> {
     /// Creates the page from a statement's rows, or `None` if there are none.
     fn of(rows: Vec<CountedRow<R>>, paging: Paging) -> Option<Self> {
@@ -422,6 +402,4 @@ fn total(row: &QueryResult) -> Result<u64, DbErr> {
 }
 
 const TOTAL: &str = "total_records";
-const ROW_ID: &str = "row_id";
-const NEWER: &str = "newer_records";
 const MOVES: &str = "account_clock_moves";

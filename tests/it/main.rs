@@ -44,6 +44,7 @@ mod dashboard_page;
 mod dashboard_pictures;
 mod database_copies;
 mod database_files;
+mod deep_pages;
 mod deliveries;
 mod deposits;
 mod dispute_moves;

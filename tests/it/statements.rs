@@ -10,6 +10,7 @@ use card_payments::store::{self, STEPS};
 use sea_orm::{DbBackend, Statement};
 
 use crate::harness::{App, Database};
+use crate::large_accounts::filled;
 use crate::query_plans;
 use crate::secrets::alone;
 
@@ -122,6 +123,9 @@ async fn every_statement_starts_from_an_account() {
         RECORDS.store(true, Ordering::Relaxed);
         app.whole_run().await;
         audit::write_key_uses(app.ctx()).await.unwrap();
+        RECORDS.store(false, Ordering::Relaxed);
+        filled(&app, &app.client(), 1..=1_300).await;
+        RECORDS.store(true, Ordering::Relaxed);
         query_plans::send_rare_requests(&app).await;
         RECORDS.store(false, Ordering::Relaxed);
         app.check_books().await;

@@ -25,7 +25,7 @@ async fn webhook_to(app: &App, receiver: &Receiver) -> (Client, String) {
 }
 
 /// Many events at once, as no request makes them.
-async fn happens(app: &App, events: usize) {
+pub async fn happens(app: &App, events: usize) {
     let account = account::Entity::find().one(app.ctx().store.read()).await.unwrap().unwrap();
     for _ in 0..events / 900 {
         let unit = app.ctx().store.write(account.clone(), |tx, account| {

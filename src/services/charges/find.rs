@@ -101,9 +101,9 @@ pub async fn of_customer(
     paging: Params<Paging>,
 ) -> Result<ListPage<Charge>, Error> {
     let customer = customers::find::by_token(ctx.store.read(), account, customer).await?;
-    let rows = charge::Entity::owned_by(account.id())
-        .filter(Column::CustomerId.eq(customer.id))
-        .filter(charge::listed());
-    let page = shown_columns(List::newest_first(account.id(), rows)).ranged(ctx, paging.valid()?).await?;
+    let all = charge::Entity::owned_by(account.id()).filter(charge::listed());
+    let list =
+        List::newest_first(account.id(), all).part_of(Counted::Charges, Column::CustomerId.eq(customer.id));
+    let page = shown_columns(list).ranged(ctx, paging.valid()?).await?;
     Ok(page.map(|row| Charge::at(account.now, row)))
 }

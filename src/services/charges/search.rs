@@ -15,7 +15,7 @@ use entity::{
 };
 use moka::future::Cache;
 use sea_orm::sea_query::{
-    Alias, Asterisk, Expr, ExprTrait, Func, Query, SelectStatement, SimpleExpr, UnionType,
+    Alias, Asterisk, Expr, ExprTrait, Func, IntoCondition, Query, SelectStatement, SimpleExpr, UnionType,
 };
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbBackend, QueryFilter, QuerySelect, QueryTrait, Select, Value,
@@ -26,7 +26,7 @@ use super::find::shown_columns;
 use crate::error::Error;
 use crate::params::Search;
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, ListPage};
+use crate::services::page::{Growth, List, ListPage};
 use crate::services::search_text;
 use crate::store::Reader;
 use crate::views::charge::Charge;
@@ -70,39 +70,39 @@ impl SearchMemory {
 
 /// Searches the account's charges.
 pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<ListPage<Charge>, Error> {
-    let mut rows = charge::Entity::owned_by(account.id()).filter(charge::listed());
-    if let Some(from) = search.from {
-        rows = rows.filter(Column::CreatedAt.gte(Timestamp::from(from)));
-    }
-    if let Some(to) = search.to {
-        rows = rows.filter(Column::CreatedAt.lt(Timestamp::from(to)));
-    }
+    let all = charge::Entity::owned_by(account.id()).filter(charge::listed());
+    let dates = Condition::all()
+        .add_option(search.from.map(|from| Column::CreatedAt.gte(Timestamp::from(from))))
+        .add_option(search.to.map(|to| Column::CreatedAt.lt(Timestamp::from(to))));
+    let is_dated = !dates.is_empty();
     let column = match search.sort {
-        Some("amount") => Column::Amount,
-        _ => Column::CreatedAt,
+        Some("amount") => (Column::Amount, Growth::Anywhere),
+        _ => (Column::CreatedAt, Growth::AtItsEnd),
     };
-    let list = |rows| shown_columns(List::sorted(account.id(), rows, column, search.ascending));
+    let list = shown_columns(List::sorted(account.id(), all.clone(), column, search.ascending));
     let page = match &search.query {
         Some(query) => {
             let exactly = ExactMatches::new(query, refunded_by(ctx, account, query).await?);
-            let is_dated = search.from.or(search.to).is_some();
-            let SearchHits { rows, size, few } =
+            let rows = all.filter(dates.clone());
+            let SearchHits { condition, size, few } =
                 matching_rows(ctx, account, (rows, is_dated), query, &exactly).await?;
-            let list = if few { list(rows).found_first() } else { list(rows) };
+            let list = list.part_of(Counted::Charges, dates.add(condition));
+            let list = if few { list.found_first() } else { list };
             match size {
                 Some(size) => list.of_size(ctx, size, search.paging).await?,
                 None => list.ranged(ctx, search.paging).await?,
             }
         }
-        None if search.from.or(search.to).is_some() => list(rows).ranged(ctx, search.paging).await?,
-        None => list(rows).counted(ctx, Counted::Charges, search.paging).await?,
+        None if is_dated => list.part_of(Counted::Charges, dates).ranged(ctx, search.paging).await?,
+        None => list.counted(ctx, Counted::Charges, search.paging).await?,
     };
     Ok(page.map(|row| Charge::at(account.now, row)))
 }
 
 /// The result of a query.
 struct SearchHits {
-    rows: Select<charge::Entity>,
+    /// What selects them.
+    condition: Condition,
     /// The number of rows, if counted.
     size: Option<u64>,
     /// Whether there are at most [`FEW`].
@@ -142,23 +142,24 @@ async fn matching_rows(
             ids.dedup();
             let known = ids.len() as u64;
             return Ok(SearchHits {
-                rows: rows.filter(Column::Id.in_subquery(id_table(backend, &ids)?)),
+                condition: Column::Id.in_subquery(id_table(backend, &ids)?).into_condition(),
                 // They may be outside the searched time; SQLite's may be another account's.
                 size: (is_postgres && !is_dated).then_some(known),
                 few: true,
             });
         }
     }
-    let matching = rows.filter(matches.clone());
     // A condition that any time meets makes SQLite use the index of times, which holds the words as well.
-    let at_any_time = matching.clone().filter(Column::CreatedAt.gte(Timestamp::from_millis(i64::MIN)));
+    let at_any_time =
+        Condition::all().add(matches.clone()).add(Column::CreatedAt.gte(Timestamp::from_millis(i64::MIN)));
     let size = if is_dated {
-        count(db, &at_any_time.clone().select_only().column(Column::Id).into_query()).await?
+        let rows = rows.filter(at_any_time.clone());
+        count(db, &rows.select_only().column(Column::Id).into_query()).await?
     } else {
-        ctx.search_memory.sizes.count(db, account, (&words, matches.into()), kept).await?
+        ctx.search_memory.sizes.count(db, account, (&words, matches.clone().into()), kept).await?
     };
     let few = size <= FEW;
-    Ok(SearchHits { rows: if few { at_any_time } else { matching }, size: Some(size), few })
+    Ok(SearchHits { condition: if few { at_any_time } else { matches }, size: Some(size), few })
 }
 
 /// Counts a query's rows. If it matches most of an account, a scan is faster than looking up row by row.

@@ -39,7 +39,7 @@ pub(in crate::services) async fn record(
         plan_erasure(tx, (row.account_id, row.id), cards, (now, now + after)).await?;
     }
     cards::delete_of_customer(tx, row.account_id, row.id, None).await?;
-    counts::add(tx, row.account_id, Counted::Customers, -1);
+    counts::subtract(tx, row.account_id, Counted::Customers, 1);
     events::record(tx, row.account_id, now, EventType::CustomerDeleted, &last)
 }
 

@@ -14,7 +14,7 @@ use crate::params::{Params, Sorting};
 use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Account, Context};
 use crate::services::ledger;
-use crate::services::page::{List, ListPage};
+use crate::services::page::{Growth, List, ListPage};
 use crate::views::charge::Charge;
 use crate::views::dispute::Dispute;
 
@@ -79,29 +79,26 @@ pub async fn search(
         return Err(ErrorCode::InvalidSearchQueryParam.into());
     }
     let DisputeSearch { search, status } = params;
-    let mut rows = dispute::Entity::owned_by(account.id());
-    if let Some(from) = search.from {
-        rows = rows.filter(Column::ReceivedAt.gte(Timestamp::from(from)));
-    }
-    if let Some(to) = search.to {
-        rows = rows.filter(Column::ReceivedAt.lt(Timestamp::from(to)));
-    }
-    if let Some(status) = status {
-        rows = rows.filter(Column::Status.eq(status));
-    }
-    if let Some(query) = &search.query {
-        rows = rows.filter(matches(query));
-    }
-    let column = column(search.sort.unwrap_or("received_at"));
-    let page = List::sorted(account.id(), rows, column, search.ascending).ranged(ctx, search.paging).await?;
+    let found = Condition::all()
+        .add_option(search.from.map(|from| Column::ReceivedAt.gte(Timestamp::from(from))))
+        .add_option(search.to.map(|to| Column::ReceivedAt.lt(Timestamp::from(to))))
+        .add_option(status.map(|status| Column::Status.eq(status)))
+        .add_option(search.query.as_deref().map(matches));
+    let (column, growth) = column(search.sort.unwrap_or("received_at"));
+    // A dispute gets another status.
+    let is_fixed = status.is_none() && search.query.is_none();
+    let column = (column, if is_fixed { growth } else { Growth::Changing });
+    let all = dispute::Entity::owned_by(account.id());
+    let list = List::sorted(account.id(), all, column, search.ascending).part_of(Counted::Disputes, found);
+    let page = list.ranged(ctx, search.paging).await?;
     shown_page(ctx, account, page).await
 }
 
-fn column(sort: &str) -> Column {
+fn column(sort: &str) -> (Column, Growth) {
     match sort {
-        "amount" => Column::Amount,
-        "evidence_required_by" => Column::EvidenceRequiredBy,
-        _ => Column::ReceivedAt,
+        "amount" => (Column::Amount, Growth::Anywhere),
+        "evidence_required_by" => (Column::EvidenceRequiredBy, Growth::Anywhere),
+        _ => (Column::ReceivedAt, Growth::AtItsEnd),
     }
 }
 

@@ -4,7 +4,7 @@ use entity::counter::Counted;
 use entity::event::{self, Column, EventType};
 use entity::{AccountToken, JsonText, Owned};
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
-use sea_orm::{ColumnTrait, DbBackend, PaginatorTrait, QueryFilter, Select};
+use sea_orm::{ColumnTrait, Condition, DbBackend, PaginatorTrait, QueryFilter, Select};
 
 use super::readable;
 use super::readable::ReadableEvents;
@@ -14,7 +14,7 @@ use crate::params::{Params, Waiting};
 use crate::services::arrivals::{Label, Topic, Wanted};
 use crate::services::context::{Account, Context};
 use crate::services::event_sequence;
-use crate::services::page::{AwaitedList, List, ListPage};
+use crate::services::page::{AwaitedList, Growth, List, ListPage};
 use crate::views;
 
 /// A list of events.
@@ -79,18 +79,22 @@ impl AwaitedList for EventList {
     }
 
     async fn size(&self, ctx: &Context) -> Result<u64, Error> {
-        Ok(self.rows(ctx).count(ctx.store.read()).await?)
+        Ok(numbered(self.account).filter(self.condition(ctx)).count(ctx.store.read()).await?)
     }
 
     /// Returns a page: after an event the oldest first, otherwise the newest first.
     async fn page(&self, ctx: &Context) -> Result<ListPage<views::event::Event>, Error> {
         let EventSearch { r#type, about, paging, .. } = &self.params;
-        let rows = self.rows(ctx);
+        let all = numbered(self.account);
+        let hidden = event_sequence::unnumbered(self.account);
         let is_whole = self.after.is_none() && r#type.is_none() && about.is_none() && self.readable.is_none();
         let page = if is_whole {
-            List::newest_first(self.account, rows).counted(ctx, Counted::Events, *paging).await?
+            let list = List::newest_first(self.account, all).without(hidden);
+            list.counted(ctx, Counted::Events, *paging).await?
         } else {
-            let list = List::sorted(self.account, rows, Column::Sequence, self.after.is_some());
+            let by_number = (Column::Sequence, Growth::AtItsEnd);
+            let list = List::sorted(self.account, all, by_number, self.after.is_some());
+            let list = list.without(hidden).part_of(Counted::Events, self.condition(ctx));
             let list = if about.is_some() { list.found_first() } else { list };
             list.ranged(ctx, *paging).await?
         };
@@ -99,22 +103,19 @@ impl AwaitedList for EventList {
 }
 
 impl EventList {
-    fn rows(&self, ctx: &Context) -> Select<event::Entity> {
-        let mut rows = event::Entity::owned_by(self.account).filter(Column::Sequence.is_not_null());
-        if let Some(readable) = &self.readable {
-            rows = rows.filter(readable.condition());
-        }
-        if let Some(after) = self.after {
-            rows = rows.filter(Column::Sequence.gt(after));
-        }
-        if let Some(r#type) = self.params.r#type {
-            rows = rows.filter(Column::Type.eq(r#type));
-        }
-        if let Some(about) = &self.params.about {
-            rows = rows.filter(self::about(ctx.store.backend(), about));
-        }
-        rows
+    fn condition(&self, ctx: &Context) -> Condition {
+        let about = self.params.about.as_deref().map(|record| about(ctx.store.backend(), record));
+        Condition::all()
+            .add_option(self.readable.as_ref().map(ReadableEvents::condition))
+            .add_option(self.after.map(|after| Column::Sequence.gt(after)))
+            .add_option(self.params.r#type.map(|r#type| Column::Type.eq(r#type)))
+            .add_option(about)
     }
+}
+
+/// Selects the events that have numbers.
+fn numbered(account: AccountToken) -> Select<event::Entity> {
+    event::Entity::owned_by(account).filter(Column::Sequence.is_not_null())
 }
 
 /// Returns the labels of an event by which requests wait for it: its type, and the token of the record that it is about.

@@ -16,7 +16,7 @@ use crate::params::{Paging, Search};
 use crate::services::accounts::wipe::deleted;
 use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, ListPage};
+use crate::services::page::{Growth, List, ListPage};
 use crate::services::{bank_accounts, search_text};
 use crate::views::merchant::{MerchantDetail, MerchantSummary, OwnAccount, ShownKeys};
 
@@ -64,7 +64,8 @@ pub async fn search(
         Some("name") => Column::BusinessName,
         _ => Column::CreatedAt,
     };
-    let list = List::sorted(account.id(), rows, column, search.ascending);
+    // A merchant may get another name.
+    let list = List::sorted(account.id(), rows, (column, Growth::Changing), search.ascending);
     summaries(ctx, list.ranged(ctx, search.paging).await?).await
 }
 

@@ -52,8 +52,9 @@ async fn hide(tx: &Tx, seen: &plan::Model, now: Timestamp, wall: Timestamp) -> R
             .col_expr(subscription::Column::EndsAt, Expr::value(None::<i64>));
         ending.exec(tx).await?;
     }
-    counts::add(tx, last.account_id, Counted::Plans, -1);
-    counts::add(tx, last.account_id, Counted::Subscriptions, -(last.cancelling + last.cancelled));
+    counts::subtract(tx, last.account_id, Counted::Plans, 1);
+    let subscriptions = u64::try_from(last.cancelling + last.cancelled).unwrap_or_default();
+    counts::subtract(tx, last.account_id, Counted::Subscriptions, subscriptions);
     events::record(tx, last.account_id, now, EventType::PlanDeleted, &Plan::from(last))
 }
 

@@ -3,7 +3,7 @@
 use entity::counter::Counted;
 use entity::refund::{self, Column};
 use entity::{Listed, Owned, RefundToken};
-use sea_orm::{ColumnTrait, QueryFilter};
+use sea_orm::ColumnTrait;
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
@@ -44,7 +44,8 @@ pub async fn of_charge(
     paging: Params<Paging>,
 ) -> Result<ListPage<Refund>, Error> {
     let charge = charges::find::by_token(ctx.store.read(), account, charge).await?;
-    let rows = refund::Entity::owned_by(account.id()).filter(Column::ChargeId.eq(charge.id));
-    let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
+    let refunds = List::newest_first(account.id(), refund::Entity::owned_by(account.id()));
+    let refunds = refunds.part_of(Counted::Refunds, Column::ChargeId.eq(charge.id));
+    let page = refunds.ranged(ctx, paging.valid()?).await?;
     Ok(page.map(Refund::from))
 }

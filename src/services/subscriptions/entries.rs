@@ -56,6 +56,7 @@ pub async fn ledger(
     let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
     let entries =
         subscription_entry::Entity::owned_by(account.id()).filter(Column::SubscriptionId.eq(row.id));
-    let page = List::newest_first(account.id(), entries).ranged(ctx, paging.valid()?).await?;
+    let entries = List::newest_first(account.id(), entries).never_shrinking();
+    let page = entries.ranged(ctx, paging.valid()?).await?;
     Ok(page.map(SubscriptionEntry::from))
 }

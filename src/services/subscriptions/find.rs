@@ -37,7 +37,8 @@ pub async fn of_plan(
     paging: Params<Paging>,
 ) -> Result<ListPage<Subscription>, Error> {
     let plan = plans::find::by_token(ctx.store.read(), account, plan).await?.ok_or(ErrorCode::NotFound)?;
-    let list = List::newest_first(account.id(), visible(account.id()).filter(Column::PlanId.eq(plan.id)));
+    let list = List::newest_first(account.id(), visible(account.id()));
+    let list = list.part_of(Counted::Subscriptions, Column::PlanId.eq(plan.id));
     Ok(list.ranged(ctx, paging.valid()?).await?.map(Subscription::from))
 }
 
@@ -51,8 +52,8 @@ pub async fn of_customer(
     paging: Params<Paging>,
 ) -> Result<ListPage<Subscription>, Error> {
     let customer = customers::find::by_token(ctx.store.read(), account, customer).await?;
-    let list =
-        List::newest_first(account.id(), visible(account.id()).filter(Column::CustomerId.eq(customer.id)));
+    let list = List::newest_first(account.id(), visible(account.id()));
+    let list = list.part_of(Counted::Subscriptions, Column::CustomerId.eq(customer.id));
     Ok(list.ranged(ctx, paging.valid()?).await?.map(Subscription::from))
 }
 

@@ -46,8 +46,9 @@ pub async fn of_recipient(
     paging: Params<Paging>,
 ) -> Result<ListPage<Transfer>, Error> {
     let recipient = recipients::find::by_token(ctx.store.read(), account, recipient).await?;
-    let rows = transfer::Entity::owned_by(account.id()).filter(Column::RecipientId.eq(recipient.id));
-    let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
+    let transfers = List::newest_first(account.id(), transfer::Entity::owned_by(account.id()));
+    let transfers = transfers.part_of(Counted::Transfers, Column::RecipientId.eq(recipient.id));
+    let page = transfers.ranged(ctx, paging.valid()?).await?;
     Ok(page.map(Transfer::of_recipient))
 }
 
@@ -79,7 +80,7 @@ async fn list_settled(
     paging: Paging,
 ) -> Result<ListPage<LineItem>, Error> {
     let lines = posting::Entity::owned_by(account.id()).filter(posting::Column::TransferId.eq(transfer));
-    let page = List::newest_first(account.id(), lines).ranged(ctx, paging).await?;
+    let page = List::newest_first(account.id(), lines).never_shrinking().ranged(ctx, paging).await?;
     let entries = page.records.iter().map(|line| line.entry_id);
     let entries = journal_entry::Entity::owned_by(account.id())
         .filter(journal_entry::Column::Id.is_in(entries))

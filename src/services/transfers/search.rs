@@ -1,6 +1,7 @@
 //! Searches transfers: text by substring, everything else exactly (specification, GET /transfers/search;
 //! `docs/decisions.md`, 204).
 
+use entity::counter::Counted;
 use entity::transfer::{self, Column};
 use entity::{AccountToken, Owned, RecipientToken, Timestamp, TransferToken, recipient};
 use sea_orm::sea_query::{Expr, ExprTrait, SelectStatement, SimpleExpr, UnionType};
@@ -9,7 +10,7 @@ use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter, QuerySelect, Query
 use crate::error::Error;
 use crate::params::Search;
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, ListPage};
+use crate::services::page::{Growth, List, ListPage};
 use crate::services::search_text;
 use crate::views::transfer::Transfer;
 
@@ -18,22 +19,22 @@ pub const SORTS: &[&str] = &["paid_at"];
 
 /// Searches the account's transfers.
 pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<ListPage<Transfer>, Error> {
-    let mut rows = transfer::Entity::owned_by(account.id());
-    if let Some(from) = search.from {
-        rows = rows.filter(Column::CreatedAt.gte(Timestamp::from(from)));
-    }
-    if let Some(to) = search.to {
-        rows = rows.filter(Column::CreatedAt.lt(Timestamp::from(to)));
-    }
+    let since = search.from.map(|from| Column::CreatedAt.gte(Timestamp::from(from)));
+    let until = search.to.map(|to| Column::CreatedAt.lt(Timestamp::from(to)));
+    let mut found = Condition::all().add_option(since).add_option(until);
     if let Some(query) = &search.query {
         let backend = ctx.store.backend();
-        rows = rows.filter(if backend == DbBackend::Postgres {
+        found = found.add(if backend == DbBackend::Postgres {
             Condition::all().add(Column::Id.in_subquery(matching_ids(account.id(), query)))
         } else {
             matching(backend, account.id(), query).into_iter().fold(Condition::any(), Condition::add)
         });
     }
-    let list = List::sorted(account.id(), rows, Column::CreatedAt, search.ascending);
+    // A recipient may get another name, so what a query finds may change.
+    let by_time =
+        (Column::CreatedAt, if search.query.is_some() { Growth::Changing } else { Growth::AtItsEnd });
+    let all = transfer::Entity::owned_by(account.id());
+    let list = List::sorted(account.id(), all, by_time, search.ascending).part_of(Counted::Transfers, found);
     Ok(list.ranged(ctx, search.paging).await?.map(Transfer::from))
 }
 
