@@ -568,14 +568,7 @@ async fn a_copy_into_sqlite_takes_little_memory() {
 
     let mut copying =
         large.program().args(["copy", "--to", &copy.database_url()]).stdout(Stdio::null()).spawn().unwrap();
-    let mut peak = None;
-    let status = loop {
-        peak = peak.max(peak_memory(copying.id()));
-        if let Some(status) = copying.try_wait().unwrap() {
-            break status;
-        }
-        pause(Duration::from_millis(10));
-    };
+    let (status, peak) = peak_memory(copying.id(), || copying.wait().unwrap());
     assert!(status.success());
     assert_eq!(copy.number("SELECT COUNT(*) FROM charges").await, CHARGES);
     if let Some(peak) = peak {

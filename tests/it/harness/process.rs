@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -252,11 +253,26 @@ pub fn pause(span: Duration) {
     std::thread::sleep(span);
 }
 
-/// Kibibytes that a process has had in memory at most, without the program's own text: of that a debug build has much.
-pub fn peak_memory(pid: u32) -> Option<u64> {
+/// Does something, and returns how many KiB of its own a process had in memory at most meanwhile, as a thread has seen it every few
+/// milliseconds: the kernel keeps a highest value only of all memory, with pages of the program's file that it takes away at will.
+pub fn peak_memory<T>(pid: u32, during: impl FnOnce() -> T) -> (T, Option<u64>) {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let peak = scope.spawn(|| {
+            let mut peak = None;
+            while !is_over.load(Ordering::Relaxed) {
+                peak = peak.max(own_memory(pid));
+                pause(Duration::from_millis(5));
+            }
+            peak
+        });
+        let done = during();
+        is_over.store(true, Ordering::Relaxed);
+        (done, peak.join().unwrap())
+    })
+}
+
+fn own_memory(pid: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let of = |name: &str| -> Option<u64> {
-        status.lines().find(|line| line.starts_with(name))?.split_whitespace().nth(1)?.parse().ok()
-    };
-    Some(of("VmHWM:")? - of("RssFile:")?)
+    status.lines().find(|line| line.starts_with("RssAnon:"))?.split_whitespace().nth(1)?.parse().ok()
 }
