@@ -13,8 +13,6 @@ use tokio::io::AsyncWriteExt;
 
 /// The bytes from which a file's type is known.
 const HEAD_BYTES: usize = 16;
-/// The most bytes that are on their way to the disk; a connection has buffers of its own.
-const WRITTEN_AT_ONCE: usize = 64 * 1024;
 
 /// A received file.
 #[derive(Debug)]
@@ -36,9 +34,7 @@ impl Upload {
         let folder = folder.to_owned();
         let file = tokio::task::spawn_blocking(move || tempfile::tempfile_in(folder)).await??;
         let (head, digest) = (Vec::with_capacity(HEAD_BYTES), Sha256::new());
-        let mut file = File::from_std(file);
-        file.set_max_buf_size(WRITTEN_AT_ONCE);
-        Ok(Self { filename, size: 0, head, limit, digest, file })
+        Ok(Self { filename, size: 0, head, limit, digest, file: File::from_std(file) })
     }
 
     /// Writes the next bytes.
