@@ -54,7 +54,14 @@ impl<E: Listed, R: FromColumns> List<E, R> {
                 },
             };
             is_current |= Some(list) != seen;
-            let Some(start) = known.start(list, is_ascending, paging) else { return Ok(None) };
+            let Some(start) = known.start(list, is_ascending, paging) else {
+                // Past the end of what the list is now there is nothing to step over.
+                if is_current {
+                    return Ok(Some(ListPage { records: Vec::new(), count: list.size(), paging }));
+                }
+                seen = None;
+                continue;
+            };
             let statement = self.deep_statement(ctx, list.anchor, start);
             let mut rows: Vec<PositionedRow<R>> = ctx.store.read().records(statement).await?;
             if start.is_direct() && start.descending == is_ascending {
