@@ -287,7 +287,7 @@ fn twenty_large_uploads_at_once_take_little_memory() {
     let (key, _) = server.keys();
     let body = multipart("a.pdf", &large(10 * MIB));
     let head = head(&key, body.len());
-    let (_, peak) = peak_memory(server.id(), || {
+    let ((), peak) = peak_memory(server.id(), || {
         std::thread::scope(|scope| {
             for _ in 0..20 {
                 scope.spawn(|| {
