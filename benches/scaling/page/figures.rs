@@ -71,7 +71,7 @@ figures! {
     LOG_BYTES = 6_600.0 "bytes", "log (WAL) of a payment, PostgreSQL", CARRY;
     EVENTS = 33.0 "%", "of that, events", MACHINE;
     RETENTION = 90.0 "days", "events are kept for", CONFIGURATION;
-    SETTLEMENT = 5.8 "ms a thousand charges", "settlement of an account's day, PostgreSQL", GROWTH;
+    SETTLEMENT = 5.7 "ms a thousand charges", "settlement of an account's day, PostgreSQL", GROWTH;
     COPIED = 3_700.0 "a second", "charges copied from SQLite to PostgreSQL", COPY;
     PERMITS = 768.0 "", "payments in flight that a server takes", OVERLOAD;
     PLANNED = 50.0 "%", "of the processors are planned to be busy", MACHINE;
