@@ -111,6 +111,12 @@ pub async fn recorded(database: &impl ConnectionTrait) -> Result<Vec<String>, Db
     steps.iter().map(|step| step.try_get("", "version")).collect()
 }
 
+/// Returns the steps that a database lacks.
+pub async fn missing<'a>(database: &impl ConnectionTrait, steps: &'a [Step]) -> Result<Vec<&'a Step>, DbErr> {
+    let recorded = recorded(database).await?;
+    Ok(steps.iter().filter(|step| recorded.iter().all(|name| name != step.name)).collect())
+}
+
 /// Runs the steps that a database lacks. After each one, calls `on_step` with its name and the number of remaining ones.
 /// May be killed, and run twice.
 pub async fn run(
@@ -118,8 +124,7 @@ pub async fn run(
     steps: &[Step],
     on_step: &(dyn Fn(&str, usize) + Sync),
 ) -> Result<(), DbErr> {
-    let recorded = recorded(database).await?;
-    let missing: Vec<_> = steps.iter().filter(|step| recorded.iter().all(|name| name != step.name)).collect();
+    let missing = missing(database, steps).await?;
     for (n, step) in missing.iter().enumerate() {
         database.execute_unprepared(&step.script(database.get_database_backend())).await?;
         on_step(step.name, missing.len() - n - 1);

@@ -297,10 +297,10 @@ pub(super) async fn prepare(
     on_step: OnStep<'_>,
 ) -> Result<(), ConnectError> {
     refuse_foreign(pool).await?;
-    let recorded = migration::recorded(pool).await?;
-    if steps.iter().any(|step| recorded.iter().all(|name| name != step.name)) {
-        refuse_worker(pool).await?;
+    if migration::missing(pool, steps).await?.is_empty() {
+        return Ok(());
     }
+    refuse_worker(pool).await?;
     Ok(run(pool, steps, on_step).await?)
 }
 

@@ -178,13 +178,11 @@ impl<E: Listed, R: FromColumns> List<E, R> {
     /// Adds the size of the whole list, and what tells whether rows have vanished.
     fn add_whole(&self, statement: &mut SelectStatement) {
         statement.expr_as(self.whole_size(), TOTAL);
-        match self.size {
-            Some(WholeSize::Counter(what)) if what.lost().is_some() => {
-                let lost = what.lost().map(|lost| counter(self.account, lost)).unwrap_or_default();
-                statement.expr_as(lost, LOST)
-            }
-            _ => statement.expr_as(Expr::cust("CAST(0 AS BIGINT)"), LOST),
+        let lost = match self.size {
+            Some(WholeSize::Counter(what)) => what.lost(),
+            Some(WholeSize::Rows) | None => None,
         };
+        statement.expr_as(lost.map_or_else(nothing, |lost| counter(self.account, lost)), LOST);
         statement.expr_as(clock_moves(self.account), MOVES);
     }
 
@@ -196,7 +194,6 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         max: Option<u64>,
         [whole, part]: [&'static str; 2],
     ) {
-        let nothing = || Query::select().expr(Expr::cust("CAST(0 AS BIGINT)")).take();
         let beyond =
             anchor.map(|anchor| self.whole.clone().filter(self.compared(BinOper::GreaterThan, anchor)));
         let number = |rows: Select<E>| {
@@ -282,6 +279,11 @@ impl<R: FromColumns> FromColumns for PositionedRow<R> {
     fn read(row: &mut impl ColumnReader) -> Result<Self, DbErr> {
         Ok(Self { key: Key::read(row)?, found: Found::read(row)?, record: R::read(row)? })
     }
+}
+
+/// Returns the query of the number of no rows.
+fn nothing() -> SelectStatement {
+    Query::select().expr(Expr::cust("CAST(0 AS BIGINT)")).take()
 }
 
 fn number(n: i64) -> u64 {
