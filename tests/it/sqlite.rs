@@ -1,6 +1,7 @@
 //! How statements run on SQLite: values come back as they were stored, and readers do not wait for writers.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Weak};
 
 use entity::*;
 use futures::future::join_all;
@@ -131,6 +132,34 @@ async fn what_takes_long_is_done_all_the_same_and_holds_up_nobody() {
     let (open, _) = app.ctx().store.pool();
     assert!(open >= 2, "{open} connections");
     eventually(async || app.ctx().store.pool().0 == app.ctx().store.pool().1).await;
+    app.check_books().await;
+}
+
+/// Commits one transaction after another, each of which holds the file for a few milliseconds, until `test` is over.
+fn commit_without_a_pause(file: &str, test: &Weak<()>) {
+    let connection = rusqlite::Connection::open(file).unwrap();
+    let holding = LONG.replace("300000", "10000");
+    while test.strong_count() > 0 {
+        connection.execute_batch(&format!("BEGIN IMMEDIATE; {holding}; COMMIT")).unwrap();
+    }
+}
+
+// A command that writes beside a busy server meets the moment between two of its commits.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_another_process_always_writes_to_is_written_to_all_the_same() {
+    let app = App::start(Database::Sqlite).await.unwrap();
+    let file = Statement::from_string(DbBackend::Sqlite, "SELECT file FROM pragma_database_list");
+    let file = app.ctx().store.read().query_one_raw(file).await.unwrap().unwrap();
+    let file: String = file.try_get_by_index(0).unwrap();
+    let test = Arc::new(());
+    let is_on = Arc::downgrade(&test);
+    let other = std::thread::spawn(move || commit_without_a_pause(&file, &is_on));
+    let client = app.client();
+    for _ in 0..10 {
+        client.captured(400).await;
+    }
+    drop(test);
+    other.join().unwrap();
     app.check_books().await;
 }
 

@@ -18,8 +18,10 @@ use super::fault::fault;
 use super::file::{DatabaseFile, away};
 use super::row::{Bound, Columns, SqliteRow};
 
-/// The wait for a lock that another process holds.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// The looks at a lock that another process holds, until a connection gives up, and the pause between two: ten seconds. SQLite's own
+/// wait soon pauses for 100 ms, and hardly ever meets the moment between two commits of a busy server.
+const LOOKS_MAX: i32 = 10_000;
+const PAUSE: Duration = Duration::from_millis(1);
 /// The number of prepared statements cached per connection. There are more than a hundred; a batch of buffered rows adds
 /// five for each table, one per size.
 const PREPARED_MAX: usize = 256;
@@ -89,7 +91,7 @@ impl Connection {
     fn with_flags(path: &Path, flags: OpenFlags) -> Result<Self, DbErr> {
         let open = || {
             let inner = rusqlite::Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-            inner.busy_timeout(BUSY_TIMEOUT)?;
+            inner.busy_handler(Some(looks_again))?;
             inner.set_prepared_statement_cache_capacity(PREPARED_MAX);
             let spans_left = Arc::new(AtomicU32::new(PATIENCE));
             let spans = Arc::clone(&spans_left);
@@ -132,11 +134,11 @@ impl Connection {
     /// Copies the log into the file and empties it, or returns false if others do not let it in time.
     pub fn empty_log(&self) -> Result<bool, DbErr> {
         const WAIT: Duration = Duration::from_millis(100);
-        let wait = |time| self.inner.busy_timeout(time).map_err(|error| DbErr::Conn(fault(error)));
-        wait(WAIT)?;
+        let failed = |error| DbErr::Conn(fault(error));
+        self.inner.busy_timeout(WAIT).map_err(failed)?;
         let done =
             self.query_one(&Statement::from_string(DbBackend::Sqlite, "PRAGMA wal_checkpoint(TRUNCATE)"));
-        wait(BUSY_TIMEOUT)?;
+        self.inner.busy_handler(Some(looks_again)).map_err(failed)?;
         done?.map_or(Ok(false), |row| Ok(row.try_get_by_index::<i64>(0)? == 0))
     }
 
@@ -228,6 +230,12 @@ impl Connection {
         }
         run(&mut prepared)
     }
+}
+
+/// Whether a connection looks at a lock once more. The thread has to wait in SQLite's own wait, too.
+fn looks_again(looks: i32) -> bool {
+    std::thread::sleep(PAUSE);
+    looks < LOOKS_MAX
 }
 
 /// Escapes a path for a SQLite URI, in which three characters have a meaning.
