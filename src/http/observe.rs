@@ -100,8 +100,8 @@ impl Drop for RequestReport {
         let (took, route) = (self.began.elapsed(), this.route());
         super::metrics::count_request(method, route, *status, took);
         tracing::info!(
-            request_id = %this.id,
-            method = %method,
+            request_id = this.id.as_str(),
+            method = method.as_str(),
             route,
             status,
             duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),

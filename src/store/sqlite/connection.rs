@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
 use rusqlite::config::DbConfig;
 use rusqlite::{OpenFlags, Row};
 use sea_orm::{DbBackend, DbErr, ExecResult, ProxyExecResult, ProxyRow, QueryResult, Statement};
@@ -38,7 +39,7 @@ const GIVEN_UP: &str = "9";
 pub(in crate::store) struct Connection {
     inner: rusqlite::Connection,
     /// The columns of prepared statements, by their text.
-    columns: RefCell<HashMap<String, Arc<Columns>>>,
+    columns: RefCell<HashMap<String, Arc<Columns>, RandomState>>,
     /// The callbacks left until the running statement is interrupted.
     spans_left: Arc<AtomicU32>,
     /// Dropped after the connection, as the module `file` requires.
