@@ -1,6 +1,7 @@
 //! What a payment costs the database: its reads, its statements in units of work, and its commits.
 
 use axum::body::Body;
+use card_payments::services::due_work::registry::KINDS;
 use card_payments::store::Counts;
 use http::{Method, header};
 use serde_json::json;
@@ -139,5 +140,21 @@ rules! {
             client.get(&path).await;
             assert_eq!(since(before, app.ctx().store.statements()), (statements, 0, 0), "{path}");
         }
+    }
+
+    async fn a_look_for_due_work_of_a_live_server_asks_for_no_clocks_that_run_ahead(app) {
+        let live = App::live(app.database).await.unwrap();
+        let mut asked_twice = 0;
+        for kind in KINDS {
+            let mut reads = Vec::new();
+            for app in [&live, &*app] {
+                let before = app.ctx().store.statements();
+                kind.run(app.ctx()).await.unwrap();
+                reads.push(app.ctx().store.statements().reads - before.reads);
+            }
+            assert!(matches!(reads[..], [1, 1 | 2]), "{}: {reads:?}", kind.name);
+            asked_twice += u32::from(reads[1] == 2);
+        }
+        assert_eq!(asked_twice, 14);
     }
 }

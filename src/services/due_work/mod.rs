@@ -24,7 +24,7 @@ pub trait DueWork: 'static {
     const NAME: &'static str;
 
     /// Selects the rows due for any worker at an instant of the wall clock; if the kind goes by the account's clock,
-    /// without the accounts whose clock is moving.
+    /// without the accounts whose clock is moving. A second query selects those of clocks that run ahead.
     fn due(wall: Timestamp) -> Vec<Select<Self::Entity>> {
         clocks::due(&Self::Entity::find(), Self::AT, wall).into()
     }

@@ -14,6 +14,7 @@ use sea_orm::{
 };
 use tokio::time::sleep;
 
+use super::clocks;
 use super::work_time::WorkTime;
 use super::{ClockMoveRange, DueRow, DueWork, WorkResult};
 use crate::error::Error;
@@ -259,7 +260,7 @@ async fn poll<W: DueWork>(
 ) -> Result<Vec<(<W::Entity as EntityTrait>::Model, Option<Account>)>, Error> {
     let wall = ctx.clock.now();
     let mut rows = Vec::new();
-    for due in W::due(wall) {
+    for due in clocks::of(ctx.environment, W::due(wall)) {
         rows.extend(due.limit(DUE_BATCH).all(ctx.store.read()).await?);
     }
     let accounts = accounts(ctx, rows.iter().map(|row| W::subject(row).account)).await?;
@@ -311,7 +312,7 @@ where
 }
 
 fn backlog<W: DueWork>(ctx: &Context) -> WorkFuture<'_, u64> {
-    count(ctx, W::due(ctx.clock.now())).boxed()
+    count(ctx, clocks::of(ctx.environment, W::due(ctx.clock.now()))).boxed()
 }
 
 async fn count<E>(ctx: &Context, due: impl IntoIterator<Item = Select<E>>) -> Result<u64, Error>

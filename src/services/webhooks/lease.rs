@@ -42,7 +42,7 @@ pub struct DueWebhook {
 /// batch for each kind of clock.
 pub async fn due(ctx: &Context, busy: &[WebhookEndpointToken]) -> Result<Vec<DueWebhook>, Error> {
     let mut found = Vec::new();
-    for rows in free(ctx.clock.now()) {
+    for rows in free(ctx) {
         let rows = rows
             .filter(Column::EndpointId.is_not_in(busy.iter().copied()))
             .order_by_asc(Column::DueAt)
@@ -60,13 +60,18 @@ pub async fn due(ctx: &Context, busy: &[WebhookEndpointToken]) -> Result<Vec<Due
 
 /// Counts the webhooks that are due and not leased.
 pub async fn waiting(ctx: &Context) -> Result<u64, Error> {
-    let [everybody, ahead] = free(ctx.clock.now());
-    Ok(everybody.count(ctx.store.read()).await? + ahead.count(ctx.store.read()).await?)
+    let mut waiting = 0;
+    for rows in free(ctx) {
+        waiting += rows.count(ctx.store.read()).await?;
+    }
+    Ok(waiting)
 }
 
-fn free(wall: Timestamp) -> [Select<webhook::Entity>; 2] {
+fn free(ctx: &Context) -> impl Iterator<Item = Select<webhook::Entity>> {
+    let wall = ctx.clock.now();
     let nobodys = Column::LeasedUntil.is_null().or(Column::LeasedUntil.lte(wall));
-    clocks::passed(&webhook::Entity::find().filter(nobodys), Column::DueAt, wall)
+    let free = clocks::passed(&webhook::Entity::find().filter(nobodys), Column::DueAt, wall);
+    clocks::of(ctx.environment, free)
 }
 
 /// Leases the webhooks found, except those that another process has leased meanwhile.
