@@ -14,7 +14,7 @@ use sea_orm::{
 use serde_json::json;
 
 use crate::harness::{App, Client, Database, charge_with, rules, token_of};
-use crate::large_accounts::{copied, count, deleted, execute, filled, id_of_copy};
+use crate::large_accounts::{copied, count, deleted, execute, filled, id_of, id_of_copy};
 use crate::statement_costs::since;
 use crate::webhooks::happens;
 
@@ -109,7 +109,8 @@ async fn copied_plans(app: &App, account: AccountToken, numbers: std::ops::Range
     let (values, columns) = (values.collect::<Vec<_>>().join(", "), columns.join(", "));
     let sql = format!(
         "INSERT INTO plans ({columns}) WITH RECURSIVE s (n) AS (SELECT {first} UNION ALL SELECT n + 1 FROM s WHERE n < {last}) \
-         SELECT {values} FROM s, plans t WHERE t.name = 'template'"
+         SELECT {values} FROM s, plans t WHERE t.account_id = {} AND t.name = 'template'",
+        id_of(app, account)
     );
     execute(app, sql).await;
     count(app, account, "plans", i64::from(last - first) + 1).await;

@@ -40,9 +40,7 @@ pub async fn copied(app: &App, account: AccountToken, numbers: std::ops::RangeIn
     let (first, last) = (numbers.start(), numbers.end());
     let series =
         format!("WITH RECURSIVE s (n) AS (SELECT {first} UNION ALL SELECT n + 1 FROM s WHERE n < {last})");
-    let id = account.id().simple().to_string();
-    let own = if is_sqlite(app) { format!("X'{id}'") } else { format!("UUID '{id}'") };
-    let template = format!("t.account_id = {own} AND t.description = 'template'");
+    let template = format!("t.account_id = {} AND t.description = 'template'", id_of(app, account));
     let values = values.collect::<Vec<_>>().join(", ");
     let columns = columns.join(", ");
     execute(
@@ -78,6 +76,12 @@ pub fn id_of_copy(app: &App) -> &'static str {
     }
 }
 
+/// Returns an account's id in SQL.
+pub fn id_of(app: &App, account: AccountToken) -> String {
+    let id = account.id().simple();
+    if is_sqlite(app) { format!("X'{id}'") } else { format!("UUID '{id}'") }
+}
+
 pub fn is_sqlite(app: &App) -> bool {
     app.database == crate::harness::Database::Sqlite
 }
@@ -89,8 +93,7 @@ pub async fn execute(app: &App, sql: String) {
 
 /// Adds to a count.
 pub async fn count(app: &App, account: AccountToken, kind: &str, n: i64) {
-    let id = account.id().simple().to_string();
-    let own = if is_sqlite(app) { format!("X'{id}'") } else { format!("UUID '{id}'") };
+    let own = id_of(app, account);
     execute(
         app,
         format!(
