@@ -35,6 +35,7 @@ pub use app::{App, Database};
 pub use client::{Answer, Client, card, charge};
 pub use fixtures::{
     PASSWORD, PDF, application, at_once, bank_account, charge_with, eventually, multipart, rounds, token_of,
+    until_served,
 };
 pub use flaky_acquirer::{FlakyAcquirer, Proof};
 pub use installed::Installed;

@@ -11,7 +11,7 @@ use futures::future::{join, join_all};
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, App, Client, Database, charge_with, rounds, rules, token_of};
+use crate::harness::{Answer, App, Client, Database, charge_with, rounds, rules, token_of, until_served};
 
 const RACERS: usize = 64;
 const OVER_THE_CHARGE: &str = "You have tried to refund more than the original charge";
@@ -25,7 +25,8 @@ async fn race(
         let client = client.clone();
         tokio::spawn(async move {
             let body = amount.map_or(json!({}), |amount| json!({ "amount": amount }));
-            (amount, client.post(&format!("/1/charges/{charge}/refunds"), &body).await)
+            let path = format!("/1/charges/{charge}/refunds");
+            (amount, until_served(|| client.post(&path, &body)).await)
         })
     });
     join_all(tasks).await.into_iter().map(|answer| answer.expect("an answer")).collect()

@@ -3,7 +3,7 @@
 
 use futures::future::join_all;
 
-use crate::harness::{at_once, rounds, rules, token_of};
+use crate::harness::{at_once, rounds, rules, token_of, until_served};
 use crate::transfers::over_the_balance;
 
 const RACERS: usize = 64;
@@ -19,7 +19,7 @@ rules! {
             let (to, cost) = if round % 2 == 0 { (recipient.as_str(), 130) } else { ("self", 100) };
             let answers = at_once((0..RACERS).map(|_| {
                 let (client, to) = (client.clone(), to.to_owned());
-                async move { client.transfer(100, &to).await }
+                async move { until_served(|| client.transfer(100, &to)).await }
             })).await;
             let won = answers.iter().filter(|answer| answer.status == 201).count();
             let covered = Ord::min(i64::try_from(RACERS).unwrap(), left / cost);
@@ -44,7 +44,11 @@ rules! {
                 // Each charge covers the four refunds that are asked of it.
                 let (client, charge) = (client.clone(), charges[n / 2 % 8].clone());
                 async move {
-                    if n % 2 == 0 { client.refund(&charge, 200).await } else { client.transfer(200, "self").await }
+                    if n % 2 == 0 {
+                        until_served(|| client.refund(&charge, 200)).await
+                    } else {
+                        until_served(|| client.transfer(200, "self")).await
+                    }
                 }
             })).await;
             let won = answers.iter().filter(|answer| answer.status == 201).count();

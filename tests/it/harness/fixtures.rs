@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::app::App;
 use super::client::{Answer, Client, card, charge};
+use super::postgres;
 use super::stored::with;
 
 /// The smallest content that is taken for a PDF.
@@ -344,6 +345,17 @@ where
 {
     let tasks: Vec<_> = requests.into_iter().map(tokio::spawn).collect();
     join_all(tasks).await.into_iter().map(|answer| answer.expect("an answer")).collect()
+}
+
+/// Asks again while a cluster on a busy machine answers 503: callers of one balance are served one after the other there, and the
+/// last of them wait for longer than a unit of work waits for its connection. What had no connection has done nothing.
+pub async fn until_served<F: Future<Output = Answer>>(ask: impl Fn() -> F) -> Answer {
+    loop {
+        let answer = ask().await;
+        if answer.status != 503 || !postgres::is_distributed() {
+            return answer;
+        }
+    }
 }
 
 /// Returns how often a race is run: CARD_PAYMENTS_RACE_ROUNDS.
