@@ -147,7 +147,7 @@ rules! {
         let mut asked_twice = 0;
         for kind in KINDS {
             let mut reads = Vec::new();
-            for app in [&live, &*app] {
+            for app in [&live, app] {
                 let before = app.ctx().store.statements();
                 kind.run(app.ctx()).await.unwrap();
                 reads.push(app.ctx().store.statements().reads - before.reads);
