@@ -7,7 +7,8 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryTrait, Select};
 
 use crate::config::Environment;
 
-/// Returns the queries to look for due rows by. A live server has no sandbox, so no clock there runs ahead.
+/// Returns the queries to look for due rows by: in live without the second one, as no clock there runs ahead
+/// (`docs/decisions.md`, 394).
 pub fn of<E: EntityTrait>(
     environment: Environment,
     due: impl IntoIterator<Item = Select<E>>,
