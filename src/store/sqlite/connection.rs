@@ -233,7 +233,11 @@ impl Connection {
     }
 }
 
-/// Whether a connection looks at a lock once more. The thread has to wait in SQLite's own wait, too.
+/// Whether a connection looks at a lock once more.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "in the middle of a statement, where SQLite itself would block the thread"
+)]
 fn looks_again(looks: i32) -> bool {
     std::thread::sleep(PAUSE);
     looks < LOOKS_MAX
