@@ -168,9 +168,15 @@ impl Vault {
         Arc::clone(&lock(&self.data_keys))
     }
 
-    /// Replaces the data keys.
-    pub fn replace(&self, data_keys: impl Into<Arc<DataKeys>>) {
-        *lock(&self.data_keys) = data_keys.into();
+    /// Replaces `former`, the data keys that were current before the new ones were read. Returns false if others have replaced
+    /// them meanwhile, which may be newer.
+    pub fn replace(&self, former: &Arc<DataKeys>, data_keys: impl Into<Arc<DataKeys>>) -> bool {
+        let mut current = lock(&self.data_keys);
+        let is_current = Arc::ptr_eq(&current, former);
+        if is_current {
+            *current = data_keys.into();
+        }
+        is_current
     }
 
     /// Seals with the current set: [`DataKeys::seal`].
@@ -211,8 +217,12 @@ mod tests {
 
     fn rotated() -> Vault {
         let vault = vault();
-        vault.replace(DataKeys::new((id(2), Key::from([8; 32])), [(id(1), Key::from([7; 32]))]));
+        assert!(vault.replace(&vault.data_keys(), second()));
         vault
+    }
+
+    fn second() -> DataKeys {
+        DataKeys::new((id(2), Key::from([8; 32])), [(id(1), Key::from([7; 32]))])
     }
 
     fn opened(vault: &Vault, context: &[u8], sealed: &SealedBytes) -> Result<Vec<u8>, VaultError> {
@@ -259,13 +269,21 @@ mod tests {
     }
 
     #[test]
+    fn keys_that_were_read_before_a_rotation_do_not_replace_those_read_after_it() {
+        let vault = vault();
+        let former = vault.data_keys();
+        let late = DataKeys::new((id(1), Key::from([7; 32])), []);
+        assert!(vault.replace(&former, second()));
+        assert!(!vault.replace(&former, late));
+        assert_eq!(vault.data_keys().current(), id(2));
+    }
+
+    #[test]
     fn what_each_data_key_seals_is_counted_over_a_rotation() {
         let vault = vault();
         vault.seal(CARD, NUMBER);
         let former = vault.data_keys();
-        vault.replace(
-            DataKeys::new((id(2), Key::from([8; 32])), [(id(1), Key::from([7; 32]))]).after(&former),
-        );
+        assert!(vault.replace(&former, second().after(&former)));
         // A caller that still holds the former keys.
         former.seal(CARD, NUMBER);
         let sealed = vault.seal(CARD, NUMBER);

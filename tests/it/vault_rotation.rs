@@ -162,7 +162,7 @@ rules! {
         let endpoint = client.get(&format!("/1/webhook_endpoints/{}", filled.endpoint)).await.ok(200);
         let before = app.ctx().vault.data_keys();
         let rotation = rotate(app.ctx()).await.unwrap();
-        app.ctx().vault.replace(Arc::clone(&before));
+        assert!(app.ctx().vault.replace(&app.ctx().vault.data_keys(), Arc::clone(&before)));
         assert_eq!(app.ctx().vault.data_keys().current(), before.current());
         still_good(app, &client, &filled, &endpoint).await;
         assert_eq!(app.ctx().vault.data_keys().current(), rotation.data_key, "it has read the table again");
@@ -175,7 +175,7 @@ rules! {
         let before = app.ctx().vault.data_keys();
         rotate(app.ctx()).await.unwrap();
         // A server that has not heard of it goes on sealing by the former key for some seconds.
-        app.ctx().vault.replace(Arc::clone(&before));
+        assert!(app.ctx().vault.replace(&app.ctx().vault.data_keys(), Arc::clone(&before)));
         let late = client.card_token("4200000000000000").await;
         let customer = token_of(&client.customer("4200000000000000").await);
         assert!(sealed_by(app).await.contains_key(&before.current()));

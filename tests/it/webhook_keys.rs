@@ -112,7 +112,7 @@ rules! {
         let before = app.ctx().vault.data_keys();
         rotate(app.ctx()).await.unwrap();
         // This process has not heard of it yet.
-        app.ctx().vault.replace(before);
+        assert!(app.ctx().vault.replace(&app.ctx().vault.data_keys(), before));
         let rotated = client.rotate_key(token(&endpoint), "1d").await.ok(200);
         sign(app, &receiver, &[key(&rotated), key(&endpoint)]).await;
     }

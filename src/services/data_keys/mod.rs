@@ -79,11 +79,16 @@ pub fn refuse_closed(found: &[FoundKey], operator: &OperatorKeys) -> Result<(), 
 
 /// Reads the data keys again: another process may have rotated them.
 pub async fn reload(ctx: &Context) -> Result<(), Error> {
-    let rows = youngest_first().filter(vault_key::Column::Purpose.eq(DATA)).all(ctx.store.read()).await?;
-    let data_keys = data_keys(&ctx.operator, &rows)?;
-    let data_keys = data_keys.ok_or_else(|| Error::internal("the database lacks one of its keys"))?;
-    ctx.vault.replace(data_keys.after(&ctx.vault.data_keys()));
-    Ok(())
+    loop {
+        let former = ctx.vault.data_keys();
+        let rows = youngest_first().filter(vault_key::Column::Purpose.eq(DATA)).all(ctx.store.read()).await?;
+        let read = data_keys(&ctx.operator, &rows)?;
+        let read = read.ok_or_else(|| Error::internal("the database lacks one of its keys"))?;
+        // Where another reload was quicker, a rotation may lie between its read and this one.
+        if ctx.vault.replace(&former, read.after(&former)) {
+            return Ok(());
+        }
+    }
 }
 
 /// Unseals a column of a row; `context` is the associated data that names the row and its account.
