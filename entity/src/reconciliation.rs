@@ -45,6 +45,10 @@ pub mod statement {
             operator: String,
             /// By the wall clock.
             created_at: Timestamp,
+            /// The first instant that it covers.
+            covers_from: Timestamp,
+            /// The first instant after those that it covers.
+            covers_until: Timestamp,
         }
     }
 
@@ -68,7 +72,7 @@ pub mod statement_line {
     use uuid::Uuid;
 
     use super::Movement;
-    use crate::{AccountToken, Currency, Day, JournalEntryToken};
+    use crate::{AccountToken, Currency, Day, JournalEntryToken, TimeSpan};
 
     table! {
         /// One line. It is never changed but for the journal entry that it matches.
@@ -81,9 +85,12 @@ pub mod statement_line {
             /// Above zero.
             amount: i64,
             currency: Currency,
+            /// In the zone of the statement.
             day: Day,
             account: Option<AccountToken>,
             entry: Option<JournalEntryToken>,
+            /// How far that zone is ahead of UTC.
+            utc_offset: TimeSpan,
         }
     }
 }

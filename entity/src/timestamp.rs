@@ -139,6 +139,11 @@ impl Day {
         Self(self.0.saturating_add(days))
     }
 
+    /// Returns the first instant of the day.
+    pub const fn begin(self) -> Timestamp {
+        Timestamp(MILLISECONDS_A_DAY.saturating_mul(self.0 as i64))
+    }
+
     /// Returns the calendar date.
     pub fn date(self) -> NaiveDate {
         let epoch = DateTime::<Utc>::UNIX_EPOCH.date_naive();

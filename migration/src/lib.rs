@@ -19,6 +19,7 @@ mod m0009_people;
 mod m0010_card_testing;
 mod m0011_erasures;
 mod m0012_words;
+mod m0019_statement_periods;
 
 /// The steps of this release, in order. A released step never changes.
 pub const STEPS: &[Step] = &[
@@ -34,6 +35,7 @@ pub const STEPS: &[Step] = &[
     m0010_card_testing::STEP,
     m0011_erasures::STEP,
     m0012_words::STEP,
+    m0019_statement_periods::STEP,
 ];
 
 /// A step of the schema: SQL that runs as one transaction.

@@ -268,6 +268,36 @@ operated! {
         assert_eq!(reconciled(installed, &File::of("tuesday", 1, 1).write(installed))["exceptions"], json!([]));
     }
 
+    async fn a_period_within_days_claims_only_what_it_covers_in_its_own_zone(installed) {
+        let mut books = Books::of(installed);
+        // By the clocks of a bank ten hours ahead of UTC: late on Monday, and early on Tuesday.
+        let late = books.charge(midnight(0) + 13 * HOUR, 400, "AUD");
+        let early = books.charge(midnight(0) + 15 * HOUR, 500, "AUD");
+        let next = books.charge(midnight(1) + 15 * HOUR, 600, "AUD");
+        books.save(installed).await;
+        let entry = |moved: &Moved, day: i64| format!(
+            "<Ntry><Amt Ccy=\"AUD\">{}.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><BookgDt><Dt>{}</Dt></BookgDt><BkTxCd><Prtry><Cd>capture</Cd></Prtry></BkTxCd>
+             <NtryDtls><TxDtls><Refs><EndToEndId>{}</EndToEndId></Refs></TxDtls></NtryDtls></Ntry>",
+            moved.amount / 100, day_of(day), moved.reference(),
+        );
+        let statement = |name: &str, day: i64, entries: &str| {
+            let day = day_of(day);
+            let text = format!(
+                "<Document><BkToCstmrStmt><Stmt><Id>{name}</Id><FrToDt><FrDtTm>{day}T00:00:00+10:00</FrDtTm><ToDtTm>{day}T23:59:59+10:00</ToDtTm>
+                 </FrToDt>{entries}</Stmt></BkToCstmrStmt></Document>"
+            );
+            reconciled(installed, &write(installed, name, &text))
+        };
+        let tuesday = statement("tuesday", DAY + 1, &entry(&early, DAY + 1));
+        assert_eq!((&tuesday["matched"], &tuesday["exceptions"]), (&json!(1), &json!([])), "the others are of other days there");
+        let monday = statement("monday", DAY, "");
+        assert_eq!(monday["exceptions"], json!([{ "kind": "missing", "n": 1 }]));
+        assert_eq!(exceptions(installed, "open"), pairs([("missing", late.subject())]));
+        // Booked a day too early.
+        let wednesday = statement("wednesday", DAY + 2, &entry(&next, DAY + 1));
+        assert_eq!(wednesday["exceptions"], json!([{ "kind": "day", "n": 1 }]));
+    }
+
     async fn fees_of_the_acquirer_are_summed_up_and_matched_with_nothing(installed) {
         let mut file = File::of("monday", 0, 0);
         for line in ["fee,scheme,250,AUD,2026-11-23", "fee,scheme,250,AUD,2026-11-23", "fee,scheme,7,JPY,2026-11-23"] {

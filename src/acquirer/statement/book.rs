@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use csv::{ByteRecord, Reader, ReaderBuilder, WriterBuilder};
 use entity::reconciliation::Movement;
-use entity::{Currency, Day};
+use entity::{Currency, Day, TimeSpan};
 
 use super::{Line, csv as format};
 use crate::acquirer::CallKey;
@@ -58,7 +58,9 @@ impl Book {
         currency: Currency,
     ) -> io::Result<()> {
         let day = self.clock.now().day();
-        let line = |movement| Line { movement, reference: key.to_string(), amount, currency, day };
+        let (reference, utc_offset) = (key.to_string(), TimeSpan::ZERO);
+        let line =
+            |movement| Line { movement, reference: reference.clone(), amount, currency, day, utc_offset };
         self.append(movements.iter().map(|movement| format::row(&line(*movement))))
     }
 

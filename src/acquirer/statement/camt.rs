@@ -1,19 +1,20 @@
 //! Statements as ISO 20022 camt.053, of which only these fields are read: `Stmt/Id`, `FrToDt`, `TxsSummry/TtlNtries/NbOfNtries`, and of
 //! each `TxDtls` (or else of its `Ntry`) `Refs/EndToEndId`, `Amt` (or `AmtDtls/TxAmt/Amt`), `CdtDbtInd`, `BkTxCd/Prtry/Cd` and
-//! `RltdDts/TxDtTm` (or `BookgDt`). `Sts`, if there is one, must say that the entry is booked. Nothing outside of the file is loaded,
-//! and a document type is refused.
+//! `RltdDts/TxDtTm` (or `BookgDt`). `Sts`, if there is one, must say that the entry is booked. A field counts at its own place only: `Intrst`
+//! has a `FrToDt`, too. Nothing outside of the file is loaded, and a document type is refused.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
 use chrono::DateTime;
 use entity::reconciliation::Movement;
-use entity::{Currency, Day};
+use entity::{Currency, TimeSpan};
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
-use super::check::{Faults, Tally, Written, check_day, check_name};
+use super::check::{Faults, Tally, Written, check_name};
+use super::period::{Period, ZonedTime};
 use super::{Fault, Heading, Line};
 
 /// How many elements may stand within each other.
@@ -33,9 +34,10 @@ pub(super) struct CamtReader<R: Read> {
     /// The currency of the last amount that was begun.
     currency: String,
     name: Option<String>,
-    days: [Option<Day>; 2],
-    /// The number of entries that the statement promises.
-    promised: Option<i64>,
+    /// The beginning and the end of the period that the statement names.
+    period: [Option<ZonedTime>; 2],
+    /// The number of entries that the statement promises, as it is written.
+    promised: Option<String>,
     statements: usize,
     entries: i64,
     entry: Fields,
@@ -74,7 +76,7 @@ impl<R: Read> CamtReader<R> {
             text: String::new(),
             currency: String::new(),
             name: None,
-            days: [None; 2],
+            period: [None; 2],
             promised: None,
             statements: 0,
             entries: 0,
@@ -150,16 +152,18 @@ impl<R: Read> CamtReader<R> {
 
     fn open(&mut self, start: &BytesStart<'_>, faults: &mut Faults) {
         let name = String::from_utf8_lossy(start.local_name().as_ref()).into_owned();
-        match name.as_str() {
-            "Stmt" => {
+        self.path.push(name);
+        self.text.clear();
+        match place(&self.path)[..] {
+            [] if self.path.last().is_some_and(|name| name == STATEMENT) => {
                 self.statements += 1;
                 if self.statements > 1 {
                     faults.add("begins another statement: a file has one");
                 }
             }
-            "Ntry" => self.entry = Fields::default(),
-            "TxDtls" => self.details = Some(Fields::default()),
-            "Amt" => {
+            ["Ntry"] => self.entry = Fields::default(),
+            ["Ntry", "NtryDtls", "TxDtls"] => self.details = Some(Fields::default()),
+            [.., "Amt"] => {
                 let currency = start.try_get_attribute("Ccy").ok().flatten();
                 self.currency = currency.map_or_else(String::new, |currency| {
                     String::from_utf8_lossy(&currency.value).into_owned()
@@ -167,8 +171,6 @@ impl<R: Read> CamtReader<R> {
             }
             _ => {}
         }
-        self.path.push(name);
-        self.text.clear();
         if self.path.len() > DEPTH_MAX {
             self.ended = true;
             faults.add(format!("is nested deeper than {DEPTH_MAX} elements"));
@@ -176,46 +178,43 @@ impl<R: Read> CamtReader<R> {
     }
 
     fn close(&mut self, faults: &mut Faults) -> Option<Line> {
-        let name = self.path.pop()?;
         let text = std::mem::take(&mut self.text).trim().to_owned();
-        let mut outer = self.path.iter().rev().map(String::as_str);
-        let (parent, grandparent) = (outer.next().unwrap_or_default(), outer.next().unwrap_or_default());
-        let fields = self.details.as_mut().unwrap_or(&mut self.entry);
-        match (grandparent, parent, name.as_str()) {
-            (_, "Stmt", "Id") => {
+        let place = place(&self.path);
+        match place[..] {
+            ["Id"] => {
                 check_name(&text, faults);
                 self.name = Some(text);
             }
-            (_, "FrToDt", "FrDtTm") => self.days[0] = check_day(&day_of(&text), faults),
-            (_, "FrToDt", "ToDtTm") => self.days[1] = check_day(&day_of(&text), faults),
-            (_, "TtlNtries", "NbOfNtries") => self.promised = text.parse().ok(),
-            (_, "Refs", "EndToEndId") => fields.reference = Some(text).filter(|text| text != NO_REFERENCE),
+            ["FrToDt", "FrDtTm"] => self.period[0] = ZonedTime::parse(&text, faults),
+            ["FrToDt", "ToDtTm"] => self.period[1] = ZonedTime::parse(&text, faults),
+            ["TxsSummry", "TtlNtries", "NbOfNtries"] => self.promised = Some(text),
             // A code of its own, or before the eighth version the text itself.
-            ("Ntry", "Sts", "Cd") | (_, "Ntry", "Sts") if !matches!(text.as_str(), "" | "BOOK") => {
+            ["Ntry", "Sts"] | ["Ntry", "Sts", "Cd"] if !matches!(text.as_str(), "" | "BOOK") => {
                 faults.add("Sts must be BOOK: an entry that is not booked has moved nothing");
             }
-            (_, "Ntry" | "TxDtls", "Amt") => fields.amount = Some((text, self.currency.clone())),
-            (_, "TxAmt", "Amt") => {
-                fields.amount = fields.amount.take().or(Some((text, self.currency.clone())));
-            }
-            (_, "Ntry" | "TxDtls", "CdtDbtInd") => fields.indicator = Some(text),
-            ("BkTxCd", "Prtry", "Cd") => fields.kind = Some(text),
-            (_, "BookgDt", "Dt" | "DtTm") | (_, "RltdDts", "TxDtTm") => fields.day = Some(day_of(&text)),
-            (_, _, "TxDtls") => {
+            ["Ntry", "NtryDtls", "TxDtls"] => {
+                self.path.pop();
                 let details = self.details.take().unwrap_or_default();
                 let (amount, indicator) = (details.amount.clone(), details.indicator.clone());
                 self.entry.details.push(Details { amount, indicator });
                 return self.line(&details, faults);
             }
-            (_, _, "Ntry") => {
+            ["Ntry", "NtryDtls", "TxDtls", ref field @ ..] => {
+                self.details.get_or_insert_default().set(field, text, &self.currency);
+            }
+            ["Ntry"] => {
+                self.path.pop();
                 self.entries += 1;
                 if self.entry.details.is_empty() {
                     return self.line(&Fields::default(), faults);
                 }
                 self.entry.check_amounts(faults);
+                return None;
             }
+            ["Ntry", ref field @ ..] => self.entry.set(field, text, &self.currency),
             _ => {}
         }
+        self.path.pop();
         None
     }
 
@@ -229,6 +228,7 @@ impl<R: Read> CamtReader<R> {
         if Movement::from_code(kind).is_some_and(|movement| indicator != direction(movement)) {
             faults.add("CdtDbtInd is not that of the type");
         }
+        let (day, utc_offset) = self.day_of(said(|fields| fields.day.as_deref()));
         let amount = details.amount.as_ref().or(entry.amount.as_ref());
         let (amount, currency) = amount.map_or(("", ""), |(amount, currency)| (amount, currency));
         let written = Written {
@@ -236,28 +236,72 @@ impl<R: Read> CamtReader<R> {
             reference: said(|fields| fields.reference.as_deref()),
             amount: Currency::from_code(currency).and_then(|currency| base_units(amount, currency)),
             currency,
-            day: said(|fields| fields.day.as_deref()),
+            day: &day,
+            utc_offset,
         };
         self.tally.count(&written, faults)
+    }
+
+    /// Returns the day of a time with an offset in UTC, and that of any other in the zone of the statement, with the zone's offset.
+    fn day_of(&self, text: &str) -> (String, TimeSpan) {
+        if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+            return (time.to_utc().date_naive().to_string(), TimeSpan::ZERO);
+        }
+        let day = text.get(..10).unwrap_or(text).to_owned();
+        (day, self.period[0].map_or(TimeSpan::ZERO, ZonedTime::utc_offset))
     }
 
     /// Returns what the statement says about itself, after its last transaction.
     pub fn heading(self) -> Result<Heading, Vec<Fault>> {
         let mut faults = Faults::at(self.xml.get_ref().line);
-        if self.promised != Some(self.entries) {
+        if self.promised.is_some_and(|promised| promised.parse() != Ok(self.entries)) {
             faults.add(format!("NbOfNtries must be the number of entries, which is {}", self.entries));
         }
-        let heading = if let (Some(name), [Some(first), Some(last)]) = (&self.name, self.days) {
-            Some(self.tally.heading(name, first, last, &mut faults))
-        } else {
-            faults.add("the statement must have Id and FrToDt");
-            None
+        let period = match self.period {
+            [Some(from), Some(to)] => Some(Period::between(from, to)),
+            // A statement that does not say so covers the days of its entries.
+            [None, None] => self.tally.days().map(|(first, last)| Period::of_days(first, last)),
+            [_, _] => None,
+        };
+        let heading = match (&self.name, period) {
+            (Some(name), Some(period)) => Some(self.tally.heading(name, period, &mut faults)),
+            (None, _) => {
+                faults.add("the statement must have Id");
+                None
+            }
+            (_, None) => {
+                faults.add("the statement must have both times of FrToDt, or entries and no FrToDt");
+                None
+            }
         };
         heading.filter(|_| faults.found.is_empty()).ok_or(faults.found)
     }
 }
 
+/// The element of a statement.
+const STATEMENT: &str = "Stmt";
+
+/// Returns where an element stands in its statement: the names from below it on.
+fn place(path: &[String]) -> Vec<&str> {
+    path.iter().map(String::as_str).skip_while(|name| *name != STATEMENT).skip(1).collect()
+}
+
 impl Fields {
+    /// Takes a field by its place in the entry, or in the details.
+    fn set(&mut self, place: &[&str], text: String, currency: &str) {
+        match place {
+            ["Refs", "EndToEndId"] => self.reference = Some(text).filter(|text| text != NO_REFERENCE),
+            ["Amt"] => self.amount = Some((text, currency.to_owned())),
+            ["AmtDtls", "TxAmt", "Amt"] => {
+                self.amount = self.amount.take().or(Some((text, currency.to_owned())));
+            }
+            ["CdtDbtInd"] => self.indicator = Some(text),
+            ["BkTxCd", "Prtry", "Cd"] => self.kind = Some(text),
+            ["BookgDt", "Dt" | "DtTm"] | ["RltdDts", "TxDtTm"] => self.day = Some(text),
+            _ => {}
+        }
+    }
+
     /// Checks that the amounts of an entry's transactions add up to its own, where all are in its currency.
     fn check_amounts(&self, faults: &mut Faults) {
         if let [_, _, ..] = self.details[..]
@@ -278,14 +322,6 @@ impl Fields {
         if sum.is_some() && sum != base_units(total_amount, currency).map(i128::from) {
             faults.add("the amounts of its transactions must add up to that of the entry");
         }
-    }
-}
-
-/// Returns the day in UTC of a date, or of a time with or without an offset.
-fn day_of(text: &str) -> String {
-    match DateTime::parse_from_rfc3339(text) {
-        Ok(time) => time.to_utc().date_naive().to_string(),
-        Err(_) => text.get(..10).unwrap_or(text).to_owned(),
     }
 }
 

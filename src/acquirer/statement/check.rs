@@ -2,9 +2,9 @@
 
 use chrono::NaiveDate;
 use entity::reconciliation::Movement;
-use entity::{Currency, Day, Timestamp};
+use entity::{Currency, Day, TimeSpan, Timestamp};
 
-use super::{Fault, Heading, Line};
+use super::{Fault, Heading, Line, Period};
 use crate::limits::{STATEMENT_AMOUNT_MAX, STATEMENT_DAYS_MAX, STATEMENT_TEXT_MAX};
 use crate::recording::without_card_numbers;
 
@@ -34,12 +34,16 @@ pub(super) struct Written<'t> {
     pub amount: Option<i64>,
     pub currency: &'t str,
     pub day: &'t str,
+    /// How far the zone of the day is ahead of UTC.
+    pub utc_offset: TimeSpan,
 }
 
 /// What the lines so far add up to.
 #[derive(Default)]
 pub(super) struct Tally {
     pub lines: i64,
+    /// The earliest day of a line.
+    earliest: Option<Day>,
     /// The latest day of a line, and where it is.
     latest: Option<(Day, u64)>,
 }
@@ -65,22 +69,38 @@ impl Tally {
             faults.add("currency must be one that can be charged, as ISO 4217 writes it");
         }
         let day = check_day(written.day, faults)?;
+        self.earliest = Some(self.earliest.map_or(day, |earliest| Ord::min(earliest, day)));
         if self.latest.is_none_or(|(latest, _)| latest < day) {
             self.latest = Some((day, faults.line));
         }
         let reference = written.reference.to_owned();
-        Some(Line { movement: movement?, reference, amount: amount?, currency: currency?, day })
+        Some(Line {
+            movement: movement?,
+            reference,
+            amount: amount?,
+            currency: currency?,
+            day,
+            utc_offset: written.utc_offset,
+        })
+    }
+
+    /// Returns the first and the last day of these lines, if there is one.
+    pub fn days(&self) -> Option<(Day, Day)> {
+        Some((self.earliest?, self.latest?.0))
     }
 
     /// Returns the heading of these lines.
-    pub fn heading(&self, name: &str, first_day: Day, last_day: Day, faults: &mut Faults) -> Heading {
-        if !(0..STATEMENT_DAYS_MAX).contains(&(last_day.number() - first_day.number())) {
+    pub fn heading(&self, name: &str, period: Period, faults: &mut Faults) -> Heading {
+        let Period { first_day, last_day, from, until } = period;
+        if until <= from {
+            faults.add("a statement ends after it begins");
+        } else if !(0..STATEMENT_DAYS_MAX).contains(&(last_day.number() - first_day.number())) {
             faults.add(format!("a statement covers 1 to {STATEMENT_DAYS_MAX} days"));
         }
         if let Some((_, line)) = self.latest.filter(|(latest, _)| *latest > last_day) {
             faults.found.push(Fault { line, message: "day is after the last day of the statement".into() });
         }
-        Heading { name: name.to_owned(), first_day, last_day, lines: self.lines }
+        Heading { name: name.to_owned(), period, lines: self.lines }
     }
 }
 

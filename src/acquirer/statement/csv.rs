@@ -5,10 +5,10 @@ use std::io::{self, Read, Write};
 
 use csv::{ByteRecord, Reader, ReaderBuilder, Writer};
 use entity::reconciliation::Movement;
-use entity::{Currency, Day};
+use entity::{Currency, Day, TimeSpan};
 
 use super::check::{Faults, Tally, Written, check_day, check_name, parse_day};
-use super::{Fault, Heading, Line};
+use super::{Fault, Heading, Line, Period};
 
 const COLUMNS: [&str; 5] = ["type", "reference", "amount", "currency", "day"];
 const BEGIN: &str = "statement";
@@ -99,7 +99,10 @@ impl<R: Read> CsvReader<R> {
                     faults.add("stands before the row that begins the statement");
                 }
                 let amount = parse_amount(amount);
-                return self.tally.count(&Written { kind, reference, amount, currency, day }, faults);
+                return self.tally.count(
+                    &Written { kind, reference, amount, currency, day, utc_offset: TimeSpan::ZERO },
+                    faults,
+                );
             }
         }
         None
@@ -124,7 +127,7 @@ impl<R: Read> CsvReader<R> {
             faults.add(format!("ends another statement than {begun}"));
         }
         if let (Some(first_day), Some(last_day)) = (first_day, last_day) {
-            self.end = Some(self.tally.heading(name, *first_day, last_day, faults));
+            self.end = Some(self.tally.heading(name, Period::of_days(*first_day, last_day), faults));
         }
     }
 
@@ -175,7 +178,7 @@ pub(super) fn write<W: Write>(
 
 /// Returns a line's fields.
 pub(super) fn row(line: &Line) -> [String; 5] {
-    let Line { movement, reference, amount, currency, day } = line;
+    let Line { movement, reference, amount, currency, day, .. } = line;
     [
         movement.code().into(),
         reference.clone(),
@@ -194,6 +197,7 @@ pub(super) fn parse_row(row: &ByteRecord) -> Option<Line> {
         amount: parse_amount(amount).filter(|amount| *amount > 0)?,
         currency: Currency::from_code(currency)?,
         day: parse_day(day)?,
+        utc_offset: TimeSpan::ZERO,
     })
 }
 
@@ -225,6 +229,7 @@ mod tests {
             amount,
             currency: Currency::Jpy,
             day: day(20_000),
+            utc_offset: TimeSpan::ZERO,
         };
         let lines: Vec<_> = Movement::ALL.iter().zip(1..).map(|(kind, amount)| line(*kind, amount)).collect();
         let mut file = Vec::new();
@@ -234,7 +239,7 @@ mod tests {
         assert_eq!((read, faults), (lines, Vec::new()));
         let heading = heading.unwrap();
         assert_eq!((heading.name.as_str(), heading.lines), ("2024-10-04", 6));
-        assert_eq!((heading.first_day, heading.last_day), (day(19_999), day(20_000)));
+        assert_eq!((heading.period.first_day, heading.period.last_day), (day(19_999), day(20_000)));
     }
 
     #[test]

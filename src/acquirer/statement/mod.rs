@@ -4,15 +4,17 @@ pub mod book;
 mod camt;
 mod check;
 mod csv;
+mod period;
 mod reader;
 
 use std::fmt;
 
 use entity::reconciliation::Movement;
-use entity::{Currency, Day};
+use entity::{Currency, Day, TimeSpan};
 use serde::Serialize;
 
 pub use self::check::parse_day;
+pub use self::period::Period;
 pub use self::reader::StatementReader;
 
 /// One movement, as the acquirer knows it.
@@ -26,8 +28,10 @@ pub struct Line {
     pub amount: i64,
     /// The currency of the payment.
     pub currency: Currency,
-    /// The day in UTC on which it moved.
+    /// The day on which it moved, in the zone of the statement.
     pub day: Day,
+    /// How far that zone is ahead of UTC.
+    pub utc_offset: TimeSpan,
 }
 
 /// What a statement says about itself.
@@ -35,10 +39,8 @@ pub struct Line {
 pub struct Heading {
     /// The acquirer's name of the statement, never given twice.
     pub name: String,
-    /// The first day that it covers.
-    pub first_day: Day,
-    /// The last day that it covers.
-    pub last_day: Day,
+    /// The time that it covers.
+    pub period: Period,
     /// The number of its lines.
     pub lines: i64,
 }

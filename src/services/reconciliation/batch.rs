@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::books::BookMovement;
 use super::import::ReconcileError;
-use super::matching::{Ours, start_of};
+use super::matching::Ours;
 use crate::error::Error;
 use crate::runtime::crash_points;
 use crate::services::audit::{self, OperatorAction};
@@ -187,14 +187,14 @@ impl Batch {
     }
 }
 
-/// Returns the condition of what the import of a statement has found missing outside of its days: while a line was left that
+/// Returns the condition of what the import of a statement has found missing outside of its period: while a line was left that
 /// might have been of it.
 fn outside(seen: &statement::Model) -> Condition {
-    let (from, to) = (start_of(seen.first_day), start_of(seen.last_day.plus(1)));
-    Condition::all()
-        .add(Expr::cust(MISSING))
-        .add(Column::StatementId.eq(seen.id))
-        .add(Condition::any().add(Column::OurTime.lt(from)).add(Column::OurTime.gte(to)))
+    Condition::all().add(Expr::cust(MISSING)).add(Column::StatementId.eq(seen.id)).add(
+        Condition::any()
+            .add(Column::OurTime.lt(seen.covers_from))
+            .add(Column::OurTime.gte(seen.covers_until)),
+    )
 }
 
 /// The lines are there already. As an upsert it finds each by its primary key; of `UPDATE ... FROM`, SQLite makes a scan of all.

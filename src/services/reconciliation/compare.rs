@@ -13,7 +13,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use super::batch::{Batch, Finding, MISSING};
 use super::books::{BookMovement, Books};
 use super::import::ReconcileError;
-use super::matching::{Ours, Theirs, differences, nearest, start_of};
+use super::matching::{Ours, Theirs, differences, nearest};
 use crate::error::Error;
 use crate::limits::RECONCILIATION_BATCH;
 use crate::runtime::progress::Progress;
@@ -33,7 +33,7 @@ pub(super) async fn compare_books(
     progress: &dyn Progress,
 ) -> Result<(), ReconcileError> {
     let (first, last) = days_of(store, seen).await?;
-    let (from, to) = (start_of(first.plus(-MARGIN_DAYS)), start_of(last.plus(1 + MARGIN_DAYS)));
+    let (from, to) = (first.plus(-MARGIN_DAYS).begin(), last.plus(1 + MARGIN_DAYS).begin());
     let mut books = Books::after(store, (seen.account, seen.entry), from, to);
     let mut compared = 0;
     while let Some((movements, (account, entry))) = books.next().await? {
@@ -100,7 +100,7 @@ async fn find_lines(
             }
             continue;
         }
-        let is_expected = (seen.first_day..=seen.last_day).contains(&ours.at.day());
+        let is_expected = (seen.covers_from..seen.covers_until).contains(&ours.at);
         if known.is_none() && (is_expected || lines.iter().any(is_free)) {
             batch.found.push(Finding::missing(&ours));
         }
@@ -199,7 +199,7 @@ async fn exceptions_of(db: &Reader, line: &statement_line::Model) -> Result<Vec<
 }
 
 fn theirs(line: &statement_line::Model) -> Theirs {
-    Theirs { amount: line.amount, currency: line.currency, day: line.day }
+    Theirs { amount: line.amount, currency: line.currency, day: line.day, utc_offset: line.utc_offset }
 }
 
 fn side_of(row: &exception::Model) -> Option<Ours> {

@@ -166,14 +166,14 @@ async fn begin(
         let begun = (heading.clone(), digest.clone(), wall);
         let unit = store.write(begun, |tx, (heading, digest, wall)| {
             async move {
-                let Heading { name, first_day, last_day, lines } = heading.clone();
+                let Heading { name, period, lines } = heading.clone();
                 let operator = tx.operator().map(|operator| operator.name.clone()).unwrap_or_default();
                 let row = statement::Model {
                     id: tx.id(),
                     name,
                     digest: digest.clone(),
-                    first_day,
-                    last_day,
+                    first_day: period.first_day,
+                    last_day: period.last_day,
                     lines,
                     stage: Stage::Lines,
                     line: 0,
@@ -181,6 +181,8 @@ async fn begin(
                     entry: None,
                     operator,
                     created_at: *wall,
+                    covers_from: period.from,
+                    covers_until: period.until,
                 };
                 tx.append_unique(&row, ErrorCode::InvalidState)?;
                 Ok(row)
@@ -264,7 +266,7 @@ async fn store_batch(
 }
 
 fn row(statement_id: Uuid, number: i64, line: Line) -> statement_line::Model {
-    let Line { movement, reference, amount, currency, day } = line;
+    let Line { movement, reference, amount, currency, day, utc_offset } = line;
     // A call's key is the token that it is for, and what it does.
     let subject = reference.split(':').next().unwrap_or_default().to_owned();
     let (account, entry) = (None, None);
@@ -279,6 +281,7 @@ fn row(statement_id: Uuid, number: i64, line: Line) -> statement_line::Model {
         day,
         account,
         entry,
+        utc_offset,
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Theirs {
     pub amount: i64,
     pub currency: Currency,
     pub day: Day,
+    /// How far the zone of the day is ahead of UTC.
+    pub utc_offset: TimeSpan,
 }
 
 /// Returns what differs between the two sides. Amounts of different currencies are not compared.
@@ -29,20 +31,15 @@ pub(super) fn differences(ours: Ours, theirs: Theirs) -> Vec<ExceptionKind> {
     } else if ours.amount != theirs.amount {
         found.push(ExceptionKind::Amount);
     }
-    if !is_on(theirs.day, ours.at) {
+    if !is_on(theirs.day, ours.at + theirs.utc_offset) {
         found.push(ExceptionKind::Day);
     }
     found
 }
 
-/// Returns whether a movement may have the date of a day: near midnight it may have either.
+/// Returns whether a movement may have the date of a day, by the clocks of its zone: near midnight it may have either.
 fn is_on(day: Day, at: Timestamp) -> bool {
     (at - MIDNIGHT_TOLERANCE).day() <= day && day <= (at + MIDNIGHT_TOLERANCE).day()
-}
-
-/// Returns the first instant of a day.
-pub(super) fn start_of(day: Day) -> Timestamp {
-    Timestamp::from_millis(0) + TimeSpan::days(day.number().into())
 }
 
 /// Returns the candidate that differs least, and how it differs.
@@ -72,7 +69,7 @@ mod tests {
     }
 
     fn theirs(amount: i64, currency: Currency, days: i32) -> Theirs {
-        Theirs { amount, currency, day: MIDNIGHT.day().plus(days) }
+        Theirs { amount, currency, day: MIDNIGHT.day().plus(days), utc_offset: TimeSpan::ZERO }
     }
 
     #[test]
@@ -100,6 +97,18 @@ mod tests {
             let found = differences(ours(4, millis), theirs(4, Currency::Aud, days));
             assert_eq!(!found.is_empty(), differs, "{millis} {days}");
         }
+    }
+
+    #[test]
+    fn the_day_of_a_line_is_that_of_its_zone() {
+        let tens = |hours: i64, days| Theirs {
+            utc_offset: TimeSpan::seconds(hours * 3600),
+            ..theirs(4, Currency::Aud, days)
+        };
+        let six_in_the_evening = ours(4, 64_800_000);
+        assert_eq!(differences(six_in_the_evening, tens(10, 1)), []);
+        assert_eq!(differences(six_in_the_evening, tens(10, 0)), [ExceptionKind::Day]);
+        assert_eq!(differences(ours(4, 3_600_000), tens(-5, -1)), []);
     }
 
     #[test]

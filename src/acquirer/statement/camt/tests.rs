@@ -108,6 +108,66 @@ fn a_time_with_an_offset_is_of_its_day_in_utc() {
 }
 
 #[test]
+fn a_day_without_an_offset_is_of_the_zone_of_the_statement() {
+    let text = document(&transaction("capture", "ch_1", "4", "CRDT"), 1)
+        .replace("T00:00:00<", "T00:00:00+10:00<")
+        .replace("T23:59:59<", "T23:59:59+10:00<");
+    let (lines, faults, heading) = read(&text);
+    assert_eq!(faults, Vec::<String>::new());
+    assert_eq!(
+        (lines[0].day.date().to_string(), lines[0].utc_offset),
+        ("2026-01-01".into(), TimeSpan::seconds(36_000))
+    );
+    let period = heading.unwrap().period;
+    assert_eq!((period.first_day, period.last_day), (lines[0].day, lines[0].day));
+    assert_eq!(period.from, period.first_day.begin() - TimeSpan::seconds(36_000));
+    assert_eq!(period.until, period.from + TimeSpan::days(1));
+}
+
+#[test]
+fn fields_count_at_their_own_place() {
+    let elsewhere = "<Intrst><FrToDt><FrDtTm>2025-01-01T00:00:00</FrDtTm><ToDtTm>2025-12-31T00:00:00</ToDtTm></FrToDt></Intrst>\
+        <Acct><Id>another</Id></Acct><Bal><Amt Ccy='EUR'>7</Amt><CdtDbtInd>DBIT</CdtDbtInd></Bal>";
+    let entry = transaction("capture", "ch_1", "4", "CRDT").replace(
+        "</Ntry>",
+        "<Chrgs><Rcrd><Amt Ccy='EUR'>9</Amt><CdtDbtInd>DBIT</CdtDbtInd></Rcrd></Chrgs>\
+         <Intrst><FrToDt><FrDtTm>2025-02-01T00:00:00</FrDtTm></FrToDt></Intrst></Ntry>",
+    );
+    let text = document(&entry, 1).replace("<TxsSummry>", &format!("{elsewhere}<TxsSummry>"));
+    let (lines, faults, heading) = read(&text);
+    assert_eq!(faults, Vec::<String>::new());
+    assert_eq!((lines[0].amount, lines[0].currency), (400, Currency::Aud));
+    let heading = heading.unwrap();
+    let day = lines[0].day;
+    assert_eq!((heading.name.as_str(), heading.period), ("s & 1", Period::of_days(day, day)));
+}
+
+#[test]
+fn a_summary_and_a_period_may_be_missing() {
+    let without = |text: &str, element: &str| {
+        let (before, rest) = text.split_once(&format!("<{element}>")).unwrap();
+        format!("{before}{}", rest.split_once(&format!("</{element}>")).unwrap().1)
+    };
+    let whole = document(&transaction("capture", "ch_1", "4", "CRDT"), 1);
+    let bare = without(&without(&whole, "TxsSummry"), "FrToDt");
+    let (lines, faults, heading) = read(&bare);
+    assert_eq!(faults, Vec::<String>::new());
+    // It covers the days of its entries.
+    assert_eq!(heading.unwrap().period, Period::of_days(lines[0].day, lines[0].day));
+    let empty = document("", 0);
+    assert_eq!(read(&empty).1, Vec::<String>::new());
+    for text in [
+        without(&empty, "FrToDt"),
+        without(&whole, "ToDtTm"),
+        whole.replace("<NbOfNtries>1<", "<NbOfNtries>one<"),
+    ] {
+        assert_eq!(read(&text).1.len(), 1, "{text}");
+    }
+    let backwards = whole.replace("<FrDtTm>2026-01-01T00", "<FrDtTm>2026-01-02T00");
+    assert_eq!(read(&backwards).1, ["line 3: a statement ends after it begins"]);
+}
+
+#[test]
 fn what_is_not_booked_or_names_no_payment_is_refused() {
     let booked = transaction("capture", "ch_1", "4", "CRDT");
     for (status, is_read) in [
