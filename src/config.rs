@@ -228,6 +228,11 @@ pub enum ConfigError {
     /// A malformed key.
     #[error("{0} must be 8 to 100 visible characters")]
     Key(&'static str),
+    /// A key in quotes that no shell has removed.
+    #[error(
+        "{0} is in quotes, which would be a part of the key (a file of variables for containers keeps them): remove them"
+    )]
+    QuotedKey(&'static str),
     /// A key that is too short.
     #[error("CARD_PAYMENTS_OPERATOR_KEY must be at least {} visible characters", OPERATOR_KEY_LENGTH_MIN)]
     OperatorKey,
@@ -276,8 +281,11 @@ impl Secrets {
             })
         });
         for (name, key) in Self::VARIABLES.into_iter().zip([&secret_key, &publishable_key]) {
-            if key.as_ref().is_some_and(|key| !is_key(key.expose())) {
+            let Some(key) = key.as_ref().map(Secret::expose) else { continue };
+            if !is_key(key) {
                 faults.push(ConfigError::Key(name));
+            } else if is_quoted(key) {
+                faults.push(ConfigError::QuotedKey(name));
             }
         }
         if secret_key.is_some() && secret_key == publishable_key {
@@ -319,6 +327,10 @@ impl Secrets {
 /// Whether a text can be an API key (`docs/decisions.md`, 58).
 pub fn is_key(text: &str) -> bool {
     (8..=100).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn is_quoted(text: &str) -> bool {
+    ['"', '\''].into_iter().any(|quote| text.starts_with(quote) && text.ends_with(quote))
 }
 
 fn opens_to_operators(text: &str) -> bool {

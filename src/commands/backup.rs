@@ -40,6 +40,9 @@ struct Made {
 /// Runs the command.
 pub fn run(command: Backup) -> Result<(), Box<dyn Error>> {
     let Backup { file, json, database } = command;
+    if file.as_os_str() == "-" {
+        return Err("a backup is a database, which cannot be written to standard output: name a file".into());
+    }
     let location: Location = database.url().parse()?;
     let bar = Bar::new("Copying", Unit::Bytes);
     let bytes = backup(&location, database.environment.name(), &file, &bar)?;

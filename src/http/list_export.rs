@@ -27,6 +27,8 @@ use crate::runtime::request_context::{self, RequestContext};
 
 /// How often a page that is shed or over the rate is tried, a second apart.
 const TRIES: u32 = 60;
+/// People open a file of the dashboard in a spreadsheet, which takes text without this mark for that of an old code page.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
 const HTML: &str = "text/html; charset=utf-8";
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -38,11 +40,13 @@ pub async fn export_lists(State(app): State<AppState>, request: Request, next: N
     let Some(columns) = list.and_then(|list| app.document.columns(&list)) else {
         return next.run(request).await;
     };
-    Box::pin(export(ListReader::new(request.into_parts().0, next, columns))).await
+    let is_for_spreadsheet = dashboard_list(route.map_or("", MatchedPath::as_str)).is_some();
+    let beginning = if is_for_spreadsheet { BYTE_ORDER_MARK } else { "" };
+    Box::pin(export(ListReader::new(request.into_parts().0, next, columns), beginning)).await
 }
 
-/// Answers with the whole list. Requests for anything else do not hold its memory.
-async fn export(mut list: ListReader) -> Response {
+/// Answers with the whole list, after a beginning. Requests for anything else do not hold its memory.
+async fn export(mut list: ListReader, beginning: &'static str) -> Response {
     let (mut head, page) = match list.read_page().await {
         Ok(first) => first,
         Err(refusal) => return refusal,
@@ -64,16 +68,21 @@ async fn export(mut list: ListReader) -> Response {
             Ok::<_, io::Error>(Some((list.write(page, false)?, list)))
         }
     });
-    Response::from_parts(head, Body::from_stream(stream::iter([Ok(first)]).chain(rest)))
+    Response::from_parts(head, Body::from_stream(stream::iter([Ok(beginning.into()), Ok(first)]).chain(rest)))
 }
 
 /// Returns the path of the API's list that a client wants as CSV: that of the route, or the one that a link of the dashboard names.
 fn exported_list(route: &str, headers: &HeaderMap) -> Option<String> {
-    match route.strip_prefix("/dashboard/").and_then(|list| list.strip_suffix(".csv")) {
+    match dashboard_list(route) {
         Some("requests") => Some("/1/sandbox/requests".to_owned()),
         Some(list) => Some(format!("/1/{list}")),
         None => wants_csv(headers).then(|| route.to_owned()),
     }
+}
+
+/// Returns the list that a link of the dashboard names.
+fn dashboard_list(route: &str) -> Option<&str> {
+    route.strip_prefix("/dashboard/")?.strip_suffix(".csv")
 }
 
 /// Returns whether the client names CSV, and wants it more than JSON: any other `Accept` gets JSON.
@@ -228,14 +237,18 @@ fn is_one_of(record: &Value, tokens: &HashSet<String>) -> bool {
     record["token"].as_str().is_some_and(|token| tokens.contains(token))
 }
 
-/// Returns a field as a cell. Spreadsheets would run a text that begins like a formula.
+/// Returns a field as a cell. Spreadsheets would run a text that begins like a formula, some of them also after white space.
 fn cell(record: &Value, column: &str) -> String {
     match column.split('.').fold(record, |record, field| &record[field]) {
         Value::Null => String::new(),
-        Value::String(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => format!("'{text}"),
+        Value::String(text) if is_like_a_formula(text) => format!("'{text}"),
         Value::String(text) => text.clone(),
         other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
     }
+}
+
+fn is_like_a_formula(text: &str) -> bool {
+    text.starts_with(['\t', '\r', '\n']) || text.trim_start().starts_with(['=', '+', '-', '@'])
 }
 
 #[cfg(test)]
@@ -276,6 +289,7 @@ mod tests {
     fn texts_that_begin_like_formulas_are_defused_and_numbers_are_not() {
         let record = json!({
             "a": "=1+1", "b": "@x", "c": "x=1", "n": -5, "none": null, "yes": true, "of": { "it": "+1" }, "list": [1, "-"],
+            "after": " \u{a0}=1+1", "line": "\n=1", "blank": " x",
         });
         for (column, text) in [
             ("a", "'=1+1"),
@@ -286,6 +300,9 @@ mod tests {
             ("yes", "true"),
             ("of.it", "'+1"),
             ("list", "[1,\"-\"]"),
+            ("after", "' \u{a0}=1+1"),
+            ("line", "'\n=1"),
+            ("blank", " x"),
             ("gone.by", ""),
         ] {
             assert_eq!(cell(&record, column), text, "{column}");

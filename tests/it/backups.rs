@@ -92,6 +92,10 @@ async fn a_backup_that_cannot_be_made_says_why_and_leaves_no_file() {
     assert_eq!(std::fs::read_to_string(path("taken.db")).unwrap(), "somebody's");
     std::os::unix::fs::symlink(path("nowhere"), path("link.db")).unwrap();
     installed.refuses(&["backup", &path("link.db")], &format!("{} already exists", path("link.db")));
+    installed.refuses(
+        &["backup", "-"],
+        "a backup is a database, which cannot be written to standard output: name a file",
+    );
     let (code, stdout, stderr) = installed.run(&["backup", &path("no/such/folder.db")]);
     assert_eq!((code, stdout.as_str()), (Some(1), ""));
     assert!(stderr.starts_with(&format!("error: {}: ", path("no/such/folder.db"))), "{stderr}");

@@ -92,7 +92,7 @@ rules! {
         let header = |name: &str| csv.headers[name].to_str().unwrap();
         assert_eq!((csv.status, header("content-type")), (200, "text/csv; charset=utf-8"));
         assert_eq!(header("content-disposition"), "attachment; filename=\"charges.csv\"");
-        assert!(csv.text.starts_with("token,success,amount,") && csv.text.lines().count() == 28, "{}", csv.text);
+        assert!(csv.text.starts_with("\u{feff}token,success,amount,") && csv.text.lines().count() == 28, "{}", csv.text);
         let found = browser.get("/dashboard/charges.csv?query=thing+07").await;
         assert!(found.text.lines().count() == 2 && found.text.contains("Thing 07"), "{}", found.text);
         for list in ["customers", "subscriptions", "transfers", "disputes", "events", "webhooks", "requests"] {

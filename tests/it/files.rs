@@ -258,6 +258,24 @@ rules! {
         assert_eq!(app.blobs().len(), 1);
     }
 
+    async fn a_file_is_named_by_filename_with_a_star_alone(app) {
+        let client = app.client();
+        let part = |attributes: &str, content: &str| format!("--x\r\nContent-Disposition: form-data; {attributes}\r\n\r\n{content}\r\n");
+        let purpose = part("name=purpose", "dispute_evidence");
+        for (attributes, name) in [
+            ("name=file; filename*=utf-8''r%C3%A9sum%C3%A9%20+1.pdf", "résumé +1.pdf"),
+            ("name=\"file\"; FileName*=UTF-8'en'a.pdf", "a.pdf"),
+            ("name=file; filename=\"b.pdf\"; filename*=utf-8''c.pdf", "b.pdf"),
+        ] {
+            let file = raw(&client, part(attributes, "%PDF-1.7") + &purpose + "--x--\r\n").await.ok(200);
+            assert_eq!(file["original_filename"], name, "{attributes}");
+        }
+        // Where no file is expected it is passed over, as any file is.
+        let plan = part("name=file; filename*=utf-8''a.pdf", "%PDF-1.7") + &part("name=name", "Plan") + &part("name=amount", "400") + &part("name=interval", "1") + &part("name=interval_unit", "month") + "--x--\r\n";
+        let request = client.request(Method::POST, "/1/plans").header(header::CONTENT_TYPE, "multipart/form-data; boundary=x");
+        client.send(request.body(plan.into()).unwrap()).await.ok(201);
+    }
+
     async fn of_two_files_the_last_stays_and_other_files_are_passed_over(app) {
         let client = app.client();
         let part = |name: &str, filename: &str, content: &str| {

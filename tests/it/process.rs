@@ -204,6 +204,8 @@ fn a_wrong_configuration_is_one_line_and_changes_nothing() {
     let missing = data.path().join("missing");
     let missing = missing.to_str().unwrap();
     let not_found = format!("{missing}: No such file or directory (os error 2)");
+    let quoted = "CARD_PAYMENTS_SECRET_KEY is in quotes, which would be a part of the key (a file of variables for containers keeps \
+        them): remove them";
     let short = "CARD_PAYMENTS_SECRET_KEY must be 8 to 100 visible characters";
     let required = |name: &str| format!("CARD_PAYMENTS_{name} is required in the live environment");
     let live = ("ENVIRONMENT", "live");
@@ -226,6 +228,7 @@ fn a_wrong_configuration_is_one_line_and_changes_nothing() {
             "CARD_PAYMENTS_SECRET_KEY is not for the live environment".into(),
         ),
         (vec![("SECRET_KEY", "short")], short.into()),
+        (vec![("SECRET_KEY", "\"sk_test_0123456789\"")], quoted.into()),
         (vec![("SECRET_KEY", "with a space")], short.into()),
         (
             vec![("SECRET_KEY", "given_secret"), ("SECRET_KEY_FILE", missing)],

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::form::{self, Form};
 use super::json;
+use super::part::file_name;
 use super::unreadable::{LEVELS_MAX, PAIRS_MAX, TOO_DEEP, TOO_MANY, Unreadable};
 
 pub(super) const NO_MULTIPART: Unreadable =
@@ -74,7 +75,7 @@ async fn multipart(content_type: &str, body: Bytes) -> Result<Map<String, Value>
     let mut parts = Multipart::from_request(request, &()).await.map_err(|_| NO_MULTIPART)?;
     let mut form = Form::default();
     while let Some(part) = parts.next_field().await.map_err(|_| NO_MULTIPART)? {
-        if part.file_name().is_some() {
+        if file_name(&part).is_some() {
             continue;
         }
         let name = part.name().unwrap_or_default().to_owned();
@@ -151,6 +152,7 @@ mod tests {
                 Some("application/json; charset=utf-8"),
                 r#"{"amount":"1","amount":"400","card":{"name":"Zoë"}}"#,
             ),
+            (JSON, "\u{feff}{\"amount\":\"400\",\"card\":{\"name\":\"Zoë\"}}"),
             (MULTIPART, parts.as_str()),
         ] {
             assert_eq!(read(&Method::POST, None, content_type, body), Ok(wanted.clone()), "{content_type:?}");

@@ -13,8 +13,9 @@ pub(super) const NO_JSON: Unreadable = Unreadable::Malformed("The body is not va
 pub(super) const NO_OBJECT: Unreadable = Unreadable::Malformed("The body is not a JSON object");
 
 /// Reads a body of JSON. A number that would be printed differently is the text that was sent: text may stand for a number
-/// everywhere.
+/// everywhere. A byte order mark may stand before it: some clients write one, and RFC 8259 lets a reader ignore it.
 pub(super) fn read(body: &[u8]) -> Result<Map<String, Value>, Unreadable> {
+    let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
     let sent: &RawValue = serde_json::from_slice(body).map_err(|_| NO_JSON)?;
     match value(sent, LEVELS_MAX)? {
         Value::Object(fields) => Ok(fields),

@@ -3,6 +3,7 @@
 pub mod body;
 mod form;
 mod json;
+mod part;
 mod unreadable;
 pub mod upload;
 

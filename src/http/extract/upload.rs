@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use super::body::{NO_MULTIPART, essence, with_query};
 use super::form::Form;
+use super::part::file_name;
 use super::{Input, content_type, refusal, refuse_announced};
 use crate::blobs::Upload;
 use crate::error::{Error, ErrorCode};
@@ -51,7 +52,7 @@ pub async fn receive(request: Request, app: &AppState) -> Result<(Input, Option<
     let mut text_bytes = 0;
     while let Some(mut part) = in_time(parts.next_field()).await? {
         let name = part.name().unwrap_or_default().to_owned();
-        match part.file_name().map(str::to_owned) {
+        match file_name(&part) {
             Some(filename) if name == FILE => upload = Some(file(app, part, filename).await?),
             Some(_) => while piece(&mut part).await?.is_some() {},
             None => {
