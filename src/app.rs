@@ -310,7 +310,7 @@ async fn operator(
         None => None,
     };
     durable_fs::refuse_other(&database.data_dir).map_err(ConnectError::from)?;
-    let found = store::read_installation(&database.url().parse()?).await?;
+    let found = store::read_installation(&Location::of(database)?).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
     let (is_empty, seed) = (found.keys.is_empty(), chance.fingerprint());
     installation::refuse_other_seed(found.seed.as_deref(), is_empty, seed.as_deref())?;

@@ -71,15 +71,6 @@ pub struct DatabaseOptions {
     pub seed: Option<String>,
 }
 
-impl DatabaseOptions {
-    /// Returns the URL of the database.
-    pub fn url(&self) -> String {
-        self.database_url
-            .clone()
-            .unwrap_or_else(|| format!("sqlite:{}", self.data_dir.join("card-payments.db").display()))
-    }
-}
-
 /// Load limits.
 #[derive(Debug, Clone, Args)]
 pub struct LoadOptions {

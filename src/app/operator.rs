@@ -22,7 +22,7 @@ pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> 
     let environment = database.environment;
     let folder = database.data_dir.join("files");
     let (clock, chance) = clock_and_chance(database)?;
-    let location = database.url().parse()?;
+    let location = Location::of(database)?;
     refuse_beside_a_server(&location, &chance)?;
     let parts = Parts {
         operator: operator(database, secrets, &chance).await?,

@@ -20,7 +20,7 @@ pub async fn look(
     findings: &mut Findings,
 ) -> Option<Inspection> {
     findings.turn_to(Area::Database);
-    let location: Location = match configuration.database.url().parse() {
+    let location = match Location::of(&configuration.database) {
         Ok(location) => location,
         Err(error) => {
             findings.wrong(format!("CARD_PAYMENTS_DATABASE_URL: {error}"), error.mend());

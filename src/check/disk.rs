@@ -62,7 +62,7 @@ fn look_at_anchor(file: &Path, findings: &mut Findings) {
 pub(super) fn folders(configuration: &Configuration) -> Vec<PathBuf> {
     let data_dir = configuration.database.data_dir.clone();
     let mut folders = vec![data_dir];
-    if let Ok(Location::Sqlite { path }) = configuration.database.url().parse()
+    if let Ok(Location::Sqlite { path }) = Location::of(&configuration.database)
         && let Some(folder) = path.parent().map(or_here)
         && folder != or_here(&folders[0])
     {

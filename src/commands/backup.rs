@@ -43,7 +43,7 @@ pub fn run(command: Backup) -> Result<(), Box<dyn Error>> {
     if file.as_os_str() == "-" {
         return Err("a backup is a database, which cannot be written to standard output: name a file".into());
     }
-    let location: Location = database.url().parse()?;
+    let location = Location::of(&database)?;
     let bar = Bar::new("Copying", Unit::Bytes);
     let bytes = backup(&location, database.environment.name(), &file, &bar)?;
     drop(bar);

@@ -2,8 +2,9 @@
 
 use std::error::Error;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -72,7 +73,8 @@ pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
 /// Serves for a command, and records its requests.
 pub async fn serve_for(exec: Exec, recorder: Option<Arc<Recorder>>) -> Result<ExitCode, Box<dyn Error>> {
     let mut signals = on_signals([Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT])?;
-    let mut folder = tempfile::Builder::new().prefix("card-payments-").tempdir()?;
+    let private = Permissions::from_mode(0o700);
+    let mut folder = tempfile::Builder::new().prefix("card-payments-").permissions(private).tempdir()?;
     let exports = exec.fixtures.export_on_exit.is_some();
     let server = server(folder.path(), exec.fixtures)?;
     if let Some(path) = &exec.log {

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use card_payments::config::DatabaseOptions;
 use card_payments::services::installation;
-use card_payments::store;
+use card_payments::store::{self, Location};
 use clap::Args;
 use serde_json::json;
 
@@ -35,8 +35,11 @@ pub struct Migrate {
 /// Runs the command.
 pub async fn run(command: Migrate) -> Result<(), Box<dyn Error>> {
     let Migrate { database, distribute, json } = command;
-    let location =
-        if distribute { database.url().parse()? } else { super::location_to_make(&database.url())? };
+    let location = if distribute {
+        Location::of(&database)?
+    } else {
+        super::location_to_make(Location::of(&database)?)?
+    };
     let bar = Bar::new(if distribute { "Distributing" } else { "Migrating" }, Unit::Things);
     let found = store::read_installation(&location).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;

@@ -101,7 +101,7 @@ pub async fn open_with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Re
 
 /// Opens the database with its keys, and makes the one that is missing.
 pub async fn open_or_make(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, Box<dyn Error>> {
-    location_to_make(&database.url())?;
+    location_to_make(Location::of(database)?)?;
     with_keys(database, secrets).await
 }
 
@@ -141,7 +141,7 @@ fn number(login: &str, own: u32) -> String {
 /// Returns the location of the database, which exists: a command in a wrong folder would find all well in a new one. A running
 /// server keeps its lock; commands need none.
 fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
-    let location: Location = database.url().parse()?;
+    let location = Location::of(database)?;
     if let Some(folder) = folder(&location) {
         durable_fs::refuse_other(folder)?;
     }
@@ -149,9 +149,8 @@ fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
     Ok(location)
 }
 
-/// Returns the location that a URL names, and makes its folder.
-fn location_to_make(url: &str) -> Result<Location, Box<dyn Error>> {
-    let location: Location = url.parse()?;
+/// Makes the folder of a location.
+fn location_to_make(location: Location) -> Result<Location, Box<dyn Error>> {
     if let Some(folder) = folder(&location) {
         durable_fs::refuse_other(folder)?;
         durable_fs::create_folder(folder)?;

@@ -14,6 +14,7 @@ use card_payments::http::server::{self, ServerPhase};
 use card_payments::http::{Connections, ServerInfo};
 use card_payments::limits::ADMIN_CONNECTIONS;
 use card_payments::recording::Recorder;
+use card_payments::store::Location;
 use card_payments::{outbound, trace, workers};
 use clap::Args;
 use rustix::process::Signal;
@@ -96,7 +97,7 @@ pub async fn serve(
         metrics: admin.is_none() && database.environment == Environment::Test,
         load: options.load,
     };
-    let location = database.url().parse()?;
+    let location = Location::of(&database)?;
     let exporting = traces.map(trace::install);
     let opening = Box::pin(App::open(&location, parts, secrets, index.clone()));
     let Some(app) = unless_stopped(&mut stop, opening).await.transpose()? else { return Ok(()) };

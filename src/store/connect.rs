@@ -17,6 +17,7 @@ use super::postgres_pool::PostgresPool;
 use super::probe::{self, probe};
 use super::sqlite::{self, Connection, DatabaseFile, FileLock, Readers, SqliteAdapter, WriteConnection};
 use super::statement_observer::watched;
+use crate::config::DatabaseOptions;
 use crate::limits::{GROUPS_MAX, PROVING_BYTES};
 use crate::runtime::durable_fs::{self, NoFolder};
 use crate::runtime::mutex::lock;
@@ -166,7 +167,6 @@ impl std::str::FromStr for Location {
         }
         let path = url.strip_prefix("sqlite:").ok_or(ConnectError::Scheme)?;
         let path = path.strip_prefix("//").unwrap_or(path);
-        let path = path.split_once('?').map_or(path, |(path, _)| path);
         if path.is_empty() || path == ":memory:" {
             return Err(ConnectError::Scheme);
         }
@@ -175,6 +175,15 @@ impl std::str::FromStr for Location {
 }
 
 impl Location {
+    /// Returns the database of these options. The file in the data directory has the directory's very name, which a URL could not
+    /// always hold.
+    pub fn of(options: &DatabaseOptions) -> Result<Self, ConnectError> {
+        match &options.database_url {
+            Some(url) => url.parse(),
+            None => Ok(Self::Sqlite { path: options.data_dir.join("card-payments.db") }),
+        }
+    }
+
     /// Returns the database as people are told of it: without user and password.
     pub fn display(&self) -> String {
         match self {

@@ -1,8 +1,10 @@
 //! SQLite's file: one server, under any of its names; unreadable for other users; and noticed when it is gone.
 
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::io::Write;
 use std::net::TcpStream;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -19,6 +21,43 @@ fn on(data: &Path, file: &Path) -> Command {
     let mut command = program(data);
     command.env("CARD_PAYMENTS_DATABASE_URL", format!("sqlite:{}", file.display()));
     command
+}
+
+#[test]
+fn a_path_is_the_name_of_the_file_whatever_letters_it_has() {
+    for name in [&b"feature?x"[..], b"a#b", b"50%20c", b"file:x", b"not \xff utf-8"] {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join(OsStr::from_bytes(name));
+        let started = || {
+            let mut server = program(Path::new(data.file_name().unwrap()));
+            Process::start(server.current_dir(folder.path()))
+        };
+        let server = started();
+        server.pay(&server.keys().0).ok(201);
+        server.stopped();
+        assert!(data.join("card-payments.db").exists(), "{data:?}");
+        let (code, stdout, stderr) = output(program(&data).args(["ledger", "verify"]));
+        assert_eq!((code, stdout.as_str()), (Some(0), "The books balance.\n"), "{data:?}: {stderr}");
+        assert_eq!(output(program(&data).arg("check")).0, Some(0), "{data:?}");
+        let copy = data.join("copy?x.db");
+        assert_eq!(
+            output(program(&data).args([OsStr::new("backup"), copy.as_os_str()])).0,
+            Some(0),
+            "{data:?}"
+        );
+        let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(names.collect::<Vec<_>>(), [data.file_name().unwrap()]);
+        let server = started();
+        assert_eq!(
+            server.ask("GET", "/1/charges", Some(&server.keys().0), "").json()["pagination"]["count"],
+            1
+        );
+        server.stopped();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a?b#c%20.db");
+    Process::start(&mut on(folder.path(), &file)).stopped();
+    assert!(file.exists());
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! `card-payments exec` and the fixtures of `serve`: a server that is ready for a test, and nothing of it afterwards.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -93,6 +95,33 @@ fn files_of_the_command_have_the_users_mask() {
     let folder = tempfile::tempdir().unwrap();
     let (_, own, _) = output(Command::new("sh").args(["-c", "umask"]));
     assert_eq!(run(folder.path(), &[], "umask").1, own);
+}
+
+#[test]
+fn only_its_user_may_enter_its_folder_whatever_the_mask() {
+    for mask in ["000", "022"] {
+        let folder = tempfile::tempdir().unwrap();
+        let script =
+            format!("umask {mask}; exec \"$0\" exec -- sh -c 'stat -c %a \"$CARD_PAYMENTS_DATA_DIR\"'");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_card-payments")]);
+        shell.env_clear().env("TMPDIR", folder.path()).env("PATH", "/usr/bin:/bin");
+        assert_eq!(output(&mut shell).1, "700\n", "{mask}");
+    }
+}
+
+#[test]
+fn nothing_is_left_where_the_folder_for_temporary_files_has_an_odd_name() {
+    for name in [&b"feature?x"[..], b"a#b", b"50%20c", b"file:x", b"not \xff utf-8"] {
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join(OsStr::from_bytes(name));
+        std::fs::create_dir(&odd).unwrap();
+        let (code, stdout, stderr) = run(&odd, &[], "ls \"$CARD_PAYMENTS_DATA_DIR\"");
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(stdout.contains("card-payments.db\n"), "{stdout}");
+        assert!(is_empty(&odd), "{odd:?}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "{odd:?}");
+    }
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! A connection to a SQLite file. It runs statements synchronously, on the caller's thread.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -68,7 +70,7 @@ impl Connection {
             let kept = connection.inner.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
             return kept.map(|_| connection).map_err(|error| DbErr::Conn(fault(error)));
         }
-        let as_it_is = format!("file:{}?immutable=1", escaped(path));
+        let as_it_is = format!("{}?immutable=1", uri(path));
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         Self::with_flags(Path::new(&as_it_is), flags)
     }
@@ -91,6 +93,12 @@ impl Connection {
 
     fn with_flags(path: &Path, flags: OpenFlags) -> Result<Self, DbErr> {
         let open = || {
+            // SQLite is built to take any name that begins with `file:` for a URI.
+            let path = if path.is_relative() && !flags.contains(OpenFlags::SQLITE_OPEN_URI) {
+                Cow::Owned(Path::new(".").join(path))
+            } else {
+                Cow::Borrowed(path)
+            };
             let inner = rusqlite::Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
             inner.busy_handler(Some(looks_again))?;
             inner.set_prepared_statement_cache_capacity(PREPARED_MAX);
@@ -243,7 +251,19 @@ fn looks_again(looks: i32) -> bool {
     looks < LOOKS_MAX
 }
 
-/// Escapes a path for a SQLite URI, in which three characters have a meaning.
-fn escaped(path: &Path) -> String {
-    path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
+/// Returns a path as a SQLite URI, whatever bytes its name has.
+fn uri(path: &Path) -> String {
+    use std::fmt::Write;
+
+    let authority = if path.is_absolute() { "//" } else { "" };
+    path.as_os_str().as_bytes().iter().fold(format!("file:{authority}"), |mut uri, &byte| {
+        // Writing to a String cannot fail.
+        let _ = match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                write!(uri, "{}", char::from(byte))
+            }
+            other => write!(uri, "%{other:02x}"),
+        };
+        uri
+    })
 }
