@@ -5,6 +5,7 @@ mod seeded;
 
 use std::fmt::Write as _;
 use std::io::{Seek, Write as _};
+use std::process::Stdio;
 
 use card_payments::limits::RECONCILIATION_BATCH;
 use card_payments::runtime::clock::Clock;
@@ -13,6 +14,7 @@ use futures::join;
 use serde_json::{Value, json};
 
 use self::seeded::{Books, DAY, Moved, day_of, midnight};
+use crate::harness::process::peak_memory;
 use crate::harness::{Database, Installed, operated, postgres, rounds, rules};
 
 /// A statement as a file.
@@ -56,6 +58,44 @@ fn write(installed: &Installed, name: &str, text: &str) -> String {
     let path = installed.data.path().join(format!("{name}.csv"));
     std::fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
+}
+
+// A field of 64 MB, wherever it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_without_end_in_a_row_or_an_element_is_refused_in_little_memory() {
+    const MEMORY_KIB: u64 = 24 << 10;
+    let installed = Installed::on(Database::Sqlite).await.unwrap();
+    let long = "x".repeat(64 << 20);
+    let begin = "type,reference,amount,currency,day\n";
+    let xml = "<Document><BkToCstmrStmt><Stmt>";
+    for (name, text) in [
+        ("field", format!("{begin}statement,{long},,,2026-11-25\n")),
+        ("quoted", format!("{begin}statement,\"{long}\n\",,,2026-11-25\n")),
+        ("header", long.clone()),
+        ("blank", " ".repeat(long.len())),
+        ("text", format!("{xml}<Id>{long}</Id></Stmt></BkToCstmrStmt></Document>")),
+        ("data", format!("{xml}<Id><![CDATA[{long}]]></Id></Stmt></BkToCstmrStmt></Document>")),
+        (
+            "parts",
+            format!("{xml}<Id>{}</Id></Stmt></BkToCstmrStmt></Document>", "&amp;".repeat(long.len() / 5)),
+        ),
+        ("name", format!("{xml}<{long}/></Stmt></BkToCstmrStmt></Document>")),
+        ("attribute", format!("{xml}<Amt Ccy=\"{long}\">1</Amt></Stmt></BkToCstmrStmt></Document>")),
+        ("comment", format!("{xml}<!-- {long} --></Stmt></BkToCstmrStmt></Document>")),
+    ] {
+        let path = write(&installed, name, &text);
+        let mut command = installed.program();
+        let command = command.args(["reconcile", &path]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let reading = command.spawn().unwrap();
+        let (done, peak) = peak_memory(reading.id(), || reading.wait_with_output().unwrap());
+        let said = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
+        assert_eq!(done.status.code(), Some(1), "{name}: {said}");
+        assert!(said.len() < 1000 && said.contains("is longer than 16384 bytes"), "{name}: {said}");
+        if let Some(peak) = peak {
+            assert!(peak < MEMORY_KIB, "{name}: {peak} KiB");
+        }
+    }
+    assert_eq!(installed.number("SELECT COUNT(*) FROM statements").await, 0);
 }
 
 /// Reconciles a statement and returns what came of it.

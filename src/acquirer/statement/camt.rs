@@ -3,7 +3,6 @@
 //! `RltdDts/TxDtTm` (or `BookgDt`). `Sts`, if there is one, must say that the entry is booked. A field counts at its own place only: `Intrst`
 //! has a `FrToDt`, too. Nothing outside of the file is loaded, and a document type is refused.
 
-use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
 use chrono::DateTime;
@@ -13,6 +12,7 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
+use super::allowance::{Allowance, PIECE_BYTES_MAX, too_long};
 use super::check::{Faults, Tally, Written, check_name};
 use super::period::{Period, ZonedTime};
 use super::{Fault, Heading, Line};
@@ -70,7 +70,10 @@ impl<R: Read> CamtReader<R> {
     /// Begins to read.
     pub fn new(input: R) -> Self {
         Self {
-            xml: Reader::from_reader(CountedLines { input: io::BufReader::new(input), line: 1 }),
+            xml: Reader::from_reader(CountedLines {
+                input: io::BufReader::new(Allowance::new(input)),
+                line: 1,
+            }),
             buffer: Vec::new(),
             path: Vec::new(),
             text: String::new(),
@@ -93,6 +96,7 @@ impl<R: Read> CamtReader<R> {
         while !self.ended {
             let mut buffer = std::mem::take(&mut self.buffer);
             buffer.clear();
+            self.xml.get_mut().input.get_mut().renew();
             let event = self.xml.read_event_into(&mut buffer);
             let mut faults = Faults::at(self.xml.get_ref().line);
             let line = match event {
@@ -122,12 +126,11 @@ impl<R: Read> CamtReader<R> {
                 return self.close(faults);
             }
             Event::End(_) => return self.close(faults),
-            Event::Text(text) => self.read(text.decode().ok(), faults),
-            Event::CData(text) => self.read(text.decode().ok(), faults),
-            Event::GeneralRef(reference) => match character(reference) {
-                Some(text) => self.text.push_str(&text),
-                None => faults.add("names something that is not in the file"),
-            },
+            Event::Text(text) => self.read(text.decode().ok().as_deref(), "is not text in UTF-8", faults),
+            Event::CData(text) => self.read(text.decode().ok().as_deref(), "is not text in UTF-8", faults),
+            Event::GeneralRef(reference) => {
+                self.read(character(reference).as_deref(), "names something that is not in the file", faults);
+            }
             Event::DocType(_) => {
                 self.ended = true;
                 faults.add("a document type is not read");
@@ -143,10 +146,15 @@ impl<R: Read> CamtReader<R> {
         None
     }
 
-    fn read(&mut self, text: Option<Cow<'_, str>>, faults: &mut Faults) {
-        match text {
-            Some(text) => self.text.push_str(&text),
-            None => faults.add("is not text in UTF-8"),
+    /// Adds to the text of the innermost element, which may come in many parts.
+    fn read(&mut self, part: Option<&str>, otherwise: &str, faults: &mut Faults) {
+        match part {
+            Some(part) if self.text.len() + part.len() > PIECE_BYTES_MAX => {
+                self.ended = true;
+                faults.add(too_long());
+            }
+            Some(part) => self.text.push_str(part),
+            None => faults.add(otherwise),
         }
     }
 
@@ -355,7 +363,7 @@ fn base_units(text: &str, currency: Currency) -> Option<i64> {
 
 /// A reader that counts the lines that were taken from it.
 struct CountedLines<R> {
-    input: io::BufReader<R>,
+    input: io::BufReader<Allowance<R>>,
     line: u64,
 }
 

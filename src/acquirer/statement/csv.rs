@@ -7,6 +7,7 @@ use csv::{ByteRecord, Reader, ReaderBuilder, Writer};
 use entity::reconciliation::Movement;
 use entity::{Currency, Day, TimeSpan};
 
+use super::allowance::Allowance;
 use super::check::{Faults, Tally, Written, check_day, check_name, parse_day};
 use super::{Fault, Heading, Line, Period};
 
@@ -16,7 +17,7 @@ const END: &str = "end";
 
 /// Reads a statement row by row.
 pub(super) struct CsvReader<R> {
-    rows: Reader<R>,
+    rows: Reader<Allowance<R>>,
     row: ByteRecord,
     /// Whether the header has been read.
     headed: bool,
@@ -30,7 +31,7 @@ pub(super) struct CsvReader<R> {
 impl<R: Read> CsvReader<R> {
     /// Begins to read.
     pub fn new(input: R) -> Self {
-        let rows = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(input);
+        let rows = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(Allowance::new(input));
         let (row, begin, end, tally) = (ByteRecord::new(), None, None, Tally::default());
         Self { rows, row, headed: false, begin, end, tally, ended: false }
     }
@@ -74,6 +75,7 @@ impl<R: Read> CsvReader<R> {
         if self.ended {
             return None;
         }
+        self.rows.get_mut().renew();
         match self.rows.read_byte_record(&mut self.row) {
             Ok(true) => Some(Ok(std::mem::take(&mut self.row))),
             Ok(false) => None,

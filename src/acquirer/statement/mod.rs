@@ -1,5 +1,6 @@
 //! Statements: what an acquirer says that it has moved, day by day, in files (docs/money.md).
 
+mod allowance;
 pub mod book;
 mod camt;
 mod check;

@@ -2,6 +2,7 @@
 
 use std::io::{self, Cursor, Read};
 
+use super::allowance::PIECE_BYTES_MAX;
 use super::camt::CamtReader;
 use super::csv::CsvReader;
 use super::{Fault, Heading, Line};
@@ -22,7 +23,7 @@ impl<R: Read> StatementReader<R> {
     pub fn new(mut input: R) -> io::Result<Self> {
         let (mut read, mut byte) = (Vec::new(), [0]);
         // A byte order mark and spaces may stand before it.
-        while input.read(&mut byte)? == 1 {
+        while read.len() < PIECE_BYTES_MAX && input.read(&mut byte)? == 1 {
             read.push(byte[0]);
             if !b"\xEF\xBB\xBF \t\r\n".contains(&byte[0]) {
                 break;
