@@ -7,6 +7,8 @@ use serde_json::value::RawValue;
 /// A JSON text, which both databases keep as TEXT, because jsonb would sort its keys. Serialises as the JSON that it holds, byte
 /// for byte.
 #[derive(Debug, Clone, PartialEq, Eq, DeriveValueType)]
+// So that a column of JSON can be told from one of any text.
+#[sea_orm(column_type = "Json")]
 pub struct JsonText(String);
 
 impl JsonText {

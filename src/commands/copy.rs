@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::Write;
 
 use card_payments::config::DatabaseOptions;
+use card_payments::services::accounts::stored_rows::first_unreadable;
 use card_payments::services::accounts::wipe::rebuild_search_texts;
 use card_payments::services::ledger::verify::verify;
 use card_payments::store::{self, CopiedTable, FollowingCopy, Store};
@@ -20,7 +21,8 @@ use super::{print_result, terminal};
 ///
 /// The target must be empty. A command that was cut off continues when it is run again.
 ///
-/// Each table is read back and compared, and the ledger is verified. Until then no server starts on the copy.
+/// Each table is read back and compared, each row is read as a server reads it, and the ledger is verified. Until then no server
+/// starts on the copy.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  card-payments copy --to postgres://payments@db/payments\n  \
     card-payments copy --to postgres://payments@db/payments --follow\n\n\
@@ -46,7 +48,7 @@ pub struct Copy {
 /// Runs the command.
 pub async fn run(command: Copy) -> Result<(), Box<dyn Error>> {
     let Copy { to, follow, cancel, json, database } = command;
-    let target = super::location_to_make(&to)?;
+    let target = super::location_to_make(to.parse()?)?;
     let source = super::open_to_copy(&database).await?;
     if cancel {
         return Ok(store::Copy::cancel(&source, &target).await?);
@@ -91,8 +93,11 @@ pub async fn run(command: Copy) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Makes what is made from rows, and verifies the ledger.
+/// Reads all rows, makes what is made from rows, and verifies the ledger.
 async fn prove(copy: &Store) -> Result<(), Box<dyn Error>> {
+    if let Some(wrong) = first_unreadable(copy).await? {
+        return Err(format!("{wrong}; no server starts on the copy").into());
+    }
     rebuild_search_texts(copy).await?;
     let bar = Bar::new("Proving the books", Unit::Things);
     if verify(copy, &bar, |_| ()).await? > 0 {

@@ -2,9 +2,11 @@
 
 use entity::{BankAccountToken, bank_account};
 use macros::view;
+use serde::Deserialize;
 
 /// A bank account with a masked number.
 #[view(of(bank_account::Model))]
+#[derive(Deserialize)]
 pub struct BankAccount {
     /// `ba_...`
     token: BankAccountToken,

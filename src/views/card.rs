@@ -2,9 +2,11 @@
 
 use entity::{CardToken, CustomerToken, Scheme, card};
 use macros::view;
+use serde::Deserialize;
 
 /// A stored card, masked.
 #[view]
+#[derive(Deserialize)]
 pub struct Card {
     /// `card_...`
     token: CardToken,

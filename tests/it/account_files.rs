@@ -1,6 +1,7 @@
 //! `serve --import FILE --export-on-exit FILE`: an account as a file that a team keeps beside its tests
 //! (`docs/decisions.md`, 370).
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -47,6 +48,38 @@ rules! {
             assert_eq!(other.blobs().len(), 1, "its file has its content");
             other.check_books().await;
         }
+    }
+
+    async fn a_text_that_is_not_json_of_its_columns_shape_is_refused_in_every_column(app) {
+        let client = app.client();
+        fill(&client).await;
+        client.put("/1/sandbox/acquirer", &json!({ "decline": "lost_card" })).await.ok(200);
+        app.do_due_work().await;
+        let good: Value = serde_json::from_str(&export(app).await).unwrap();
+        let other = App::start(app.database).await.unwrap();
+        let before = export(&other).await;
+        let rows = good["tables"].as_object().unwrap().iter().map(|(name, rows)| (format!("/tables/{name}/0"), &rows[0]));
+        let mut columns = BTreeSet::new();
+        for (path, row) in rows.chain([("/account".to_owned(), &good["account"])]) {
+            for (column, value) in row.as_object().unwrap() {
+                let Some(json) = value.as_str().filter(|text| text.starts_with(['{', '['])) else { continue };
+                let shape = if json.starts_with('{') { "[]" } else { "{}" };
+                for wrong in ["", "x", "{", "5", shape] {
+                    let mut file = good.clone();
+                    file.pointer_mut(&path).unwrap()[column] = json!(wrong);
+                    let refused = account_file::import(other.ctx(), &AccountFile::parse(&file.to_string()).unwrap()).await;
+                    let said = format!("{:?}", refused.unwrap_err());
+                    assert!(said.contains(&format!("{column} has a wrong value")), "{path} {column} {wrong}: {said}");
+                }
+                columns.insert(format!("{} {column}", path.split('/').nth(2).unwrap_or("account")));
+            }
+        }
+        let expected = [
+            "account acquirer_faults", "account pricing", "charges card", "charges metadata", "events data", "recipients bank_account",
+            "transfers bank_account", "webhooks errors",
+        ];
+        assert!(expected.iter().all(|column| columns.contains(*column)), "{columns:?}");
+        assert!(export(&other).await == before, "nothing has changed");
     }
 
     async fn words_in_a_file_of_a_former_release_are_folded_again(app) {
@@ -241,6 +274,9 @@ fn a_file_that_cannot_be_imported_ends_the_start_in_one_line() {
     refused(&changed(|it| it["tables"]["plants"] = json!([])), "plants is no table of this release's files");
     refused(&changed(|it| it["account"]["partner"] = json!(1)), "account: partner has a wrong value");
     refused(&changed(|it| row(it, "state", json!("sold"))), "charges, row 1: state has a wrong value");
+    refused(&changed(|it| row(it, "card", json!("visa"))), "charges, row 1: card has a wrong value");
+    refused(&changed(|it| row(it, "metadata", json!("x"))), "charges, row 1: metadata has a wrong value");
+    refused(&changed(|it| it["account"]["pricing"] = json!("{}")), "account: pricing has a wrong value");
     refused(&changed(|it| row(it, "amount", json!(4.5))), "charges, row 1: amount has a wrong value");
     refused(&changed(|it| row(it, "colour", json!("red"))), "charges, row 1: colour is no column");
     refused(

@@ -184,6 +184,21 @@ operated! {
         assert_eq!(new.run(&["ledger", "verify"]).0, Some(0));
     }
 
+    async fn a_row_that_could_not_be_read_afterwards_ends_a_copy(installed) {
+        used(installed).0.stopped();
+        for (column, wrong) in [("card", "visa"), ("metadata", "[]"), ("currency", "XYZ")] {
+            let Some(copy) = installed.other_kind().await else { return };
+            let former = installed.outside().await.text(&format!("SELECT MIN({column}) FROM charges")).await;
+            installed.execute(&format!("UPDATE charges SET {column} = '{wrong}'")).await;
+            let (code, _, stderr) = installed.run(&["copy", "--to", &copy.database_url()]);
+            assert_eq!(code, Some(1), "{column}");
+            assert!(stderr.contains("error: a row of charges cannot be read: "), "{column}: {stderr}");
+            assert!(copy.run(&["serve"]).2.contains("the database is an unfinished copy"), "{column}");
+            installed.execute(&format!("UPDATE charges SET {column} = '{former}'")).await;
+            installed.copied_to(&copy);
+        }
+    }
+
     async fn a_move_that_is_cut_off_goes_on_or_is_cancelled_and_loses_nothing(installed) {
         let Some(new) = Installed::on(Database::Postgres).await else { return };
         let (server, key, _) = used(installed);

@@ -164,6 +164,22 @@ rules! {
         equal(&before, &rows_of(app).await);
     }
 
+    async fn a_row_that_could_not_be_read_afterwards_is_not_put_back(app) {
+        let (_, client) = made(app).await;
+        client.captured(400).await;
+        for [spoil, mend] in [
+            ["UPDATE charges SET card = REPLACE(card, '\"scheme\"', '\"x\"')", "UPDATE charges SET card = REPLACE(card, '\"x\"', '\"scheme\"')"],
+            ["UPDATE charges SET metadata = '[]'", "UPDATE charges SET metadata = '{}'"],
+        ] {
+            app.execute(spoil).await;
+            let snapshot = snapshot(&client).await;
+            app.execute(mend).await;
+            let before = rows_of(app).await;
+            client.put(&restoring(&snapshot), &json!({})).await.refused(400, "invalid_state");
+            equal(&before, &rows_of(app).await);
+        }
+    }
+
     async fn what_happens_after_a_snapshot_happens_again_as_it_did(app) {
         let (_, client) = made(app).await;
         let customer = token_of(&client.customer("4200000000000000").await);

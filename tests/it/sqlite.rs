@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
+use card_payments::services::accounts::stored_rows;
 use entity::*;
 use futures::future::join_all;
 use sea_orm::sea_query::ColumnType;
@@ -22,7 +23,7 @@ fn read_by<E: EntityTrait>() -> Vec<String> {
             ColumnType::Integer => "INTEGER",
             ColumnType::Boolean => "BOOLEAN",
             ColumnType::Uuid | ColumnType::VarBinary(_) => "BLOB",
-            ColumnType::String(_) | ColumnType::Text => "TEXT",
+            ColumnType::String(_) | ColumnType::Text | ColumnType::Json => "TEXT",
             other => {
                 panic!("{} reads a type that SQLite's rows are not made for: {other:?}", column.as_str())
             }
@@ -52,6 +53,8 @@ async fn every_column_is_declared_as_its_entity_reads_it() {
                     AND m.name NOT LIKE 'seaql%'";
     let declared = app.text(declared).await;
     assert_eq!(read, declared.split(';').map(str::to_owned).collect());
+    let tables: BTreeSet<_> = declared.split(';').map(|column| column.split_once('.').unwrap().0).collect();
+    assert_eq!(stored_rows::tables().collect::<BTreeSet<_>>(), tables, "a copy reads the rows of each table");
 }
 
 // Sixteen bytes would be taken for an id.

@@ -12,6 +12,8 @@ pub mod operator;
 pub mod restricted_keys;
 pub mod settings;
 pub mod snapshot_rows;
+pub mod stored_json;
+pub mod stored_rows;
 pub mod wipe;
 
 use entity::account::TransfersSchedule;

@@ -16,6 +16,7 @@ use serde_json::{Map, Value as Json};
 use uuid::Uuid;
 
 use super::snapshot_rows::{Of, Put, Rows, Table};
+use super::stored_json::{can_be_read, is_json};
 use crate::error::Error;
 use crate::services::data_keys::reencrypt;
 use crate::store::Snapshot;
@@ -134,8 +135,13 @@ pub fn read_into<E: Table>(
 ) -> Result<(), String> {
     for column in E::Column::iter().filter(|column| is_read(*column)) {
         let name = column.as_str();
+        let is_readable = |value: &Json| {
+            let text = value.as_str().filter(|_| is_json::<E>(column));
+            text.is_none_or(|text| can_be_read(E::default().table_name(), name, text))
+        };
         let (values, wrong) = match named.get(name) {
-            Some(value) => (values(value), "has a wrong value"),
+            Some(value) if is_readable(value) => (values(value), "has a wrong value"),
+            Some(_) => (Vec::new(), "has a wrong value"),
             None => (nulls(), "is missing"),
         };
         set::<E>(row, column, values).map_err(|()| format!("{name} {wrong}"))?;

@@ -20,6 +20,7 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use super::named_rows::NamedRows;
+use super::stored_json::unreadable;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{SNAPSHOT_BYTES_MAX, SNAPSHOT_PAGE_BYTES, SNAPSHOT_ROWS_AT_ONCE, SNAPSHOT_ROWS_MAX};
 use crate::services::data_keys::reencrypt;
@@ -230,6 +231,15 @@ pub fn read<E: Table>(page: &str, keys: &DataKeys) -> Result<Vec<E::Model>, Erro
             row.try_set(*column, cell.try_into()?)?;
         }
         let mut row = row.try_into_model()?;
+        if let Some(column) = unreadable::<E>(&row) {
+            return Err(Error::explained(
+                ErrorCode::InvalidState,
+                format!(
+                    "The snapshot has a row of {} whose {column} cannot be read.",
+                    E::default().table_name()
+                ),
+            ));
+        }
         if let Some(table) = sealed {
             table.close(keys, &mut row as &mut dyn Any)?;
         }

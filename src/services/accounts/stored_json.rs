@@ -1,0 +1,51 @@
+//! What the columns of JSON hold. Rows that come from a file, a snapshot or another database are read by it before they are
+//! stored: a text that its readers cannot read would fail each list that shows it.
+
+use entity::api_key::KeyRestriction;
+use entity::card_attack::CardTestingSettings;
+use entity::pricing::Pricing;
+use entity::{AcquirerFaults, CardToken};
+use sea_orm::sea_query::ColumnType;
+use sea_orm::{ColumnTrait, EntityTrait, IdenStatic, Iterable, ModelTrait, Value};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value as Json};
+
+use crate::views::bank_account::BankAccount;
+use crate::views::card::Card;
+
+/// Returns the first column of a row whose text is not JSON of the column's shape, if there is one.
+pub fn unreadable<E: EntityTrait>(row: &E::Model) -> Option<&'static str> {
+    let table = E::default().table_name();
+    let is_unreadable = |column: &E::Column| match row.get(*column) {
+        Value::String(Some(text)) => is_json::<E>(*column) && !can_be_read(table, column.as_str(), &text),
+        _ => false,
+    };
+    E::Column::iter().find(is_unreadable).map(|column| column.as_str())
+}
+
+/// Returns whether a column holds JSON.
+pub fn is_json<E: EntityTrait>(column: E::Column) -> bool {
+    matches!(column.def().get_column_type(), ColumnType::Json)
+}
+
+/// Returns whether a text is JSON of a column's shape.
+pub fn can_be_read(table: &str, column: &str, text: &str) -> bool {
+    match (table, column) {
+        ("accounts", "pricing") => is::<Pricing>(text),
+        ("accounts", "acquirer_faults") => is::<AcquirerFaults>(text),
+        ("accounts", "card_testing") => is::<CardTestingSettings>(text),
+        ("api_keys", "restriction") => is::<KeyRestriction>(text),
+        ("charges", "card") => is::<Card>(text),
+        ("recipients" | "transfers", "bank_account") => is::<BankAccount>(text),
+        ("erasures", "cards") => is::<Vec<CardToken>>(text),
+        ("person_sessions", "roles") => is::<Vec<String>>(text),
+        // Of the log of requests.
+        (_, "parameters" | "hidden" | "error") => is::<IgnoredAny>(text),
+        _ => is::<Map<String, Json>>(text),
+    }
+}
+
+fn is<'t, T: Deserialize<'t>>(text: &'t str) -> bool {
+    serde_json::from_str::<T>(text).is_ok()
+}
