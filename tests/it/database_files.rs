@@ -39,12 +39,14 @@ fn a_path_is_the_name_of_the_file_whatever_letters_it_has() {
         let (code, stdout, stderr) = output(program(&data).args(["ledger", "verify"]));
         assert_eq!((code, stdout.as_str()), (Some(0), "The books balance.\n"), "{data:?}: {stderr}");
         assert_eq!(output(program(&data).arg("check")).0, Some(0), "{data:?}");
-        let copy = data.join("copy?x.db");
+        let copies = tempfile::tempdir().unwrap();
+        let copy = copies.path().join("copy?x.db");
         assert_eq!(
             output(program(&data).args([OsStr::new("backup"), copy.as_os_str()])).0,
             Some(0),
             "{data:?}"
         );
+        assert!(copy.exists(), "{data:?}");
         let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
         assert_eq!(names.collect::<Vec<_>>(), [data.file_name().unwrap()]);
         let server = started();

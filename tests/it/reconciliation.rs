@@ -65,6 +65,7 @@ fn write(installed: &Installed, name: &str, text: &str) -> String {
 async fn a_file_without_end_in_a_row_or_an_element_is_refused_in_little_memory() {
     const MEMORY_KIB: u64 = 24 << 10;
     let installed = Installed::on(Database::Sqlite).await.unwrap();
+    installed.serve().stopped();
     let long = "x".repeat(64 << 20);
     let begin = "type,reference,amount,currency,day\n";
     let xml = "<Document><BkToCstmrStmt><Stmt>";

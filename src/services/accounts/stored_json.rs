@@ -32,18 +32,23 @@ pub fn is_json<E: EntityTrait>(column: E::Column) -> bool {
 /// Returns whether a text is JSON of a column's shape.
 pub fn can_be_read(table: &str, column: &str, text: &str) -> bool {
     match (table, column) {
-        ("accounts", "pricing") => is::<Pricing>(text),
-        ("accounts", "acquirer_faults") => is::<AcquirerFaults>(text),
-        ("accounts", "card_testing") => is::<CardTestingSettings>(text),
-        ("api_keys", "restriction") => is::<KeyRestriction>(text),
-        ("charges", "card") => is::<Card>(text),
-        ("recipients" | "transfers", "bank_account") => is::<BankAccount>(text),
+        ("accounts", "pricing") => is_object::<Pricing>(text),
+        ("accounts", "acquirer_faults") => is_object::<AcquirerFaults>(text),
+        ("accounts", "card_testing") => is_object::<CardTestingSettings>(text),
+        ("api_keys", "restriction") => is_object::<KeyRestriction>(text),
+        ("charges", "card") => is_object::<Card>(text),
+        ("recipients" | "transfers", "bank_account") => is_object::<BankAccount>(text),
         ("erasures", "cards") => is::<Vec<CardToken>>(text),
         ("person_sessions", "roles") => is::<Vec<String>>(text),
         // Of the log of requests.
         (_, "parameters" | "hidden" | "error") => is::<IgnoredAny>(text),
         _ => is::<Map<String, Json>>(text),
     }
+}
+
+/// Returns whether a text is an object of this shape: a struct would be read from a list, too.
+fn is_object<'t, T: Deserialize<'t>>(text: &'t str) -> bool {
+    text.trim_start().starts_with('{') && is::<T>(text)
 }
 
 fn is<'t, T: Deserialize<'t>>(text: &'t str) -> bool {
