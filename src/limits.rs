@@ -472,7 +472,7 @@ pub const WIPE_BATCH: u64 = 1000;
 
 /// The most snapshots of an account (`docs/decisions.md`, 287).
 pub const SNAPSHOTS_MAX: u64 = 10;
-/// The most rows of a snapshot: one transaction restores them, and SQLite's writer is busy with it.
+/// The most rows of a snapshot: one transaction restores them on PostgreSQL.
 pub const SNAPSHOT_ROWS_MAX: u64 = 50_000;
 /// The most bytes of these rows: memory holds them, more than once.
 pub const SNAPSHOT_BYTES_MAX: u64 = 32 * 1024 * 1024;

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::services::installation::InstallationError;
-use crate::services::{Context, payments, refunds, sandbox, webhooks};
+use crate::services::{Context, payments, refunds, sandbox, snapshots, webhooks};
 
 /// Makes that work due now. If the database refuses writes, the work becomes due at its usual time. With a seed no time
 /// passes, so then the server does not start.
@@ -17,6 +17,8 @@ pub(super) async fn take_over(ctx: &Context) -> Result<(), InstallationError> {
 }
 
 async fn make_due_now(ctx: &Context) -> Result<(), Error> {
+    // First: it decides what is there to be due.
+    snapshots::parts::resume(ctx).await?;
     payments::recovery::make_due_now(ctx).await?;
     refunds::submit::make_due_now(ctx).await?;
     webhooks::make_due_now(ctx).await?;

@@ -58,7 +58,12 @@ pub async fn account(store: &Store, named: &str, wall: Timestamp) -> Result<Acco
         Ok(token) => accounts::named(store, token, wall).await?,
         Err(_) => None,
     };
-    Ok(account.ok_or_else(|| format!("there is no account {named}"))?)
+    let account = account.ok_or_else(|| format!("there is no account {named}"))?;
+    // The server's fence keeps no other process out.
+    if installation::restoring(store.read()).await?.iter().any(|(restored, _)| *restored == account.id()) {
+        return Err("a snapshot is just put back into the account: try again in a moment".into());
+    }
+    Ok(account)
 }
 
 /// Returns the wall clock's time; with a seed, the fixed clock's.

@@ -101,7 +101,7 @@ async fn highest(db: &impl ConnectionTrait, account: AccountToken) -> Result<i64
 }
 
 async fn number_or(ctx: &Context, account: AccountToken, if_locked: IfLocked) -> Result<(), Error> {
-    if !lacks_numbers(ctx, account).await? {
+    if ctx.store.is_fenced(account) || !lacks_numbers(ctx, account).await? {
         return Ok(());
     }
     let _lock = ctx.event_sequences.lock_of(account).lock().await;

@@ -3,10 +3,10 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use entity::installation::{self, Column};
-use entity::vault_key;
+use entity::{AccountToken, SnapshotToken, vault_key};
 use futures::FutureExt;
 use sea_orm::sea_query::OnConflict;
-use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
@@ -161,4 +161,21 @@ pub async fn check_health(ctx: &Context) -> Result<(), Error> {
     }
     installation::Entity::find_by_id(ENVIRONMENT).one(ctx.store.read()).await?;
     ctx.store.prove_writable().await
+}
+
+/// The name of the mark of an account whose rows are being replaced, whose value is the snapshot that takes their place.
+const RESTORING: &str = "restoring ";
+
+/// Returns the mark of an account whose rows a snapshot replaces in several commits.
+pub fn restoring_mark(account: AccountToken, snapshot: SnapshotToken) -> installation::Model {
+    installation::Model { name: format!("{RESTORING}{account}"), value: snapshot.to_string() }
+}
+
+/// Returns the accounts whose rows are being replaced, each with its snapshot.
+pub async fn restoring(db: &impl ConnectionTrait) -> Result<Vec<(AccountToken, SnapshotToken)>, Error> {
+    let marks = installation::Entity::find().filter(Column::Name.starts_with(RESTORING)).all(db).await?;
+    let read = |mark: &installation::Model| {
+        Some((mark.name.strip_prefix(RESTORING)?.parse().ok()?, mark.value.parse().ok()?))
+    };
+    Ok(marks.iter().filter_map(read).collect())
 }

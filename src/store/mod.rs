@@ -35,7 +35,7 @@ mod write_buffer;
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use entity::Timestamp;
+use entity::{AccountToken, Timestamp};
 use futures::future::BoxFuture;
 use sea_orm::{AccessMode, ConnectionTrait, DbBackend, DbErr, IsolationLevel, TransactionTrait};
 
@@ -249,6 +249,28 @@ impl Store {
         match self.reader.inner() {
             Either::Sqlite(readers) => readers.0.file().is_in_place(),
             Either::Postgres(_) => true,
+        }
+    }
+
+    /// Raises a fence around an account's rows in some tables, before anything else reads them (`Tx::raise_fence`).
+    pub fn raise_fence(&self, account: AccountToken, tables: Vec<&'static str>) {
+        if let Either::Sqlite(readers) = self.reader.inner() {
+            readers.0.file().fences.raise(account.id(), tables);
+        }
+    }
+
+    /// Lifts the fence around an account's rows.
+    pub fn lift_fence(&self, account: AccountToken) {
+        if let Either::Sqlite(readers) = self.reader.inner() {
+            readers.0.file().fences.lift(account.id());
+        }
+    }
+
+    /// Returns whether there is a fence around an account's rows: a statement about several accounts leaves that one out.
+    pub fn is_fenced(&self, account: AccountToken) -> bool {
+        match self.reader.inner() {
+            Either::Sqlite(readers) => readers.0.file().fences.is_fenced(account.id()),
+            Either::Postgres(_) => false,
         }
     }
 

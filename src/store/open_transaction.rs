@@ -28,6 +28,7 @@ impl OpenTransaction {
             Either::Sqlite(writing) => {
                 // A deferred transaction that reads first fails under load, whatever the busy time-out.
                 writing.0.execute("BEGIN IMMEDIATE")?;
+                writing.0.connection().pass(None);
                 Ok(Self::Sqlite(writing.clone()))
             }
             Either::Postgres(connections) => {

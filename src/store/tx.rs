@@ -1,6 +1,7 @@
 //! The transaction that a unit of work runs in.
 
 mod commit;
+mod fence;
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -402,6 +403,7 @@ impl Tx {
 
     /// Keeps the buffered writes of the unit that ran; it is done.
     pub(super) fn keep_unit(&self) {
+        self.stop_at_fences();
         let unit = std::mem::take(&mut *self.unit());
         self.batch().absorb(unit);
         self.wrote.store(false, Ordering::Relaxed);
@@ -410,6 +412,7 @@ impl Tx {
     /// Drops the buffered writes of the unit that ran and refused. Returns false if it has sent writes, which only a rollback
     /// undoes.
     pub(super) fn drop_unit(&self) -> bool {
+        self.stop_at_fences();
         *self.unit() = WriteBuffer::default();
         !self.wrote.load(Ordering::Relaxed)
     }

@@ -25,6 +25,7 @@ mod readers;
 mod ready;
 mod receiving;
 mod report;
+mod restores;
 mod soak;
 mod trial;
 mod truth;
@@ -61,6 +62,7 @@ const FAULTS: &[Fault] = &[
     Fault { name: "readers", on: BOTH, run: readers::run },
     Fault { name: "idle", on: SQLITE, run: idle::run },
     Fault { name: "waits", on: BOTH, run: waits::run },
+    Fault { name: "restores", on: BOTH, run: restores::run },
     Fault { name: "soak", on: BOTH, run: soak::run },
 ];
 

@@ -1,6 +1,7 @@
 //! Snapshots of an account in the sandbox: what it held is put back as it was (`docs/decisions.md`, 283 to 289).
 
 mod in_flight;
+mod parts;
 
 use card_payments::services::accounts::snapshot_rows::Copied;
 use card_payments::services::accounts::wipe;

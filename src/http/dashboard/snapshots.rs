@@ -46,7 +46,7 @@ pub async fn create(State(app): State<AppState>, form: VerifiedForm) -> FormResu
 
 /// Restores a snapshot.
 pub async fn restore(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
-    snapshots::restore(&app, &form.caller, &id).await?;
+    snapshots::restore(&app.ctx, &form.caller, &id).await?;
     Ok(Redirect::to(SANDBOX))
 }
 

@@ -56,7 +56,7 @@ pub async fn restore_sandbox_snapshot(
     Path(token): Path<String>,
     request: WriteRequest,
 ) -> Result<Shown<Snapshot>, Error> {
-    request.answer(snapshots::restore(&app, &request.caller, &token)).await
+    request.answer(snapshots::restore(&app.ctx, &request.caller, &token)).await
 }
 
 /// Delete a snapshot.

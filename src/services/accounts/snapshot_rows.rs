@@ -11,9 +11,11 @@ use base64::engine::general_purpose::STANDARD;
 use entity::{AccountToken, Owned};
 use futures::future::BoxFuture;
 use futures::{FutureExt, TryStreamExt};
+use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, IdenStatic,
-    IntoActiveModel, Iterable, ModelTrait, QueryFilter, QueryTrait, TryIntoModel, Value,
+    IntoActiveModel, Iterable, ModelTrait, PrimaryKeyToColumn, QueryFilter, QuerySelect, QueryTrait,
+    TryIntoModel, Value,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -47,12 +49,26 @@ pub trait Copied: NamedRows + Send + Sync {
 
     /// Deletes all of the account's rows that are copied.
     fn clear<'a>(&'a self, tx: &'a Tx, account: AccountToken) -> BoxFuture<'a, Result<(), Error>>;
+
+    /// Deletes some of them, and returns how many.
+    fn clear_some<'a>(
+        &'a self,
+        tx: &'a Tx,
+        account: AccountToken,
+        limit: u64,
+    ) -> BoxFuture<'a, Result<u64, Error>>;
 }
 
 /// Rows that were read and can be restored.
 pub trait Rows: Send + Sync {
     /// Inserts the rows.
     fn put<'a>(&'a self, tx: &'a Tx) -> BoxFuture<'a, Result<(), Error>>;
+
+    /// Passes each row, a `Model`, to `change`.
+    fn change(&mut self, change: &mut dyn FnMut(&mut dyn Any));
+
+    /// Returns the table's name.
+    fn table(&self) -> &'static str;
 }
 
 /// An entity whose rows can be copied.
@@ -129,11 +145,33 @@ impl<E: Table> Copied for Of<E> {
     fn clear<'a>(&'a self, tx: &'a Tx, account: AccountToken) -> BoxFuture<'a, Result<(), Error>> {
         async move { Ok(E::delete_many().filter((self.rows)(account)).exec(tx).await.map(drop)?) }.boxed()
     }
+
+    fn clear_some<'a>(
+        &'a self,
+        tx: &'a Tx,
+        account: AccountToken,
+        limit: u64,
+    ) -> BoxFuture<'a, Result<u64, Error>> {
+        let key = || E::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column);
+        let some = E::find().filter((self.rows)(account)).limit(limit).select_only().columns(key());
+        let named = Expr::tuple(key().map(Expr::col));
+        // The condition once more, because a statement names its account.
+        let gone = E::delete_many().filter((self.rows)(account)).filter(named.in_subquery(some.into_query()));
+        async move { Ok(gone.exec(tx).await?.rows_affected) }.boxed()
+    }
 }
 
 pub(super) struct Put<E: EntityTrait>(pub Vec<E::Model>);
 
 impl<E: Table> Rows for Put<E> {
+    fn change(&mut self, change: &mut dyn FnMut(&mut dyn Any)) {
+        self.0.iter_mut().for_each(|row| change(row));
+    }
+
+    fn table(&self) -> &'static str {
+        E::default().table_name()
+    }
+
     fn put<'a>(&'a self, tx: &'a Tx) -> BoxFuture<'a, Result<(), Error>> {
         async move {
             for some in self.0.chunks(SNAPSHOT_ROWS_AT_ONCE) {

@@ -194,7 +194,7 @@ const STEPS: &[Step] = &[
     rows!(transfer Id),
     rows!(charge Id),
     // Rebuilt from the restored rows.
-    Step { wipe: |tx, account| words(tx, account).boxed(), copied: None },
+    Step { wipe: |tx, account| drop_some_words(tx, account, WIPE_BATCH).boxed(), copied: None },
     rows!(subscription_entry Id),
     rows!(plan Id),
     Step { copied: Some(&CARDS), ..kept!(card Id) },
@@ -263,7 +263,9 @@ pub async fn rebuild_search_texts(store: &Store) -> Result<(), Error> {
         // One commit each: what is to be committed lies in memory.
         let mut after = None;
         while let Some(last) = store
-            .write((account, after), |tx, (account, after)| add_words(tx, *account, *after).boxed())
+            .write((account, after), |tx, (account, after)| {
+                add_some_words(tx, *account, *after, WIPE_BATCH).boxed()
+            })
             .await?
         {
             after = Some(last);
@@ -276,22 +278,23 @@ pub async fn rebuild_search_texts(store: &Store) -> Result<(), Error> {
 pub(in crate::services) async fn rebuild_search_text(tx: &Tx, account: AccountToken) -> Result<(), Error> {
     drop_words(tx, account).await?;
     let mut after = None;
-    while let Some(last) = add_words(tx, account, after).await? {
+    while let Some(last) = add_some_words(tx, account, after, WIPE_BATCH).await? {
         after = Some(last);
     }
     Ok(())
 }
 
 async fn drop_words(tx: &Tx, account: AccountToken) -> Result<(), Error> {
-    while words(tx, account).await? >= WIPE_BATCH {}
+    while drop_some_words(tx, account, WIPE_BATCH).await? >= WIPE_BATCH {}
     Ok(())
 }
 
 /// Adds the search words of the next charges, in the order of their ids. Returns the last one, if any.
-async fn add_words(
+pub(in crate::services) async fn add_some_words(
     tx: &Tx,
     account: AccountToken,
     after: Option<ChargeToken>,
+    limit: u64,
 ) -> Result<Option<ChargeToken>, Error> {
     if tx.get_database_backend() == DbBackend::Postgres {
         return Ok(None);
@@ -300,7 +303,7 @@ async fn add_words(
     let charges = charge::Entity::owned_by(account)
         .filter(Condition::all().add(charge::listed()).add_option(later))
         .order_by_asc(charge::Column::Id)
-        .limit(WIPE_BATCH)
+        .limit(limit)
         .select_only()
         .columns([charge::Column::Id, charge::Column::SearchText]);
     let charges: Vec<(ChargeToken, String)> = charges.into_tuple().all(tx).await?;
@@ -312,7 +315,11 @@ async fn add_words(
 
 /// Deletes the words by which SQLite finds charges. They carry a short code of the account that another account may
 /// share.
-async fn words(tx: &Tx, account: AccountToken) -> Result<u64, Error> {
+pub(in crate::services) async fn drop_some_words(
+    tx: &Tx,
+    account: AccountToken,
+    limit: u64,
+) -> Result<u64, Error> {
     if tx.get_database_backend() == DbBackend::Postgres {
         return Ok(0);
     }
@@ -329,7 +336,7 @@ async fn words(tx: &Tx, account: AccountToken) -> Result<u64, Error> {
         .from(search_text::TABLE)
         .and_where(Expr::cust_with_values("charges_search MATCH ?", [format!("\"{code}\"")]))
         .and_where(Expr::col("id").not_in_subquery(others.into_query()))
-        .limit(WIPE_BATCH)
+        .limit(limit)
         .take();
     let gone =
         Query::delete().from_table(search_text::TABLE).and_where(Expr::col("rowid").in_subquery(some)).take();

@@ -263,6 +263,7 @@ async fn poll<W: DueWork>(
     for due in clocks::of(ctx.environment, W::due(wall)) {
         rows.extend(due.limit(DUE_BATCH).all(ctx.store.read()).await?);
     }
+    rows.retain(|row| !ctx.store.is_fenced(W::subject(row).account));
     let accounts = accounts(ctx, rows.iter().map(|row| W::subject(row).account)).await?;
     let of =
         |row: &_| accounts.get(&W::subject(row).account).cloned().map(|account| Account::new(account, wall));

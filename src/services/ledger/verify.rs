@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::proofs::{LedgerInvariant, proofs};
 use crate::error::Error;
 use crate::runtime::progress::Progress;
+use crate::services::installation;
 use crate::store::Store;
 
 /// A difference between two sides of the books.
@@ -28,7 +29,8 @@ pub struct Difference {
     pub found: i64,
 }
 
-/// Passes each difference in the books of all accounts, except deleted ones, to `on_difference`, and returns their number.
+/// Passes each difference in the books of all accounts, except deleted ones and those that a
+/// snapshot is just put back into, to `on_difference`, and returns their number.
 ///
 ///
 /// All proofs read one snapshot, so payments can go on meanwhile. Only one row is in memory at a time; the database
@@ -39,7 +41,7 @@ pub async fn verify(
     mut on_difference: impl FnMut(&Difference),
 ) -> Result<u64, Error> {
     let snapshot = store.snapshot().await?;
-    let deleted = being_deleted(&snapshot).await?;
+    let unsettled = being_replaced(&snapshot).await?;
     let mut differences = 0;
     let proofs = proofs();
     progress.set_total(proofs.len() as u64);
@@ -48,7 +50,7 @@ pub async fn verify(
         let mut rows = snapshot.stream(query).await?;
         while let Some(row) = rows.try_next().await? {
             let difference = difference(&proof, &row)?;
-            if deleted.contains(&difference.account) {
+            if unsettled.contains(&difference.account) {
                 continue;
             }
             on_difference(&difference);
@@ -85,10 +87,11 @@ fn difference(proof: &LedgerInvariant, row: &QueryResult) -> Result<Difference, 
     })
 }
 
-/// Returns the accounts being deleted, table by table: their books need not balance any more.
-async fn being_deleted(db: &impl ConnectionTrait) -> Result<HashSet<AccountToken>, Error> {
+/// Returns the accounts being deleted or restored, table by table: their books need not balance any more, or yet.
+async fn being_replaced(db: &impl ConnectionTrait) -> Result<HashSet<AccountToken>, Error> {
     let deleted = account::Entity::find().filter(account::Column::ClosedAt.is_not_null());
     let deleted: Vec<AccountToken> =
         deleted.select_only().column(account::Column::Id).into_tuple().all(db).await?;
-    Ok(deleted.into_iter().collect())
+    let restored = installation::restoring(db).await?.into_iter().map(|(account, _)| account);
+    Ok(deleted.into_iter().chain(restored).collect())
 }

@@ -1,5 +1,5 @@
-//! A sandbox snapshot holds everything that an account owns at one moment, table by table, and can be restored in one
-//! transaction (`docs/decisions.md`, 283).
+//! A sandbox snapshot holds everything that an account owns at one moment, table by table, and can be restored as a whole
+//! (`docs/decisions.md`, 283 and 397).
 //!
 //! `accounts/wipe.rs`, where accounts are deleted, lists the tables, so that none is forgotten. The rows are stored as
 //! encrypted pages, with the values that are encrypted in them in the clear, because a later data key can re-encrypt a
@@ -8,6 +8,7 @@
 pub mod account_file;
 pub mod create;
 pub mod find;
+pub mod parts;
 pub mod remove;
 pub mod restore;
 

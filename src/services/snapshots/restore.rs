@@ -6,13 +6,13 @@ use entity::{
 };
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
-use sea_orm::{ColumnTrait, Iterable, ModelTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, DbBackend, Iterable, ModelTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::{acquire_permit, context, find, refuse_payments};
+use super::{acquire_permit, context, find, parts, refuse_payments};
 use crate::error::{Error, ErrorCode};
 use crate::services::accounts::snapshot_rows::{self, Rows};
 use crate::services::accounts::{settings, wipe};
-use crate::services::context::{Caller, Context};
+use crate::services::context::{Caller, Context, Ctx};
 use crate::services::customers::delete::plan_erasure;
 use crate::services::data_keys::unseal;
 use crate::services::{files, idempotency};
@@ -28,24 +28,31 @@ pub const OTHER_RELEASE: &str =
 ///
 /// Refusals, first match wins: `not_found`, `invalid_state` if a release with another schema made the snapshot,
 /// `clock_moving`, `payments_under_way`.
-pub async fn restore(ctx: &Context, caller: &Caller, token: &str) -> Result<Snapshot, Error> {
+pub async fn restore(ctx: &Ctx, caller: &Caller, token: &str) -> Result<Snapshot, Error> {
     let row = find::by_token(ctx, &caller.account, token).await?;
     if row.schema_steps != store::schema_steps() {
         return Err(Error::explained(ErrorCode::InvalidState, OTHER_RELEASE));
     }
-    let _turn = acquire_permit().await?;
-    let (itself, rows) = read(ctx, &row).await?;
-    let restoring = RestoreUnit { row, contents: AccountContents { itself, rows, wall: ctx.clock.now() } };
-    let restored =
-        idempotency::write_exclusively(ctx, caller, restoring, |tx, restoring| restoring.record(tx).boxed())
-            .await?;
+    let turn = acquire_permit().await?;
+    let contents = read(ctx, &row).await?;
+    let restored = if ctx.store.backend() == DbBackend::Sqlite {
+        let (task, caller) = (Ctx::clone(ctx), caller.clone());
+        let parts = async move {
+            let _turn = turn;
+            parts::restore(&task, &caller, row, contents).await
+        };
+        ctx.in_own_task(parts).await?
+    } else {
+        let unit = RestoreUnit { row, contents };
+        idempotency::write_exclusively(ctx, caller, unit, |tx, unit| unit.record(tx).boxed()).await?
+    };
     // Restored webhooks may be due.
     ctx.due_webhooks.notify_one();
     Ok(restored)
 }
 
 /// Reads the account's own row and all rows that it owns, re-encrypted with the current data key.
-async fn read(ctx: &Context, row: &snapshot::Model) -> Result<(account::Model, Vec<Box<dyn Rows>>), Error> {
+pub(super) async fn read(ctx: &Context, row: &snapshot::Model) -> Result<AccountContents, Error> {
     let parts = snapshot_part::Entity::owned_by(row.account_id)
         .filter(snapshot_part::Column::SnapshotId.eq(row.id))
         .order_by_asc(snapshot_part::Column::N);
@@ -62,8 +69,12 @@ async fn read(ctx: &Context, row: &snapshot::Model) -> Result<(account::Model, V
         }
     }
     // Also if another request has deleted the snapshot meanwhile.
-    Ok((itself.ok_or(ErrorCode::NotFound)?, rows))
+    Ok(AccountContents { itself: itself.ok_or(ErrorCode::NotFound)?, rows, wall: ctx.clock.now() })
 }
+
+/// The tables that are replaced last: what becomes of blobs, and what is erased once more, follows from both their former rows and
+/// those of the snapshot.
+pub(super) const LAST: [&str; 2] = ["erasures", "files"];
 
 /// The snapshot to restore.
 struct RestoreUnit {
@@ -101,22 +112,22 @@ pub(super) fn is_kept(column: Column) -> bool {
 impl RestoreUnit {
     async fn record(&self, tx: &Tx) -> Result<Snapshot, Error> {
         tx.disable_timeouts().await?;
-        self.contents.put(tx, &self.refuse(tx).await?).await?;
+        self.contents.put(tx, &refuse(tx, &self.row, self.contents.wall).await?).await?;
         Ok(self.row.clone().into())
     }
+}
 
-    /// Locks the account and returns its current row, or an error if it cannot be restored now.
-    async fn refuse(&self, tx: &Tx) -> Result<account::Model, Error> {
-        let owner = settings::lock_account(tx, self.row.account_id).await?;
-        if owner.moving_until.is_some_and(|until| until > self.contents.wall) {
-            return Err(ErrorCode::ClockMoving.into());
-        }
-        refuse_payments(tx, owner.id).await?;
-        let snapshot = snapshot::Entity::at(owner.id, self.row.id);
-        match snapshot.lock(LockType::KeyShare).one(tx).await? {
-            Some(_) => Ok(owner),
-            None => Err(ErrorCode::NotFound.into()),
-        }
+/// Locks the account and returns its current row, or an error if the snapshot cannot be restored now.
+pub(super) async fn refuse(tx: &Tx, row: &snapshot::Model, wall: Timestamp) -> Result<account::Model, Error> {
+    let owner = settings::lock_account(tx, row.account_id).await?;
+    if owner.moving_until.is_some_and(|until| until > wall) {
+        return Err(ErrorCode::ClockMoving.into());
+    }
+    refuse_payments(tx, owner.id).await?;
+    let snapshot = snapshot::Entity::at(owner.id, row.id);
+    match snapshot.lock(LockType::KeyShare).one(tx).await? {
+        Some(_) => Ok(owner),
+        None => Err(ErrorCode::NotFound.into()),
     }
 }
 
@@ -124,24 +135,35 @@ impl AccountContents {
     /// Puts them in the place of what the account holds, in a unit that runs alone and holds the account's lock.
     pub async fn put(&self, tx: &Tx, owner: &account::Model) -> Result<(), Error> {
         let (life, owner) = (life(tx, owner).await?, owner.id);
+        for table in wipe::copied().filter(|table| !LAST.contains(&table.name())) {
+            table.clear(tx, owner).await?;
+        }
+        for rows in self.rows.iter().filter(|rows| !LAST.contains(&rows.table())) {
+            rows.put(tx).await?;
+        }
+        wipe::rebuild_search_text(tx, owner).await?;
+        let charges = charge::Entity::update_of(owner);
+        charges.col_expr(charge::Column::Attempt, Expr::value(life)).exec(tx).await?;
+        self.finish(tx, owner, life).await
+    }
+
+    /// Replaces what depends on what the account has held, and the account's own row.
+    pub async fn finish(&self, tx: &Tx, owner: AccountToken, life: i32) -> Result<(), Error> {
         let before = file_tokens(tx, owner).await?;
         let erased = erasure::Entity::owned_by(owner).filter(erasure::Column::ErasedAt.is_not_null());
         let erased = erased.all(tx).await?;
-        for table in wipe::copied() {
+        for table in wipe::copied().filter(|table| LAST.contains(&table.name())) {
             table.clear(tx, owner).await?;
         }
-        for rows in &self.rows {
+        for rows in self.rows.iter().filter(|rows| LAST.contains(&rows.table())) {
             rows.put(tx).await?;
         }
         let now = file_tokens(tx, owner).await?;
         files::replaced(tx, owner, &before, &now, self.wall).await?;
-        wipe::rebuild_search_text(tx, owner).await?;
         for row in erased {
             // What was erased since is back, but not for long.
             plan_erasure(tx, (owner, row.id), row.cards, (self.wall, self.wall)).await?;
         }
-        let charges = charge::Entity::update_of(owner);
-        charges.col_expr(charge::Column::Attempt, Expr::value(life)).exec(tx).await?;
         let itself = Column::iter()
             .filter(|column| !is_kept(*column))
             .fold(settings::update_of(owner), |itself, column| {
@@ -157,7 +179,7 @@ impl AccountContents {
 /// Returns the first number of the restored account's clock moves and charge attempts: above all earlier ones. So a
 /// clock mover that was presumed dead does not find its own number again, and no call reaches the acquirer, which is
 /// not rolled back, under a key that it knows from before.
-async fn life(tx: &Tx, owner: &account::Model) -> Result<i32, Error> {
+pub(super) async fn life(tx: &Tx, owner: &account::Model) -> Result<i32, Error> {
     // SQLite types an expression only by a cast.
     let highest = ExprTrait::cast_as(charge::Column::Attempt.max(), "BIGINT");
     let charges = charge::Entity::owned_by(owner.id).select_only().expr(highest);

@@ -188,7 +188,8 @@ pub async fn record(ctx: &Context, delivered: Vec<DeliveryAttempt>) -> Result<()
         let now = due_at.unwrap_or((it.at + offset).last_second());
         outcome(it, now).inspect_err(|error| tracing::error!(%error, "a delivery cannot be recorded")).ok()
     });
-    let outcomes: Vec<_> = outcomes.collect();
+    // The restore of a fenced account ends its leases.
+    let outcomes: Vec<_> = outcomes.filter(|it| !ctx.store.is_fenced(it.account)).collect();
     if outcomes.is_empty() {
         return Ok(());
     }

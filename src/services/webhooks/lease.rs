@@ -11,8 +11,8 @@ use futures::FutureExt;
 use futures::future::join_all;
 use sea_orm::sea_query::{Expr, ExprTrait, ValueType};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter,
-    QueryOrder, QueryResult, QuerySelect, Select, Value,
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter, QueryOrder,
+    QueryResult, QuerySelect, Select, Value,
 };
 use uuid::Uuid;
 
@@ -55,6 +55,7 @@ pub async fn due(ctx: &Context, busy: &[WebhookEndpointToken]) -> Result<Vec<Due
             due_at: row.due_at,
         }));
     }
+    found.retain(|it| !ctx.store.is_fenced(it.account));
     Ok(found)
 }
 
@@ -154,15 +155,20 @@ struct LeasedRow {
 async fn load(
     ctx: &Context,
     columns: &[&str],
-    rows: Vec<Vec<Value>>,
+    mut rows: Vec<Vec<Value>>,
     webhooks: &str,
 ) -> Result<Vec<LeasedWebhook>, Error> {
+    let mut accounts = HashSet::new();
+    rows.retain(|row| {
+        let account = <AccountToken as ValueType>::try_from(row[0].clone()).ok();
+        account.filter(|account| !ctx.store.is_fenced(*account)).is_some_and(|account| {
+            accounts.insert(account);
+            true
+        })
+    });
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let accounts = rows.iter().map(|row| <AccountToken as ValueType>::try_from(row[0].clone()));
-    let accounts: HashSet<_> =
-        accounts.collect::<Result<_, _>>().map_err(|error| DbErr::Type(error.to_string()))?;
     event_sequence::number_all(ctx, accounts).await?;
     let statement = format!(
         "SELECT w.account_id, w.id, w.attempt, w.leased_until, w.due_at, w.state, w.retries, w.errors, w.endpoint_id, w.trace, \
@@ -212,6 +218,7 @@ async fn leased_webhook(ctx: &Context, row: &QueryResult) -> Result<LeasedWebhoo
 
 /// Releases the leases of webhooks that the dispatcher had no capacity for.
 pub async fn release(ctx: &Context, parcels: Vec<LeasedWebhook>) -> Result<(), Error> {
+    let parcels: Vec<_> = parcels.into_iter().filter(|it| !ctx.store.is_fenced(it.account)).collect();
     if parcels.is_empty() {
         return Ok(());
     }

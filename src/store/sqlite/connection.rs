@@ -1,7 +1,7 @@
 //! A connection to a SQLite file. It runs statements synchronously, on the caller's thread.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
@@ -14,6 +14,7 @@ use foldhash::fast::RandomState;
 use rusqlite::config::DbConfig;
 use rusqlite::{OpenFlags, Row};
 use sea_orm::{DbBackend, DbErr, ExecResult, ProxyExecResult, ProxyRow, QueryResult, Statement};
+use uuid::Uuid;
 
 use super::super::columns::FromColumns;
 use super::super::connect::answered;
@@ -44,8 +45,10 @@ pub(in crate::store) struct Connection {
     columns: RefCell<HashMap<String, Arc<Columns>, RandomState>>,
     /// The callbacks left until the running statement is interrupted.
     spans_left: Arc<AtomicU32>,
+    /// The account whose fence its statements pass.
+    passes: Cell<Option<Uuid>>,
     /// Dropped after the connection, as the module `file` requires.
-    _file: Option<Arc<DatabaseFile>>,
+    file: Option<Arc<DatabaseFile>>,
 }
 
 /// A function that runs a statement.
@@ -81,7 +84,7 @@ impl Connection {
             return Err(away());
         }
         let connection = Self::with_flags(file.path(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        let connection = Self { _file: Some(Arc::clone(file)), ..connection };
+        let connection = Self { file: Some(Arc::clone(file)), ..connection };
         // FULL: an acknowledged payment survives a power cut. The log may have 16 MB, four times the default: a page that many
         // payments change is then copied from it less often.
         // Deleted bytes are overwritten: they may be a person's.
@@ -108,9 +111,19 @@ impl Connection {
                 spans.load(Ordering::Relaxed) != PATIENCE && spans.fetch_sub(1, Ordering::Relaxed) <= 1
             };
             inner.progress_handler(SPAN_INSTRUCTIONS, Some(is_over))?;
-            Ok(Self { inner, columns: RefCell::default(), spans_left, _file: None })
+            Ok(Self { inner, columns: RefCell::default(), spans_left, passes: Cell::default(), file: None })
         };
         open().map_err(|error| DbErr::Conn(fault(error)))
+    }
+
+    /// Lets its statements pass an account's fence, or none.
+    pub fn pass(&self, account: Option<Uuid>) {
+        self.passes.set(account);
+    }
+
+    /// Returns the file, if the connection is one of a store.
+    pub fn file(&self) -> Option<&DatabaseFile> {
+        self.file.as_deref()
     }
 
     /// Runs a statement; interrupts a long one and returns `None`.
@@ -233,6 +246,9 @@ impl Connection {
         statement: &Statement,
         run: impl FnOnce(&mut rusqlite::Statement<'_>) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
+        if let Some(file) = &self.file {
+            file.fences.check(statement, self.passes.get())?;
+        }
         let mut prepared = self.inner.prepare_cached(&statement.sql)?;
         for (n, value) in statement.values.iter().flat_map(|values| &values.0).enumerate() {
             prepared.raw_bind_parameter(n + 1, Bound(value))?;

@@ -17,6 +17,7 @@ use sea_orm::{DbErr, RuntimeErr};
 use tempfile::NamedTempFile;
 
 use super::connection::Connection;
+use super::fence::Fences;
 use crate::runtime::durable_fs;
 use crate::store::connect::ConnectError;
 
@@ -130,6 +131,7 @@ pub struct DatabaseFile {
     path: PathBuf,
     id: FileId,
     is_away: AtomicBool,
+    pub(in crate::store) fences: Fences,
     /// A server's descriptor, open as long as there is a connection.
     _held: Option<Arc<File>>,
 }
@@ -147,7 +149,8 @@ impl DatabaseFile {
             path.metadata()
         };
         let id = id.map_err(failed)?.into();
-        Ok(Self { path: path.into(), id, is_away: AtomicBool::new(false), _held: held })
+        let is_away = AtomicBool::new(false);
+        Ok(Self { path: path.into(), id, is_away, fences: Fences::default(), _held: held })
     }
 
     /// Returns the path where the file was opened.

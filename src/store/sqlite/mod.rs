@@ -4,6 +4,7 @@
 mod adapter;
 mod connection;
 mod fault;
+mod fence;
 mod file;
 mod readers;
 mod row;

@@ -27,7 +27,7 @@ impl WriteConnection {
         Self(Arc::new(Mutex::new(connection)))
     }
 
-    pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
+    pub(in crate::store) fn connection(&self) -> MutexGuard<'_, Connection> {
         lock(&self.0)
     }
 
