@@ -12,6 +12,7 @@ pub mod identity_provider;
 pub mod limits;
 pub mod outbound;
 pub mod params;
+pub mod plain_text;
 pub mod recording;
 pub mod response;
 pub mod runtime;

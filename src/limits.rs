@@ -95,8 +95,6 @@ pub const PERSON_NAME_MAX: usize = 200;
 pub const APPROVAL_OPEN: TimeSpan = TimeSpan::days(7);
 /// How many requests for approval a page lists.
 pub const APPROVALS_LISTED: u64 = 50;
-/// How many ended sessions are remembered.
-pub const DASHBOARD_ENDED_MAX: u64 = 10_000;
 /// How many sign-ins an address may try at once; after those it may try one per [`SIGN_IN_EVERY`]. A bucket is full
 /// again before it is forgotten.
 pub const SIGN_INS_AT_ONCE: NonZeroU32 = NonZeroU32::new(10).expect("not 0");

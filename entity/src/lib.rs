@@ -66,7 +66,7 @@ pub use idempotency::{idempotency_answer, idempotency_key};
 pub use inbox::inbox_delivery;
 pub use installation::vault_key;
 pub use ledger::{balance, journal_entry, posting};
-pub use person::{approval, person_session};
+pub use person::{approval, ended_session, person_session};
 pub use rate::Rate;
 pub use reconciliation::{reconciliation_exception, statement, statement_line};
 pub use scheme::Scheme;

@@ -62,6 +62,19 @@ pub mod person_session {
     }
 }
 
+/// Sessions of keys that were signed out.
+pub mod ended_session {
+    use crate::{Bytes, Timestamp};
+
+    table! {
+        /// One session, by the keyed hash of its CSRF token. Its cookie opens nothing. Times are by the wall clock.
+        "ended_sessions" [hash: Bytes] {
+            /// When the cookie expires. The row stays until then.
+            ends_at: Timestamp,
+        }
+    }
+}
+
 /// Requests that a second person decides.
 pub mod approval {
     use uuid::Uuid;
@@ -87,6 +100,8 @@ pub mod approval {
             /// The name of the person who has decided.
             decided_by: Option<String>,
             decided_at: Option<Timestamp>,
+            /// What the operation depends on besides its parameters, as the request shows it: JSON. Null in rows of former releases.
+            facts: Option<JsonText>,
         }
     }
 

@@ -19,6 +19,8 @@ mod m0009_people;
 mod m0010_card_testing;
 mod m0011_erasures;
 mod m0012_words;
+mod m0015_approval_facts;
+mod m0016_ended_sessions;
 mod m0019_statement_periods;
 
 /// The steps of this release, in order. A released step never changes.
@@ -35,6 +37,8 @@ pub const STEPS: &[Step] = &[
     m0010_card_testing::STEP,
     m0011_erasures::STEP,
     m0012_words::STEP,
+    m0015_approval_facts::STEP,
+    m0016_ended_sessions::STEP,
     m0019_statement_periods::STEP,
 ];
 

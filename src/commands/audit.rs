@@ -1,7 +1,6 @@
 //! `card-payments audit`: the actions of operators and the uses of API keys, and the proof that nobody has changed them.
 
 use std::error::Error;
-use std::io::Write;
 use std::path::PathBuf;
 
 use card_payments::config::{DatabaseOptions, Secrets};

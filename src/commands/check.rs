@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fmt;
 
 use card_payments::check::{self, Finding, Level};
+use card_payments::plain_text::OneLine;
 use clap::Args;
 
 use super::{print_result, terminal};
@@ -59,9 +60,9 @@ impl fmt::Display for Line<'_> {
             Level::Warning => terminal::DOUBTFUL,
             Level::Wrong => terminal::BAD,
         };
-        write!(f, "{style}{:<8}{style:#} {:<14} {text}", level.name(), area.name())?;
+        write!(f, "{style}{:<8}{style:#} {:<14} {}", level.name(), area.name(), OneLine(text))?;
         match mend {
-            Some(mend) => write!(f, "\n{:<23} -> {mend}", ""),
+            Some(mend) => write!(f, "\n{:<23} -> {}", "", OneLine(mend)),
             None => Ok(()),
         }
     }

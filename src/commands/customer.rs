@@ -1,13 +1,17 @@
-//! `card-payments customer ...`: erases customers' personal data.
+//! `card-payments customer ...`: erases customers' personal data, and what a database still holds of it.
 
 use std::error::Error;
 
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::services::erasures;
+use card_payments::store::{self, Rewriting};
 use card_payments::workers::write_counts;
 use clap::Subcommand;
+use serde_json::json;
 
-use super::refused_of;
+use super::progress_bar::{Bar, Unit};
+use super::terminal::print_notice;
+use super::{print_result, refused_of};
 
 /// Manages customers.
 #[derive(Subcommand)]
@@ -35,16 +39,56 @@ pub enum Customer {
         #[arg(long)]
         json: bool,
     },
+    /// Rewrite the tables that hold customers' data, so that the files of PostgreSQL hold nothing any more of who was erased.
+    ///
+    /// Runs VACUUM (FULL) on one table after the other, which blocks requests that need the table and takes as much room again,
+    /// then CHECKPOINT. Run it when traffic allows it, after the last pass of the erasures. Safe to kill and to repeat. On SQLite,
+    /// which overwrites what it deletes, it does nothing.
+    #[command(after_help = "Example:\n  card-payments customer vacuum\n\n\
+        Prints each table when it is rewritten; with --json {table}.")]
+    Vacuum {
+        /// Print one JSON object per line.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Runs a command.
 pub async fn run(command: Customer, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
-    let Customer::Erase { customer, account, json } = command;
+    let (customer, account, json) = match command {
+        Customer::Erase { customer, account, json } => (customer, account, json),
+        Customer::Vacuum { json } => return vacuum(database, json).await,
+    };
     let secrets = Secrets::from_environment()?;
     let account = super::account(&super::open(database).await?, &account, super::now(database)?).await?;
     let ctx = super::open_with_keys(database, &secrets).await?;
     let erased = erasures::erase(&ctx, &account, &customer).await;
     let erased = erased.map_err(|error| refused_of(&error, "customer", &customer))?;
     write_counts(&ctx).await;
-    super::print_result(&erased, &erased, json)
+    print_result(&erased, &erased, json)
+}
+
+async fn vacuum(database: &DatabaseOptions, json: bool) -> Result<(), Box<dyn Error>> {
+    // Brings the schema up to date: each table is there.
+    super::open(database).await?;
+    let bar = Bar::new("Rewriting", Unit::Things);
+    let mut printed = Ok(());
+    let location = super::location(database)?;
+    let rewritten = store::rewrite(&location, erasures::tables_of_customers(), |table| {
+        if printed.is_ok() {
+            printed = bar.suspend(|| print_result(&json!({ "table": table }), &table, json));
+        }
+    });
+    let rewritten = rewritten.await?;
+    drop(bar);
+    match rewritten {
+        Rewriting::Complete => printed,
+        Rewriting::NoCheckpoint => {
+            Err("the tables are rewritten, but this user may not run CHECKPOINT: let the database's administrator run it".into())
+        }
+        Rewriting::NotNeeded => {
+            print_notice("SQLite overwrites what it deletes: there is nothing to rewrite");
+            Ok(())
+        }
+    }
 }

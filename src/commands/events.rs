@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use card_payments::outbound::api_client::{ApiClient, ApiClientError};
+use card_payments::plain_text::OneLine;
 use entity::EventToken;
 use http::Method;
 use serde::Deserialize;
@@ -20,7 +21,8 @@ pub struct Event {
 impl Display for Event {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Head { token, r#type, created_at, data, .. } = &self.head;
-        write!(f, "{created_at}  {HEAD}{}{HEAD:#}  {token}  {}", r#type, data.token)
+        let (created_at, kind, subject) = (OneLine(created_at), OneLine(r#type), OneLine(&data.token));
+        write!(f, "{created_at}  {HEAD}{kind}{HEAD:#}  {token}  {subject}")
     }
 }
 

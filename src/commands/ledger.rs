@@ -3,7 +3,6 @@
 mod report;
 
 use std::error::Error;
-use std::io::Write;
 
 use card_payments::config::DatabaseOptions;
 use card_payments::services::ledger::report::{BOOK_COLUMNS, COLUMNS, ReportFilter, trial_balance};

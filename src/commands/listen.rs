@@ -10,6 +10,7 @@ use bytes::Bytes;
 use card_payments::limits::WEBHOOK_ANSWER;
 use card_payments::outbound::api_client::{ApiClient, ApiClientError};
 use card_payments::outbound::{AddressPolicy, Outbound, OutboundError};
+use card_payments::plain_text::OneLine;
 use card_payments::runtime::clock::{Clock, SystemClock};
 use card_payments::runtime::random::RandomSource;
 use card_payments::sensitive::secret::Secret;
@@ -132,7 +133,7 @@ async fn listen(
                 pause = error.retry_after().unwrap_or(PAUSE);
                 // A server that limits the rate of requests is reachable.
                 if answers && !matches!(error, ApiClientError::Refused { status: 429, .. }) {
-                    print_notice(format_args!("{error}; waiting for it"));
+                    print_notice(OneLine(format_args!("{error}; waiting for it")));
                     answers = false;
                 }
             }

@@ -49,12 +49,11 @@ pub async fn run(command: Migrate) -> Result<(), Box<dyn Error>> {
         (store::migrate(&location, store::STEPS, &bar).await?, "step")
     };
     drop(bar);
-    let mut out = terminal::stdout();
     for name in done {
         if json {
-            writeln!(out, "{}", json!({ kind: name }))?;
+            terminal::print_json(&json!({ kind: name }))?;
         } else if distribute {
-            writeln!(out, "{name}")?;
+            writeln!(terminal::stdout(), "{name}")?;
         }
     }
     Ok(())

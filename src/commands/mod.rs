@@ -38,13 +38,13 @@ pub mod webhook;
 
 use std::error::Error;
 use std::fmt::Display;
-use std::io::Write;
 use std::path::Path;
 
 use card_payments::app;
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, Body, ErrorCode};
 use card_payments::params;
+use card_payments::plain_text::OneLine;
 use card_payments::runtime::clock::{Clock, IdGenerator, SystemClock};
 use card_payments::runtime::durable_fs;
 use card_payments::services::{Account, Ctx, accounts, installation};
@@ -58,7 +58,7 @@ pub async fn account(store: &Store, named: &str, wall: Timestamp) -> Result<Acco
         Ok(token) => accounts::named(store, token, wall).await?,
         Err(_) => None,
     };
-    let account = account.ok_or_else(|| format!("there is no account {named}"))?;
+    let account = account.ok_or_else(|| format!("there is no account {}", OneLine(named)))?;
     // The server's fence keeps no other process out.
     if installation::restoring(store.read()).await?.iter().any(|(restored, _)| *restored == account.id()) {
         return Err("a snapshot is just put back into the account: try again in a moment".into());
@@ -174,7 +174,7 @@ fn folder(location: &Location) -> Option<&Path> {
 /// Prints one record: as text, or as JSON.
 pub fn print_result(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(), Box<dyn Error>> {
     if json {
-        writeln!(terminal::stdout(), "{}", serde_json::to_string(record)?)?;
+        terminal::print_json(record)?;
     } else {
         writeln!(terminal::styled_stdout(), "{text}")?;
     }
@@ -197,7 +197,7 @@ pub fn refused(error: &error::Error) -> String {
 /// Returns a service's refusal; of what was named and is not there, which it is.
 pub fn refused_of(error: &error::Error, kind: &str, named: &impl Display) -> String {
     if matches!(error.code(), ErrorCode::NotFound | ErrorCode::RecordNotFound) {
-        return format!("there is no {kind} {named}");
+        return format!("there is no {kind} {}", OneLine(named));
     }
     refused(error)
 }

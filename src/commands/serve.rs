@@ -28,6 +28,7 @@ use super::account_file::AccountFiles;
 use super::banner::Banner;
 use super::print_result;
 use super::seed::Fixtures;
+use super::terminal::LineLog;
 
 /// Serve the API (the default).
 ///
@@ -177,8 +178,10 @@ where
 {
     let filter = config::log_filter(filter)?;
     // A closed pipe must not stop the server, so errors of the log itself are ignored.
-    let log =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).log_internal_errors(false);
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(LineLog(writer))
+        .log_internal_errors(false);
     if is_terminal {
         log.init();
     } else {

@@ -7,6 +7,7 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
 use card_payments::outbound::api_client::{ApiClient, ApiClientError};
+use card_payments::plain_text::OneLine;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use entity::event::EventType;
@@ -174,10 +175,10 @@ struct Did {
 
 impl Display for Did {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.call)?;
+        write!(f, "{}", OneLine(&self.call))?;
         match (&self.token, &self.clock) {
-            (Some(token), _) => write!(f, " -> {token}"),
-            (None, Some(clock)) => write!(f, " -> the account's clock was moved to {clock}"),
+            (Some(token), _) => write!(f, " -> {}", OneLine(token)),
+            (None, Some(clock)) => write!(f, " -> the account's clock was moved to {}", OneLine(clock)),
             (None, None) => Ok(()),
         }
     }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use crate::outbound::{OutboundError, tls};
+use crate::plain_text::OneLine;
 use crate::sensitive::secret::Secret;
 
 /// A running server accepts a connection sooner.
@@ -46,7 +47,7 @@ pub enum ApiClientError {
         why: OutboundError,
     },
     /// The response is a refusal.
-    #[error("{call}: {status} {}", error_text(.body))]
+    #[error("{call}: {status} {}", OneLine(error_text(.body)))]
     Refused {
         /// Method and path.
         call: String,

@@ -2,6 +2,7 @@
 //! The decision is in the commit of what it approves, so that is done once, or not at all.
 
 pub mod askers;
+mod facts;
 
 use std::sync::Arc;
 
@@ -15,6 +16,8 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use self::facts::Reading;
+pub use self::facts::digest;
 use super::accounts::restricted_keys;
 use super::audit::{self, OperatorAction};
 use super::context::{Account, Caller, Context, WriteCondition};
@@ -93,13 +96,23 @@ pub struct ApprovalRequest {
     pub parameters: Value,
 }
 
-/// Records a request.
+impl ApprovalRequest {
+    /// Returns what a stored request asks for.
+    fn of(row: &Model) -> Result<Self, Error> {
+        let parameters = serde_json::from_str(row.parameters.as_str())?;
+        Ok(Self { kind: row.kind, subject: row.subject.clone(), parameters })
+    }
+}
+
+/// Records a request with its facts as they are now.
 ///
 /// Refusals, first match wins: `forbidden`, `invalid_resource` or `not_found` as the operation itself.
 pub async fn request(ctx: &Context, account: &Account, request: ApprovalRequest) -> Result<(), Error> {
+    let person = acting_person(account, request.kind)?;
+    check(ctx, account, &request).await?;
+    let facts = facts::read(ctx.store.read(), account, &request, Reading::Shown).await?;
+    let facts = JsonText::of(&facts.ok_or(ErrorCode::NotFound)?)?;
     let ApprovalRequest { kind, subject, parameters } = request;
-    let person = acting_person(account, kind)?;
-    check(ctx, account, kind, &subject, &parameters).await?;
     let subject = match kind {
         ApprovalKind::Transfer | ApprovalKind::Key => String::new(),
         ApprovalKind::Dispute | ApprovalKind::Merchant => subject,
@@ -118,6 +131,7 @@ pub async fn request(ctx: &Context, account: &Account, request: ApprovalRequest)
         asked_at: wall,
         decided_by: None,
         decided_at: None,
+        facts: Some(facts),
     };
     let act = action_on(&row, Action::ApprovalRequested)?;
     let unit = ctx.store.write((row, act, person.acting(wall)), |tx, (row, act, operator)| {
@@ -130,8 +144,17 @@ pub async fn request(ctx: &Context, account: &Account, request: ApprovalRequest)
     unit.await
 }
 
+/// A request as it is now.
+#[derive(Debug, Clone)]
+pub struct ListedRequest {
+    /// The request.
+    pub row: Model,
+    /// Whether nobody can approve it any more, because what it shows has changed.
+    pub has_changed: bool,
+}
+
 /// Returns the latest requests of an account as they are now, newest first: those about what the person may read.
-pub async fn list(ctx: &Context, account: &Account) -> Result<Vec<Model>, Error> {
+pub async fn list(ctx: &Context, account: &Account) -> Result<Vec<ListedRequest>, Error> {
     let kinds = ApprovalKind::ALL.iter().copied();
     let readable = kinds.filter(|kind| account.may(kind.section(), Right::Read));
     let rows = Entity::find()
@@ -140,24 +163,33 @@ pub async fn list(ctx: &Context, account: &Account) -> Result<Vec<Model>, Error>
         .order_by_desc(Column::Id);
     let rows = rows.limit(APPROVALS_LISTED).all(ctx.store.read()).await?;
     let wall = ctx.clock.now();
-    Ok(rows.into_iter().map(|row| Model { state: state_at(&row, wall), ..row }).collect())
+    let mut requests = Vec::with_capacity(rows.len());
+    for row in rows {
+        let row = Model { state: state_at(&row, wall), ..row };
+        let has_changed = row.state == ApprovalState::Pending
+            && facts::have_changed(ctx.store.read(), account, &row, Reading::Shown).await?;
+        requests.push(ListedRequest { row, has_changed });
+    }
+    Ok(requests)
 }
 
 /// Approves a request: does what it asks for, and returns what the API would show of it.
 ///
-/// Refusals, first match wins: `not_found`, `forbidden`, `invalid_state`, those of the operation.
+/// Refusals, first match wins: `not_found`, `forbidden`, `invalid_state`, those of the operation, and in its commit
+/// `invalid_state` if what the request shows has changed.
 pub async fn approve(ctx: &Context, account: &Account, id: &str) -> Result<Value, Error> {
     let row = find(ctx, account, id).await?;
     let person = acting_person(account, row.kind)?;
     let approval = (ApprovalAction::Approve, Action::ApprovalApproved);
     let decision = Decision::new(ctx, &row, person, approval)?;
+    let approval = Approval { decision, account: account.clone() };
     let caller = Caller {
         account: account.clone(),
         claim: None,
-        condition: Some(Arc::new(decision) as Arc<dyn WriteCondition>),
+        condition: Some(Arc::new(approval) as Arc<dyn WriteCondition>),
     };
-    let (kind, token) = (row.kind, row.subject.as_str());
-    let parameters: Value = serde_json::from_str(row.parameters.as_str())?;
+    let ApprovalRequest { kind, subject, parameters } = ApprovalRequest::of(&row)?;
+    let token = subject.as_str();
     Ok(match kind {
         ApprovalKind::Transfer => serde_json::to_value(
             transfers::create(ctx, &caller, params::read::<NewTransfer>(&parameters)).await?,
@@ -190,7 +222,7 @@ pub async fn decline(ctx: &Context, account: &Account, id: &str) -> Result<(), E
         (ApprovalAction::Decline, Action::ApprovalDeclined)
     };
     let decision = Decision::new(ctx, &row, person, refusal)?;
-    ctx.store.write(decision, |tx, decision| decision.require(tx)).await
+    ctx.store.write(decision, |tx, decision| decision.record(tx).boxed()).await
 }
 
 /// Returns the person who acts, with the right that an operation of this kind needs. Two who share a key are not two persons.
@@ -207,13 +239,8 @@ fn acting_person(account: &Account, kind: ApprovalKind) -> Result<&Person, Error
 }
 
 /// Refuses a request that could not be approved as it is.
-async fn check(
-    ctx: &Context,
-    account: &Account,
-    kind: ApprovalKind,
-    subject: &str,
-    parameters: &Value,
-) -> Result<(), Error> {
+async fn check(ctx: &Context, account: &Account, request: &ApprovalRequest) -> Result<(), Error> {
+    let ApprovalRequest { kind, subject, parameters } = request;
     match kind {
         ApprovalKind::Transfer => drop(params::read::<NewTransfer>(parameters).valid()?),
         ApprovalKind::Dispute => {
@@ -237,6 +264,9 @@ async fn find(ctx: &Context, account: &Account, id: &str) -> Result<Model, Error
 
 /// The error message for a decision about an expired request.
 const EXPIRED: &str = "The request has expired, and nobody can decide it any more. Ask again.";
+
+/// The error message for an approval of what has changed.
+const CHANGED: &str = "What the request shows has changed since it was asked for. Ask again.";
 
 /// A decision, which its unit records if nobody has decided before.
 #[derive(Debug)]
@@ -269,15 +299,30 @@ impl Decision {
         let act = action_on(row, act)?;
         Ok(Self { seen: row.clone(), decided, act, operator })
     }
+
+    async fn record(&self, tx: &Tx) -> Result<(), Error> {
+        if !tx.compare_and_swap(&self.seen, &self.decided, &DECISION).await? {
+            return Err(ErrorCode::InvalidState.into());
+        }
+        audit::record_by(tx, &self.operator, &self.act)
+    }
 }
 
-impl WriteCondition for Decision {
+/// The approval of an operation in its own commit, for which the facts stay as the request shows them.
+#[derive(Debug)]
+struct Approval {
+    decision: Decision,
+    account: Account,
+}
+
+impl WriteCondition for Approval {
     fn require<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<(), Error>> {
         async move {
-            if !tx.compare_and_swap(&self.seen, &self.decided, &DECISION).await? {
-                return Err(ErrorCode::InvalidState.into());
+            let Self { decision, account } = self;
+            if facts::have_changed(tx, account, &decision.seen, Reading::Locked).await? {
+                return Err(Error::explained(ErrorCode::InvalidState, CHANGED));
             }
-            audit::record_by(tx, &self.operator, &self.act)
+            decision.record(tx).await
         }
         .boxed()
     }
@@ -293,7 +338,7 @@ fn decided(row: &Model, to: ApprovalState, by: &Operator) -> Model {
 fn action_on(row: &Model, action: Action) -> Result<OperatorAction, Error> {
     let parameters: Value = serde_json::from_str(row.parameters.as_str())?;
     let detail = json!({
-        "kind": row.kind, "subject": row.subject, "parameters": parameters, "asked_by": row.asked_by,
+        "kind": row.kind, "subject": row.subject, "parameters": parameters, "asked_by": row.asked_by, "digest": digest(row),
     });
     Ok(OperatorAction::about(action, row.account, row.id.to_string(), detail))
 }

@@ -56,6 +56,7 @@ impl Place {
                 | "api_keys"
                 | "approvals"
                 | "audit_entries"
+                | "ended_sessions"
                 | "installation"
                 | "person_sessions"
                 | "reconciliation_exceptions"

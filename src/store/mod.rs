@@ -21,6 +21,7 @@ mod open_transaction;
 mod postgres;
 mod postgres_pool;
 mod probe;
+mod rewrite;
 mod room;
 mod rows;
 mod sqlite;
@@ -53,6 +54,7 @@ pub use installation_info::{FoundKey, InstallationInfo, read_installation, read_
 pub use integrity::{Integrity, check_integrity};
 pub use migration::{STEPS, Step};
 pub use notifications::Notifications;
+pub use rewrite::{Rewriting, rewrite};
 pub use rows::about;
 pub use sqlite::FileLock;
 pub use statement_observer::watch;

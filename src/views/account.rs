@@ -7,6 +7,8 @@ use entity::card_attack::{CardTestingAction, CardTestingSettings};
 use entity::{AccountToken, JsonText, Timestamp};
 use serde::Serialize;
 
+use crate::plain_text::OneLine;
+
 /// An account and its pair of keys, shown this once.
 #[derive(Clone, Serialize)]
 pub struct AccountKeys {
@@ -22,7 +24,7 @@ pub struct AccountKeys {
 
 impl fmt::Display for AccountKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} ({})", self.token, self.business_name)?;
+        writeln!(f, "{} ({})", self.token, OneLine(&self.business_name))?;
         writeln!(f, "  secret key       {}", self.secret_key)?;
         write!(f, "  publishable key  {}", self.publishable_key)
     }
@@ -76,7 +78,8 @@ impl fmt::Display for AccountSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = |on: bool| if on { "on" } else { "off" };
         let Self { disputes, wallet, partner, transfers_enabled, .. } = *self;
-        writeln!(f, "{} {} <{}>, made {}", self.token, self.business_name, self.email, self.created_at)?;
+        let (name, email) = (OneLine(&self.business_name), OneLine(&self.email));
+        writeln!(f, "{} {name} <{email}>, made {}", self.token, self.created_at)?;
         writeln!(
             f,
             "  disputes {}, wallet {}, partner {}, transfers {} ({}), money available after {} days",

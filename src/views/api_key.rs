@@ -8,6 +8,8 @@ use entity::section::{Right, Section};
 use entity::{ApiKeyToken, Timestamp};
 use macros::view;
 
+use crate::plain_text::OneLine;
+
 /// A restricted API key.
 #[view(secret)]
 pub struct ApiKey {
@@ -64,7 +66,14 @@ impl Display for ApiKey {
         let never = |at: Option<Timestamp>| at.map_or_else(|| "never".to_owned(), |at| at.to_string());
         let rights =
             self.rights.iter().map(|(section, right)| format!("{}:{}", section.code(), right.code()));
-        writeln!(f, "{} ...{} {}, made {}", self.token, self.last_characters, self.name, self.created_at)?;
+        writeln!(
+            f,
+            "{} ...{} {}, made {}",
+            self.token,
+            self.last_characters,
+            OneLine(&self.name),
+            self.created_at
+        )?;
         if let Some(key) = &self.secret_key {
             writeln!(f, "  key       {key}")?;
         }

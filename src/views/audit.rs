@@ -6,6 +6,8 @@ use entity::{AccountToken, JsonText, Timestamp, audit_entry, key_use};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::plain_text::OneLine;
+
 /// An operator's action, or uses of a key.
 #[derive(Debug, Clone, Serialize)]
 pub struct AuditRecord {
@@ -55,19 +57,19 @@ impl fmt::Display for AuditRecord {
     /// Formats a line for a person.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { at, action, account, subject, by, detail } = self;
-        write!(f, "{at} {action} {subject}")?;
+        write!(f, "{at} {action} {}", OneLine(subject))?;
         if let Some(account) = account.map(|account| account.to_string()).filter(|token| token != subject) {
             write!(f, " of {account}")?;
         }
         if let Some(by) = by {
-            write!(f, " by {by}")?;
+            write!(f, " by {}", OneLine(by))?;
         }
         let mut joint = ": ";
         for (name, value) in detail.as_object().into_iter().flatten() {
             match value {
-                Value::String(text) => write!(f, "{joint}{name} {text}")?,
+                Value::String(text) => write!(f, "{joint}{} {}", OneLine(name), OneLine(text))?,
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-                    write!(f, "{joint}{name} {value}")?;
+                    write!(f, "{joint}{} {}", OneLine(name), OneLine(value))?;
                 }
             }
             joint = ", ";

@@ -14,6 +14,7 @@ use crate::limits::{
     MAXIMUM_CHARGE_CENTS, POS_MAXIMUM_CHARGE_CENTS, SETTLEMENT_DELAY_DAYS, THIRD_PARTY_TRANSFER_FEE_CENTS,
 };
 use crate::params::merchant::Application;
+use crate::plain_text::OneLine;
 
 /// A referred merchant.
 #[view]
@@ -66,7 +67,7 @@ impl MerchantSummary {
 impl fmt::Display for MerchantSummary {
     /// Formats a line for an operator.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}, {}", self.token, self.status.code(), self.business_name)
+        write!(f, "{}: {}, {}", self.token, self.status.code(), OneLine(&self.business_name))
     }
 }
 

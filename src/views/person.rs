@@ -6,6 +6,8 @@ use entity::Timestamp;
 use entity::person::Role;
 use serde::Serialize;
 
+use crate::plain_text::OneLine;
+
 /// A person with open sessions, or with requests that wait for an approval. Times are by the wall clock.
 #[derive(Debug, Clone, Serialize)]
 pub struct SignedInPerson {
@@ -34,6 +36,7 @@ impl fmt::Display for SignedInPerson {
             [] => "not signed in".to_owned(),
             _ => roles.iter().map(|role| role.code()).collect::<Vec<_>>().join(", "),
         };
+        let (name, subject) = (OneLine(name), OneLine(subject));
         write!(f, "{name} ({subject}), {roles}: {sessions} sessions since {since}, last seen at {seen_at}")?;
         if *requests > 0 { write!(f, ", {requests} requests for approval") } else { Ok(()) }
     }

@@ -7,6 +7,8 @@ use entity::reconciliation_exception::{self as exception, ExceptionKind, Excepti
 use entity::{AccountToken, Currency, Day, ExceptionToken, JournalEntryToken, Timestamp};
 use serde::Serialize;
 
+use crate::plain_text::OneLine;
+
 /// What came of a statement.
 #[derive(Debug, Clone, Serialize)]
 pub struct Reconciled {
@@ -51,7 +53,7 @@ pub struct Sum {
 impl fmt::Display for Reconciled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { statement, from, to, lines, matched, exceptions, resolved, fees, imported_before } = self;
-        write!(f, "{statement}, {}", from.date())?;
+        write!(f, "{}, {}", OneLine(statement), from.date())?;
         if from != to {
             write!(f, " to {}", to.date())?;
         }
@@ -132,25 +134,26 @@ impl fmt::Display for ExceptionRecord {
     /// Formats a line for a person.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { token, kind, state, movement, reference, statement, .. } = self;
+        let reference = OneLine(reference);
         write!(f, "{token} {} {}: {} {reference}", state.code(), kind.code(), movement.code())?;
         for (whose, side) in [("ours", &self.ours), ("theirs", &self.theirs)] {
             if let Some(Side { amount, currency, day }) = side {
                 write!(f, ", {whose} {} on {}", currency.in_words(*amount), day.date())?;
             }
         }
-        write!(f, " ({statement}")?;
+        write!(f, " ({}", OneLine(statement))?;
         if let Some(line) = self.line {
             write!(f, ", line {line}")?;
         }
         f.write_str(")")?;
         if let Some(note) = &self.note {
-            write!(f, ": {note}")?;
+            write!(f, ": {}", OneLine(note))?;
         }
         if let Some(author) = &self.author {
-            write!(f, " - {author}")?;
+            write!(f, " - {}", OneLine(author))?;
         }
         if let Some(resolved_by) = &self.resolved_by {
-            write!(f, "; resolved by {resolved_by}")?;
+            write!(f, "; resolved by {}", OneLine(resolved_by))?;
         }
         Ok(())
     }

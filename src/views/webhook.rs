@@ -6,6 +6,8 @@ use entity::webhook::{self, WebhookState};
 use entity::{EventToken, JsonText, Timestamp, WebhookEndpointToken, WebhookToken};
 use macros::view;
 
+use crate::plain_text::OneLine;
+
 /// A request sent to an endpoint for one event.
 #[view]
 #[expect(clippy::struct_field_names, reason = "the specification's names")]
@@ -67,6 +69,6 @@ impl Webhook {
 
 impl Display for Webhook {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} to {}, {}", self.token, self.event_token, self.url, self.status)
+        write!(f, "{}: {} to {}, {}", self.token, self.event_token, OneLine(&self.url), self.status)
     }
 }

@@ -4,7 +4,7 @@ use card_payments::limits::APPROVAL_OPEN;
 use card_payments::runtime::clock::Clock;
 use card_payments::services::disputes::operator;
 use entity::TimeSpan;
-use entity::dispute::DisputeCategory;
+use entity::dispute::{DisputeCategory, DisputeStatus};
 use futures::join;
 use serde_json::json;
 
@@ -218,6 +218,103 @@ async fn a_request_expires_after_seven_days_and_a_late_decision_changes_nothing(
     assert!(page.contains("<dd>approved</dd>") && page.matches("<dd>expired</dd>").count() == 1, "{page}");
 }
 
+/// The recipient's bank account, the merchant's data and the state of a dispute are another one's to change.
+async fn what_has_changed_since_it_was_shown_is_not_approved_and_is_asked_for_anew(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    app.execute("UPDATE accounts SET partner = TRUE, disputes = TRUE").await;
+    let client = app.client();
+    let recipient = token_of(&client.recipient("987654321").await);
+    let (merchant, charge) = (client.merchant().await, token_of(&client.captured(400).await));
+    let store = &app.ctx().store;
+    let opened = operator::open(store, app.clock.now(), &charge, None, DisputeCategory::General).await;
+    let dispute = token_of(&serde_json::to_value(opened.unwrap()).unwrap());
+    let mut ada = Someone::with(&app, &provider, "ada", "administrator").await;
+    let mut grace = Someone::with(&app, &provider, "grace", "administrator").await;
+    let to_recipient = [("amount", "100"), ("description", "Rent"), ("recipient", recipient.as_str())];
+    for (kind, pairs, shown) in [
+        ("transfer", &to_recipient[..], "number: XXXXXX321"),
+        ("transfer", &to_recipient, "fee: "),
+        ("merchant", &[("subject", merchant.as_str())], "business_name: Robots"),
+        ("merchant", &[("subject", merchant.as_str())], "number: XXXXXX321"),
+        ("dispute", &[("subject", dispute.as_str()), ("status", "cancelled")], "status: evidence_required"),
+    ] {
+        ada.asks(kind, pairs).await;
+        let id = latest(&mut ada).await;
+        let approve = format!("/{id}/approve");
+        let page = grace.browser.page("/approvals").await;
+        assert!(
+            page.contains(shown) && page.contains(&approve) && !page.contains("has changed"),
+            "{shown}: {page}"
+        );
+        match (kind, shown) {
+            ("transfer", "fee: ") => app.execute("UPDATE accounts SET third_party_transfer_fee = 99").await,
+            ("transfer", _) => {
+                let other =
+                    json!({ "bank_account": { "name": "Mallory", "bsb": "806015", "number": "444555666" } });
+                client.put(&format!("/1/recipients/{recipient}"), &other).await.ok(200);
+            }
+            ("merchant", "number: XXXXXX321") => {
+                app.execute("UPDATE bank_accounts SET number = 'XXXXXX666' WHERE account_id IN (SELECT id FROM merchants)").await;
+            }
+            ("merchant", _) => app.execute("UPDATE merchants SET business_name = 'Rabbits'").await,
+            _ => {
+                let to = DisputeStatus::EvidenceUnderReview;
+                operator::resolve(store, app.clock.now(), &dispute, to).await.unwrap();
+            }
+        }
+        let late = app.unchanged(grace.send(&approve, &[])).await;
+        refused(&late, 400, "What the request shows has changed since it was asked for.");
+        let page = grace.browser.page("/approvals").await;
+        assert!(page.contains("has changed") && !page.contains(&approve), "{page}");
+        led(&grace.send(&format!("/{id}/decline"), &[]).await, "/dashboard/approvals");
+    }
+    for (kind, pairs) in [
+        ("transfer", &to_recipient[..]),
+        ("merchant", &[("subject", merchant.as_str())]),
+        ("dispute", &[("subject", dispute.as_str()), ("status", "cancelled")]),
+    ] {
+        ada.asks(kind, pairs).await;
+        let id = latest(&mut ada).await;
+        let approved = grace.send(&format!("/{id}/approve"), &[]).await;
+        assert!(approved.text.contains("<h1>Approved</h1>"), "{}", approved.text);
+    }
+    assert_eq!(app.number("SELECT COUNT(*) FROM transfers WHERE bank_account LIKE '%666\"%'").await, 1);
+    assert!(trail(&app).await.contains("digest"));
+    // What a former release has recorded has shown nothing.
+    ada.asks("key", &[("name", "Accounting"), ("rights", "charges: read")]).await;
+    let id = latest(&mut ada).await;
+    app.execute("UPDATE approvals SET facts = NULL WHERE state = 'pending'").await;
+    refused(&app.unchanged(grace.send(&format!("/{id}/approve"), &[])).await, 400, "has changed");
+    app.check_books().await;
+}
+
+/// One of them is first: money goes to the bank account that both persons have seen, or nowhere.
+async fn a_payout_and_a_change_of_its_bank_account_at_once_agree(database: Database) {
+    let Some((app, provider)) = live(database, false).await else { return };
+    let client = app.client();
+    let mut ada = Someone::with(&app, &provider, "ada", "accounting").await;
+    let mut grace = Someone::with(&app, &provider, "grace", "accounting").await;
+    let mut paid = 0;
+    for _ in 0..rounds() {
+        let recipient = token_of(&client.recipient("987654321").await);
+        ada.asks("transfer", &[("amount", "1"), ("description", "Rent"), ("recipient", recipient.as_str())])
+            .await;
+        let approve = format!("/{}/approve", latest(&mut ada).await);
+        let (path, other) = (
+            format!("/1/recipients/{recipient}"),
+            json!({ "bank_account": { "name": "Mallory", "bsb": "806015", "number": "444555666" } }),
+        );
+        let (approved, changed) = join!(grace.send(&approve, &[]), client.put(&path, &other));
+        changed.ok(200);
+        assert!([200, 400].contains(&approved.status), "{}", approved.text);
+        paid += i64::from(approved.status == 200);
+        let [all, wrong] = ["", " AND bank_account LIKE '%666\"%'"]
+            .map(|and| format!("SELECT COUNT(*) FROM transfers WHERE amount = 1{and}"));
+        assert_eq!((app.number(&all).await, app.number(&wrong).await), (paid, 0));
+    }
+    app.check_books().await;
+}
+
 /// Both find it open, and one of them decides.
 async fn of_two_who_approve_at_once_one_does(database: Database) {
     let Some((app, provider)) = live(database, false).await else { return };
@@ -334,3 +431,5 @@ on_both!(what_cannot_be_done_stays_open_and_changes_nothing);
 on_both!(a_dispute_and_a_merchant_are_decided_by_two);
 on_both!(a_request_expires_after_seven_days_and_a_late_decision_changes_nothing);
 on_both!(of_two_who_approve_at_once_one_does);
+on_both!(what_has_changed_since_it_was_shown_is_not_approved_and_is_asked_for_anew);
+on_both!(a_payout_and_a_change_of_its_bank_account_at_once_agree);

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use card_payments::services::accounts::named;
-use card_payments::services::erasures::{self, COLUMNS};
-use card_payments::store::Operator;
+use card_payments::services::erasures::{self, COLUMNS, tables_of_customers};
+use card_payments::store::{self, Operator, Rewriting};
 use card_payments::views::erasure::Erasure;
 use entity::TimeSpan;
 use http::Method;
@@ -401,6 +401,26 @@ rules! {
         nothing_is_left(app, &client, &person).await;
     }
 
+    async fn the_files_of_postgresql_keep_nothing_of_a_person_once_its_tables_are_rewritten(app) {
+        let client = app.client();
+        let person = lives(app, &client).await;
+        erase(app, &person.customer).await.unwrap();
+        ends(app).await;
+        let rewrite = |tables: Vec<&'static str>| store::rewrite(app.location(), tables, |_| ());
+        if app.database == Database::Sqlite {
+            assert_eq!(rewrite(vec!["charges"]).await.unwrap(), Rewriting::NotNeeded);
+            return;
+        }
+        // The database writes to its files what it has in memory.
+        rewrite(Vec::new()).await.unwrap();
+        let before = tables_with_words(app).await;
+        for table in ["charges", "evidence", "files", "inbox_deliveries", "logged_requests", "three_d_secure_sessions"] {
+            assert!(before.contains(table), "{table} is not in {before:?}");
+        }
+        assert_eq!(rewrite(tables_of_customers().collect()).await.unwrap(), Rewriting::Complete);
+        assert_eq!(tables_with_words(app).await, BTreeSet::new());
+    }
+
     async fn every_text_of_the_schema_is_personal_or_not(app) {
         let texts = match app.database {
             Database::Sqlite => {
@@ -421,6 +441,41 @@ rules! {
         let known: Vec<_> = known.collect();
         assert_eq!(known.len(), known.iter().collect::<BTreeSet<_>>().len(), "a column stands in one list only");
         assert_eq!(texts, known.into_iter().collect::<BTreeSet<_>>());
+    }
+}
+
+/// The tables of PostgreSQL in whose files words of the person stand, those of their indexes and long values among them.
+async fn tables_with_words(app: &App) -> BTreeSet<String> {
+    let words = WORDS.map(|word| format!("position(convert_to('{word}', 'UTF8') IN bytes) > 0")).join(" OR ");
+    let found = app.text(&format!(
+        "SELECT COALESCE(string_agg(DISTINCT name, ' '), '') FROM (
+             SELECT COALESCE(of_index.indrelid, of_toast.oid, c.oid)::regclass::text AS name,
+                 pg_read_binary_file(pg_relation_filepath(c.oid)) AS bytes
+             FROM pg_class c LEFT JOIN pg_index of_index ON of_index.indexrelid = c.oid LEFT JOIN pg_class of_toast ON of_toast.reltoastrelid = c.oid
+             WHERE c.relkind IN ('r', 'i', 't') AND c.oid >= 16384
+         ) files WHERE {words}"
+    ));
+    found.await.split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_page_names_the_tables_that_are_rewritten() {
+    let page = include_str!("../../docs/operating.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    let command = format!("`VACUUM (FULL) {}`", tables_of_customers().collect::<Vec<_>>().join(", "));
+    assert!(page.contains(&command), "{command}");
+}
+
+operated! {
+    async fn a_command_rewrites_the_tables_of_customers(installed) {
+        installed.records(&["account", "create", "--business-name", "Shop", "--email", "shop@example.com"]);
+        let rewritten = installed.records(&["customer", "vacuum"]);
+        let rewritten: Vec<_> = rewritten.iter().map(|record| record["table"].as_str().unwrap()).collect();
+        let expected = match installed.database {
+            Database::Sqlite => Vec::new(),
+            Database::Postgres => tables_of_customers().collect(),
+        };
+        assert_eq!(rewritten, expected);
+        assert_eq!(installed.run(&["ledger", "verify"]).0, Some(0));
     }
 }
 

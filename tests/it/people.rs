@@ -314,6 +314,41 @@ async fn every_copy_knows_a_session_and_its_end(database: Database) {
     led(&browser.get("/dashboard/accounts").await, "/dashboard/sign-in");
 }
 
+async fn a_session_of_the_operators_key_that_was_signed_out_opens_nothing_anywhere(database: Database) {
+    let Some((mut app, _provider)) = live(database, true).await else { return };
+    let mut browser = Browser::new(&app);
+    browser.post("/dashboard/sign-in", &[("key", OPERATOR)]).await;
+    let (kept, form) = (browser.cookie.clone(), view(&app, &mut browser).await);
+    let viewing = browser.cookie.clone();
+    let mut other = Browser::new(&app);
+    app.clock.advance(TimeSpan::seconds(12));
+    other.post("/dashboard/sign-in", &[("key", OPERATOR)]).await;
+    led(&browser.post("/dashboard/sign-out", &[("form", &form)]).await, "/dashboard/sign-in");
+    let mut routers = vec![Browser::new(&app)];
+    let copy = if database == Database::Postgres { Some(app.copy().await) } else { None };
+    routers.extend(copy.as_ref().map(|copy| Browser::of(Client::new(copy.router.clone(), None))));
+    for browser in &mut routers {
+        for cookie in [&kept, &viewing] {
+            browser.cookie.clone_from(cookie);
+            led(&browser.get("/dashboard/accounts").await, "/dashboard/sign-in");
+        }
+        browser.cookie.clone_from(&other.cookie);
+        browser.page("/accounts").await;
+    }
+    app.restart().await;
+    let mut later = Browser::new(&app);
+    for cookie in [&kept, &viewing] {
+        later.cookie.clone_from(cookie);
+        led(&later.get("/dashboard/accounts").await, "/dashboard/sign-in");
+    }
+    later.cookie.clone_from(&other.cookie);
+    later.page("/accounts").await;
+    assert_eq!(app.number("SELECT COUNT(*) FROM ended_sessions").await, 1);
+    app.clock.advance(DASHBOARD_SESSION);
+    app.do_due_work().await;
+    assert_eq!(app.number("SELECT COUNT(*) FROM ended_sessions").await, 0, "the cookies have expired");
+}
+
 async fn an_administrator_ends_somebodys_sessions_at_every_copy(database: Database) {
     let Some((app, provider)) = live(database, true).await else { return };
     let person = |subject: &str, role: &str| json!({ "sub": subject, "email": format!("{subject}@example.com"), "roles": [role] });
@@ -453,6 +488,7 @@ on_both!(a_session_ends_after_fifteen_idle_minutes_and_twelve_hours);
 on_both!(signing_out_ends_one_session_and_everywhere_ends_all_of_the_person);
 on_both!(every_copy_knows_a_session_and_its_end);
 on_both!(an_administrator_ends_somebodys_sessions_at_every_copy);
+on_both!(a_session_of_the_operators_key_that_was_signed_out_opens_nothing_anywhere);
 on_both!(the_operators_key_opens_nothing_beside_a_provider_unless_it_may);
 
 /// Adds an open session, as a sign-in does.

@@ -42,7 +42,7 @@ macro_rules! read_by_all {
 async fn every_column_is_declared_as_its_entity_reads_it() {
     let app = App::start(Database::Sqlite).await.unwrap();
     let read: BTreeSet<_> = read_by_all! {
-        account api_key approval audit_entry balance bank_account card card_attack challenge_page charge counter customer deposit dispute dispute_activity erasure event event_sequence evidence file idempotency_answer idempotency_key inbox inbox_delivery installation journal_entry key_use logged_request merchant person_session plan posting recipient reconciliation_exception refund scheduled_dispute snapshot snapshot_file
+        account api_key approval audit_entry balance bank_account card card_attack challenge_page charge counter customer deposit dispute dispute_activity ended_session erasure event event_sequence evidence file idempotency_answer idempotency_key inbox inbox_delivery installation journal_entry key_use logged_request merchant person_session plan posting recipient reconciliation_exception refund scheduled_dispute snapshot snapshot_file
         snapshot_part statement statement_line stray_blob subscription subscription_entry
         three_d_secure transfer vault_key wallet_certificate wallet_domain wallet_payload webhook webhook_endpoint
     }

@@ -30,6 +30,7 @@ const DUE_BY: [&str; 26] = [
     "cards.expires_at",
     "charges.settle_after",
     "disputes.expires_at",
+    "ended_sessions.ends_at",
     "scheduled_disputes.arrives_at",
     "erasures.due_at",
     "idempotency_keys.created_at",

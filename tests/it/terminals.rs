@@ -2,6 +2,10 @@
 
 use std::process::Stdio;
 
+use card_payments::plain_text::OneLine;
+use card_payments::recording::{Exchange, KEY};
+use serde_json::{Value, json};
+
 use crate::harness::process::{Process, output, program};
 use crate::harness::terminal::{Terminal, on_a_terminal};
 
@@ -103,4 +107,72 @@ fn whatever_waits_for_longer_than_a_second_has_a_bar() {
         assert_eq!((code, stderr.as_str()), (Some(0), ""), "nothing is shown where no terminal is");
         assert!(!stdout.contains(ESCAPE));
     }
+}
+
+/// A name that hides lines, forges others and turns letters round on a terminal.
+const STRANGE: &str =
+    "k\u{1b}[1A\u{1b}[2K\r\nforged\u{7}\u{7f}\u{9b}2J\u{202e}\u{2066}\u{200b}\u{feff}\u{2028}end";
+/// How its end is shown as text and as JSON.
+const SPELLED: &str = "\\u009b2J\\u202e\\u2066\\u200b\\ufeff\\u2028end";
+
+#[test]
+fn texts_of_strangers_are_spelled_out_on_a_terminal_as_text_and_as_json() {
+    let data = folder();
+    let server = Process::start(&mut program(data.path()));
+    let (key, _) = server.keys();
+    let on_terminal = |arguments: &[&str], code: i32| {
+        let terminal = Terminal::open();
+        let mut command = program(data.path());
+        let command = on_a_terminal(command.args(arguments)).stdout(terminal.end()).stderr(terminal.end());
+        assert_eq!(command.status().unwrap().code(), Some(code), "{arguments:?}: {:?}", terminal.output());
+        terminal.shows(SPELLED);
+        let mut shown = terminal.output();
+        for style in ["\u{1b}[0m", "\u{1b}[1m", RED, "\u{1b}[32m", "\u{1b}[33m"] {
+            shown = shown.replace(style, "");
+        }
+        let is_strange = |letter: char| {
+            (letter.is_control() && !['\r', '\n'].contains(&letter))
+                || STRANGE.chars().any(|one| one == letter && !one.is_ascii())
+        };
+        assert!(!shown.contains(is_strange), "{arguments:?}: {shown:?}");
+        assert!(!shown.lines().any(|line| line.starts_with("forged")), "{arguments:?}: {shown:?}");
+        shown
+    };
+    let (_, made, _) = output(program(data.path()).args([
+        "account",
+        "create",
+        "--business-name",
+        STRANGE,
+        "--email",
+        "shop@example.com",
+        "--json",
+    ]));
+    let account = serde_json::from_str::<Value>(&made).unwrap()["token"].as_str().unwrap().to_owned();
+    let spelled = OneLine(STRANGE).to_string();
+    let create = ["account", "key", "create", &account, "--right", "charges:read", "--name", STRANGE];
+    assert!(on_terminal(&create, 0).contains(&spelled));
+    for arguments in [&["account", "list"][..], &["account", "key", "list", &account], &["audit"]] {
+        assert!(on_terminal(arguments, 0).contains(&spelled), "{arguments:?}");
+        let json = on_terminal(&[arguments, &["--json"]].concat(), 0);
+        let mut records = json.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        assert!(records.any(|record| record.to_string().contains(&json!(STRANGE).to_string())));
+    }
+    assert!(on_terminal(&["account", "key", "revoke", &account, STRANGE], 1).contains(&spelled));
+    let recording = data.path().join("run.jsonl");
+    let exchange = Exchange {
+        at: "2026-11-01T00:00:00Z".into(),
+        method: "GET".into(),
+        path: "/1/customers".into(),
+        key: Some(KEY.into()),
+        status: 200,
+        body: json!({ "response": STRANGE }),
+        ..Exchange::default()
+    };
+    let lines = format!("{}\n{}\n", json!({ "card_payments_recording": 1 }), json!(exchange));
+    std::fs::write(&recording, lines).unwrap();
+    let address = format!("http://{}", server.address);
+    let replay = ["replay", recording.to_str().unwrap(), "--server", &address, "--key", &key];
+    on_terminal(&replay, 1);
+    on_terminal(&[&replay[..], &["--json"]].concat(), 1);
+    server.stopped();
 }

@@ -17,6 +17,7 @@ use serde::Serialize;
 pub use self::check::parse_day;
 pub use self::period::Period;
 pub use self::reader::StatementReader;
+use crate::plain_text::OneLine;
 
 /// One movement, as the acquirer knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +58,6 @@ pub struct Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.message)
+        write!(f, "line {}: {}", self.line, OneLine(&self.message))
     }
 }

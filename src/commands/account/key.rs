@@ -7,6 +7,7 @@ use card_payments::error::{self, ErrorCode};
 use card_payments::limits::RESTRICTED_KEYS_MAX;
 use card_payments::params::api_key::NewApiKey;
 use card_payments::params::{self, Paging, ParameterTree as _};
+use card_payments::plain_text::OneLine;
 use card_payments::services::Caller;
 use card_payments::services::accounts::restricted_keys;
 use card_payments::workers::write_counts;
@@ -112,7 +113,7 @@ pub async fn run(command: Key, database: &DatabaseOptions) -> Result<(), Box<dyn
     let caller = Caller::without_key(account);
     let refused_for = |key: &str, error: &error::Error| {
         if error.code() == ErrorCode::NotFound {
-            format!("there is no restricted key {key}")
+            format!("there is no restricted key {}", OneLine(key))
         } else {
             refused(error)
         }

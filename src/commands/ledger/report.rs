@@ -1,7 +1,7 @@
 //! The three output formats of `card-payments ledger report`. Postings are printed one by one as the database returns them.
 
 use std::error::Error;
-use std::io::{self, StdoutLock, Write};
+use std::io::{self, StdoutLock};
 
 use card_payments::services::ledger::report::{BookRow, ReportFilter, ReportRow, report};
 use card_payments::store::Store;
@@ -79,7 +79,7 @@ pub struct JsonLines;
 
 impl<R: Serialize> ReportFormat<R> for JsonLines {
     fn print_row(&mut self, row: &R) -> io::Result<()> {
-        writeln!(terminal::stdout(), "{}", serde_json::to_string(row)?)
+        terminal::print_json(row)
     }
 
     fn finish(self) -> io::Result<()> {

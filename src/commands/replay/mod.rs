@@ -6,10 +6,10 @@ mod growing_list;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
-use std::io::Write;
 use std::path::PathBuf;
 
 use card_payments::outbound::api_client::{ApiClient, ExactResponse};
+use card_payments::plain_text::OneLine;
 use card_payments::recording::{self, Exchange, HIDDEN, KEY, PUBLISHABLE_KEY, UNREAD_BODY, UNREAD_QUERY};
 use card_payments::runtime::clock::{Clock, FixedClock};
 use card_payments::sensitive::secret::Secret;
@@ -96,7 +96,7 @@ pub async fn run(command: Replay) -> Result<(), Box<dyn Error>> {
         for difference in &run.send(exchange).await? {
             let call = format!("{} {}", exchange.method, exchange.path);
             let found = Found { request, call, difference, hidden: &exchange.hidden };
-            print_result(&found, &found, json)?;
+            print_result(&found, &OneLine(&found), json)?;
             differences += 1;
         }
     }

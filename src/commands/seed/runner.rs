@@ -6,6 +6,7 @@ use std::fmt;
 
 use card_payments::outbound::api_client::{ApiClient, ApiClientError, ClientResponse};
 use card_payments::params;
+use card_payments::plain_text::OneLine;
 use card_payments::runtime::progress::Progress;
 use entity::Timestamp;
 use http::Method;
@@ -25,7 +26,8 @@ pub struct Made {
 
 impl fmt::Display for Made {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<40} {}", self.what, self.token.as_deref().unwrap_or("declined"))
+        let what = OneLine(&self.what).to_string();
+        write!(f, "{what:<40} {}", OneLine(self.token.as_deref().unwrap_or("declined")))
     }
 }
 

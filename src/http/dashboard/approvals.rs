@@ -6,7 +6,7 @@ use entity::approval::{ApprovalKind, ApprovalState, Model};
 use entity::dispute::DisputeStatus;
 use maud::{Markup, html};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use validator::Validate;
 
 use super::APPROVALS;
@@ -16,20 +16,21 @@ use super::record::{facts, words};
 use crate::error::ErrorCode;
 use crate::http::AppState;
 use crate::http::extract::{Input, Path};
-use crate::services::approvals::{self, ApprovalRequest};
+use crate::services::approvals::{self, ApprovalRequest, ListedRequest};
 
 /// Lists the account's requests, newest first, and offers to ask for more.
 pub async fn list(State(app): State<AppState>, user: AccountSession) -> PageResult {
     let requests = approvals::list(&app, &user.account).await?;
     let content = html! {
         p { "A payout, a dispute decided by hand, an active merchant and a new key take two persons: one asks, and another one approves \
-            within seven days." }
+            within seven days. Both see the same facts: if one of them changes in between, the first one asks again." }
         @if requests.is_empty() { p.nothing { "There are none." } }
-        @for request in &requests {
-            section aria-label={ (title(request.kind)) " " (request.id) } {
-                h2 { (title(request.kind)) }
-                (shown(request))
-                @if request.state == ApprovalState::Pending { (decisions(&user, request)) }
+        @for ListedRequest { row, has_changed } in &requests {
+            section aria-label={ (title(row.kind)) " " (row.id) } {
+                h2 { (title(row.kind)) }
+                (shown(row))
+                @if *has_changed { p { "This has changed since. Nobody can approve it any more: ask again." } }
+                @if row.state == ApprovalState::Pending { (decisions(&user, row, !has_changed)) }
             }
         }
         (offers(&user))
@@ -47,24 +48,37 @@ fn title(kind: ApprovalKind) -> &'static str {
 }
 
 fn shown(request: &Model) -> Markup {
-    let parameters: Map<String, Value> =
-        serde_json::from_str(request.parameters.as_str()).unwrap_or_default();
-    let parameters = parameters.iter().map(|(name, value)| format!("{name}: {}", text(value)));
+    let facts_of = |json: &str| serde_json::from_str(json).unwrap_or_default();
+    let parameters = text(&facts_of(request.parameters.as_str()));
+    let seen = request.facts.as_ref().map(|json| text(&facts_of(json.as_str())));
     facts(&[
         ("State", words(request.state.code())),
         ("About", words(&request.subject)),
-        ("Parameters", words(&parameters.collect::<Vec<_>>().join(", "))),
+        ("Parameters", words(&parameters)),
+        ("Facts", words(&seen.unwrap_or_default())),
+        ("Digest of these", html! { code { (approvals::digest(request)) } }),
         ("Asked by", html! { (request.asked_by) ", " (request.asked_at.to_string()) }),
         ("Decided by", words(request.decided_by.as_deref().unwrap_or_default())),
     ])
 }
 
+/// Writes JSON as a person reads it, with the fields of an object in brackets.
 fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    let listed = |parts: Vec<String>| parts.join(", ");
+    let inner = |value: &Value| if value.is_object() { format!("({})", text(value)) } else { text(value) };
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::Array(items) => listed(items.iter().map(inner).collect()),
+        Value::Object(fields) => {
+            listed(fields.iter().map(|(name, value)| format!("{name}: {}", inner(value))).collect())
+        }
+    }
 }
 
 /// Renders the buttons of an open request. Its own asker may only take it back.
-fn decisions(user: &AccountSession, request: &Model) -> Markup {
+fn decisions(user: &AccountSession, request: &Model, can_be_approved: bool) -> Markup {
     let own = user
         .session
         .person
@@ -78,7 +92,7 @@ fn decisions(user: &AccountSession, request: &Model) -> Markup {
             @if own {
                 button.other { "Withdraw" }
             } @else {
-                button formaction={ (path) "/approve" } { "Approve" } " "
+                @if can_be_approved { button formaction={ (path) "/approve" } { "Approve" } " " }
                 button.other { "Decline" }
             }
         },

@@ -13,8 +13,6 @@ use axum::response::{IntoResponse, Redirect, Response};
 use entity::AccountToken;
 use entity::api_key::KeyKind;
 use governor::Quota;
-use moka::future::Cache;
-use moka::policy::EvictionPolicy;
 use serde::Deserialize;
 use subtle::ConstantTimeEq;
 use validator::Validate;
@@ -29,12 +27,12 @@ use crate::http::extract::Input;
 use crate::http::rate_limit::{Buckets, RateLimitKey};
 use crate::http::{AppState, metrics, own_machine, rights, system};
 use crate::identity_provider::IdentityProvider;
-use crate::limits::{DASHBOARD_ENDED_MAX, SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
+use crate::limits::{SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
 use crate::runtime::clock::Clock;
 use crate::runtime::request_context;
 use crate::sensitive::secret::Secret;
 use crate::services::sandbox::accounts as sandbox;
-use crate::services::{Account, Caller, accounts, audit, people};
+use crate::services::{Account, Caller, accounts, audit, key_sessions, people};
 use crate::vault::{Purpose, Vault};
 
 /// The authentication of a dashboard.
@@ -43,9 +41,6 @@ pub struct DashboardAuth {
     operators: Option<OperatorAuth>,
     /// Sign-in attempts by client address.
     pub attempts: Buckets<IpAddr>,
-    /// CSRF tokens of the latest sessions that were signed out. Kept for as long as the process runs, because the clock
-    /// by which they expire may stand still. Other copies of the server do not know them.
-    ended: Cache<String, ()>,
 }
 
 /// How operators sign in: by the key that they share, or each by the provider that knows them.
@@ -66,9 +61,7 @@ impl DashboardAuth {
             Environment::Live => Some(operators),
         };
         let quota = Quota::with_period(SIGN_IN_EVERY)?.allow_burst(SIGN_INS_AT_ONCE);
-        let ended =
-            Cache::builder().max_capacity(DASHBOARD_ENDED_MAX).eviction_policy(EvictionPolicy::lru()).build();
-        Some(Self { operators, attempts: Buckets::new(quota, clock), ended })
+        Some(Self { operators, attempts: Buckets::new(quota, clock) })
     }
 
     /// Returns the provider that knows the operator's people.
@@ -100,10 +93,10 @@ impl DashboardAuth {
 
     /// Returns the user of a session, checked again with each request.
     async fn user(&self, app: &AppState, session: Session) -> Result<Viewer, Error> {
-        if self.ended.contains_key(&session.form) {
-            return Ok(Viewer::Nobody);
-        }
         let Some(operators) = &self.operators else {
+            if key_sessions::has_ended(app, &session.form).await? {
+                return Ok(Viewer::Nobody);
+            }
             let authenticated = match accounts::authenticate_hashed(app, session.key).await {
                 Err(error) if error.code() == ErrorCode::Unauthorized => return Ok(Viewer::Nobody),
                 authenticated => authenticated?,
@@ -127,7 +120,8 @@ impl OperatorAuth {
     async fn authenticate(&self, app: &AppState, session: Session) -> Result<Option<Session>, Error> {
         let of_key = |key| bool::from(operator_hash(&app.vault, key).ct_eq(&session.key));
         if self.key.as_ref().is_some_and(of_key) {
-            return Ok(Some(session));
+            let has_ended = key_sessions::has_ended(app, &session.form).await?;
+            return Ok((!has_ended).then_some(session));
         }
         let Some(provider) = &self.provider else { return Ok(None) };
         let person = people::authenticate(app, &session.key, provider.issuer()).await?;
@@ -364,7 +358,7 @@ async fn signed_in(app: &AppState, request: Request) -> Result<Response, ErrorPa
     }
 }
 
-/// Ends a session: the browser deletes the cookie, and this copy of the server refuses it from now on.
+/// Ends a session: the browser deletes the cookie, and every copy of the server refuses it from now on.
 pub async fn sign_out(State(app): State<AppState>, request: Request) -> Response {
     match signed_out(&app, request).await {
         Ok(()) => leaving(&app),
@@ -373,8 +367,7 @@ pub async fn sign_out(State(app): State<AppState>, request: Request) -> Response
 }
 
 async fn signed_out(app: &AppState, request: Request) -> Result<(), ErrorPage> {
-    let session = Viewer::of(app, request.headers()).await?.session();
-    let (Some(auth), Some(session)) = (&app.dashboard, session) else { return Ok(()) };
+    let Some(session) = Viewer::of(app, request.headers()).await?.session() else { return Ok(()) };
     let from = ip_address(&request, app);
     let input = Input::from_request(request, app).await?;
     if !has_csrf_token(&session, &input) {
@@ -382,7 +375,7 @@ async fn signed_out(app: &AppState, request: Request) -> Result<(), ErrorPage> {
     }
     match &session.person {
         Some(person) => drop(people::end_sessions(app, person, Some(&session.key), from).await?),
-        None => auth.ended.insert(session.form, ()).await,
+        None => key_sessions::end(app, &session.form, session.expires()).await?,
     }
     Ok(())
 }

@@ -65,7 +65,12 @@ impl Session {
     /// Returns the session of a request, unless it has expired.
     pub fn of(app: &AppState, headers: &HeaderMap) -> Option<Self> {
         let session: Self = SESSION.open(app, headers)?;
-        (app.clock.now() < Timestamp::from_millis(session.until)).then_some(session)
+        (app.clock.now() < session.expires()).then_some(session)
+    }
+
+    /// Returns when it ends by itself.
+    pub fn expires(&self) -> Timestamp {
+        Timestamp::from_millis(self.until)
     }
 
     /// Whether a request brings a session, expired or not.
@@ -75,7 +80,7 @@ impl Session {
 
     /// Returns the Set-Cookie header that stores the session.
     pub fn kept(&self, app: &AppState) -> Option<HeaderValue> {
-        let seconds = (Timestamp::from_millis(self.until) - app.clock.now()).whole_seconds();
+        let seconds = (self.expires() - app.clock.now()).whole_seconds();
         SESSION.set(app, self, seconds)
     }
 

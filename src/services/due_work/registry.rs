@@ -24,9 +24,9 @@ use crate::services::context::{Account, Context, Ctx};
 use crate::services::data_keys::rotate;
 use crate::services::wallets::payloads;
 use crate::services::{
-    audit, bank_accounts, card_testing, cards, disputes, erasures, files, idempotency, payments, people,
-    plans, refunds, retention, settlement, snapshots, subscriptions, three_d_secure, transfers,
-    webhook_endpoints, webhooks,
+    audit, bank_accounts, card_testing, cards, disputes, erasures, files, idempotency, key_sessions,
+    payments, people, plans, refunds, retention, settlement, snapshots, subscriptions, three_d_secure,
+    transfers, webhook_endpoints, webhooks,
 };
 use crate::trace::{self, Span};
 
@@ -97,6 +97,7 @@ pub static KINDS: &[DueWorkKind] = &[
     of_no_account!("retired_data_key", rotate::due, rotate::retire),
     of_no_account!("old_audit_entry", audit::old, audit::forget),
     of_no_account!("ended_person_session", people::ended, people::forget),
+    of_no_account!("ended_key_session", key_sessions::ended, key_sessions::forget),
     of_no_account!("old_key_use", audit::old_key_uses, audit::forget_key_use),
     of_no_account!("old_card_attack", card_testing::old, card_testing::forget),
 ];

@@ -1,7 +1,7 @@
 //! Which columns hold a customer's personal data, and what takes its place (`docs/decisions.md`, 388). The table is total: a
 //! test compares it with the schema, so that nobody adds a text without deciding whether it is a person's.
 
-use entity::JsonText;
+use entity::{JsonText, idempotency_answer};
 use sea_orm::sea_query::Value;
 use sea_orm::{EntityName, EntityTrait, IdenStatic, Iterable, ModelTrait};
 use serde_json::{Map, Value as Json};
@@ -118,7 +118,7 @@ pub const COLUMNS: &[Columns] = &[
     kept("accounts", "business_name email transfers_schedule pricing status acquirer_faults card_testing"),
     kept("acquirer_statements", "name digest stage operator"),
     kept("api_keys", "kind restriction"),
-    kept("approvals", "kind state subject parameters asker_issuer asker_subject asked_by decided_by"),
+    kept("approvals", "kind state subject parameters asker_issuer asker_subject asked_by decided_by facts"),
     kept("audit_entries", "action subject detail operator"),
     kept("bank_accounts", "state name bsb number bank_name branch"),
     kept("card_attacks", "rule subject"),
@@ -157,6 +157,13 @@ pub const COLUMNS: &[Columns] = &[
 
 /// The tables whose columns are fields of records.
 const RECORDS: [&str; 3] = ["customers", "cards", "charges"];
+
+/// Returns the tables that hold customers' data, in which former rows stay until PostgreSQL rewrites them.
+pub fn tables_of_customers() -> impl Iterator<Item = &'static str> {
+    let of_texts = COLUMNS.iter().filter(|columns| !columns.erased.is_empty()).map(|columns| columns.table);
+    // Its responses are sealed, and are no texts.
+    of_texts.chain([idempotency_answer::Entity.table_name()])
+}
 
 /// Returns the substitute of a column.
 fn substitute(table: &str, column: &str) -> Option<Substitute> {

@@ -16,7 +16,7 @@ use entity::{AccountToken, CustomerToken, JsonText, Listed, Owned, TimeSpan, Tim
 use futures::FutureExt;
 use serde_json::json;
 
-pub use self::columns::{COLUMNS, Columns};
+pub use self::columns::{COLUMNS, Columns, tables_of_customers};
 pub use self::marks::repeat_marked;
 use self::person::{Batch, Business, ChargesUnit, PARTS};
 use crate::blobs::Mark;

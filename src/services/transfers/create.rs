@@ -19,7 +19,7 @@ use crate::store::Tx;
 use crate::views::transfer::Transfer;
 
 /// Names the account's own bank account as the recipient.
-const SELF: &str = "self";
+pub const SELF: &str = "self";
 
 /// The error message if the balance does not cover a transfer.
 pub const NOT_COVERED: &str = "There are not enough funds available to process this transfer";

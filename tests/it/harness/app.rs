@@ -282,6 +282,11 @@ impl App {
         self.installation.open(&location, &self.clock).await
     }
 
+    /// Returns where its database is.
+    pub fn location(&self) -> &Location {
+        &self.installation.location
+    }
+
     fn inner(&self) -> &card_payments::app::App {
         self.inner.as_ref().unwrap()
     }
