@@ -10,7 +10,6 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::progress_bar::{Bar, Unit};
-use super::terminal::print_notice;
 use super::{print_result, refused_of};
 
 /// Manages customers.
@@ -86,9 +85,9 @@ async fn vacuum(database: &DatabaseOptions, json: bool) -> Result<(), Box<dyn Er
         Rewriting::NoCheckpoint => {
             Err("the tables are rewritten, but this user may not run CHECKPOINT: let the database's administrator run it".into())
         }
+        Rewriting::NotNeeded if json => Ok(()),
         Rewriting::NotNeeded => {
-            print_notice("SQLite overwrites what it deletes: there is nothing to rewrite");
-            Ok(())
+            print_result(&(), &"SQLite overwrites what it deletes: there is nothing to rewrite.", false)
         }
     }
 }

@@ -234,7 +234,7 @@ async fn what_has_changed_since_it_was_shown_is_not_approved_and_is_asked_for_an
     for (kind, pairs, shown) in [
         ("transfer", &to_recipient[..], "number: XXXXXX321"),
         ("transfer", &to_recipient, "fee: "),
-        ("merchant", &[("subject", merchant.as_str())], "business_name: Robots"),
+        ("merchant", &[("subject", merchant.as_str())], "email: roland@example.com"),
         ("merchant", &[("subject", merchant.as_str())], "number: XXXXXX321"),
         ("dispute", &[("subject", dispute.as_str()), ("status", "cancelled")], "status: evidence_required"),
     ] {

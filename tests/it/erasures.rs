@@ -447,15 +447,15 @@ rules! {
 /// The tables of PostgreSQL in whose files words of the person stand, those of their indexes and long values among them.
 async fn tables_with_words(app: &App) -> BTreeSet<String> {
     let words = WORDS.map(|word| format!("position(convert_to('{word}', 'UTF8') IN bytes) > 0")).join(" OR ");
-    let found = app.text(&format!(
+    let files = format!(
         "SELECT COALESCE(string_agg(DISTINCT name, ' '), '') FROM (
              SELECT COALESCE(of_index.indrelid, of_toast.oid, c.oid)::regclass::text AS name,
                  pg_read_binary_file(pg_relation_filepath(c.oid)) AS bytes
              FROM pg_class c LEFT JOIN pg_index of_index ON of_index.indexrelid = c.oid LEFT JOIN pg_class of_toast ON of_toast.reltoastrelid = c.oid
              WHERE c.relkind IN ('r', 'i', 't') AND c.oid >= 16384
          ) files WHERE {words}"
-    ));
-    found.await.split_whitespace().map(str::to_owned).collect()
+    );
+    app.text(&files).await.split_whitespace().map(str::to_owned).collect()
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::harness::process::pause;
 use crate::harness::{Installed, operated};
 
 /// Released steps, and the digests of what they run on PostgreSQL and on SQLite. Lines are added here, and none is changed.
-const RELEASED: [(&str, &str, &str); 12] = [
+const RELEASED: [(&str, &str, &str); 14] = [
     (
         "m0001_schema",
         "9u7HW2D3gFQPHNRIYLb5TdW5/rEjmGQI2FxbFq8NK3g=",
@@ -72,6 +72,16 @@ const RELEASED: [(&str, &str, &str); 12] = [
         "m0012_words",
         "Dh1C/qCraAQdHqN8P88HZw6JFhFyNoCJS3EUVjwkeQo=",
         "sD5Jkr4vtmSYSJ2NlTvpoBMlP5T1GpdlkxKIXOO+V2I=",
+    ),
+    (
+        "m0015_approval_facts",
+        "+pnyjCVrrkEN8yVuuE5ZFzHdf4i8LkddYkMUudIScd8=",
+        "+pnyjCVrrkEN8yVuuE5ZFzHdf4i8LkddYkMUudIScd8=",
+    ),
+    (
+        "m0016_ended_sessions",
+        "3rDsXZU2rZ45lYQUyvWqjqF6vm1A7mNPT/Z2VYqe7A0=",
+        "S3YK3Ed5EJuMXwFqWwKlSaIvbgKHtm71rbFc2sgqC0g=",
     ),
 ];
 

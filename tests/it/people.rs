@@ -532,7 +532,7 @@ operated! {
             Database::Postgres => [format!("'{asked}1'"), format!("'{asked}2'")],
         };
         let row = format!("{id}, {account}, 'transfer', 'pending', '', '{{}}', 'https://id.example.com', '3', 'linus@example.com (3)', {now}");
-        installed.execute(&format!("INSERT INTO approvals VALUES ({row}, NULL, NULL)")).await;
+        installed.execute(&format!("INSERT INTO approvals VALUES ({row}, NULL, NULL, NULL)")).await;
         let listed = installed.records(&["people", "list"]).remove(0);
         assert_eq!((&listed["name"], &listed["sessions"], &listed["requests"]), (&json!("linus@example.com"), &json!(0), &json!(1)));
         let (code, text, _) = installed.run(&["people", "end", "linus@example.com"]);

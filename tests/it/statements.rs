@@ -20,7 +20,7 @@ const BY_HASH: [&str; 2] = ["api_keys", "challenge_pages"];
 const OF_NOBODY: [&str; 3] = ["audit_entries", "installation", "vault_keys"];
 
 /// What is due by these is looked for among all accounts: a batch at a time, each item then claimed by its own key.
-const DUE_BY: [&str; 26] = [
+const DUE_BY: [&str; 27] = [
     "accounts.purge_at",
     "accounts.settles_at",
     "accounts.wipe_at",
@@ -51,12 +51,13 @@ const DUE_BY: [&str; 26] = [
 ];
 
 /// What else looks at all accounts, by the words in which it does, and why it may.
-const OVER_ALL: [(&str, &str); 4] = [
+const OVER_ALL: [(&str, &str); 5] = [
     (
         "select accounts.id , ( select max ( charges.created_at ) from charges where charges.account_id = accounts.id and",
         "the last charges of the merchants on a page, each by its account",
     ),
     ("from inboxes where inboxes.id =", "a sender to an inbox knows its URL alone"),
+    ("from ended_sessions where ended_sessions.hash =", "a session is known by its secret alone"),
     ("delete from charges_search where", "SQLite: words bear a short code, which two accounts may share"),
     (
         "select accounts.id from accounts",
