@@ -15,7 +15,7 @@ use crate::query_plans;
 use crate::secrets::alone;
 
 /// Tables found by something else than an account: the key of a request, the secret of a page.
-const BY_HASH: [&str; 2] = ["api_keys", "challenge_pages"];
+const BY_HASH: [&str; 3] = ["api_keys", "challenge_pages", "ended_sessions"];
 /// Tables of the database itself.
 const OF_NOBODY: [&str; 3] = ["audit_entries", "installation", "vault_keys"];
 
@@ -51,13 +51,12 @@ const DUE_BY: [&str; 27] = [
 ];
 
 /// What else looks at all accounts, by the words in which it does, and why it may.
-const OVER_ALL: [(&str, &str); 5] = [
+const OVER_ALL: [(&str, &str); 4] = [
     (
         "select accounts.id , ( select max ( charges.created_at ) from charges where charges.account_id = accounts.id and",
         "the last charges of the merchants on a page, each by its account",
     ),
     ("from inboxes where inboxes.id =", "a sender to an inbox knows its URL alone"),
-    ("from ended_sessions where ended_sessions.hash =", "a session is known by its secret alone"),
     ("delete from charges_search where", "SQLite: words bear a short code, which two accounts may share"),
     (
         "select accounts.id from accounts",
