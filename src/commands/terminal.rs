@@ -57,12 +57,12 @@ impl StyledOutput {
 
 /// Prints a value as one line of JSON.
 pub fn print_json(value: &impl Serialize) -> io::Result<()> {
-    writeln!(stdout(), "{}", escape_json(&serde_json::to_string(value)?))
+    writeln!(stdout(), "{}", escape_lines(&serde_json::to_string(value)?))
 }
 
-/// Returns the same JSON, without what a terminal obeys.
-pub fn escape_json(json: &str) -> Cow<'_, str> {
-    escape(json, |letter| letter == '\n')
+/// Returns lines without what a terminal obeys. JSON stays the same JSON.
+pub fn escape_lines(text: &str) -> Cow<'_, str> {
+    escape(text, |letter| letter == '\n')
 }
 
 /// The sequences of the styles above.

@@ -43,7 +43,7 @@ pub async fn run(
     let is_line = json && out.is_none();
     let text =
         if is_line { serde_json::to_string(&document) } else { serde_json::to_string_pretty(&document) };
-    let text = Secret::from(terminal::escape_json(&text?).into_owned() + "\n");
+    let text = Secret::from(terminal::escape_lines(&text?).into_owned() + "\n");
     let Some(file) = out else { return Ok(terminal::stdout().write_all(text.expose().as_bytes())?) };
     secret::write_secret_file(&file, &text).map_err(|error| format!("{}: {error}", file.display()))?;
     if json {

@@ -114,7 +114,7 @@ pub async fn run(command: Report) -> Result<(), Box<dyn Error>> {
     } else {
         page::page(&report).into_string()
     };
-    let text = terminal::escape_json(&text).into_owned();
+    let text = terminal::escape_lines(&text).into_owned();
     match to {
         Some(file) => {
             let written = durable_fs::replace_file(&file, (text + "\n").as_bytes());
