@@ -1,9 +1,8 @@
 //! Authentication of requests (specification, Authentication; `docs/decisions.md`, 55).
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use axum::extract::{ConnectInfo, FromRequestParts, Request};
+use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use base64::Engine;
@@ -162,23 +161,4 @@ pub fn basic_user(headers: &HeaderMap) -> Option<Secret> {
     let decoded = String::from_utf8(decoded).ok()?;
     let user = decoded.split_once(':').map_or(decoded.as_str(), |(user, _)| user);
     (!user.is_empty()).then(|| user.into())
-}
-
-/// Returns the address of the client; X-Forwarded-For counts only from trusted proxies.
-pub fn ip_address(request: &Request, app: &AppState) -> IpAddr {
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-    // A request without a socket comes from this process.
-    let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();
-    let trusted = |address: &IpAddr| app.info.trusted_proxies.iter().any(|network| network.contains(address));
-    let forwarded =
-        request.headers().get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
-    let hops: Vec<_> = forwarded.flat_map(|value| value.split(',')).collect();
-    // From the nearest hop outwards: the first one that is not a trusted proxy is the client. What is written before a hop that is no
-    // address may be the client's own word.
-    let mut client = peer;
-    for hop in hops.into_iter().rev() {
-        let Some(Ok(hop)) = trusted(&client).then(|| hop.trim().parse::<IpAddr>()) else { break };
-        client = hop.to_canonical();
-    }
-    client
 }

@@ -9,6 +9,7 @@ mod browser;
 mod cards;
 mod challenge;
 mod charges;
+mod client_address;
 mod connections;
 mod customers;
 mod dashboard;

@@ -15,7 +15,7 @@ use chrono::DateTime;
 use entity::Timestamp;
 use futures::FutureExt;
 
-use super::auth::ip_address;
+use super::client_address::client_address;
 use super::paths::SUFFIX;
 use super::request_log::RequestLogWriter;
 use super::{AppState, heads, request_log_data};
@@ -38,7 +38,7 @@ pub async fn observe(State(app): State<AppState>, request: Request, next: Next) 
     let mut report = RequestReport {
         began: Instant::now(),
         method: request.method().clone(),
-        this: Arc::new(RequestContext::new(id).with_address(ip_address(&request, &app))),
+        this: Arc::new(RequestContext::new(id).with_address(client_address(&request, &app))),
         status: UNANSWERED,
         span,
         logged,

@@ -1,7 +1,6 @@
 //! Rate limiting of accounts (`docs/decisions.md`, 92): a token bucket for each, in this process only (93).
 
 use std::hash::Hash;
-use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use moka::future::Cache;
 use super::metrics::count_rate_limited;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{RATE_BUCKET_IDLE, RATE_BUCKETS_MAX, RATE_BURST_SECONDS};
+use crate::runtime::client_network::ClientNetwork;
 use crate::runtime::clock::Clock;
 
 /// The rate limit, if the operator has set one.
@@ -25,8 +25,8 @@ pub struct RateLimit(Option<Buckets<RateLimitKey>>);
 pub enum RateLimitKey {
     /// An account.
     Account(AccountToken),
-    /// An operator's address, whichever account the operator views: the account itself sends no request.
-    Operator(IpAddr),
+    /// An operator's network, if it is known, whichever account the operator views: the account itself sends no request.
+    Operator(Option<ClientNetwork>),
 }
 
 /// The buckets of the keys seen lately.

@@ -14,8 +14,9 @@ use super::AppState;
 use super::answer::KeptAnswer;
 use super::auth::{
     admitted, authenticate_partner_key, authenticate_payment_key, authenticate_publishable_key,
-    authenticate_secret_key, basic_user, ip_address,
+    authenticate_secret_key, basic_user,
 };
+use super::client_address::client_address;
 use super::extract::{Input, upload};
 use super::request_log_data::log;
 use super::rights;
@@ -207,6 +208,7 @@ impl FromRequest<AppState> for BrowserWriteRequest {
 /// The head of a request, read before its body.
 struct RequestHead {
     idempotency_key: Option<HeaderValue>,
+    /// Empty if it is unknown.
     ip_address: String,
     method: Method,
     path: String,
@@ -217,7 +219,7 @@ impl RequestHead {
     fn of(request: &Request, app: &AppState) -> Self {
         Self {
             idempotency_key: idempotency_key(request),
-            ip_address: ip_address(request, app).to_string(),
+            ip_address: client_address(request, app).map_or_else(String::new, |address| address.to_string()),
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
             claim_slot: request.extensions().get::<ClaimSlot>().cloned().unwrap_or_default(),

@@ -60,9 +60,10 @@ impl AddressPolicy {
         let address = plain(address);
         match AddressZone::of(address) {
             AddressZone::Public => true,
-            AddressZone::Loopback | AddressZone::Private | AddressZone::Reserved => {
-                self.inside || self.allows(address, host)
-            }
+            AddressZone::Loopback
+            | AddressZone::Private
+            | AddressZone::Reserved
+            | AddressZone::Documentation => self.inside || self.allows(address, host),
             AddressZone::Forbidden => false,
         }
     }

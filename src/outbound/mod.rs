@@ -11,7 +11,7 @@ pub mod api_client;
 mod lookup;
 pub(crate) mod tls;
 mod unreached;
-mod zone;
+pub(crate) mod zone;
 
 use std::mem::take;
 use std::sync::{Arc, LazyLock};

@@ -1,10 +1,10 @@
-//! The zones of IP addresses.
+//! The zones of IP addresses: which ones a client's URL may lead to, and which ones are a cardholder's.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{Ipv4Net, Ipv6Net};
 
-/// The zone of an address, for the decision whether a client's URL may lead there.
+/// The zone of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressZone {
     /// The public internet.
@@ -13,8 +13,10 @@ pub enum AddressZone {
     Loopback,
     /// The networks behind routers and VPNs: RFC 1918, RFC 6598, unique local IPv6.
     Private,
-    /// No machine's address: unspecified, multicast, documentation, benchmarking, reserved.
+    /// No machine's address: unspecified, multicast, benchmarking, reserved.
     Reserved,
+    /// The addresses of examples, which clients' tests use for public ones.
+    Documentation,
     /// Link-local, the metadata services of clouds, and the tunnels that hide either: never called.
     Forbidden,
 }
@@ -79,14 +81,14 @@ const V4: &[(Ipv4Net, AddressZone)] = &[
     (v4(192, 168, 0, 0, 16), AddressZone::Private),
     (v4(0, 0, 0, 0, 8), AddressZone::Reserved),
     (v4(192, 0, 0, 0, 24), AddressZone::Reserved),
-    (v4(192, 0, 2, 0, 24), AddressZone::Reserved),
+    (v4(192, 0, 2, 0, 24), AddressZone::Documentation),
     (v4(192, 31, 196, 0, 24), AddressZone::Reserved),
     (v4(192, 52, 193, 0, 24), AddressZone::Reserved),
     (v4(192, 88, 99, 0, 24), AddressZone::Reserved),
     (v4(192, 175, 48, 0, 24), AddressZone::Reserved),
     (v4(198, 18, 0, 0, 15), AddressZone::Reserved),
-    (v4(198, 51, 100, 0, 24), AddressZone::Reserved),
-    (v4(203, 0, 113, 0, 24), AddressZone::Reserved),
+    (v4(198, 51, 100, 0, 24), AddressZone::Documentation),
+    (v4(203, 0, 113, 0, 24), AddressZone::Documentation),
     (v4(224, 0, 0, 0, 3), AddressZone::Reserved),
 ];
 
@@ -104,8 +106,8 @@ const V6: &[(Ipv6Net, AddressZone)] = &[
     (Ipv6Net::new_assert(Ipv6Addr::LOCALHOST, 128), AddressZone::Loopback),
     (v6(0xfc00, 0, 0, 7), AddressZone::Private),
     (v6(0x2001, 0, 0, 23), AddressZone::Reserved),
-    (v6(0x2001, 0xdb8, 0, 32), AddressZone::Reserved),
+    (v6(0x2001, 0xdb8, 0, 32), AddressZone::Documentation),
     (v6(0x2620, 0x4f, 0x8000, 48), AddressZone::Reserved),
-    (v6(0x3fff, 0, 0, 20), AddressZone::Reserved),
+    (v6(0x3fff, 0, 0, 20), AddressZone::Documentation),
     (v6(0x2000, 0, 0, 3), AddressZone::Public),
 ];

@@ -1,5 +1,6 @@
-//! Shared foundations: time, randomness, a request's context and its admission permits, durable files, crash points.
+//! Shared foundations: time, randomness, a request's context, networks of clients and its admission permits, durable files, crash points.
 
+pub mod client_network;
 pub mod clock;
 pub mod crash_points;
 pub mod durable_fs;

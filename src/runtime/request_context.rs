@@ -26,7 +26,7 @@ tokio::task_local! {
 pub struct RequestContext {
     /// The id that the client sent, if it is well-formed, else a new one.
     pub id: String,
-    // The client's address.
+    // The client's address, if it is known.
     address: Option<IpAddr>,
     operation: OnceLock<(Method, String)>,
     account: OnceLock<AccountToken>,
@@ -53,10 +53,10 @@ impl RequestContext {
         Self { id, ..Self::default() }
     }
 
-    /// Sets the client's address.
+    /// Sets the client's address, if it is known.
     #[must_use]
-    pub fn with_address(self, address: IpAddr) -> Self {
-        Self { address: Some(address), ..self }
+    pub fn with_address(self, address: Option<IpAddr>) -> Self {
+        Self { address, ..self }
     }
 
     /// Returns the template of the path, once the router knows it.
@@ -102,7 +102,12 @@ pub fn current() -> Arc<RequestContext> {
     REQUEST_CONTEXT.try_with(Arc::clone).unwrap_or_default()
 }
 
-/// Returns the client's address; `None` outside a request.
+/// Returns whether this work is a request's.
+pub fn is_of_request() -> bool {
+    REQUEST_CONTEXT.try_with(|_| ()).is_ok()
+}
+
+/// Returns the client's address; `None` if it is unknown, and outside a request.
 pub fn address() -> Option<IpAddr> {
     REQUEST_CONTEXT.try_with(|request| request.address).ok().flatten()
 }

@@ -77,7 +77,7 @@ impl OpenSessionUnit {
         ctx: &Context,
         person: &Person,
         attempt: &str,
-        from: IpAddr,
+        from: Option<IpAddr>,
     ) -> Result<(Self, [u8; 32]), Error> {
         let wall = ctx.clock.now();
         let secret = ctx.vault.keyed_hash(Purpose::Link, &[b"session of a sign-in", attempt.as_bytes()]);
@@ -137,7 +137,7 @@ pub async fn end_sessions(
     ctx: &Context,
     person: &Person,
     secret: Option<&[u8; 32]>,
-    from: IpAddr,
+    from: Option<IpAddr>,
 ) -> Result<u64, Error> {
     let wall = ctx.clock.now();
     let own = of(&person.identity.issuer, &person.identity.subject, ending(wall));

@@ -13,7 +13,7 @@ use super::session::Session;
 use super::{ACCOUNTS, SANDBOX, SIGN_IN};
 use crate::error::ErrorCode;
 use crate::http::AppState;
-use crate::http::auth::ip_address;
+use crate::http::client_address::client_address;
 use crate::http::extract::Input;
 use crate::services::accounts::{self, operator};
 use crate::services::audit;
@@ -125,7 +125,7 @@ async fn chosen(app: &AppState, request: Request) -> Result<Response, ErrorPage>
     let Some(session) = Viewer::of(app, request.headers()).await?.session() else {
         return Ok(to_sign_in());
     };
-    let address = ip_address(&request, app);
+    let address = client_address(&request, app);
     let input = Input::from_request(request, app).await?;
     if !has_csrf_token(&session, &input) {
         return Err(ErrorPage::foreign());

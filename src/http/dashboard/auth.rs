@@ -1,7 +1,6 @@
 //! Authentication of the dashboard: sessions and sign-in. In test a secret key opens its account; in live the
 //! operator's key and the people of the operator's provider open all of them.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
@@ -15,6 +14,7 @@ use entity::api_key::KeyKind;
 use governor::Quota;
 use serde::Deserialize;
 use subtle::ConstantTimeEq;
+use tracing::field;
 use validator::Validate;
 
 use super::layout::{self, ErrorPage};
@@ -22,12 +22,13 @@ use super::session::Session;
 use super::{ACCOUNTS, HOME, SIGN_IN, section};
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
-use crate::http::auth::ip_address;
+use crate::http::client_address::client_address;
 use crate::http::extract::Input;
 use crate::http::rate_limit::{Buckets, RateLimitKey};
 use crate::http::{AppState, metrics, own_machine, rights, system};
 use crate::identity_provider::IdentityProvider;
 use crate::limits::{SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
+use crate::runtime::client_network::ClientNetwork;
 use crate::runtime::clock::Clock;
 use crate::runtime::request_context;
 use crate::sensitive::secret::Secret;
@@ -39,8 +40,8 @@ use crate::vault::{Purpose, Vault};
 pub struct DashboardAuth {
     /// How operators sign in, in live.
     operators: Option<OperatorAuth>,
-    /// Sign-in attempts by client address.
-    pub attempts: Buckets<IpAddr>,
+    /// Sign-in attempts by the client's network; those without a known one are counted together.
+    pub attempts: Buckets<Option<ClientNetwork>>,
 }
 
 /// How operators sign in: by the key that they share, or each by the provider that knows them.
@@ -255,7 +256,7 @@ pub async fn refuse_foreign_forms(State(app): State<AppState>, request: Request,
 /// Middleware around the pages: without a session it shows the sign-in page, except in a browser for which the Swagger
 /// page would fill in the key. Puts the layout around the page.
 pub async fn require_session(State(app): State<AppState>, request: Request, next: Next) -> Response {
-    let address = ip_address(&request, &app);
+    let network = client_address(&request, &app).map(ClientNetwork::of);
     let (mut parts, body) = request.into_parts();
     let (user, fresh) = match resolve_session(&app, &parts).await {
         Ok(admitted) => admitted,
@@ -266,7 +267,7 @@ pub async fn require_session(State(app): State<AppState>, request: Request, next
     parts.extensions.insert(user.clone());
     let key = match app.info.environment {
         Environment::Test => RateLimitKey::Account(user.account.id()),
-        Environment::Live => RateLimitKey::Operator(address),
+        Environment::Live => RateLimitKey::Operator(network),
     };
     let admitted = match app.rate.count(key).await {
         Ok(()) => section(&location.path)
@@ -328,12 +329,12 @@ pub async fn sign_in(State(app): State<AppState>, request: Request) -> Response 
 
 async fn signed_in(app: &AppState, request: Request) -> Result<Response, ErrorPage> {
     let Some(auth) = &app.dashboard else { return Ok(system::unknown_route().await) };
-    let address = ip_address(&request, app);
+    let address = client_address(&request, app);
     let input = Input::from_request(request, app).await?;
     let SignInForm { key, to } = input.params().value;
     let to = to.filter(|to| layout::is_own(to)).unwrap_or_else(|| HOME.to_owned());
     let attempt = async {
-        auth.attempts.take(address).await?;
+        auth.attempts.take(address.map(ClientNetwork::of)).await?;
         auth.open(app, &key.unwrap_or_default()).await
     };
     match attempt.await {
@@ -341,7 +342,7 @@ async fn signed_in(app: &AppState, request: Request) -> Result<Response, ErrorPa
             if auth.operators.is_some() {
                 audit::signed_in(app, address).await?;
                 if auth.provider().is_some() {
-                    tracing::warn!(%address, "the operator's key opened the dashboard although people sign in by a provider");
+                    tracing::warn!(address = address.map(field::display), "the operator's key opened the dashboard although people sign in by a provider");
                     metrics::count_break_glass();
                 }
             }
@@ -350,7 +351,7 @@ async fn signed_in(app: &AppState, request: Request) -> Result<Response, ErrorPa
             Ok(response)
         }
         Err(error) if error.code() == ErrorCode::Unauthorized => {
-            tracing::warn!(%address, "the dashboard refused a key");
+            tracing::warn!(address = address.map(field::display), "the dashboard refused a key");
             let page = layout::sign_in(app, &to, Some(ErrorCode::Unauthorized.description()));
             Ok(layout::alone(app, page.with(StatusCode::UNPROCESSABLE_ENTITY).into_response()))
         }
@@ -368,7 +369,7 @@ pub async fn sign_out(State(app): State<AppState>, request: Request) -> Response
 
 async fn signed_out(app: &AppState, request: Request) -> Result<(), ErrorPage> {
     let Some(session) = Viewer::of(app, request.headers()).await?.session() else { return Ok(()) };
-    let from = ip_address(&request, app);
+    let from = client_address(&request, app);
     let input = Input::from_request(request, app).await?;
     if !has_csrf_token(&session, &input) {
         return Err(ErrorPage::foreign());

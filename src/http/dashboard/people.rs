@@ -15,11 +15,12 @@ use super::record::{Record, words};
 use super::session::{SealedCookie, Session};
 use super::{HOME, PEOPLE, PROVIDER_ANSWERS};
 use crate::error::{Error, ErrorCode};
-use crate::http::auth::ip_address;
+use crate::http::client_address::client_address;
 use crate::http::extract::Input;
 use crate::http::{AppState, system};
 use crate::identity_provider::{IdentityError, IdentityProvider, SignInAttempt};
 use crate::limits::PERSON_SIGN_IN;
+use crate::runtime::client_network::ClientNetwork;
 use crate::services::approvals::askers;
 use crate::services::people::{self, Person};
 
@@ -56,7 +57,7 @@ pub async fn start(State(app): State<AppState>, request: Request) -> Response {
 
 async fn started(app: &AppState, request: Request) -> Result<Response, ErrorPage> {
     let Some((auth, provider)) = provider(app) else { return Ok(system::unknown_route().await) };
-    auth.attempts.take(ip_address(&request, app)).await?;
+    auth.attempts.take(client_address(&request, app).map(ClientNetwork::of)).await?;
     let to = Input::from_request(request, app).await?.params::<StartParams>().value.to;
     let to = to.filter(|to| layout::is_own(to)).unwrap_or_else(|| HOME.to_owned());
     let (address, attempt) = match provider.begin(&redirect(app)).await {
@@ -90,8 +91,8 @@ pub async fn finish(State(app): State<AppState>, request: Request) -> Response {
 
 async fn finished(app: &AppState, request: Request) -> Result<Response, ErrorPage> {
     let Some((auth, provider)) = provider(app) else { return Ok(system::unknown_route().await) };
-    let from = ip_address(&request, app);
-    auth.attempts.take(from).await?;
+    let from = client_address(&request, app);
+    auth.attempts.take(from.map(ClientNetwork::of)).await?;
     let kept = ATTEMPT.open::<KeptAttempt>(app, request.headers());
     let AnswerParams { code, state, error } =
         Input::from_request(request, app).await?.params::<AnswerParams>().value;
@@ -176,7 +177,7 @@ pub async fn sign_out_everywhere(State(app): State<AppState>, request: Request) 
 
 async fn signed_out_everywhere(app: &AppState, request: Request) -> Result<(), ErrorPage> {
     let Some(session) = Viewer::of(app, request.headers()).await?.session() else { return Ok(()) };
-    let from = ip_address(&request, app);
+    let from = client_address(&request, app);
     let input = Input::from_request(request, app).await?;
     if !has_csrf_token(&session, &input) {
         return Err(ErrorPage::foreign());

@@ -25,7 +25,12 @@ use crate::views::person::SignedInPerson;
 /// the session's cookie.
 ///
 /// Refusals: `unauthorized` if the sign-in has opened a session already.
-pub async fn sign_in(ctx: &Context, person: Person, attempt: &str, from: IpAddr) -> Result<[u8; 32], Error> {
+pub async fn sign_in(
+    ctx: &Context,
+    person: Person,
+    attempt: &str,
+    from: Option<IpAddr>,
+) -> Result<[u8; 32], Error> {
     let (session, secret) = OpenSessionUnit::new(ctx, &person, attempt, from)?;
     let server = audit::server(ctx.clock.now());
     let unit = ctx.store.write((session, person, server), |tx, (session, person, server)| {

@@ -68,7 +68,7 @@ impl UsedKey {
 #[derive(Debug, Clone, Copy)]
 struct Uses {
     key: UsedKey,
-    /// `None` if the address is not kept.
+    /// `None` if the address is not kept, or unknown.
     from: Option<IpAddr>,
     first_at: Timestamp,
     last_at: Timestamp,
@@ -82,9 +82,11 @@ pub struct KeyUses(Mutex<HashMap<(Hash, Day), Vec<Uses>>>);
 impl KeyUses {
     /// Counts a request that authenticated with a key. Work outside a request (a worker's) uses none.
     pub fn count(&self, key: UsedKey, wall: Timestamp) {
-        let Some(address) = request_context::address() else { return };
+        if !request_context::is_of_request() {
+            return;
+        }
         let from = match key.kind {
-            KeyKind::Secret | KeyKind::Restricted => Some(address),
+            KeyKind::Secret | KeyKind::Restricted => request_context::address(),
             KeyKind::Publishable => None,
         };
         self.add(Uses { key, from, first_at: wall, last_at: wall, n: 1 });

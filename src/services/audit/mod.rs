@@ -103,8 +103,8 @@ pub async fn record_alone(store: &Store, act: OperatorAction) -> Result<(), Erro
 /// The name of the operator who signs in with the operator's key, which tells nobody's.
 pub const KEY_HOLDER: &str = "whoever has the operator's key";
 
-/// Records a sign-in at the dashboard with the operator's key, and the client's address.
-pub async fn signed_in(ctx: &Context, from: IpAddr) -> Result<(), Error> {
+/// Records a sign-in at the dashboard with the operator's key, and the client's address, if it is known.
+pub async fn signed_in(ctx: &Context, from: Option<IpAddr>) -> Result<(), Error> {
     at_dashboard(
         ctx,
         KEY_HOLDER,
@@ -114,7 +114,12 @@ pub async fn signed_in(ctx: &Context, from: IpAddr) -> Result<(), Error> {
 }
 
 /// Records that an operator who is signed in opened an account in the dashboard.
-pub async fn record_view(ctx: &Context, by: &str, account: AccountToken, from: IpAddr) -> Result<(), Error> {
+pub async fn record_view(
+    ctx: &Context,
+    by: &str,
+    account: AccountToken,
+    from: Option<IpAddr>,
+) -> Result<(), Error> {
     at_dashboard(ctx, by, OperatorAction::on(Action::AccountViewed, account, json!({ "from": from }))).await
 }
 

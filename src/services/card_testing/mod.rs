@@ -21,11 +21,12 @@ use entity::charge::{self, Origin};
 use entity::{AccountToken, CustomerToken, FailureCode, Timestamp};
 
 use self::attacks::KnownAttacks;
-use self::subject::{CardHash, Network, Subject};
+use self::subject::{CardHash, Subject, cardholders_network};
 use self::windows::{Attempt, Windows};
 use super::context::{Account, Context};
 use super::due_work::work_time::WorkTime;
 use crate::config::Environment;
+use crate::runtime::client_network::ClientNetwork;
 use crate::runtime::mutex::lock;
 use crate::sensitive::secret::Secret;
 
@@ -68,7 +69,7 @@ pub(in crate::services) struct WatchedPayment {
     action: CardTestingAction,
     settings: CardTestingSettings,
     now: Timestamp,
-    network: Option<Network>,
+    network: Option<ClientNetwork>,
     card: CardHash,
     customer: Option<CustomerToken>,
     /// AUD cents.
@@ -84,7 +85,8 @@ impl WatchedPayment {
             return None;
         }
         // A subscription's first charge has the address from which its customer was created: that of the merchant's server.
-        let network = if row.origin == Origin::Subscription { None } else { Network::of(&row.ip_address) };
+        let is_named = row.origin != Origin::Subscription;
+        let network = is_named.then(|| cardholders_network(&row.ip_address)).flatten();
         Some(Self {
             account: row.account_id,
             action,
