@@ -28,7 +28,7 @@ use crate::acquirer::Acquirer;
 use crate::acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets};
 use crate::acquirer::simulator::Simulator;
 use crate::blobs::{Blobs, Bucket, Disk};
-use crate::config::{ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, VaultKeySource};
+use crate::config::{ConfigError, DatabaseOptions, Environment, List, Secrets, ServeOptions, VaultKeySource};
 use crate::http::server::ServerPhase;
 use crate::http::{
     self, AdmissionControl, AppState, AppStateInner, DashboardAuth, Metrics, RateLimit, ServerInfo,
@@ -392,10 +392,10 @@ pub(crate) fn is_https(address: &str) -> bool {
     address.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
 }
 
-pub(crate) fn address_policy(environment: Environment, allow: &[Allowed]) -> AddressPolicy {
+pub(crate) fn address_policy(environment: Environment, allow: &[List<Allowed>]) -> AddressPolicy {
     match environment {
         Environment::Test => AddressPolicy::test(),
-        Environment::Live => AddressPolicy::live(allow.to_vec()),
+        Environment::Live => AddressPolicy::live(List::all(allow)),
     }
 }
 
@@ -443,10 +443,11 @@ pub(crate) fn wallets(
             return Err(StartError::TestOnly("the key in CARD_PAYMENTS_WALLET_G_KEY"));
         }
     }
-    wallets.provider = match (&secrets.wallet_a_identity, options.wallet_a_hosts.as_slice()) {
+    let hosts = List::all(&options.wallet_a_hosts);
+    wallets.provider = match (&secrets.wallet_a_identity, hosts.as_slice()) {
         (None, []) => None,
         (Some(identity), [_, ..]) => {
-            let provider = Provider::new(identity, &options.wallet_a_hosts, reach);
+            let provider = Provider::new(identity, &hosts, reach);
             Some(provider.map_err(|why| StartError::Wallet("CARD_PAYMENTS_WALLET_A_IDENTITY", why))?)
         }
         (None, [_, ..]) => {

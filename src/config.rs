@@ -2,6 +2,7 @@
 //! because `ps` shows flags.
 
 mod address;
+mod list;
 mod people;
 mod variables;
 mod vault_key;
@@ -15,12 +16,16 @@ use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
-pub use self::address::{parse_listen_address, reachable};
+pub use self::address::{parse_base_url, parse_listen_address, reachable};
+pub use self::list::List;
 pub use self::people::{PeopleOptions, RoleName};
-pub use self::variables::{UnknownVariable, serve_options, unknown_variables, variable};
+pub use self::variables::{
+    UnknownVariable, serve_options, set_variable, unknown_variables, variable, without_empty_variables,
+};
 pub use self::vault_key::{KeyCommandError, VaultKeySource};
 use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 use crate::outbound::Allowed;
+use crate::runtime::client_network::parse_network;
 use crate::sensitive::secret::Secret;
 use crate::sensitive::shares::ShareError;
 
@@ -100,8 +105,9 @@ pub struct ServeOptions {
     /// The address to listen on. A port alone means 127.0.0.1; port 0 means any free port.
     #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080", value_parser = parse_listen_address)]
     pub listen: SocketAddr,
-    /// The server's address as clients know it; http://LISTEN by default.
-    #[arg(long, env = "CARD_PAYMENTS_BASE_URL")]
+    /// The server's address as clients know it, with the path below which it is, if there is one; by default http:// and the address
+    /// to listen on, or 127.0.0.1 for all addresses.
+    #[arg(long, env = "CARD_PAYMENTS_BASE_URL", value_parser = parse_base_url)]
     pub base_url: Option<String>,
     /// The storage of uploaded files: s3://BUCKET/PREFIX, required for several servers; the data directory by default.
     /// AWS_... variables set region, credentials and endpoint of the bucket.
@@ -119,17 +125,17 @@ pub struct ServeOptions {
     /// /metrics.
     #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN", value_parser = parse_listen_address)]
     pub admin_listen: Option<SocketAddr>,
-    /// Networks with a trusted X-Forwarded-For, separated by commas.
-    #[arg(long, env = "CARD_PAYMENTS_TRUSTED_PROXIES", value_delimiter = ',')]
-    pub trusted_proxies: Vec<IpNet>,
+    /// Networks and addresses of proxies with a trusted X-Forwarded-For, separated by commas.
+    #[arg(long, env = "CARD_PAYMENTS_TRUSTED_PROXIES", value_parser = networks)]
+    pub trusted_proxies: Vec<List<IpNet>>,
     /// Whether pages fill in the first account's key for a browser on the server's own machine, in test.
     #[arg(long, env = "CARD_PAYMENTS_FILL_IN_KEY", default_value = "true", action = ArgAction::Set,
         value_parser = BoolishValueParser::new())]
     pub fill_in_key: bool,
     /// Networks, addresses and host names that live webhooks may call in addition to public ones, separated by commas;
     /// link-local and metadata addresses stay forbidden.
-    #[arg(long, env = "CARD_PAYMENTS_WEBHOOK_ALLOW", value_delimiter = ',')]
-    pub webhook_allow: Vec<Allowed>,
+    #[arg(long, env = "CARD_PAYMENTS_WEBHOOK_ALLOW")]
+    pub webhook_allow: Vec<List<Allowed>>,
     /// How many days events, webhooks and the log of requests are kept, at least 30.
     #[arg(long, env = "CARD_PAYMENTS_RETENTION_DAYS", default_value = "90",
         value_parser = clap::value_parser!(i64).range(RETENTION_DAYS_MIN..=RETENTION_DAYS_MAX))]
@@ -140,8 +146,8 @@ pub struct ServeOptions {
         value_parser = clap::value_parser!(i64).range(0..=RETENTION_DAYS_MAX))]
     pub erase_after: Option<i64>,
     /// Hosts that a walletA validation URL may name, separated by commas.
-    #[arg(long, env = "CARD_PAYMENTS_WALLET_A_HOSTS", value_delimiter = ',')]
-    pub wallet_a_hosts: Vec<String>,
+    #[arg(long, env = "CARD_PAYMENTS_WALLET_A_HOSTS")]
+    pub wallet_a_hosts: Vec<List<String>>,
     /// The gateway's name at walletG's provider: gateway:NAME.
     #[arg(long, env = "CARD_PAYMENTS_WALLET_G_RECIPIENT")]
     pub wallet_g_recipient: Option<String>,
@@ -241,6 +247,13 @@ pub enum ConfigError {
     Shares(#[from] ShareError),
 }
 
+/// Parses a list of networks and single addresses.
+fn networks(text: &str) -> Result<List<IpNet>, String> {
+    List::parse_each(text, |item| {
+        parse_network(item).ok_or("must be a network such as 10.1.0.0/16, or an address")
+    })
+}
+
 /// Parses CARD_PAYMENTS_LOG.
 pub fn log_filter(text: &str) -> Result<EnvFilter, ConfigError> {
     Ok(EnvFilter::try_new(text)?)
@@ -329,8 +342,8 @@ fn opens_to_operators(text: &str) -> bool {
 }
 
 fn secret(name: &'static str) -> Result<Option<Secret>, ConfigError> {
-    let file = std::env::var_os(format!("{name}_FILE"));
-    match (std::env::var(name).ok(), file) {
+    let file = set_variable(&format!("{name}_FILE"));
+    match (set_variable(name).and_then(|text| text.into_string().ok()), file) {
         (Some(_), Some(_)) => Err(ConfigError::Twice(name)),
         (Some(text), None) => Ok(Some(text.into())),
         (None, Some(file)) => read(Path::new(&file)).map(Some),

@@ -7,9 +7,9 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
-use card_payments::config::DatabaseOptions;
+use card_payments::config::{DatabaseOptions, without_empty_variables};
 use card_payments::http;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use rustix::fs::Mode;
 use rustix::process::umask;
 use serde_json::json;
@@ -119,7 +119,11 @@ struct On<C: Subcommand> {
 }
 
 fn main() -> ExitCode {
-    let Cli { command } = Cli::parse_from(arguments());
+    let matches = without_empty_variables(Cli::command()).get_matches_from(arguments());
+    let Cli { command } = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
     // Files that the program creates are its user's only: the database, its log, uploads, copies. A command of the user's
     // keeps the user's mask.
     if !matches!(command, Command::Exec(_) | Command::Record(_)) {

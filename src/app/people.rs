@@ -1,7 +1,7 @@
 //! How the operator's people sign in: by the configured provider, or with the key that they share.
 
 use super::start_error::StartError;
-use crate::config::{Environment, PeopleOptions, Secrets};
+use crate::config::{Environment, List, PeopleOptions, Secrets};
 use crate::http::OperatorAuth;
 use crate::identity_provider::IdentityProvider;
 use crate::sensitive::secret::Secret;
@@ -41,6 +41,6 @@ pub(crate) fn identity_provider(
     if environment == Environment::Test {
         return Err(StartError::LiveOnly("CARD_PAYMENTS_OIDC_ISSUER"));
     }
-    let names = options.oidc_roles.clone();
+    let names = List::all(&options.oidc_roles);
     Ok(IdentityProvider::new(issuer, (client_id, secret), &options.oidc_role_claim, names))
 }

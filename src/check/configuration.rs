@@ -5,12 +5,12 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, FromArgMatches};
-use url::Url;
 
 use super::findings::{Area, Findings};
 use crate::app;
 use crate::config::{
-    self, DatabaseOptions, Environment, Secrets, ServeOptions, serve_options, unknown_variables, variable,
+    self, DatabaseOptions, Environment, Secrets, ServeOptions, serve_options, set_variable,
+    unknown_variables, variable,
 };
 use crate::trace;
 
@@ -91,14 +91,6 @@ fn look(configuration: &Configuration, findings: &mut Findings) {
     if let Err(error) = trace::Settings::from_environment(database.environment.name()) {
         findings.wrong(error.to_string(), "see Traces in docs/operating.md");
     }
-    if let Some(address) = &serve.base_url
-        && Url::parse(address).is_err()
-    {
-        findings.warning(
-            "CARD_PAYMENTS_BASE_URL is no address: links in responses will not work",
-            "write it as https://api.example.com",
-        );
-    }
     if configuration.is_live() && !serve.base_url.as_deref().is_some_and(app::is_https) {
         findings.warning(
             "CARD_PAYMENTS_BASE_URL is no https address: links to pages and files use plain HTTP",
@@ -113,7 +105,7 @@ fn look(configuration: &Configuration, findings: &mut Findings) {
 /// Returns an option as a command-line argument, if it is set.
 fn argument(option: &Arg, given: &[(&'static str, OsString)]) -> Option<OsString> {
     let given = given.iter().find(|(name, _)| option.get_id() == name).map(|(_, value)| value.clone());
-    let value = given.or_else(|| std::env::var_os(option.get_env()?))?;
+    let value = given.or_else(|| set_variable(option.get_env()?))?;
     let mut argument = OsString::from(format!("--{}=", option.get_long()?));
     argument.push(value);
     Some(argument)

@@ -8,7 +8,7 @@ use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use super::modes::OTHERS;
 use crate::app::{self, StartError};
-use crate::config::{self, Secrets, VaultKeySource};
+use crate::config::{self, Secrets, VaultKeySource, set_variable};
 use crate::limits::{SEALS_MANY, SEALS_MAX};
 use crate::services::data_keys;
 use crate::store::{Inspection, InstallationInfo};
@@ -46,7 +46,7 @@ fn worn(seals: u64, findings: &mut Findings) {
 
 /// Returns the secret files that exist.
 fn files(configuration: &Configuration) -> Vec<PathBuf> {
-    let named = Secrets::VARIABLES.iter().filter_map(|name| std::env::var_os(format!("{name}_FILE")));
+    let named = Secrets::VARIABLES.iter().filter_map(|name| set_variable(format!("{name}_FILE")));
     let own = app::vault_key_path(&configuration.database.data_dir);
     // A file from systemd shows as readable by the group, because of an access list that admits only the unit's user.
     let handed = std::env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);

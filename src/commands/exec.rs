@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use card_payments::config::FixtureOptions;
+use card_payments::config::{FixtureOptions, without_empty_variables};
 use card_payments::recording::Recorder;
 use clap::{Args, FromArgMatches};
 use rustix::process::{Pid, Signal, getpgrp, kill_process};
@@ -155,7 +155,8 @@ pub async fn serve_for(exec: Exec, recorder: Option<Arc<Recorder>>) -> Result<Ex
 fn server(folder: &Path, fixtures: FixtureOptions) -> Result<Serve, Box<dyn Error>> {
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--environment", "test", "--data-dir"];
     let arguments = arguments.map(OsString::from).into_iter().chain([folder.into()]);
-    let matches = Serve::augment_args(clap::Command::new("serve")).try_get_matches_from(arguments)?;
+    let options = without_empty_variables(Serve::augment_args(clap::Command::new("serve")));
+    let matches = options.try_get_matches_from(arguments)?;
     let mut serve = Serve::from_arg_matches(&matches)?;
     (serve.options.admin_listen, serve.options.blobs) = (None, None);
     // The address of another server, unless all that clients see is to be the same in each run.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use card_payments::config::List;
 use card_payments::limits::WEBHOOK_ANSWER;
 use card_payments::outbound::api_client::{ApiClient, ApiClientError};
 use card_payments::outbound::{AddressPolicy, Outbound, OutboundError};
@@ -24,7 +25,7 @@ use serde_json::value::RawValue;
 use super::events::{self, Event};
 use super::print_result;
 use super::serve::{STOP, on_signals};
-use super::server::{ServerOptions, address};
+use super::server::{ServerOptions, receiver_address};
 use super::terminal::print_notice;
 
 /// How many seconds the server waits for events.
@@ -42,17 +43,17 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Events go to stdout. Everything else, such as the key that signs, goes to stderr.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  card-payments listen --forward-to http://localhost:3000/hooks\n  card-payments listen --json \
+    after_help = "Examples:\n  card-payments listen --forward-to localhost:3000/hooks\n  card-payments listen --json \
         | jq .event.data\n  card-payments listen --events 'charge.*,refund.failed'\n\n\
         With --json {event, forwarded}, where forwarded is {status, ms}, {error, error_description} or null."
 )]
 pub struct Listen {
     /// The address of the receiver.
-    #[arg(long, value_name = "URL", value_parser = address)]
+    #[arg(long, value_name = "URL", value_parser = receiver_address)]
     forward_to: Option<String>,
     /// Only these types, separated by commas; a * at the end of a type stands for any ending.
-    #[arg(long, value_name = "TYPES", value_delimiter = ',', value_parser = types)]
-    events: Vec<String>,
+    #[arg(long, value_name = "TYPES", value_parser = event_types)]
+    events: Vec<List<String>>,
     /// The key that signs forwarded events, whsec_...; by default a new one.
     #[arg(long, value_name = "KEY", env = "CARD_PAYMENTS_WEBHOOK_KEY", hide_env_values = true, value_parser = webhook_key)]
     sign_with: Option<Secret>,
@@ -63,8 +64,12 @@ pub struct Listen {
     server: ServerOptions,
 }
 
-/// Parses a type, or the beginning of several types.
-fn types(text: &str) -> Result<String, &'static str> {
+/// Parses a list of types, and of beginnings of several types.
+fn event_types(text: &str) -> Result<List<String>, String> {
+    List::parse_each(text, event_type)
+}
+
+fn event_type(text: &str) -> Result<String, &'static str> {
     let known = EventType::ALL.iter().any(|what| fits(text, what.code()));
     if known { Ok(text.to_owned()) } else { Err("no event is of this type; trigger --list names them all") }
 }
@@ -81,7 +86,7 @@ fn webhook_key(text: &str) -> Result<Secret, &'static str> {
 /// Runs the command.
 pub async fn run(command: Listen) -> Result<(), Box<dyn Error>> {
     let Listen { forward_to, events, sign_with, json, server } = command;
-    let mut stop = on_signals(STOP)?;
+    let (mut stop, events) = (on_signals(STOP)?, List::all(&events));
     let listening = async {
         let server = server.open().await?;
         let last = events::last(&server).await?;
@@ -226,9 +231,9 @@ mod tests {
         ] {
             assert_eq!(fits(wanted, what), is_wanted, "{wanted} {what}");
         }
-        assert!(types("charge.*").is_ok() && types("ping").is_ok());
+        assert!(event_type("charge.*").is_ok() && event_type("ping").is_ok());
         for unknown in ["", "charge", "charge.captured.*", "recipient.deleted", "Charge.*", "charges.*"] {
-            assert!(types(unknown).is_err(), "{unknown}");
+            assert!(event_type(unknown).is_err(), "{unknown}");
         }
     }
 

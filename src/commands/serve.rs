@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use card_payments::app::{App, Parts};
 use card_payments::config::{
-    self, ConfigError, DatabaseOptions, Environment, FixtureOptions, Secrets, ServeOptions, unknown_variables,
+    self, ConfigError, DatabaseOptions, Environment, FixtureOptions, List, Secrets, ServeOptions, reachable,
+    unknown_variables,
 };
 use card_payments::http::server::{self, ServerPhase};
 use card_payments::http::{Connections, ServerInfo};
@@ -88,12 +89,11 @@ pub async fn serve(
     let Some(mut parts) = unless_stopped(&mut stop, configuring).await.transpose()? else { return Ok(()) };
     parts.recorder = recorder;
     let address = listener.local_addr()?;
-    let named = options.base_url.map(|named| named.trim_end_matches('/').to_owned());
     let index = ServerInfo {
-        base_url: named.clone().unwrap_or_else(|| format!("http://{address}")),
-        named,
+        base_url: options.base_url.clone().unwrap_or_else(|| format!("http://{}", reachable(address))),
+        named: options.base_url,
         environment: database.environment,
-        trusted_proxies: options.trusted_proxies,
+        trusted_proxies: List::all(&options.trusted_proxies),
         fill_in_key: options.fill_in_key,
         metrics: admin.is_none() && database.environment == Environment::Test,
         load: options.load,

@@ -1,6 +1,10 @@
-//! Addresses to listen on.
+//! Addresses to listen on, and the address by which clients know the server.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use url::Url;
+
+use crate::params::rules;
 
 /// Parses an address to listen on. A port without a host, and `localhost`, mean 127.0.0.1; to accept connections from
 /// other machines, use 0.0.0.0.
@@ -12,6 +16,20 @@ pub fn parse_listen_address(text: &str) -> Result<SocketAddr, &'static str> {
     }
     text.parse()
         .map_err(|_| "not an address to listen on: write it as 127.0.0.1:8080, localhost:8080, :8080 or 8080")
+}
+
+/// Parses the address by which clients know a server: http or https, and perhaps a path below which it is. Returns it without a slash
+/// at the end.
+pub fn parse_base_url(text: &str) -> Result<String, &'static str> {
+    let url = rules::http_url(text).ok().and_then(|()| Url::parse(text).ok());
+    let is_bare = |url: &Url| {
+        let no_user = url.username().is_empty() && url.password().is_none();
+        url.query().is_none() && url.fragment().is_none() && no_user
+    };
+    let url = url
+        .filter(is_bare)
+        .ok_or("must be an http or https address, as https://api.example.com, without a query")?;
+    Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
 /// Returns the address by which this machine reaches a server that listens on `address`, which may mean all addresses.
@@ -38,6 +56,33 @@ mod tests {
             ("127.0.0.1:1", "127.0.0.1:1"),
         ] {
             assert_eq!(reachable(listens.parse().unwrap()), expected.parse().unwrap());
+        }
+    }
+
+    #[test]
+    fn a_base_url_is_an_http_address_that_paths_can_follow() {
+        for (text, address) in [
+            ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+            ("https://api.example.com/", "https://api.example.com"),
+            ("HTTPS://api.example.com/payments//", "https://api.example.com/payments"),
+        ] {
+            assert_eq!(parse_base_url(text).as_deref(), Ok(address), "{text}");
+        }
+        for wrong in [
+            "",
+            " ",
+            "api.example.com",
+            "api.example.com:8080",
+            "ftp://api.example.com",
+            "https://",
+            "https:///payments",
+            " https://api.example.com",
+            "https://api.example.com /",
+            "https://api.example.com/?a=1",
+            "https://api.example.com/#a",
+            "https://a:b@api.example.com",
+        ] {
+            assert!(parse_base_url(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -7,6 +7,8 @@ use clap::{ArgAction, Args};
 use entity::person::Role;
 use url::{Host, Url};
 
+use super::List;
+
 /// The OpenID Connect provider that knows the operator's people.
 #[derive(Debug, Clone, Default, Args)]
 pub struct PeopleOptions {
@@ -21,8 +23,8 @@ pub struct PeopleOptions {
     pub oidc_role_claim: String,
     /// The provider's names of roles, if they differ from viewer, support, finance and administrator: finance=accounting,
     /// separated by commas.
-    #[arg(long, env = "CARD_PAYMENTS_OIDC_ROLES", value_delimiter = ',')]
-    pub oidc_roles: Vec<RoleName>,
+    #[arg(long, env = "CARD_PAYMENTS_OIDC_ROLES")]
+    pub oidc_roles: Vec<List<RoleName>>,
     /// Whether CARD_PAYMENTS_OPERATOR_KEY opens the dashboard although a provider is configured. Each use is recorded and
     /// raises an alert.
     #[arg(long, env = "CARD_PAYMENTS_BREAK_GLASS", default_value = "false", action = ArgAction::Set,

@@ -1,5 +1,6 @@
-//! The program's environment variables, and misspelled ones.
+//! The program's environment variables: empty ones, which count as unset, and misspelled ones.
 
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 
 use clap::{Arg, Args, Command};
@@ -15,6 +16,21 @@ const OF_COMMANDS: [&str; 4] =
 pub fn serve_options() -> Command {
     let options = FixtureOptions::augment_args(ServeOptions::augment_args(Command::new("serve")));
     DatabaseOptions::augment_args(options).disable_help_flag(true)
+}
+
+/// Returns a variable of this process. An empty one is unset: a file of Docker Compose passes an unset one so.
+pub fn set_variable(name: impl AsRef<OsStr>) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Returns a command whose options, and those of its own commands, take no empty variable.
+pub fn without_empty_variables(command: Command) -> Command {
+    let is_empty = |option: &Arg| {
+        option.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty())
+    };
+    let own =
+        command.mut_args(|option| if is_empty(&option) { option.env(None::<&'static str>) } else { option });
+    own.mut_subcommands(without_empty_variables)
 }
 
 /// Returns the variable of an option.
@@ -51,7 +67,9 @@ pub fn unknown_variables() -> Vec<UnknownVariable> {
     known.extend(OF_COMMANDS.map(str::to_owned));
     known.extend([VaultKeySource::COMMAND, VaultKeySource::SHARES].map(str::to_owned));
     known.extend(Secrets::VARIABLES.iter().flat_map(|name| [(*name).to_owned(), format!("{name}_FILE")]));
-    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let names = std::env::vars_os()
+        .filter(|(_, value)| !value.is_empty())
+        .filter_map(|(name, _)| name.into_string().ok());
     let mut unknown: Vec<_> =
         names.filter(|name| name.starts_with(PREFIX) && !known.contains(name)).collect();
     unknown.sort();

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
-use super::{ConfigError, Secrets, read};
+use super::{ConfigError, Secrets, read, set_variable};
 use crate::limits::{KEY_COMMAND_OUTPUT_MAX, KEY_COMMAND_TIME};
 use crate::sensitive::secret::Secret;
 use crate::sensitive::shares::{self, ShareError};
@@ -66,8 +66,8 @@ impl VaultKeySource {
     pub(super) fn from_environment(text: Option<Secret>) -> Result<Option<Self>, ConfigError> {
         let sources = [
             text.map(|text| Ok(Self::Text(text))),
-            std::env::var(Self::COMMAND).ok().map(|command| Self::command(&command)),
-            std::env::var_os(Self::SHARES).map(|files| {
+            set_variable(Self::COMMAND).map(|command| Self::command(&command.to_string_lossy())),
+            set_variable(Self::SHARES).map(|files| {
                 Ok(Self::Shares(files.to_string_lossy().split(',').map(PathBuf::from).collect()))
             }),
         ];

@@ -21,7 +21,7 @@ pub async fn serve_browsers(request: Request, next: Next) -> Response {
     if *request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
     {
-        return preflight();
+        return preflight(request.headers());
     }
     if *request.method() == Method::GET
         && let Some(script) = script(request.uri())
@@ -52,17 +52,25 @@ fn allow_any_origin(headers: &mut HeaderMap) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
 }
 
-fn preflight() -> Response {
+/// The headers that are allowed whatever a browser asks for.
+const USUAL_HEADERS: &str =
+    "Authorization, Content-Type, Idempotency-Key, X-Request-Id, traceparent, tracestate";
+
+/// Allows every header that the browser asks for, such as those of the page's own tracing: the server ignores what it does not know.
+fn preflight(asked: &HeaderMap) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();
     allow_any_origin(headers);
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST"));
-    headers.insert(
-        header::ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static(
-            "Authorization, Content-Type, Idempotency-Key, X-Request-Id, traceparent, tracestate",
-        ),
-    );
+    // A `*` would not be Authorization.
+    let mut allowed = USUAL_HEADERS.as_bytes().to_vec();
+    if let Some(asked) = asked.get(header::ACCESS_CONTROL_REQUEST_HEADERS).filter(|asked| !asked.is_empty()) {
+        allowed.extend([b", ", asked.as_bytes()].concat());
+    }
+    if let Ok(allowed) = HeaderValue::from_bytes(&allowed) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    }
+    headers.insert(header::VARY, HeaderValue::from_static("Access-Control-Request-Headers"));
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
     response
 }

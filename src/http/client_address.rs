@@ -12,7 +12,8 @@ pub fn client_address(request: &Request, app: &AppState) -> Option<IpAddr> {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     // A request without a socket comes from this process.
     let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();
-    let is_trusted = |address: &IpAddr| app.info.trusted_proxies.iter().any(|network| network.contains(address));
+    let is_trusted =
+        |address: &IpAddr| app.info.trusted_proxies.iter().any(|network| network.contains(address));
     let forwarded = request.headers().get_all("x-forwarded-for").iter();
     let hops: Vec<_> = forwarded.flat_map(|value| value.as_bytes().split(|byte| *byte == b',')).collect();
     // From the nearest hop outwards: the first one that is not a trusted proxy is the client. What is written before it may be the
@@ -50,7 +51,17 @@ mod tests {
         ] {
             assert_eq!(parse_hop(hop.as_bytes()), Some(address.parse().unwrap()), "{hop}");
         }
-        for hop in ["", " ", "unknown", "unix:", "203.0.113.9:x", "203.0.113.9:99999", "[203.0.113.9]", "é", "localhost:80"] {
+        for hop in [
+            "",
+            " ",
+            "unknown",
+            "unix:",
+            "203.0.113.9:x",
+            "203.0.113.9:99999",
+            "[203.0.113.9]",
+            "é",
+            "localhost:80",
+        ] {
             assert_eq!(parse_hop(hop.as_bytes()), None, "{hop}");
         }
         assert_eq!(parse_hop(b"203.0.113.9\xff"), None);

@@ -5,6 +5,7 @@ pub mod answer;
 pub mod auth;
 mod authorisations;
 mod bank_accounts;
+mod base_path;
 mod browser;
 mod cards;
 mod challenge;
@@ -232,7 +233,7 @@ fn own(info: &ServerInfo) -> serde_json::Value {
         Environment::Test => openapi(),
         Environment::Live => openapi::live(described(&operations())),
     };
-    openapi::served(document, info.named.as_deref())
+    openapi::served(document, info.named.as_deref(), info.base_path())
 }
 
 /// The served OpenAPI document. Each format is built for the first client that wants it: building takes as long as the
@@ -295,9 +296,12 @@ pub fn router(app: AppState) -> Router {
         .layer(from_fn(observe::catch_panic_and_timeout))
         .layer(from_fn_with_state(app.clone(), list_export::export_lists))
         .with_state(app.clone());
-    // Around the router, because these middlewares decide the route; observe is outermost, because the others may
-    // answer, too.
+    // Around the router, because these middlewares decide the route; observe is around those that may answer, too.
+    let info = Arc::clone(&app.info);
+    let entered = Arc::clone(&info);
     let around = ServiceBuilder::new()
+        .map_request(move |request| base_path::strip(entered.base_path(), request))
+        .map_response(move |response| base_path::redirect(info.base_path(), response))
         .layer(from_fn_with_state(app, observe::observe))
         .map_request(paths::normalise)
         .layer(from_fn(browser::serve_browsers));

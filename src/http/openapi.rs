@@ -153,10 +153,11 @@ pub fn live(mut document: Value) -> Value {
 
 /// Returns the document as a server serves it: with the address that the operator has configured, if any, and the address that the
 /// client used.
-pub fn served(mut document: Value, named: Option<&str>) -> Value {
+pub fn served(mut document: Value, named: Option<&str>, base: &str) -> Value {
     if let Some(named) = named {
+        let own = if base.is_empty() { "/" } else { base };
         document["servers"] =
-            json!([{ "url": named }, { "url": "/", "description": "Where this document is." }]);
+            json!([{ "url": named }, { "url": own, "description": "Where this document is." }]);
     }
     document
 }

@@ -74,7 +74,7 @@ async fn initializer(State(app): State<AppState>, request: Parts) -> impl IntoRe
     let to_be_tried = app.info.environment == Environment::Test;
     // With highlighting an operation takes half as long again to open, and its colours are too faint.
     let settings = json!({
-        "url": "/openapi.json", "dom_id": "#swagger-ui", "validatorUrl": "none", "deepLinking": true, "filter": true,
+        "url": "../openapi.json", "dom_id": "#swagger-ui", "validatorUrl": "none", "deepLinking": true, "filter": true,
         "tryItOutEnabled": to_be_tried, "persistAuthorization": to_be_tried, "docExpansion": "none",
         "defaultModelsExpandDepth": -1, "syntaxHighlight": false,
     });

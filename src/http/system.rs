@@ -12,7 +12,7 @@ use super::answer::without_log;
 use super::auth::log_account;
 use super::representations::Representations;
 use super::server::ServerPhase;
-use super::{AppState, Document, swagger};
+use super::{AppState, Document, base_path, swagger};
 use crate::config::{Environment, LoadOptions};
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
@@ -74,12 +74,13 @@ async fn index(State(app): State<AppState>) -> Html<String> {
         Environment::Live => "The Swagger page",
     };
     let dashboard = if app.dashboard.is_some() { "<li><a href=\"/dashboard\">The dashboard</a>" } else { "" };
-    Html(format!(
+    let page = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>card-payments</title><h1>card-payments</h1><p>A card payments API, {environment} environment, at {base_url}/1.</p>\
          <ul><li><a href=\"/docs/\">{page}</a>{dashboard}<li><a href=\"/openapi.yaml\">openapi.yaml</a>\
          <li><a href=\"/openapi.json\">openapi.json</a><li><a href=\"/llms.txt\">llms.txt</a></ul></html>"
-    ))
+    );
+    Html(base_path::link(app.info.base_path(), page))
 }
 
 /// The header that names the installation, for `check` on the same machine.

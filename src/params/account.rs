@@ -20,7 +20,7 @@ pub struct NewAccount {
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub business_name: String,
     /// The contact's e-mail address.
-    #[serde(deserialize_with = "rules::trimmed_email")]
+    #[serde(deserialize_with = "rules::trimmed")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
     pub email: String,
     /// Manages an approved partner: may use the merchants API.

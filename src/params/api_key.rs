@@ -1,7 +1,6 @@
 //! Parameters of restricted API keys (`docs/decisions.md`, 382).
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use entity::section::{Right, Section};
 use entity::{TimeSpan, Timestamp};
@@ -13,6 +12,7 @@ use super::grace::read_grace;
 use super::search::parse_time;
 use super::{FieldErrors, Params, non_blank, rules};
 use crate::limits::{KEY_NETWORKS_MAX, NAME_LENGTH_MAX};
+use crate::runtime::client_network::parse_network;
 
 /// A restricted key.
 #[params]
@@ -65,7 +65,7 @@ impl Params<NewApiKey> {
         Ok(ApiKeyOrder {
             name,
             rights: rights.iter().filter_map(known).filter(|(_, right)| *right > Right::None).collect(),
-            networks: networks.iter().filter_map(|text| network(text)).collect(),
+            networks: networks.iter().filter_map(|text| parse_network(text)).collect(),
             expires_at,
         })
     }
@@ -94,20 +94,6 @@ fn right_of(text: &str) -> Option<Right> {
     Right::from_code(text.trim())
 }
 
-/// Parses a network, as `192.0.2.0/24`, or a single address.
-fn network(text: &str) -> Option<IpNet> {
-    let text = text.trim();
-    let network = text.parse::<IpNet>().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))?;
-    // As clients' addresses are compared: an IPv4 address in its IPv6 form is the IPv4 address.
-    let network = match network.addr().to_canonical() {
-        address @ IpAddr::V4(_) if network.addr().is_ipv6() => {
-            IpNet::new(address, network.prefix_len().checked_sub(96)?).ok()?
-        }
-        IpAddr::V4(_) | IpAddr::V6(_) => network,
-    };
-    Some(network.trunc())
-}
-
 const UNKNOWN_SECTION: &str = "names an unknown section: take one of the API's document in small letters, such as bank_accounts, or keys";
 
 fn are_rights(rights: &BTreeMap<String, String>) -> Result<(), ValidationError> {
@@ -117,7 +103,7 @@ fn are_rights(rights: &BTreeMap<String, String>) -> Result<(), ValidationError> 
 
 fn are_networks(networks: &[String]) -> Result<(), ValidationError> {
     rules::check(
-        networks.iter().all(|text| network(text).is_some()),
+        networks.iter().all(|text| parse_network(text).is_some()),
         "is not a list of networks, such as 192.0.2.0/24",
     )
 }

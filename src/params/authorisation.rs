@@ -13,7 +13,7 @@ use crate::limits::{NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX};
 #[params]
 pub struct NewAuthorisation {
     /// The purchaser's e-mail address.
-    #[serde(deserialize_with = "rules::trimmed_email")]
+    #[serde(deserialize_with = "rules::trimmed")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
     #[schema(example = "roland@example.com")]
     pub email: String,
@@ -25,6 +25,7 @@ pub struct NewAuthorisation {
     #[schema(minimum = 50, example = 400)]
     pub amount: i64,
     /// The purchaser's IPv4 or IPv6 address.
+    #[serde(deserialize_with = "rules::trimmed")]
     #[validate(custom(function = "rules::ip_address"))]
     #[schema(example = "203.192.1.172")]
     pub ip_address: String,

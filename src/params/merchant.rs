@@ -57,7 +57,7 @@ pub struct NewContact {
     #[schema(example = "0491 570 156")]
     pub phone_number: String,
     /// E-mail address; need not be unique.
-    #[serde(deserialize_with = "rules::trimmed_email")]
+    #[serde(deserialize_with = "rules::trimmed")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
     #[schema(example = "roland@example.com")]
     pub email: String,
@@ -187,7 +187,7 @@ pub struct Contact {
     #[validate(length(max = TEXT_LENGTH_MAX))]
     pub phone_number: String,
     /// E-mail address.
-    #[serde(deserialize_with = "rules::trimmed_email")]
+    #[serde(deserialize_with = "rules::trimmed")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
     pub email: String,
 }

@@ -11,7 +11,7 @@ use crate::limits::NAME_LENGTH_MAX;
 #[params]
 pub struct NewRecipient {
     /// E-mail address; need not be unique.
-    #[serde(deserialize_with = "rules::trimmed_email")]
+    #[serde(deserialize_with = "rules::trimmed")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
     #[schema(example = "roland@example.com")]
     pub email: String,
@@ -30,7 +30,7 @@ pub struct NewRecipient {
 #[params]
 pub struct RecipientChanges {
     /// E-mail address; may not be cleared.
-    #[serde(deserialize_with = "rules::optional_email")]
+    #[serde(deserialize_with = "rules::optional_trimmed")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::not_blank"), custom(function = "rules::email"))]
     pub email: Option<String>,
     /// What it is called.

@@ -19,13 +19,13 @@ pub fn not_blank(text: &str) -> Result<(), ValidationError> {
     check(!text.trim().is_empty(), super::values::BLANK)
 }
 
-/// Reads an email address without surrounding white space, which form fields and pasting add.
-pub fn trimmed_email<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+/// Reads an email or IP address without surrounding white space, which form fields and pasting add.
+pub fn trimmed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     String::deserialize(deserializer).map(|text| text.trim().to_owned())
 }
 
 /// Reads an optional email address in the same way.
-pub fn optional_email<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+pub fn optional_trimmed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?;
     Ok(text.map(|text| text.trim().to_owned()))
 }

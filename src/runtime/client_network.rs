@@ -39,6 +39,20 @@ impl ClientNetwork {
     }
 }
 
+/// Parses a network, as `192.0.2.0/24`, or a single address. An IPv4 network in its IPv6 form is the IPv4 network, as clients' addresses
+/// are compared.
+pub fn parse_network(text: &str) -> Option<IpNet> {
+    let text = text.trim();
+    let network = text.parse::<IpNet>().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))?;
+    let network = match network.addr().to_canonical() {
+        address @ IpAddr::V4(_) if network.addr().is_ipv6() => {
+            IpNet::new(address, network.prefix_len().checked_sub(96)?).ok()?
+        }
+        IpAddr::V4(_) | IpAddr::V6(_) => network,
+    };
+    Some(network.trunc())
+}
+
 impl fmt::Display for ClientNetwork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

@@ -15,11 +15,14 @@ pub struct CardNumber {
 }
 
 impl CardNumber {
-    /// Parses a card number. Spaces and hyphens are ignored, because people write card numbers with them.
+    /// Parses a card number. White space and hyphens are ignored, because people write card numbers with them, and pages and files
+    /// from which they are copied add tabs, line ends and spaces that do not break.
     pub fn parse(text: &Secret) -> Option<Self> {
         // The full capacity at once: a string that grows leaves copies behind that are never wiped.
         let mut digits = Zeroizing::new(String::with_capacity(text.expose().len()));
-        digits.extend(text.expose().chars().filter(|character| !matches!(character, ' ' | '-')));
+        digits.extend(
+            text.expose().chars().filter(|character| !character.is_whitespace() && *character != '-'),
+        );
         if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
@@ -163,8 +166,19 @@ mod tests {
     }
 
     #[test]
-    fn spaces_and_hyphens_do_not_count() {
+    fn white_space_and_hyphens_do_not_count() {
         assert_eq!(parsed(" 4242 4242-4242 4242 "), parsed("4242424242424242"));
+        for text in [
+            "4242424242424242\n",
+            "\t4242424242424242\r\n",
+            "4242\u{a0}4242\u{202f}4242\u{2009}4242",
+            "4242\t4242\r\n4242\n4242",
+        ] {
+            assert!(
+                parsed(text).is_some_and(|number| number.digits().expose() == "4242424242424242"),
+                "{text:?}"
+            );
+        }
     }
 
     #[test]

@@ -413,8 +413,8 @@ operated! {
         installed.with("TRUSTED_PROXIES", "127.0.0.0/8");
         let server = installed.serve();
         let (key, _) = server.keys();
-        // What a client writes before a hop that is no address is its own word: the proxy itself is counted.
-        for from in ["203.0.113.7", "2001:db8::7", "203.0.113.7", "192.0.2.1, 203.0.113.7:4711"] {
+        // What a client writes before a hop that is no address is its own word: nobody's address is counted.
+        for from in ["203.0.113.7", "2001:db8::7", "203.0.113.7", "192.0.2.1, 203.0.113.7:4711", "192.0.2.1, unknown"] {
             let text = request("GET", "/1/balance", Some(&key), "");
             let text = text.replace("Host: test\r\n", &format!("Host: test\r\nX-Forwarded-For: {from}\r\n"));
             try_to_ask(server.address, &text).unwrap().ok(200);
@@ -424,7 +424,7 @@ operated! {
         records.retain(|record| record["action"] == KEY_USED);
         records.sort_by_key(|record| record["by"].to_string());
         let found: Vec<_> = records.iter().map(|record| (&record["by"], &record["detail"]["times"])).collect();
-        let uses = [("127.0.0.1", 1), ("2001:db8::7", 1), ("203.0.113.7", 2)].map(|(by, times)| (json!(by), json!(times)));
+        let uses = [(json!("2001:db8::7"), 1), (json!("203.0.113.7"), 3), (json!(null), 1)].map(|(by, times)| (by, json!(times)));
         assert_eq!(found, uses.each_ref().map(|(by, times)| (by, times)));
     }
 }

@@ -21,9 +21,7 @@ use crate::harness::{App, Database, eventually, operated, postgres, rules};
 async fn record(app: &App, acts: usize) {
     let account = app.account().await;
     for _ in 0..acts {
-        audit::record_view(app.ctx(), audit::KEY_HOLDER, account, "203.0.113.7".parse().ok())
-            .await
-            .unwrap();
+        audit::record_view(app.ctx(), audit::KEY_HOLDER, account, "203.0.113.7".parse().ok()).await.unwrap();
     }
 }
 

@@ -101,6 +101,21 @@ rules! {
         assert_eq!(app.rows().await, before);
     }
 
+    async fn a_preflight_allows_every_header_that_the_browser_asks_for(app) {
+        for asked in ["baggage,sentry-trace", "Baggage, X-Datadog-Trace-Id", "x"] {
+            let preflight =
+                [ORIGIN, ("access-control-request-method", "POST"), ("access-control-request-headers", asked)];
+            let answer = request(&app.anonymous(), Method::OPTIONS, "/1/cards", &preflight).await;
+            assert_eq!((answer.status, allows(&answer)), (204, Some("*")));
+            let allowed = answer.headers["access-control-allow-headers"].to_str().unwrap().to_lowercase();
+            let allowed: Vec<_> = allowed.split(',').map(str::trim).collect();
+            for header in asked.to_lowercase().split(',').map(str::trim).chain(["authorization", "content-type"]) {
+                assert!(allowed.contains(&header), "{header}: {allowed:?}");
+            }
+            assert_eq!(answer.headers["vary"], "Access-Control-Request-Headers");
+        }
+    }
+
     async fn options_without_a_preflights_headers_is_a_wrong_method(app) {
         request(&app.anonymous(), Method::OPTIONS, "/1/cards", &[ORIGIN])
             .await

@@ -113,6 +113,26 @@ rules! {
 }
 
 rules! {
+    async fn addresses_of_no_cardholder_are_no_network_and_translated_ones_are_those_inside(app) {
+        let client = watched(app, "refuse").await;
+        for network in ["100.64.0.", "198.18.0.", "64:ff9b::100.64.0.", "64:ff9b:1::198.51.100."] {
+            for (n, number) in declined().take(10).enumerate() {
+                let answer = try_card(&client, number, &format!("{network}{n}"), LARGE).await;
+                assert_ne!(code(&answer), "suspected_fraud", "{network}");
+            }
+            try_card(&client, ACCEPTED, &format!("{network}1"), LARGE).await.ok(201);
+            // Three declines of a card are no attack, and those of four networks are not counted together.
+            client.put("/1/sandbox/clock", &json!({ "advance": "2h" })).await.ok(200);
+        }
+        assert_eq!(attacks(app).await, []);
+        for (n, number) in declined().take(10).enumerate() {
+            let network = if n % 2 == 0 { "198.51.100." } else { "64:ff9b::198.51.100." };
+            try_card(&client, number, &format!("{network}{n}"), LARGE).await;
+        }
+        assert_eq!(attacks(app).await, [("network_declines".into(), "198.51.100.0/24".into(), 0)]);
+        try_card(&client, ACCEPTED, "198.51.100.77", LARGE).await.refused(400, "suspected_fraud");
+    }
+
     async fn an_attack_lasts_for_the_window_by_the_accounts_clock(app) {
         let client = watched(app, "refuse").await;
         attack(&client, 10).await;

@@ -166,9 +166,14 @@ rules! {
         }
         refuses(app, json!({ "number": ["4200000000000000"] }), &[("number", "Number is not valid")]).await;
         // As people write it, and as some clients send it.
-        for number in
-            [json!("4200 0000 0000 0000"), json!("4200-0000-0000-0000"), json!(4_200_000_000_000_000_i64)]
-        {
+        for number in [
+            json!("4200 0000 0000 0000"),
+            json!("4200-0000-0000-0000"),
+            json!(4_200_000_000_000_000_i64),
+            json!("4200000000000000\n"),
+            json!("\t4200000000000000\r\n"),
+            json!("4200\u{a0}0000\u{202f}0000\t0000"),
+        ] {
             assert_eq!(
                 accepts(app, json!({ "number": number })).await["display_number"],
                 "XXXX-XXXX-XXXX-0000"

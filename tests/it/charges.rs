@@ -177,6 +177,19 @@ rules! {
         assert_eq!(charged["ip_address"], "2001:db8::1");
     }
 
+    async fn white_space_around_an_address_of_the_purchaser_is_not_part_of_it(app) {
+        for (sent, kept) in [(" 203.192.1.172", "203.192.1.172"), ("\t2001:db8::1\r\n", "2001:db8::1")] {
+            for path in ["/1/charges", "/1/authorisations"] {
+                let made = app.client().post(path, &charge_with(400, json!({ "ip_address": sent }))).await.ok(201);
+                assert_eq!(made["ip_address"], kept, "{path} {sent:?}");
+            }
+        }
+        app.invalid("/1/charges", &charge_with(400, json!({ "ip_address": "203. 192.1.172" })), &[
+            ("ip_address", "Ip address is not formatted properly"),
+        ])
+        .await;
+    }
+
     async fn metadata_keeps_twenty_five_short_items_as_text(app) {
         let client = app.client();
         let many = |items: usize| -> Map<String, Value> { (0..items).map(|n| (format!("key {n}"), json!("v"))).collect() };

@@ -307,14 +307,29 @@ operated! {
         server.stopped();
     }
 
+    async fn types_take_blanks_and_a_receiver_with_a_port_needs_no_scheme(installed) {
+        let server = installed.serve();
+        let (key, _) = server.keys();
+        let receiver = Receiver::start().await;
+        let plain = receiver.url().strip_prefix("http://").unwrap().to_owned();
+        let arguments = ["--json", "--events", "customer.created, charge.*,", "--forward-to", &plain];
+        let listening = Listening::to(installed, &server, &arguments);
+        assert_eq!(listening.notice(), format!("Forwarding to {}", receiver.url()));
+        server.pay(&key).ok(201);
+        assert_eq!(listening.event()["event"]["type"], "charge.captured");
+        receiver.receives(1).await;
+        assert_eq!(listening.ended_by("-INT").0, Some(0));
+        server.stopped();
+    }
+
     async fn who_cannot_listen_is_told_why(installed) {
         let server = installed.serve();
         let address = format!("http://{}", server.address);
         let wrong_key = ["listen", "--server", &address, "--key", "nobody-has-this-key"];
         installed.refuses(&wrong_key, "GET /1/events?per_page=1: 401 Not authorised. (Check API Key)");
         for wrong in [
-            &["--forward-to", "localhost:3000"][..], &["--forward-to", "ftp://localhost/"], &["--forward-to", ""],
-            &["--events", "charge"], &["--events", "charges.*"], &["--events", "charge.captured,"], &["--events", ""],
+            &["--forward-to", "localhost"][..], &["--forward-to", "ftp://localhost/"], &["--forward-to", ""],
+            &["--events", "charge"], &["--events", "charges.*"], &["--events", "charge.captured,x"], &["--events", ""],
             &["--sign-with", "secret"], &["--sign-with", "whsec_?"], &["--server", "nowhere"], &["charge.captured"],
         ] {
             let (code, stdout, stderr) = installed.run(&[&["listen"][..], wrong].concat());

@@ -349,7 +349,7 @@ fn the_served_document_names_the_address_that_the_operator_has_named() {
     let server = Process::start(program(data.path()).env("CARD_PAYMENTS_BASE_URL", format!("{named}/")));
     let document = server.ask("GET", "/openapi.json", None, "").json();
     let urls: Vec<_> = document["servers"].as_array().unwrap().iter().map(|server| &server["url"]).collect();
-    assert_eq!(urls, [named, "/"]);
+    assert_eq!(urls, [named, "/api"]);
     let yaml: Value = yaml_serde::from_str(&server.ask("GET", "/openapi.yaml", None, "").body).unwrap();
     assert!(yaml == document);
     server.stopped();

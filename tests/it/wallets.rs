@@ -436,12 +436,12 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
             "CARD_PAYMENTS_WALLET_G_KEY: is not a P-256 private key",
         ),
         (
-            &|options, _| options.wallet_a_hosts = vec!["wallet.example".into()],
+            &|options, _| options.wallet_a_hosts = vec!["wallet.example".parse().unwrap()],
             "CARD_PAYMENTS_WALLET_A_IDENTITY is required with CARD_PAYMENTS_WALLET_A_HOSTS",
         ),
         (
             &|options, secrets| {
-                options.wallet_a_hosts = vec!["wallet.example".into()];
+                options.wallet_a_hosts = vec!["wallet.example".parse().unwrap()];
                 secrets.wallet_a_identity = Some(key.as_str().into());
             },
             "CARD_PAYMENTS_WALLET_A_IDENTITY: the certificate names no merchant",

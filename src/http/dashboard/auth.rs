@@ -263,7 +263,7 @@ pub async fn require_session(State(app): State<AppState>, request: Request, next
         Err(elsewhere) => return elsewhere,
     };
     request_context::set_account(user.account.id());
-    let location = layout::NavLocation::of(&parts);
+    let location = layout::NavLocation::of(app.info.base_path(), &parts);
     parts.extensions.insert(user.clone());
     let key = match app.info.environment {
         Environment::Test => RateLimitKey::Account(user.account.id()),
@@ -342,7 +342,10 @@ async fn signed_in(app: &AppState, request: Request) -> Result<Response, ErrorPa
             if auth.operators.is_some() {
                 audit::signed_in(app, address).await?;
                 if auth.provider().is_some() {
-                    tracing::warn!(address = address.map(field::display), "the operator's key opened the dashboard although people sign in by a provider");
+                    tracing::warn!(
+                        address = address.map(field::display),
+                        "the operator's key opened the dashboard although people sign in by a provider"
+                    );
                     metrics::count_break_glass();
                 }
             }

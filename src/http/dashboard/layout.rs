@@ -15,7 +15,7 @@ use super::session::Session;
 use super::{ACCOUNTS, HOME, PAGES, PROVIDER, SIGN_IN, SIGN_OUT, SIGN_OUT_EVERYWHERE, is_test};
 use crate::config::Environment;
 use crate::error::{Body, Error, ErrorCode};
-use crate::http::{AppState, pages};
+use crate::http::{AppState, base_path, pages};
 use crate::runtime::request_context;
 use crate::services::Account;
 
@@ -119,11 +119,14 @@ pub struct NavLocation {
 }
 
 impl NavLocation {
-    /// Returns the location of a request.
-    pub fn of(request: &Parts) -> Self {
+    /// Returns the location of a request to a server below a base path.
+    pub fn of(base: &str, request: &Parts) -> Self {
         let from = || request.headers.get(header::REFERER)?.to_str().ok()?.parse::<Uri>().ok();
         let from = from().filter(|_| request.method == Method::POST);
-        let back = from.and_then(|from| Some(from.path_and_query()?.as_str().to_owned()));
+        let back = from.and_then(|from| {
+            let back = from.path_and_query()?.as_str();
+            Some(base_path::without(base, back).unwrap_or(back).to_owned())
+        });
         Self { path: request.uri.path().to_owned(), back: back.filter(|back| is_own(back)) }
     }
 
@@ -216,7 +219,8 @@ fn answered(
     let (mut head, _) = answer.into_parts();
     head.headers.remove(header::CONTENT_LENGTH);
     head.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    guarded(Response::from_parts(head, page.into_string().into()))
+    let page = base_path::link(app.info.base_path(), page.into_string());
+    guarded(Response::from_parts(head, page.into()))
 }
 
 fn document(app: &AppState, page: &PageContent, bar: &Markup, ways: &Markup, back: Option<&str>) -> Markup {

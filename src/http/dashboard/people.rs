@@ -124,7 +124,7 @@ async fn finished(app: &AppState, request: Request) -> Result<Response, ErrorPag
     };
     let mut response = layout::alone(app, signed_in(&to).into_response());
     keep(&mut response, Session::begin(app, secret).kept(app));
-    if let Ok(next) = HeaderValue::from_str(&format!("0; url={to}")) {
+    if let Ok(next) = HeaderValue::from_str(&format!("0; url={}{to}", app.info.base_path())) {
         response.headers_mut().insert(header::REFRESH, next);
     }
     Ok(response)

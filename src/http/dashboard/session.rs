@@ -148,9 +148,10 @@ impl SealedCookie {
     fn header(&self, app: &AppState, value: &str, seconds: i64) -> Option<HeaderValue> {
         let Self { path, same_site, .. } = self;
         let secure = if app.info.base_url.starts_with("https://") { "; Secure" } else { "" };
-        let name = self.full_name(&app.vault);
-        let cookie =
-            format!("{name}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite={same_site}{secure}");
+        let (name, base) = (self.full_name(&app.vault), app.info.base_path());
+        let cookie = format!(
+            "{name}={value}; Path={base}{path}; Max-Age={seconds}; HttpOnly; SameSite={same_site}{secure}"
+        );
         HeaderValue::from_str(&cookie).ok()
     }
 

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use crate::http::base_path;
+
 /// Returns the text: the document's description, how to pay, and each operation's summary by section.
 pub fn text(document: &Value, base_url: &str, environment: &str) -> String {
     let info = &document["info"];
@@ -30,7 +32,8 @@ pub fn text(document: &Value, base_url: &str, environment: &str) -> String {
         // Writing to a string does not fail.
         let _ = write!(text, "\n## {name}\n\n- [{name}](/docs/#/{link}): {about}\n{operations}");
     }
-    text
+    // Its links are paths of this server.
+    text.replace("](/", &format!("]({}/", base_path::of(base_url)))
 }
 
 /// Returns the lines of each section's operations.

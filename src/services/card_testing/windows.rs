@@ -13,6 +13,9 @@ const ATTEMPTS_KEPT: usize = 100;
 /// How many subjects of all rules and accounts a server counts: some 2 MB, or 50 MB if each has all its attempts.
 const WINDOWS_MAX: usize = 20_000;
 
+/// How many windows of one account are many.
+const MANY: usize = 32;
+
 /// What a rule counts of one subject of an account.
 pub type Key = (AccountToken, CardTestingRule, Subject);
 
@@ -27,61 +30,103 @@ pub struct Attempt {
     pub is_declined: bool,
 }
 
-type Window = VecDeque<Attempt>;
+/// The latest attempts of a subject.
+#[derive(Debug, Default)]
+struct Window {
+    attempts: VecDeque<Attempt>,
+    /// The number of the attempt that was added last, among those of all subjects.
+    used: u64,
+}
 
-/// The windows of all subjects with a decline. Those that nothing was added to for longest are forgotten: once half as many
-/// as may be kept have been used, all others are.
+/// The windows of an account's subjects.
+type AccountWindows = HashMap<(CardTestingRule, Subject), Window>;
+
+/// The windows of all subjects with a decline. When they are too many, the account that has most of them loses the half to which
+/// nothing was added for longest: so no account makes the server forget those of one with fewer. Only if no account has many, all
+/// accounts together lose that half.
 #[derive(Debug, Default)]
 pub struct Windows {
-    recent: HashMap<Key, Window>,
-    older: HashMap<Key, Window>,
+    of_accounts: HashMap<AccountToken, AccountWindows>,
+    /// The number of windows.
+    len: usize,
+    /// The number of attempts that were added.
+    used: u64,
 }
 
 impl Windows {
     /// Adds an attempt and returns the count of the subject. Approvals count only where something was declined before, so
     /// that honest payments leave nothing.
-    pub fn count(&mut self, key: Key, attempt: Attempt) -> i64 {
-        let Some(window) = self.window(key, attempt.is_declined) else { return 0 };
-        if window.len() >= ATTEMPTS_KEPT {
-            window.pop_front();
+    pub fn count(&mut self, (account, rule, subject): Key, attempt: Attempt) -> i64 {
+        let of_account = self.of_accounts.get_mut(&account);
+        let is_known = of_account.is_some_and(|windows| windows.contains_key(&(rule, subject)));
+        if !is_known && !attempt.is_declined {
+            return 0;
         }
-        window.push_back(attempt);
-        if attempt.is_declined { count(key.1, window, attempt.at) } else { 0 }
+        if !is_known {
+            self.make_room();
+            self.len += 1;
+        }
+        self.used += 1;
+        let window = self.of_accounts.entry(account).or_default().entry((rule, subject)).or_default();
+        window.used = self.used;
+        if window.attempts.len() >= ATTEMPTS_KEPT {
+            window.attempts.pop_front();
+        }
+        window.attempts.push_back(attempt);
+        if attempt.is_declined { count(rule, &window.attempts, attempt.at) } else { 0 }
     }
 
     /// Forgets the attempts of a subject.
-    pub fn forget(&mut self, key: &Key) {
-        self.recent.remove(key);
+    pub fn forget(&mut self, &(account, rule, subject): &Key) {
+        let Some(windows) = self.of_accounts.get_mut(&account) else { return };
+        self.len -= usize::from(windows.remove(&(rule, subject)).is_some());
+        if windows.is_empty() {
+            self.of_accounts.remove(&account);
+        }
     }
 
-    fn window(&mut self, key: Key, makes: bool) -> Option<&mut Window> {
-        if !self.recent.contains_key(&key) {
-            let window = self.older.remove(&key);
-            let window = if makes { window.unwrap_or_default() } else { window? };
-            if self.recent.len() >= WINDOWS_MAX / 2 {
-                self.older = std::mem::take(&mut self.recent);
-            }
-            self.recent.insert(key, window);
+    /// Makes room for more windows.
+    fn make_room(&mut self) {
+        if self.len < WINDOWS_MAX {
+            return;
         }
-        self.recent.get_mut(&key)
+        let largest = self.of_accounts.values_mut().max_by_key(|windows| windows.len());
+        match largest.filter(|windows| windows.len() >= MANY) {
+            Some(largest) => forget_older_half([largest]),
+            None => forget_older_half(self.of_accounts.values_mut()),
+        }
+        self.of_accounts.retain(|_, windows| !windows.is_empty());
+        self.len = self.of_accounts.values().map(HashMap::len).sum();
     }
 
     /// Returns the counts of an account's subjects.
     pub fn counts_of(&self, account: AccountToken, now: Timestamp) -> Vec<CountedSubject> {
-        let windows = self.recent.iter().chain(&self.older).filter(|((owner, ..), _)| *owner == account);
-        let counts = windows.map(|(&(_, rule, subject), window)| CountedSubject {
+        let windows = self.of_accounts.get(&account).into_iter().flatten();
+        let counts = windows.map(|(&(rule, subject), window)| CountedSubject {
             rule,
             subject: subject.to_string(),
-            count: count(rule, window, now),
+            count: count(rule, &window.attempts, now),
         });
         counts.filter(|counted| counted.count > 0).collect()
     }
 }
 
+/// Forgets the half to which nothing was added for longest.
+fn forget_older_half<'a>(windows: impl IntoIterator<Item = &'a mut AccountWindows>) {
+    let mut windows: Vec<_> = windows.into_iter().collect();
+    let mut uses: Vec<_> =
+        windows.iter().flat_map(|windows| windows.values()).map(|window| window.used).collect();
+    uses.sort_unstable();
+    let middle = uses.get(uses.len() / 2).copied().unwrap_or_default();
+    for windows in &mut windows {
+        windows.retain(|_, window| window.used > middle);
+    }
+}
+
 /// Returns what the rule counts in a window that ends now.
-fn count(rule: CardTestingRule, window: &Window, now: Timestamp) -> i64 {
+fn count(rule: CardTestingRule, attempts: &VecDeque<Attempt>, now: Timestamp) -> i64 {
     let terms = rule.terms();
-    let within = window.iter().rev().take_while(|attempt| now < attempt.at + terms.window);
+    let within = attempts.iter().rev().take_while(|attempt| now < attempt.at + terms.window);
     let count = match terms.count {
         CardTestingCount::DeclinesInRow => within.take_while(|attempt| attempt.is_declined).count(),
         CardTestingCount::DeclinedCards => {
@@ -154,8 +199,40 @@ mod tests {
                 count = windows.count(key(rule, 0), attempt);
             }
         }
-        assert!(windows.recent.len() + windows.older.len() <= WINDOWS_MAX);
-        assert!(windows.recent[&key(rule, 0)].len() <= ATTEMPTS_KEPT);
+        let of_account = &windows.of_accounts[&key(rule, 0).0];
+        assert!(of_account.len() <= WINDOWS_MAX && of_account.len() == windows.len);
+        assert!(of_account[&(rule, key(rule, 0).2)].attempts.len() <= ATTEMPTS_KEPT);
         assert!(count > 10, "{count}");
+    }
+
+    #[test]
+    fn a_neighbours_declines_take_no_count_away() {
+        let rule = CardTestingRule::CardDeclines;
+        let mut windows = Windows::default();
+        let attempt = Attempt { at: NOON, card: CardHash::new(0), is_declined: true };
+        let of = |account: u128, n| {
+            (AccountToken::new(Uuid::from_u128(account)), rule, Subject::Card(CardHash::new(n)))
+        };
+        for n in 0..50 {
+            assert_eq!(windows.count(of(2, n), attempt), 1);
+        }
+        for n in 0..4 * WINDOWS_MAX as u64 {
+            windows.count(of(1, n), attempt);
+        }
+        for n in 0..50 {
+            assert_eq!(windows.count(of(2, n), attempt), 2, "the card {n}");
+        }
+        // Many accounts with a decline each share the memory.
+        for account in 3..3 + 2 * WINDOWS_MAX as u128 {
+            windows.count(of(account, 0), attempt);
+        }
+        let all: usize = windows.of_accounts.values().map(HashMap::len).sum();
+        assert!(
+            all == windows.len && all <= WINDOWS_MAX && windows.of_accounts.values().all(|of| !of.is_empty())
+        );
+        for n in 0..50 {
+            windows.forget(&of(2, n));
+        }
+        assert_eq!(windows.counts_of(of(2, 0).0, NOON).len(), 0);
     }
 }

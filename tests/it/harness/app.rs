@@ -26,6 +26,7 @@ use card_payments::store::Location;
 use card_payments::vault::OperatorKeys;
 use entity::{AccountToken, TimeSpan, Timestamp, event};
 use futures::FutureExt;
+use ipnet::IpNet;
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
 
@@ -89,6 +90,8 @@ struct Installation {
     clock_move: Duration,
     erase_after: Option<TimeSpan>,
     load: LoadOptions,
+    base_url: String,
+    trusted_proxies: Vec<IpNet>,
     environment: Environment,
     operator_key: Option<Secret>,
     provider: Box<dyn Fn() -> Option<IdentityProvider> + Send + Sync>,
@@ -125,10 +128,10 @@ impl Installation {
             recorder: None,
         };
         let index = ServerInfo {
-            base_url: "http://test".into(),
+            base_url: self.base_url.clone(),
             named: None,
             environment: self.environment,
-            trusted_proxies: Vec::new(),
+            trusted_proxies: self.trusted_proxies.clone(),
             fill_in_key: true,
             metrics: true,
             load: self.load.clone(),
@@ -198,6 +201,8 @@ impl App {
             clock_move: CLOCK_MOVE,
             erase_after: None,
             load: LoadOptions::default(),
+            base_url: "http://test".into(),
+            trusted_proxies: Vec::new(),
             environment,
             operator_key: None,
             provider: Box::new(|| None),
@@ -240,6 +245,18 @@ impl App {
     /// Starts another process with these limits of load.
     pub async fn takes_on(&mut self, rate_limit: Option<u32>, concurrency: u16) {
         self.installation.load = LoadOptions { rate_limit, concurrency };
+        self.restart().await;
+    }
+
+    /// Starts another process with this address.
+    pub async fn is_known_as(&mut self, base_url: &str) {
+        self.installation.base_url = base_url.into();
+        self.restart().await;
+    }
+
+    /// Starts another process behind proxies of these networks.
+    pub async fn trusts(&mut self, networks: &[&str]) {
+        self.installation.trusted_proxies = networks.iter().map(|network| network.parse().unwrap()).collect();
         self.restart().await;
     }
 

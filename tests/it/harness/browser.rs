@@ -18,6 +18,8 @@ pub struct Browser {
     pub attempt: Option<String>,
     /// The origin of the page whose form it sends.
     pub origin: Option<&'static str>,
+    /// What a proxy writes about it.
+    pub forwarded: Option<String>,
 }
 
 impl Browser {
@@ -27,7 +29,7 @@ impl Browser {
 
     /// Returns the browser of a client without a key.
     pub fn of(client: Client) -> Self {
-        Self { client, cookie: None, attempt: None, origin: Some(OWN) }
+        Self { client, cookie: None, attempt: None, origin: Some(OWN), forwarded: None }
     }
 
     /// Returns one that has signed in.
@@ -47,6 +49,9 @@ impl Browser {
         let own: Vec<_> = [&self.cookie, &self.attempt].into_iter().flatten().map(String::as_str).collect();
         if !own.is_empty() {
             request = request.header(header::COOKIE, format!("other=1; {}", own.join("; ")));
+        }
+        if let Some(forwarded) = &self.forwarded {
+            request = request.header("x-forwarded-for", forwarded);
         }
         if let Some(origin) = self.origin.filter(|_| form.is_some()) {
             request = request.header(header::ORIGIN, origin);
