@@ -25,9 +25,8 @@ pub fn set_variable(name: impl AsRef<OsStr>) -> Option<OsString> {
 
 /// Returns a command whose options, and those of its own commands, take no empty variable.
 pub fn without_empty_variables(command: Command) -> Command {
-    let is_empty = |option: &Arg| {
-        option.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty())
-    };
+    let is_empty =
+        |option: &Arg| option.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
     let own =
         command.mut_args(|option| if is_empty(&option) { option.env(None::<&'static str>) } else { option });
     own.mut_subcommands(without_empty_variables)

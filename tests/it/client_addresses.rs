@@ -64,13 +64,9 @@ async fn what_a_proxy_writes_is_read_or_is_nobodys_address(database: Database) {
         "the proxy's own request"
     );
     for (forwarded, shown) in [("unknown", ""), ("203.0.113.9:51234", "203.0.113.9")] {
-        let made = post_with(
-            &app.client(),
-            "/1/cards",
-            &[("x-forwarded-for", forwarded)],
-            &card("4200000000000000"),
-        );
-        assert_eq!(made.await.json()["ip_address"], shown, "{forwarded}");
+        let headers = [("x-forwarded-for", forwarded)];
+        let made = post_with(&app.client(), "/1/cards", &headers, &card("4200000000000000")).await;
+        assert_eq!(made.json()["ip_address"], shown, "{forwarded}");
     }
 }
 
