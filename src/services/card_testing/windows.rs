@@ -57,7 +57,7 @@ impl Windows {
     /// Adds an attempt and returns the count of the subject. Approvals count only where something was declined before, so
     /// that honest payments leave nothing.
     pub fn count(&mut self, (account, rule, subject): Key, attempt: Attempt) -> i64 {
-        let of_account = self.of_accounts.get_mut(&account);
+        let of_account = self.of_accounts.get(&account);
         let is_known = of_account.is_some_and(|windows| windows.contains_key(&(rule, subject)));
         if !is_known && !attempt.is_declined {
             return 0;
