@@ -20,7 +20,7 @@ table! {
         recorded_at: Timestamp,
         /// The place in the trail, from 1 without gaps; null until the entry is sealed, as the next three.
         number: Option<i64>,
-        /// From when on the entry is kept: the latest time of recording up to here, and never later than the sealing.
+        /// From when on the entry is kept: the latest time of sealing up to here.
         kept_from: Option<Timestamp>,
         /// The keyed hash of all columns above.
         mac: Option<Bytes>,

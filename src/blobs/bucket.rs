@@ -81,6 +81,18 @@ impl Bucket {
         self.store.put(&path, content.into()).await.map(drop).map_err(io::Error::other)
     }
 
+    /// Returns the last small object whose name begins with `start` and is behind `after`, in the order of names.
+    pub async fn last_object(&self, start: &str, after: &str) -> io::Result<Option<Bytes>> {
+        let objects = self.store.list_with_offset(Some(&self.prefix), &self.prefix.clone().join(after));
+        let last = objects.try_fold(None, async |last: Option<Path>, object| {
+            let is_such = object.location.filename().is_some_and(|name| name.starts_with(start));
+            Ok(last.max(is_such.then_some(object.location)))
+        });
+        let Some(last) = last.await.map_err(io::Error::other)? else { return Ok(None) };
+        let found = self.store.get(&last).await.map_err(io::Error::other)?;
+        found.bytes().await.map(Some).map_err(io::Error::other)
+    }
+
     async fn write(&self, name: BlobName, mut content: File) -> io::Result<()> {
         let _turn = self.turns.acquire().await.map_err(io::Error::other)?;
         content.rewind().await?;

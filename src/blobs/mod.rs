@@ -49,20 +49,44 @@ pub struct Mark {
     pub account: AccountToken,
     /// The customer.
     pub customer: CustomerToken,
+    /// The signature; those of earlier releases have none.
+    pub signature: Option<[u8; 32]>,
 }
 
 impl fmt::Display for Mark {
+    /// Lower-case letters, as in [`BlobName`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.account.id(), self.customer.id())
+        write!(f, "{}.{}", self.account.id(), self.customer.id())?;
+        let Some(signature) = self.signature else { return Ok(()) };
+        f.write_str(".")?;
+        signature.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
 impl Mark {
     fn parse(name: &str) -> Option<Self> {
-        let (account, customer) = name.split_once('.')?;
+        let (account, rest) = name.split_once('.')?;
+        let (customer, signature) = rest.split_once('.').unwrap_or((rest, ""));
         let (account, customer) = (account.parse().ok()?, customer.parse().ok()?);
-        Some(Self { account: AccountToken::new(account), customer: CustomerToken::new(customer) })
+        let mark = Self {
+            account: AccountToken::new(account),
+            customer: CustomerToken::new(customer),
+            signature: signature_of(signature),
+        };
+        Some(mark)
     }
+}
+
+/// Returns the signature that hexadecimal digits spell. Anything else is none, and nobody's.
+fn signature_of(digits: &str) -> Option<[u8; 32]> {
+    let mut signature = [0; 32];
+    if digits.len() != 2 * signature.len() {
+        return None;
+    }
+    for (at, byte) in signature.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(signature)
 }
 
 /// The name of a file's blob. No part of it comes from a client.

@@ -55,9 +55,8 @@ enum Proof {
     /// Verify that no sealed entry was changed, moved or deleted. If one was, prints a line per finding and exits with 1.
     ///
     /// Servers seal entries a second after their commit, each with its predecessors. Without the anchor, a trail that was put back
-    /// as a whole to an earlier state looks right, and so does one that lost its head and all seals and was sealed anew: name the
-    /// file of CARD_PAYMENTS_AUDIT_ANCHOR. Uses of API keys are counts and not sealed. Needs the vault key, and is recorded as an
-    /// entry.
+    /// as a whole to an earlier state looks right: name the file of CARD_PAYMENTS_AUDIT_ANCHOR. It also shows entries that were
+    /// removed too young. Uses of API keys are counts and not sealed. Needs the vault key, and is recorded as an entry.
     #[command(
         after_help = "Example:\n  card-payments audit verify --anchor /var/log/card-payments/audit-heads.jsonl\n\n\
         With --json {finding, ...} per finding, then {verified, unsealed, removed, anchored, findings}."

@@ -9,7 +9,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use crate::error::Error;
 use crate::services::due_work::registry;
-use crate::services::{Context, card_testing, data_keys};
+use crate::services::{Context, audit, card_testing, data_keys, erasures};
 use crate::trace;
 
 /// The metrics of the process.
@@ -56,6 +56,14 @@ impl Metrics {
             BREAK_GLASS,
             "Sign-ins with the operator's key although people sign in by a provider"
         );
+        describe_counter!(
+            audit::TAMPERING,
+            "How often the server met an audit trail that somebody else has changed, and left it as it is"
+        );
+        describe_gauge!(
+            erasures::MARKS_REFUSED,
+            "Marks of erased customers without a signature, which the last start did not obey"
+        );
         describe_gauge!(DUE, "Due work that waits, by kind");
         describe_gauge!(POOL, "Database connections of the read pool, by state");
         describe_gauge!(SEALS, "How often the present data key has encrypted; the limit is 4294967296");
@@ -82,6 +90,7 @@ impl Metrics {
         metrics::counter!(trace::LOST).increment(0);
         metrics::counter!(ACQUIRER_SILENT).increment(0);
         metrics::counter!(BREAK_GLASS).increment(0);
+        metrics::counter!(audit::TAMPERING).increment(0);
         Self(handle)
     }
 

@@ -52,6 +52,8 @@ pub enum Purpose {
     Link,
     /// Seals the audit trail. Its key is derived from that of [`Purpose::Link`], so every database has it.
     Audit,
+    /// Signs the marks of erased customers. Its key is derived likewise.
+    Erasure,
 }
 
 impl Purpose {
@@ -65,6 +67,7 @@ impl Purpose {
             Self::Fingerprint => "fingerprint",
             Self::Link => "link",
             Self::Audit => "audit",
+            Self::Erasure => "erasure",
         }
     }
 }
@@ -141,16 +144,21 @@ pub struct Vault {
     data_keys: Mutex<Arc<DataKeys>>,
     hash_keys: HashKeys,
     audit_key: Key,
+    erasure_key: Key,
 }
 
 impl Vault {
     /// Creates a vault with these keys.
     pub fn new(data_keys: DataKeys, hash_keys: HashKeys) -> Self {
-        let mut audit_key = [0; 32];
-        let derived = Hkdf::<Sha256>::new(None, hash_keys.link.bytes());
-        let name = format!("card-payments {} key", Purpose::Audit.name());
-        derived.expand(name.as_bytes(), &mut audit_key).expect("HKDF gives 32 bytes");
-        Self { data_keys: Mutex::new(Arc::new(data_keys)), hash_keys, audit_key: audit_key.into() }
+        let source = Hkdf::<Sha256>::new(None, hash_keys.link.bytes());
+        let derived = |purpose: Purpose| {
+            let mut key = [0; 32];
+            let name = format!("card-payments {} key", purpose.name());
+            source.expand(name.as_bytes(), &mut key).expect("HKDF gives 32 bytes");
+            Key::from(key)
+        };
+        let (audit_key, erasure_key) = (derived(Purpose::Audit), derived(Purpose::Erasure));
+        Self { data_keys: Mutex::new(Arc::new(data_keys)), hash_keys, audit_key, erasure_key }
     }
 
     fn hash_key(&self, purpose: Purpose) -> &Key {
@@ -159,6 +167,7 @@ impl Vault {
             Purpose::Fingerprint => &self.hash_keys.fingerprint,
             Purpose::Link => &self.hash_keys.link,
             Purpose::Audit => &self.audit_key,
+            Purpose::Erasure => &self.erasure_key,
         }
     }
 
@@ -298,12 +307,13 @@ mod tests {
         let mut hashes: Vec<_> =
             Purpose::STORED.map(|purpose| vault.keyed_hash(purpose, &[b"ab", b"c"])).to_vec();
         hashes.push(vault.keyed_hash(Purpose::Audit, &[b"ab", b"c"]));
+        hashes.push(vault.keyed_hash(Purpose::Erasure, &[b"ab", b"c"]));
         hashes.push(vault.keyed_hash(Purpose::Link, &[b"a", b"bc"]));
         hashes.push(vault.keyed_hash(Purpose::Link, &[b"abc"]));
         hashes.push(vault.keyed_hash(Purpose::Link, &[]));
         hashes.sort_unstable();
         hashes.dedup();
-        assert_eq!(hashes.len(), 7);
+        assert_eq!(hashes.len(), 8);
         assert_eq!(
             vault.keyed_hash(Purpose::ApiKey, &[b"ab", b"c"]),
             rotated().keyed_hash(Purpose::ApiKey, &[b"ab", b"c"]),

@@ -91,13 +91,13 @@ async fn number_events(ctx: Ctx) {
 
 /// Seals new entries of the audit trail, and writes its head to the anchor.
 async fn seal_trail(ctx: Ctx) {
-    let mut anchored = None;
+    let mut watch = audit::TrailWatch::default();
     loop {
         tokio::time::sleep(PAUSE).await;
-        if let Err(error) = audit::seal(&ctx).await {
+        if let Err(error) = watch.seal(&ctx).await {
             tracing::error!(%error, "the audit trail was not sealed");
         }
-        if let Err(error) = audit::write_anchor(&ctx, &mut anchored).await {
+        if let Err(error) = watch.write_anchor(&ctx).await {
             tracing::error!(%error, "the head of the audit trail was not anchored");
         }
     }

@@ -135,12 +135,17 @@ fn the_heads_of_the_audit_trail_are_kept_in_a_bucket() {
         command.env("CARD_PAYMENTS_AUDIT_ANCHOR", "s3://evidence/audit");
         command
     };
+    let older = data.path().join("older.db");
     let server = Process::start(&mut program(data.path()));
     let heads =
         || -> Vec<_> { objects(&bucket).into_iter().filter(|name| name.starts_with("audit/")).collect() };
     for n in 1..=2 {
         assert_eq!(output(program(data.path()).arg("audit")).0, Some(0));
         until("the head does not come", || heads().len() >= n);
+        // Of the first one.
+        if !older.exists() {
+            assert_eq!(output(program(data.path()).arg("backup").arg(&older)).0, Some(0));
+        }
     }
     server.stopped();
     let heads = heads();
@@ -163,6 +168,19 @@ fn the_heads_of_the_audit_trail_are_kept_in_a_bucket() {
         "{report}"
     );
     assert!(output(program(data.path()).arg("check")).1.contains("s3://evidence/audit answers"));
+    // A server that starts on an older database reads in the bucket that there was more.
+    for log in ["card-payments.db-wal", "card-payments.db-shm"] {
+        let _ = std::fs::remove_file(data.path().join(log));
+    }
+    std::fs::copy(&older, data.path().join("card-payments.db")).unwrap();
+    let server = Process::start(&mut program(data.path()));
+    until("nobody notices", || {
+        let metrics = ask(server.address, "GET", "/metrics", None, "").body;
+        metrics.lines().any(|line| {
+            line.strip_prefix("card_payments_audit_tampering_total ").is_some_and(|times| times != "0")
+        })
+    });
+    assert!(server.stopped().contains("the audit trail is not the one that this server or its anchor knows"));
     let refused = output(program(data.path()).env("CARD_PAYMENTS_AUDIT_ANCHOR", "s3://"));
     assert!(refused.2.starts_with("error: CARD_PAYMENTS_AUDIT_ANCHOR: "), "{}", refused.2);
 }

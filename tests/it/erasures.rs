@@ -6,11 +6,12 @@ use card_payments::services::accounts::named;
 use card_payments::services::erasures::{self, COLUMNS, tables_of_customers};
 use card_payments::store::{self, Operator, Rewriting};
 use card_payments::views::erasure::Erasure;
-use entity::TimeSpan;
+use entity::{AccountToken, CustomerToken, TimeSpan};
 use http::Method;
 use serde_json::{Value, json};
 
 use crate::harness::app::another_account;
+use crate::harness::process::Process;
 use crate::harness::sending::{post_with, request};
 use crate::harness::{
     Answer, App, Client, Database, PDF, card, charge_with, eventually, on_both, operated, rules, token,
@@ -596,5 +597,56 @@ operated! {
         assert_eq!(server.ask("GET", &format!("/1/customers/{customer}"), Some(&key), "").status, 404);
         server.stopped();
         assert_eq!(installed.run(&["ledger", "verify"]).0, Some(0));
+    }
+
+    async fn a_mark_that_the_vault_has_not_signed_erases_nobody_and_an_operator_is_told(installed) {
+        let server = installed.serve();
+        let (key, _) = server.keys();
+        let [erased, kept, other] =
+            std::array::from_fn(|_| token_of(&server.ask("POST", "/1/customers", Some(&key), CUSTOMER).ok(201)));
+        let account = installed.account();
+        installed.records(&["customer", "erase", &erased, "--account", &account]);
+        installed.execute("UPDATE erasures SET due_at = due_at - 120000, quiet_at = quiet_at - 120000").await;
+        let done = "SELECT COUNT(*) FROM erasures WHERE erased_at IS NOT NULL";
+        eventually(async || installed.number(done).await == 1).await;
+        server.stopped();
+        let folder = installed.data.path().join("files/erased");
+        let marks = || -> BTreeSet<String> {
+            let names = std::fs::read_dir(&folder).unwrap();
+            names.map(|name| name.unwrap().file_name().into_string().unwrap()).collect()
+        };
+        let signed = marks().pop_first().unwrap();
+        let account: AccountToken = account.parse().unwrap();
+        let unsigned = |customer: &str| format!("{}.{}", account.id(), customer.parse::<CustomerToken>().unwrap().id());
+        assert!(signed.starts_with(&unsigned(&erased)) && signed != unsigned(&erased), "{signed}");
+        // Of an intruder, or of an earlier release; and one that is signed for somebody else.
+        let copied = signed.replace(&unsigned(&erased), &unsigned(&other));
+        for forged in [&unsigned(&kept), &copied] {
+            std::fs::write(folder.join(forged), "").unwrap();
+        }
+        let refused = |server: &Process| server.ask("GET", "/metrics", None, "").body.contains("card_payments_erasure_marks_refused 2\n");
+        let acts = async || installed.number("SELECT COUNT(*) FROM audit_entries WHERE action = 'customer.erased'").await;
+        let server = installed.serve();
+        eventually(async || refused(&server)).await;
+        for customer in [&kept, &other] {
+            let shown = server.ask("GET", &format!("/1/customers/{customer}"), Some(&key), "").ok(200);
+            assert_eq!(shown["email"], "xq@quillfeather.example");
+        }
+        let log = server.stopped();
+        assert!(log.contains("a mark of an erased customer is not signed") && log.contains(&kept) && log.contains(&other), "{log}");
+        assert_eq!((installed.number("SELECT COUNT(*) FROM erasures").await, acts().await), (1, 1));
+        // One of an earlier release, which the database bears out, is signed afterwards.
+        std::fs::rename(folder.join(&signed), folder.join(unsigned(&erased))).unwrap();
+        let server = installed.serve();
+        eventually(async || marks().contains(&signed)).await;
+        server.stopped();
+        // An older database obeys the signed one, also after a rotation, and says so.
+        installed.records(&["vault", "rotate"]);
+        installed.execute("DELETE FROM erasures").await;
+        let server = installed.serve();
+        eventually(async || installed.number("SELECT COUNT(*) FROM erasures").await == 1).await;
+        server.stopped();
+        let entry = installed.records(&["audit"]).into_iter().find(|entry| entry["action"] == "customer.erased").unwrap();
+        assert_eq!((&entry["by"], &entry["subject"], acts().await), (&json!("the server"), &json!(erased), 2));
     }
 }

@@ -8,8 +8,12 @@ use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 
 use super::chain::AuditHead;
 use crate::blobs::{Bucket, BucketError};
-use crate::error::Error;
-use crate::services::context::Context;
+use crate::vault::Vault;
+
+/// How the names of all heads' objects begin.
+const OBJECTS: &str = "audit-";
+/// How much of a file's end is read to find its last head: some two hundred lines.
+const END_BYTES: u64 = 64 * 1024;
 
 /// Where heads go.
 #[derive(Debug)]
@@ -31,7 +35,7 @@ impl AuditAnchor {
     }
 
     /// Writes a head, and returns once it will survive a loss of power. A line that is the last one already is not repeated.
-    async fn write(&self, head: &AuditHead, text: &str) -> io::Result<()> {
+    pub(super) async fn write(&self, head: &AuditHead, text: &str) -> io::Result<()> {
         let line = format!("{text}\n");
         match self {
             Self::File(path) => {
@@ -43,12 +47,28 @@ impl AuditAnchor {
                 file.sync_all().await
             }
             Self::Bucket(bucket) => {
-                // In the order of the trail; a head that is signed again, when entries are removed, is another object.
-                let name = format!("audit-{:012}-{}.json", head.number, head.signed_at);
+                // A head that is signed again, when entries are removed, is another object.
+                let name = format!("{}{}.json", object_name(head.number), head.signed_at);
                 bucket.put_object(&name, line.into()).await
             }
         }
     }
+
+    /// Returns the last head of this trail that is not before `head`, if there is one.
+    pub(super) async fn last(&self, vault: &Vault, head: &AuditHead) -> io::Result<Option<AuditHead>> {
+        match self {
+            Self::File(path) => last_head(path, vault).await,
+            Self::Bucket(bucket) => {
+                let last = bucket.last_object(OBJECTS, &object_name(head.number)).await?;
+                Ok(last.and_then(|text| AuditHead::parse(vault, &String::from_utf8_lossy(&text))))
+            }
+        }
+    }
+}
+
+/// Returns how the names of a head's objects begin: their order is that of the trail.
+fn object_name(number: i64) -> String {
+    format!("{OBJECTS}{number:012}-")
 }
 
 /// Returns whether a line is the last one of a file, which only grows: its end is read alone.
@@ -61,16 +81,15 @@ async fn ends_with(path: &Path, line: &str) -> io::Result<bool> {
     Ok(end == line.as_bytes())
 }
 
-/// Writes the head of the trail to the configured anchor, unless it is `anchored`, the head that was written before.
-pub async fn write_anchor(ctx: &Context, anchored: &mut Option<AuditHead>) -> Result<(), Error> {
-    let Some(anchor) = &ctx.audit_anchor else { return Ok(()) };
-    let Some(row) = AuditHead::find(ctx.store.read()).await? else { return Ok(()) };
-    let head = AuditHead::parse(&ctx.vault, &row.value).ok_or_else(AuditHead::changed)?;
-    if anchored.as_ref() == Some(&head) {
-        return Ok(());
-    }
-    let written = anchor.write(&head, &row.value).await;
-    written.map_err(|error| Error::internal(format!("the anchor of the audit trail: {error}")))?;
-    *anchored = Some(head);
-    Ok(())
+/// Returns the last head of this trail in the end of a file that a server of any release has appended to.
+async fn last_head(path: &Path, vault: &Vault) -> io::Result<Option<AuditHead>> {
+    let mut file = match File::open(path).await {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let start = file.metadata().await?.len().saturating_sub(END_BYTES);
+    file.seek(SeekFrom::Start(start)).await?;
+    let mut end = Vec::new();
+    file.take(END_BYTES).read_to_end(&mut end).await?;
+    Ok(String::from_utf8_lossy(&end).lines().rev().find_map(|line| AuditHead::parse(vault, line)))
 }

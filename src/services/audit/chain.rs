@@ -11,21 +11,22 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use entity::audit_entry::{self, Column, Entity};
 use entity::{Timestamp, installation};
 use futures::FutureExt;
-use sea_orm::sea_query::OnConflict;
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, IntoActiveModel, QueryFilter, QueryOrder,
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
     QuerySelect, Select, Value,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
 use crate::error::Error;
-use crate::limits::{AUDIT_KEPT, AUDIT_SEALED_AT_ONCE};
+use crate::limits::{AUDIT_KEPT, AUDIT_READ_AT_ONCE, AUDIT_SEALED_AT_ONCE};
 use crate::runtime::crash_points;
 use crate::services::context::Context;
 use crate::store::{Tx, about};
 use crate::vault::{Purpose, Vault};
 
+/// Counts how often the server has met a trail that somebody else has changed.
+pub const TAMPERING: &str = "card_payments_audit_tampering_total";
 /// The head's name in the table `installation`.
 const HEAD: &str = "audit_head";
 
@@ -55,7 +56,7 @@ pub struct AuditHead {
     pub number: i64,
     pub(super) link: Mac,
     /// Of the last sealed entry, in milliseconds since 1970.
-    kept_from: i64,
+    pub(super) kept_from: i64,
     /// The number of the last removed entry.
     pub(super) removed: i64,
     pub(super) removed_link: Mac,
@@ -89,33 +90,43 @@ impl AuditHead {
         Ok(serde_json::to_string(self)?)
     }
 
-    /// Locks the head until the commit, so that one unit at a time seals or removes. A head that was changed, or is gone although
-    /// entries are sealed, is extended no further.
-    async fn lock(tx: &Tx, vault: &Vault, wall: Timestamp) -> Result<(installation::Model, Self), Error> {
-        if Self::find(tx).await?.is_none() {
-            let first = installation::Model { name: HEAD.into(), value: Self::default().sign(vault, wall)? };
-            // Of two servers one inserts it, and the other one waits for that.
-            let known = OnConflict::column(installation::Column::Name).do_nothing().to_owned();
-            let first = installation::Entity::insert(first.into_active_model()).on_conflict(known);
-            let sealed = Entity::find().filter(Column::Number.is_not_null()).select_only().column(Column::Id);
-            if first.exec_without_returning(tx).await? > 0
-                && sealed.limit(1).into_tuple::<Uuid>().one(tx).await?.is_some()
-            {
-                return Err(Error::internal(
-                    "the head of the audit trail is gone: run card-payments audit verify",
-                ));
-            }
-        }
+    /// Locks the head until the commit, so that one unit at a time seals or removes. A head that is gone or was changed is extended
+    /// no further.
+    async fn lock(tx: &Tx, vault: &Vault) -> Result<(installation::Model, Self), Error> {
         tx.lock::<installation::Entity>(HEAD.to_owned()).await?;
-        let row =
-            Self::find(tx).await?.ok_or_else(|| Error::internal("the head of the audit trail is gone"))?;
-        let head = Self::parse(vault, &row.value).ok_or_else(Self::changed)?;
+        Self::require(vault, Self::find(tx).await?)
+    }
+
+    /// Returns the head that a row holds. Every database has one (see [`begin`]), so an absent one was deleted.
+    pub(super) fn require(
+        vault: &Vault,
+        row: Option<installation::Model>,
+    ) -> Result<(installation::Model, Self), Error> {
+        let row = row.ok_or_else(|| tampered("the head of the audit trail is gone"))?;
+        let head = Self::parse(vault, &row.value)
+            .ok_or_else(|| tampered("the head of the audit trail was changed"))?;
         Ok((row, head))
     }
 
-    /// The error for a head whose signature is wrong.
-    pub(super) fn changed() -> Error {
-        Error::internal("the head of the audit trail was changed: run card-payments audit verify")
+    /// Requires that the trail still ends with the last sealed entry.
+    async fn require_end(&self, tx: &Tx, vault: &Vault) -> Result<(), Error> {
+        let end =
+            sealed_after((self.number, Uuid::nil())).limit(2).into_model::<TrailEntry>().all(tx).await?;
+        let is_whole = match &end[..] {
+            [] => self.number == self.removed,
+            [last] => {
+                let is_last = last.verified(vault).is_some_and(|(number, _)| number == self.number);
+                is_last && last.link.as_deref() == Some(&self.link.0) && self.number > self.removed
+            }
+            _ => false,
+        };
+        if is_whole { Ok(()) } else { Err(tampered("the end of the audit trail is not as it was sealed")) }
+    }
+
+    /// Returns whether the trail of an earlier head may have become this one's.
+    pub(super) fn follows(&self, earlier: &Self) -> bool {
+        let is_same = self.number == earlier.number && self.link == earlier.link;
+        self.removed >= earlier.removed && (self.number > earlier.number || is_same)
     }
 
     /// Writes the head that follows from a locked one.
@@ -124,11 +135,24 @@ impl AuditHead {
         tx.update(row, &installation::Model { value, ..row.clone() }).await
     }
 
+    /// Takes the oldest entry off the trail, if it is as it was sealed and kept from no later than `until`. Returns its id.
+    fn remove(&mut self, entry: &TrailEntry, trail: &Trail, until: i64) -> Option<Uuid> {
+        let (number, mac) = entry.verified(&trail.vault)?;
+        let link = link(&trail.vault, self.removed_link, mac);
+        let is_next = number == self.removed + 1 && number <= self.number;
+        let is_whole = is_next && entry.link.as_deref() == Some(&link.0);
+        if !is_whole || entry.kept_from.is_none_or(|from| from > until) {
+            return None;
+        }
+        (self.removed, self.removed_link) = (number, link);
+        entry.id
+    }
+
     /// Seals the next entry. Returns the values of its row: id, number, time, hash and link.
     fn seal(&mut self, entry: &TrailEntry, trail: &Trail) -> Vec<Value> {
-        let recorded_at = entry.recorded_at.unwrap_or_default().min(trail.wall.millis());
         self.number += 1;
-        self.kept_from = self.kept_from.max(recorded_at);
+        // Not the time of recording: commands record without keys, so an intruder could back-date an entry and have it removed.
+        self.kept_from = self.kept_from.max(trail.wall.millis());
         let mac = entry.mac_at(&trail.vault, self.number, self.kept_from);
         self.link = link(&trail.vault, self.link, mac);
         vec![
@@ -139,6 +163,27 @@ impl AuditHead {
             self.link.0.to_vec().into(),
         ]
     }
+}
+
+/// Counts and returns the finding that somebody else than the server has changed the trail.
+pub(super) fn tampered(finding: &str) -> Error {
+    metrics::counter!(TAMPERING).increment(1);
+    Error::internal(format!("{finding}: run card-payments audit verify"))
+}
+
+/// Returns the head of a trail in which nothing is sealed, for a database that has none.
+pub fn first_head(vault: &Vault, wall: Timestamp) -> Result<installation::Model, Error> {
+    Ok(installation::Model { name: HEAD.into(), value: AuditHead::default().sign(vault, wall)? })
+}
+
+/// Begins the trail of a database of an earlier release, where the first sealed entry made the head. One that has entries and
+/// no head has lost it.
+pub async fn begin(tx: &Tx, first: &installation::Model) -> Result<(), Error> {
+    let sealed = Entity::find().filter(Column::Number.is_not_null()).select_only().column(Column::Id);
+    if AuditHead::find(tx).await?.is_none() && sealed.into_tuple::<Uuid>().one(tx).await?.is_none() {
+        tx.insert(first).await?;
+    }
+    Ok(())
 }
 
 /// Returns the link that follows another one.
@@ -208,6 +253,19 @@ pub(super) fn unsealed() -> Select<Entity> {
     Entity::find().filter(Column::Number.is_null())
 }
 
+/// Selects the sealed entries behind a number and id, in the order of the trail.
+pub(super) fn sealed_after((number, id): (i64, Uuid)) -> Select<Entity> {
+    let same = Condition::all().add(Column::Number.eq(number)).add(Column::Id.gt(id));
+    Entity::find()
+        .filter(Column::Number.is_not_null())
+        // The index begins there.
+        .filter(Column::Number.gte(number))
+        .filter(Condition::any().add(Column::Number.gt(number)).add(same))
+        .order_by_asc(Column::Number)
+        .order_by_asc(Column::Id)
+        .limit(AUDIT_READ_AT_ONCE)
+}
+
 /// Seals the entries that are committed by now. Returns their number. Of several servers one seals at a time.
 pub async fn seal(ctx: &Context) -> Result<u64, Error> {
     let mut sealed = 0;
@@ -226,7 +284,8 @@ pub async fn seal(ctx: &Context) -> Result<u64, Error> {
 }
 
 async fn seal_batch(tx: &Tx, trail: &Trail) -> Result<u64, Error> {
-    let (row, mut head) = AuditHead::lock(tx, &trail.vault, trail.wall).await?;
+    let (row, mut head) = AuditHead::lock(tx, &trail.vault).await?;
+    head.require_end(tx, &trail.vault).await?;
     let entries = unsealed().order_by_asc(Column::Id).limit(AUDIT_SEALED_AT_ONCE);
     let entries = entries.into_model::<TrailEntry>().all(tx).await?;
     if entries.is_empty() {
@@ -254,7 +313,8 @@ pub fn old(wall: Timestamp) -> Select<Entity> {
         .order_by_asc(Column::KeptFrom)
 }
 
-/// Removes an entry past its retention, and all before it; the head says so. An entry that is not as it was sealed stays.
+/// Removes an entry past its retention, and all before it; the head says so. What is not as it was sealed stays, and what comes
+/// after it.
 pub async fn forget(ctx: &Context, entry: audit_entry::Model) -> Result<(), Error> {
     let unit =
         ctx.store.write((Trail::of(ctx), entry), |tx, (trail, entry)| remove(tx, trail, entry).boxed());
@@ -262,22 +322,19 @@ pub async fn forget(ctx: &Context, entry: audit_entry::Model) -> Result<(), Erro
 }
 
 async fn remove(tx: &Tx, trail: &Trail, entry: &audit_entry::Model) -> Result<(), Error> {
-    let (row, mut head) = AuditHead::lock(tx, &trail.vault, trail.wall).await?;
-    let found = Entity::find_by_id(entry.id).into_model::<TrailEntry>().one(tx).await?;
-    // Removed with a later one.
-    let Some(found) = found else { return Ok(()) };
-    let last = found
-        .verified(&trail.vault)
-        .map(|(number, _)| number)
-        .zip(found.link.and_then(|link| link.try_into().ok()));
-    // What chose the entry was not sealed: the column may have been changed for that moment.
-    let is_old = found.kept_from.is_some_and(|from| from <= (trail.wall - AUDIT_KEPT).millis());
-    let Some((number, link)) =
-        last.filter(|(number, _)| is_old && (head.removed..=head.number).contains(number))
-    else {
-        return Err(Error::internal(format!("audit entry {} is not as it was sealed: it is kept", entry.id)));
-    };
-    Entity::delete_many().filter(Column::Number.lte(number)).exec(tx).await?;
-    (head.removed, head.removed_link) = (number, Mac(link));
+    let (row, mut head) = AuditHead::lock(tx, &trail.vault).await?;
+    if Entity::find_by_id(entry.id).into_model::<TrailEntry>().one(tx).await?.is_none() {
+        // Removed with a later one.
+        return Ok(());
+    }
+    let until = (trail.wall - AUDIT_KEPT).millis();
+    let oldest = sealed_after((head.removed, Uuid::max())).into_model::<TrailEntry>().all(tx).await?;
+    let removed: Vec<_> = oldest.iter().map_while(|entry| head.remove(entry, trail, until)).collect();
+    if removed.is_empty() {
+        return Err(tampered(
+            "the oldest entries of the audit trail are not as they were sealed and are kept",
+        ));
+    }
+    Entity::delete_many().filter(Column::Id.is_in(removed)).exec(tx).await?;
     head.replace(tx, &row, trail).await
 }

@@ -10,6 +10,7 @@ mod chain;
 pub mod key_uses;
 mod list;
 mod verify;
+mod watch;
 
 use std::net::IpAddr;
 
@@ -20,10 +21,11 @@ use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Sele
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-pub use self::anchor::{AuditAnchor, write_anchor};
-pub use self::chain::{AuditHead, forget, old, seal};
+pub use self::anchor::AuditAnchor;
+pub use self::chain::{AuditHead, TAMPERING, begin, first_head, forget, old, seal};
 pub use self::list::{AuditFilter, list};
 pub use self::verify::{AuditFinding, AuditReport, verify};
+pub use self::watch::TrailWatch;
 use super::context::Context;
 use crate::error::Error;
 use crate::limits::AUDIT_KEPT;

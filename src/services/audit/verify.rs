@@ -4,17 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use entity::audit_entry::{Column, Entity};
-use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
-    QuerySelect,
-};
+use entity::Timestamp;
+use sea_orm::{ConnectionTrait, PaginatorTrait};
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::chain::{AuditHead, Mac, TrailEntry, link, unsealed};
+use super::chain::{AuditHead, Mac, TrailEntry, link, sealed_after, unsealed};
 use crate::error::Error;
-use crate::limits::AUDIT_READ_AT_ONCE;
+use crate::limits::{AUDIT_KEPT, AUDIT_READ_AT_ONCE};
 use crate::services::context::Context;
 use crate::vault::Vault;
 
@@ -66,6 +63,13 @@ pub enum AuditFinding {
         /// The entry's number.
         number: i64,
     },
+    /// Entries are removed by age, and the anchor shows that they are younger.
+    RemovedYoung {
+        /// The anchor's line.
+        line: usize,
+        /// The number of the last entry that is too young.
+        number: i64,
+    },
 }
 
 impl fmt::Display for AuditFinding {
@@ -94,6 +98,9 @@ impl fmt::Display for AuditFinding {
                     "the trail up to entry {number} is not the one that line {line} of the anchor knows"
                 )
             }
+            Self::RemovedYoung { line, number } => {
+                write!(f, "entry {number} was removed by age, and line {line} of the anchor knows it younger")
+            }
         }
     }
 }
@@ -120,7 +127,7 @@ pub async fn verify(
     on_finding: impl FnMut(&AuditFinding) + Send,
 ) -> Result<AuditReport, Error> {
     let snapshot = ctx.store.snapshot().await?;
-    let mut walk = Walk::begin(&ctx.vault, on_finding);
+    let mut walk = Walk::begin(&ctx.vault, ctx.clock.now() - AUDIT_KEPT, on_finding);
     walk.read_anchor(anchor);
     walk.read_head(&snapshot).await?;
     let mut last = (i64::MIN, Uuid::nil());
@@ -139,40 +146,32 @@ pub async fn verify(
     Ok(AuditReport { unsealed: unsealed().count(&snapshot).await?, ..walk.report })
 }
 
-fn sealed_after((number, id): (i64, Uuid)) -> sea_orm::Select<Entity> {
-    let same = Condition::all().add(Column::Number.eq(number)).add(Column::Id.gt(id));
-    Entity::find()
-        .filter(Column::Number.is_not_null())
-        .filter(Condition::any().add(Column::Number.gt(number)).add(same))
-        .order_by_asc(Column::Number)
-        .order_by_asc(Column::Id)
-        .limit(AUDIT_READ_AT_ONCE)
-}
-
 /// A walk along the trail.
 struct Walk<'a, F> {
     vault: &'a Vault,
+    /// What is sealed later is too young to be removed.
+    old_until: Timestamp,
     on_finding: F,
     report: AuditReport,
     /// `None` if it is gone or was changed.
     head: Option<AuditHead>,
-    /// Whether there is a head, even a changed one.
-    has_head: bool,
     /// The number that comes next; `None` before the first entry of a trail without a head.
     next: Option<i64>,
     /// The link of the entry before; `None` if that entry is missing or was changed.
     link: Option<Mac>,
     /// Numbers, from the next one on, of entries that are reported already.
     reported: BTreeSet<i64>,
-    /// By number: the lines of the anchor and their links.
+    /// By number: the lines of the anchor and their links. A head knows two entries, the last one and the last removed one.
     anchors: BTreeMap<i64, Vec<(usize, Mac)>>,
+    /// By number: the lines of the anchor, and from when its last entry is kept.
+    kept_from: BTreeMap<i64, (usize, i64)>,
 }
 
 impl<'a, F: FnMut(&AuditFinding)> Walk<'a, F> {
-    fn begin(vault: &'a Vault, on_finding: F) -> Self {
-        let (report, head, has_head, next, link) = Default::default();
-        let (reported, anchors) = Default::default();
-        Self { vault, on_finding, report, head, has_head, next, link, reported, anchors }
+    fn begin(vault: &'a Vault, old_until: Timestamp, on_finding: F) -> Self {
+        let (report, head, next, link) = Default::default();
+        let (reported, anchors, kept_from) = Default::default();
+        Self { vault, old_until, on_finding, report, head, next, link, reported, anchors, kept_from }
     }
 
     fn report(&mut self, finding: &AuditFinding) {
@@ -183,7 +182,13 @@ impl<'a, F: FnMut(&AuditFinding)> Walk<'a, F> {
     fn read_anchor(&mut self, anchor: &str) {
         for (text, line) in anchor.lines().zip(1..).filter(|(text, _)| !text.trim().is_empty()) {
             match AuditHead::parse(self.vault, text) {
-                Some(head) => self.anchors.entry(head.number).or_default().push((line, head.link)),
+                Some(head) => {
+                    self.kept_from.insert(head.number, (line, head.kept_from));
+                    self.anchors.entry(head.number).or_default().push((line, head.link));
+                    if head.removed > 0 && head.removed < head.number {
+                        self.anchors.entry(head.removed).or_default().push((line, head.removed_link));
+                    }
+                }
                 None => self.report(&AuditFinding::AnchorLine { line }),
             }
         }
@@ -192,18 +197,33 @@ impl<'a, F: FnMut(&AuditFinding)> Walk<'a, F> {
 
     async fn read_head(&mut self, db: &impl ConnectionTrait) -> Result<(), Error> {
         let row = AuditHead::find(db).await?;
-        self.has_head = row.is_some();
-        self.head = row.as_ref().and_then(|row| AuditHead::parse(self.vault, &row.value));
-        match &self.head {
-            Some(head) => {
-                self.report.removed = head.removed;
-                (self.next, self.link) = (Some(head.removed + 1), Some(head.removed_link));
-                self.compare_anchors(head.removed, self.link);
-            }
-            None if self.has_head => self.report(&AuditFinding::Head),
-            None => {}
-        }
+        self.head = row.and_then(|row| AuditHead::parse(self.vault, &row.value));
+        // Every database has one.
+        let Some(AuditHead { removed, removed_link, .. }) = self.head else {
+            self.report(&AuditFinding::Head);
+            return Ok(());
+        };
+        self.report.removed = removed;
+        (self.next, self.link) = (Some(removed + 1), Some(removed_link));
+        self.check_removed(removed);
+        self.compare_anchors(removed, self.link);
         Ok(())
+    }
+
+    /// Compares the anchor's lines of removed entries with each other and with the retention.
+    fn check_removed(&mut self, removed: i64) {
+        let later = self.anchors.split_off(&removed);
+        for (number, lines) in std::mem::replace(&mut self.anchors, later) {
+            let others = lines.iter().filter(|(_, link)| *link != lines[0].1);
+            others.for_each(|(line, _)| self.report(&AuditFinding::Rewritten { line: *line, number }));
+        }
+        // Of entries in their order each is kept from when its predecessor is, or later.
+        let youngest = self.kept_from.range(..=removed).next_back();
+        if let Some((&number, &(line, from))) = youngest
+            && from > self.old_until.millis()
+        {
+            self.report(&AuditFinding::RemovedYoung { line, number });
+        }
     }
 
     fn check(&mut self, entry: &TrailEntry) {
@@ -266,8 +286,6 @@ impl<'a, F: FnMut(&AuditFinding)> Walk<'a, F> {
                     self.report(&AuditFinding::Head);
                 }
             }
-            // A trail of which nothing is sealed has none, and a changed one is reported already.
-            None if self.next.is_some() && !self.has_head => self.report(&AuditFinding::Head),
             None => {}
         }
         let end = self.head.as_ref().map_or(last, |head| head.number);

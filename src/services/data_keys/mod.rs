@@ -12,15 +12,16 @@ pub mod seals;
 use entity::{Timestamp, installation, vault_key};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
-use uuid::Uuid;
+use uuid::{Builder, Uuid, Version};
 use zeroize::Zeroizing;
 
+use super::audit;
 use super::context::Context;
 use super::installation::{InstallationError, KEYS};
 use crate::error::Error;
 use crate::runtime::clock::IdGenerator;
 use crate::runtime::random::{RandomSource, RandomStream};
-use crate::store::{FoundKey, Store};
+use crate::store::{FoundKey, Store, Tx};
 use crate::vault::{DataKeys, HashKeys, Key, OperatorKeys, Purpose, Vault, VaultError, Wrapped};
 
 /// The purpose under which a data key is stored; a hash key is stored under its own.
@@ -38,23 +39,69 @@ pub async fn open(
     let hash_keys =
         Purpose::STORED.iter().map(|purpose| (purpose.name(), chance.bytes(RandomStream::HashKey).into()));
     let keys = [(DATA, Key::random())].into_iter().chain(hash_keys);
-    let fresh: Vec<vault_key::Model> =
-        keys.map(|(purpose, key)| fresh(operator, ids.next(), (purpose, &key), now)).collect();
+    let rows = keys.map(|(purpose, key)| {
+        let id = if purpose == Purpose::Link.name() { begun(ids.next()) } else { ids.next() };
+        fresh(operator, id, (purpose, &key), now)
+    });
+    let rows: Vec<vault_key::Model> = rows.collect();
+    let head = audit::first_head(&vault(operator, &rows)?, now)?;
     let rows = store
-        .write(fresh, |tx, fresh| {
+        .write((rows, head), |tx, (fresh, head)| {
             async move {
-                if installation::Entity::find_by_id(KEYS).one(tx).await?.is_none() {
-                    tx.append(&installation::Model { name: KEYS.into(), value: String::new() });
-                    for key in fresh {
-                        tx.append(key);
-                    }
-                    return Ok(fresh.clone());
+                // In this order: another server may make them meanwhile.
+                let is_marked = installation::Entity::find_by_id(KEYS).one(tx).await?.is_some();
+                let known = youngest_first().all(tx).await?;
+                // An intruder who has deleted the mark gets no other keys.
+                if is_marked || !known.is_empty() {
+                    return Ok(known);
                 }
-                Ok(youngest_first().all(tx).await?)
+                tx.append(&installation::Model { name: KEYS.into(), value: String::new() });
+                for key in fresh {
+                    tx.append(key);
+                }
+                tx.append(head);
+                Ok(fresh.clone())
             }
             .boxed()
         })
         .await?;
+    let opened = vault(operator, &rows)?;
+    if let Some(link) = rows.iter().find(|row| row.purpose == Purpose::Link.name() && row.id != begun(row.id))
+    {
+        let key = unwrapped(operator, link)?;
+        let wrapped = fresh(operator, begun(link.id), (&link.purpose, &key), link.created_at);
+        let begin = BeginTrailUnit { former: link.id, link: wrapped, head: audit::first_head(&opened, now)? };
+        store.write(begin, |tx, begin| begin.record(tx).boxed()).await?;
+    }
+    Ok(opened)
+}
+
+/// Returns the id of the link key in a database whose audit trail has begun. Wrapped keys open under their ids only, so nobody
+/// without the operator's key makes the trail of such a database begin anew.
+fn begun(id: Uuid) -> Uuid {
+    Builder::from_bytes(id.into_bytes()).with_version(Version::Custom).into_uuid()
+}
+
+/// Begins the audit trail of a database of an earlier release, once.
+struct BeginTrailUnit {
+    former: Uuid,
+    link: vault_key::Model,
+    head: installation::Model,
+}
+
+impl BeginTrailUnit {
+    async fn record(&self, tx: &Tx) -> Result<(), Error> {
+        if vault_key::Entity::delete_by_id(self.former).exec(tx).await?.rows_affected == 0 {
+            // Another server was first.
+            return Ok(());
+        }
+        tx.insert(&self.link).await?;
+        audit::begin(tx, &self.head).await
+    }
+}
+
+/// Unwraps a database's keys.
+fn vault(operator: &OperatorKeys, rows: &[vault_key::Model]) -> Result<Vault, InstallationError> {
     let hash_key = |purpose: Purpose| {
         let row =
             rows.iter().find(|row| row.purpose == purpose.name()).ok_or(InstallationError::KeyMissing)?;
@@ -65,7 +112,7 @@ pub async fn open(
         fingerprint: hash_key(Purpose::Fingerprint)?,
         link: hash_key(Purpose::Link)?,
     };
-    let data_keys = data_keys(operator, &rows)?.ok_or(InstallationError::KeyMissing)?;
+    let data_keys = data_keys(operator, rows)?.ok_or(InstallationError::KeyMissing)?;
     Ok(Vault::new(data_keys, hash_keys))
 }
 

@@ -1,47 +1,84 @@
 //! The marks of erased customers, beside the files: they say which erasures a database has lost that was put back from an older
-//! copy.
+//! copy. The vault signs them, because an erasure cannot be undone.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::io;
 
+use entity::audit_entry::Action;
 use entity::erasure::{self, Column};
-use entity::{CustomerToken, JsonText, Owned, account};
+use entity::{AccountToken, CustomerToken, JsonText, Owned, account};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use serde_json::json;
 
 use crate::blobs::Mark;
 use crate::error::Error;
+use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
 use crate::services::customers::delete::plan_erasure;
+use crate::vault::{Purpose, Vault};
 
-/// Plans the marked erasures that the database has not done; they are due at once. Returns how many.
+/// Counts the marks that the last start did not obey, because the vault has not signed them.
+pub const MARKS_REFUSED: &str = "card_payments_erasure_marks_refused";
+
+/// Returns the signed mark of a customer. No rotation of keys changes it.
+pub fn signed(vault: &Vault, account: AccountToken, customer: CustomerToken) -> Mark {
+    let parts = [account.id(), customer.id()];
+    let signature = vault.keyed_hash(Purpose::Erasure, &parts.each_ref().map(|id| &id.as_bytes()[..]));
+    Mark { account, customer, signature: Some(signature) }
+}
+
+/// Plans the marked erasures that the database has not done; they are due at once. Returns how many. A mark without a signature is
+/// signed if the database has done the erasure, as those of earlier releases are, and otherwise refused.
 pub async fn repeat_marked(ctx: &Context) -> Result<usize, Error> {
-    let marks = ctx.blobs.marks().await.map_err(|error| Error::internal(format!("marks: {error}")))?;
-    let mut planned = 0;
-    let accounts: HashSet<_> = marks.iter().map(|mark| mark.account).collect();
-    for account in accounts {
+    let failed = |error: io::Error| Error::internal(format!("marks: {error}"));
+    let marks = ctx.blobs.marks().await.map_err(failed)?;
+    let mut marked: HashMap<_, HashMap<_, _>> = HashMap::new();
+    for mark in marks {
+        let is_signed = mark == signed(&ctx.vault, mark.account, mark.customer);
+        *marked.entry(mark.account).or_default().entry(mark.customer).or_insert(false) |= is_signed;
+    }
+    let (mut planned, mut refused) = (0, 0_u32);
+    for (account, customers) in marked {
         if account::Entity::find_by_id(account).one(ctx.store.read()).await?.is_none() {
             continue;
         }
         let done = erasure::Entity::owned_by(account).filter(Column::ErasedAt.is_not_null());
         let done = done.select_only().column(Column::Id).into_tuple().all(ctx.store.read()).await?;
         let done: HashSet<CustomerToken> = done.into_iter().collect();
-        let lost = marks.iter().filter(|mark| mark.account == account && !done.contains(&mark.customer));
-        for mark in lost {
-            plan(ctx, *mark).await?;
-            planned += 1;
+        for (customer, is_signed) in customers {
+            match (done.contains(&customer), is_signed) {
+                (true, true) => {}
+                (true, false) => {
+                    let mark = signed(&ctx.vault, account, customer);
+                    ctx.blobs.put_mark(mark).await.map_err(failed)?;
+                }
+                (false, true) => {
+                    plan(ctx, account, customer).await?;
+                    planned += 1;
+                }
+                (false, false) => {
+                    tracing::error!(%account, %customer, "a mark of an erased customer is not signed: it is not obeyed");
+                    refused += 1;
+                }
+            }
         }
     }
+    metrics::gauge!(MARKS_REFUSED).set(refused);
     Ok(planned)
 }
 
-async fn plan(ctx: &Context, mark: Mark) -> Result<(), Error> {
+async fn plan(ctx: &Context, account: AccountToken, customer: CustomerToken) -> Result<(), Error> {
     // No account's clock is behind the wall clock.
-    let unit = ctx.store.write((mark, ctx.clock.now()), |tx, (mark, wall)| {
+    let unit = ctx.store.write((account, customer, ctx.clock.now()), |tx, (account, customer, wall)| {
         async move {
             let cards = JsonText::of(&[(); 0])?;
-            plan_erasure(tx, (mark.account, mark.customer), cards, (*wall, *wall)).await
+            plan_erasure(tx, (*account, *customer), cards, (*wall, *wall)).await?;
+            let (subject, detail) = (customer.to_string(), json!({ "by_mark": true }));
+            let act = OperatorAction::about(Action::CustomerErased, *account, subject, detail);
+            audit::record_by_server(tx, &act, *wall)
         }
         .boxed()
     });
-    unit.await.map(drop)
+    unit.await
 }

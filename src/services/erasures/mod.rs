@@ -17,9 +17,8 @@ use futures::FutureExt;
 use serde_json::json;
 
 pub use self::columns::{COLUMNS, Columns, tables_of_customers};
-pub use self::marks::repeat_marked;
+pub use self::marks::{MARKS_REFUSED, repeat_marked};
 use self::person::{Batch, Business, ChargesUnit, PARTS};
-use crate::blobs::Mark;
 use crate::error::{Error, ErrorCode};
 use crate::limits::ACCOUNT_QUIET_AFTER;
 use crate::runtime::crash_points;
@@ -76,7 +75,7 @@ impl DueWork for ErasureWork {
 
 /// Marks the customer, and empties the database's log. Returns whether both succeeded.
 async fn finish(ctx: &Context, row: &erasure::Model) -> Result<bool, Error> {
-    if let Err(error) = ctx.blobs.put_mark(Mark { account: row.account_id, customer: row.id }).await {
+    if let Err(error) = ctx.blobs.put_mark(marks::signed(&ctx.vault, row.account_id, row.id)).await {
         tracing::error!(%error, "an erasure cannot be marked; the worker will retry");
         return Ok(false);
     }
