@@ -40,16 +40,19 @@ use crate::recording::Recorder;
 use crate::runtime::clock::{Clock, FixedClock, IdGenerator, SystemClock};
 use crate::runtime::durable_fs;
 use crate::runtime::random::RandomSource;
+use crate::runtime::trusted_clock::TrustedClock;
 use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::arrivals::Arrivals;
 use crate::services::audit::AuditAnchor;
 use crate::services::audit::key_uses::KeyUses;
 use crate::services::card_testing::CardTesting;
 use crate::services::event_sequence::EventSequences;
-use crate::services::installation;
+use crate::services::installation::{self, InstallationError};
 use crate::services::request_log::RequestLog;
 use crate::services::wallets::{Provider, Wallets};
-use crate::services::{Context, Ctx, charges::SearchMemory, data_keys, disputes, page::Positions};
+use crate::services::{
+    Context, Ctx, charges::SearchMemory, clock_record, data_keys, disputes, page::Positions,
+};
 use crate::store::{self, ConnectError, FileLock, Location, Store};
 use crate::vault::OperatorKeys;
 use crate::wallet::{Gateway, GatewayError, Issuer, Roots};
@@ -246,10 +249,16 @@ async fn context(
     let arrivals = Arc::new(Arrivals::new(store.backend() == DbBackend::Postgres));
     let event_sequences = Arc::new(EventSequences::new(Arc::clone(&arrivals)));
     store.add_listener(Arc::clone(&event_sequences));
+    let trusted = if chance.is_seeded() {
+        TrustedClock::still(Arc::clone(&parts.clock))
+    } else {
+        clock_record::open(&store, Arc::clone(&parts.clock)).await.map_err(InstallationError::from)?
+    };
     Ok(Arc::new(Context {
         environment: parts.environment,
         store,
         clock: parts.clock,
+        trusted,
         ids,
         vault: Arc::new(vault),
         operator: parts.operator,

@@ -307,6 +307,13 @@ pub const IDEMPOTENCY_KEY_LENGTH_MAX: usize = 255;
 /// How long its response is kept, by the wall clock (`docs/decisions.md`, 65).
 pub const IDEMPOTENCY_KEPT: TimeSpan = TimeSpan::days(1);
 
+/// How far the wall clock may be set before it is doubted (`docs/decisions.md`, 404).
+pub const CLOCK_TOLERANCE: TimeSpan = TimeSpan::seconds(3600);
+/// The longest time that a doubted wall clock has to stand before it is believed.
+pub const CLOCK_STANDS: TimeSpan = TimeSpan::days(1);
+/// How often a server notes the time in the database.
+pub const CLOCK_NOTED: Duration = Duration::from_mins(1);
+
 /// How far an account's clock may run ahead of the wall clock (`docs/decisions.md`, 267).
 pub const CLOCK_AHEAD_MAX_MONTHS: u32 = 100 * 12;
 /// How long one request moves a clock.

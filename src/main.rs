@@ -66,6 +66,8 @@ enum Command {
     Reconcile(commands::reconcile::Reconcile),
     /// Rotate the keys that encrypt stored data, and split the vault key.
     Vault(On<commands::vault::Vault>),
+    /// Confirm the clock.
+    Clock(On<commands::clock::Clock>),
     /// Ping webhook endpoints and rotate their keys.
     Webhook(On<commands::webhook::Webhook>),
     Backup(commands::backup::Backup),
@@ -196,6 +198,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Ledger(On { command, database }) => commands::ledger::run(command, &database).await,
         Command::Reconcile(command) => commands::reconcile::run(command).await,
         Command::Vault(On { command, database }) => commands::vault::run(command, &database).await,
+        Command::Clock(On { command, database }) => commands::clock::run(command, &database).await,
         Command::Webhook(On { command, database }) => commands::webhook::run(command, &database).await,
         Command::Backup(command) => commands::backup::run(command),
         Command::Copy(command) => commands::copy::run(command).await,

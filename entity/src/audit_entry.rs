@@ -46,6 +46,7 @@ string_enum! {
         DisputeResolved "dispute.resolved",
         CustomerErased "customer.erased",
         VaultRotated "vault.rotated",
+        ClockConfirmed "clock.confirmed",
         WebhookPinged "webhook.pinged",
         WebhookKeyRotated "webhook.key_rotated",
         OperatorSignedIn "operator.signed_in",

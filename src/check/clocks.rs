@@ -1,4 +1,5 @@
-//! Checks clocks. Leases, keys and links end by the wall clock, so it must not go back, nor differ from other servers'.
+//! Checks clocks. Leases, keys and links end by the wall clock, so it must not go back, nor differ from other servers'. One that was
+//! set far, or went on while no server ran, is doubted for a while (`docs/decisions.md`, 404).
 
 use std::time::Duration;
 
@@ -7,10 +8,12 @@ use entity::Timestamp;
 use super::findings::{Area, Findings};
 use crate::limits::SETTLE_AFTER;
 use crate::runtime::clock::Clock;
+use crate::runtime::trusted_clock::ClockRecord;
 use crate::store::{DatabaseKind, Inspection};
 
 /// Far more than the difference between two machines that are set by the network.
 const APART_MILLIS: i64 = 1000;
+const CONFIRM: &str = "nothing, if no server ran meanwhile; otherwise set the clock, or confirm that it is right: card-payments clock confirm";
 const MEND: &str = "synchronise the machine's clock over the network (chrony, systemd-timesyncd)";
 
 /// Checks the clocks. `began`: the wall clock and the elapsed time at the start of the check.
@@ -29,6 +32,10 @@ pub fn look(
     let Some(inspection) = inspection else { return };
     if let Some(made) = inspection.youngest_key.filter(|made| *made > now) {
         findings.wrong(format!("it is {now}, but the database's newest key was made at {made}"), MEND);
+    }
+    let record = inspection.found.clock.as_deref().and_then(ClockRecord::parse);
+    if let Some(doubt) = record.and_then(|record| record.doubt(now)) {
+        findings.warning(doubt.to_string(), CONFIRM);
     }
     match &inspection.kind {
         DatabaseKind::Postgres(server) => {

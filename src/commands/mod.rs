@@ -8,6 +8,7 @@ pub mod audit;
 pub mod backup;
 pub mod banner;
 pub mod check;
+pub mod clock;
 pub mod copy;
 pub mod customer;
 pub mod deposit;

@@ -28,6 +28,7 @@ const CONNECTIONS: &str = "card_payments_connections";
 const SEALS: &str = "card_payments_data_key_seals";
 const ACQUIRER_CALLS: &str = "card_payments_acquirer_calls_total";
 const ACQUIRER_SILENT: &str = "card_payments_acquirer_silent_total";
+const CLOCK_DOUBTED: &str = "card_payments_clock_doubted_seconds";
 const BREAK_GLASS: &str = "card_payments_break_glass_total";
 const BUCKETS_SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
@@ -63,6 +64,11 @@ impl Metrics {
         describe_gauge!(
             erasures::MARKS_REFUSED,
             "Marks of erased customers without a signature, which the last start did not obey"
+        );
+        describe_gauge!(
+            CLOCK_DOUBTED,
+            Unit::Seconds,
+            "How far the wall clock is from the time that was expected, while it is doubted; otherwise 0"
         );
         describe_gauge!(DUE, "Due work that waits, by kind");
         describe_gauge!(POOL, "Database connections of the read pool, by state");
@@ -106,6 +112,8 @@ impl Metrics {
             metrics::gauge!(gauge, "state" => "all").set(number(all));
         }
         metrics::gauge!(QUEUE).set(number(ctx.store.queue()));
+        let jump = ctx.trusted.doubt().map_or(0, |doubt| doubt.jump().whole_seconds());
+        metrics::gauge!(CLOCK_DOUBTED).set(as_float(jump.unsigned_abs()));
         for kind in registry::KINDS {
             metrics::gauge!(DUE, "kind" => kind.name).set(as_float(kind.backlog(ctx).await?));
         }

@@ -1,10 +1,11 @@
 //! Time and ids as parameters: tests move the clock and rely on the order of ids.
 
-use std::sync::{Arc, LazyLock, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use entity::token::TokenKind;
 use entity::{Timestamp, Token};
+use rustix::time::{ClockId, clock_gettime};
 use uuid::{ContextV7, Uuid};
 
 use crate::runtime::mutex::lock;
@@ -15,7 +16,7 @@ pub trait Clock: Send + Sync + 'static {
     /// Returns the current time.
     fn now(&self) -> Timestamp;
 
-    /// Returns the real time since a fixed instant, for pacing: it never goes back, even if the clock is set.
+    /// Returns the real time since a fixed instant, for pacing: it never goes back, even if the clock is set, and goes on while the machine sleeps.
     fn elapsed(&self) -> Duration;
 }
 
@@ -38,8 +39,13 @@ impl Clock for SystemClock {
     }
 
     fn elapsed(&self) -> Duration {
-        static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
-        BEGAN.elapsed()
+        // Unlike `Instant`, it goes on while the machine sleeps.
+        #[cfg(target_os = "linux")]
+        const SINCE_BOOT: ClockId = ClockId::Boottime;
+        #[cfg(not(target_os = "linux"))]
+        const SINCE_BOOT: ClockId = ClockId::Monotonic;
+        let since = clock_gettime(SINCE_BOOT);
+        Duration::new(since.tv_sec.unsigned_abs(), u32::try_from(since.tv_nsec).unwrap_or_default())
     }
 }
 

@@ -1,4 +1,5 @@
-//! Shared foundations: time, randomness, a request's context, networks of clients and its admission permits, durable files, crash points.
+//! Shared foundations: time and which of it is believed, randomness, a request's context, networks of clients and admission permits, durable
+//! files, crash points.
 
 pub mod client_network;
 pub mod clock;
@@ -10,3 +11,4 @@ pub mod progress;
 pub mod random;
 pub mod request_context;
 pub mod request_permits;
+pub mod trusted_clock;

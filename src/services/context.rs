@@ -38,6 +38,7 @@ use crate::runtime::clock::{Clock, IdGenerator};
 use crate::runtime::random::RandomSource;
 use crate::runtime::request_context::{self, detach};
 use crate::runtime::request_permits::acquire_detached_permit;
+use crate::runtime::trusted_clock::TrustedClock;
 use crate::store::{Store, Tx};
 use crate::trace;
 use crate::vault::{OperatorKeys, Vault};
@@ -56,6 +57,8 @@ pub struct Context {
     pub store: Store,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
+    /// The times that may be now, for what cannot be undone.
+    pub trusted: TrustedClock,
     /// The generator of ids.
     pub ids: Arc<IdGenerator>,
     /// The source of all other random values that clients see.

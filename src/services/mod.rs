@@ -2,7 +2,8 @@
 //! only, in this order: an operation lives with the later noun.
 //!
 //! idempotency::claim, account_version, context (which all of them get), arrivals, request_log, acquirer_lookup (of cards and
-//! rates), installation, audit (of operator actions), people (who sign in), key_sessions (that were signed out), data_keys (of the vault), idempotency, page (of a
+//! rates), installation, audit (of operator actions), clock_record (of the time), people (who sign in), key_sessions (that were signed out),
+//! data_keys (of the vault), idempotency, page (of a
 //! list), counts, search_text, state_table, due_work::clocks (work due by each account's clock), due_work::work_time (when due
 //! work happens), due_work (the description of each kind), ledger, reconciliation (of statements with the ledger),
 //! event_sequence, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention (of events and webhooks),
@@ -22,6 +23,7 @@ pub mod bank_accounts;
 pub mod card_testing;
 pub mod cards;
 pub mod charges;
+pub mod clock_record;
 pub mod context;
 mod counts;
 pub mod customers;

@@ -1,6 +1,7 @@
 //! Deletes events, webhooks and logged requests after their retention (specification, Limits; `docs/decisions.md`,
 //! 259): a number of days, and then until the account's next midnight. Requests age by the wall clock: a tester who
-//! moves an account's clock still wants to read the requests made before the move.
+//! moves an account's clock still wants to read the requests made before the move. A wall clock that is doubted deletes nothing
+//! (404).
 
 use entity::account::Column;
 use entity::counter::Counted;
@@ -24,6 +25,7 @@ pub struct RetentionWork;
 impl DueWork for RetentionWork {
     type Entity = account::Entity;
     const NAME: &'static str = "retention";
+    const DESTROYS: bool = true;
     const AT: Column = Column::PurgeAt;
     const ID: Column = Column::Id;
 
@@ -36,7 +38,7 @@ impl DueWork for RetentionWork {
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: account::Model) -> Result<WorkResult, Error> {
-        let (now, wall) = (time.now(ctx), ctx.clock.now());
+        let (now, wall) = (time.earliest(ctx), ctx.trusted.earliest());
         let batch =
             PurgeUnit { account: row, now, wall, kept: ctx.retention, clock_update: time.clock_update() };
         let gone = ctx.store.write(batch, |tx, batch| batch.record(tx).boxed()).await?;

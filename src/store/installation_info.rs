@@ -21,12 +21,16 @@ pub struct InstallationInfo {
     pub seed: Option<String>,
     /// The keys of the vault, wrapped by the operator's key.
     pub keys: Vec<FoundKey>,
+    /// The time as servers have noted it.
+    pub clock: Option<String>,
     /// The stage of an unfinished copy of another database.
     pub copying: Option<String>,
     /// The database that the installation has moved to.
     pub moved_to: Option<String>,
 }
 
+/// The entry of the time that servers note.
+pub const CLOCK: &str = "clock";
 /// The entry of an unfinished copy: its stage.
 pub(super) const COPYING: &str = "copying";
 /// The entry of a source whose changes are recorded: the database that they are copied to.
@@ -101,6 +105,7 @@ pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<InstallationI
         entries.insert(row.try_get::<String>("", "name")?, row.try_get::<String>("", "value")?);
     }
     let (environment, seed) = (entries.remove("environment"), entries.remove("seed"));
+    let clock = entries.remove(CLOCK);
     let (copying, moved_to) = (entries.remove(COPYING), entries.remove(MOVED_TO));
     let keys =
         looker.query_all_raw(statement(looker, "SELECT id, purpose, wrapped_by, wrapped FROM vault_keys"));
@@ -108,7 +113,8 @@ pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<InstallationI
         let wrapped = Wrapped { by: row.try_get("", "wrapped_by")?, bytes: row.try_get("", "wrapped")? };
         Ok(FoundKey { id: row.try_get("", "id")?, purpose: row.try_get("", "purpose")?, wrapped })
     });
-    Ok(InstallationInfo { environment, seed, keys: keys.collect::<Result<_, DbErr>>()?, copying, moved_to })
+    let keys = keys.collect::<Result<_, DbErr>>()?;
+    Ok(InstallationInfo { environment, seed, keys, clock, copying, moved_to })
 }
 
 /// Returns the value of an entry. The table is the first migration's, so every release has it.

@@ -50,7 +50,9 @@ pub use derived::Derivation;
 pub use distributed::{NotDistributed, Place, distribute};
 pub use either::Snapshot;
 pub use inspect::{DatabaseKind, Inspection, PostgresReport, PostgresServer, SqliteFile, inspect};
-pub use installation_info::{FoundKey, InstallationInfo, read_installation, read_installation_to_copy};
+pub use installation_info::{
+    CLOCK, FoundKey, InstallationInfo, read_installation, read_installation_to_copy,
+};
 pub use integrity::{Integrity, check_integrity};
 pub use migration::{STEPS, Step};
 pub use notifications::Notifications;

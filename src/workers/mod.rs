@@ -8,14 +8,14 @@ pub use webhook_dispatcher::WorkerHandles;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
-use crate::limits::{DATA_KEYS_READ_AGAIN, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITTEN};
+use crate::limits::{CLOCK_NOTED, DATA_KEYS_READ_AGAIN, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITTEN};
 use crate::services::due_work::registry;
-use crate::services::{Ctx, audit, card_testing, data_keys, erasures, event_sequence};
+use crate::services::{Ctx, audit, card_testing, clock_record, data_keys, erasures, event_sequence};
 
 const PAUSE: Duration = Duration::from_secs(1);
 const ERASURES_READ_AGAIN: Duration = Duration::from_mins(1);
 
-/// Starts a loop for each kind of due work, the webhook dispatcher, and loops that read new data keys, record uses of keys,
+/// Starts a loop for each kind of due work, the webhook dispatcher, and loops that note the time, read new data keys, record uses of keys,
 /// write the request log, number events, seal the audit trail, share attacks by card testers, repeat erasures and check that
 /// SQLite's file is still there. They end with the process; work that they leave is due again.
 pub fn start(ctx: &Ctx) -> WorkerHandles {
@@ -49,6 +49,7 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
             }
         });
     }
+    tokio::spawn(note_time(Ctx::clone(ctx)));
     tokio::spawn(repeat_erasures(Ctx::clone(ctx)));
     tokio::spawn(learn_keys(Ctx::clone(ctx)));
     tokio::spawn(count(Ctx::clone(ctx)));
@@ -60,6 +61,16 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
     tokio::spawn(receive_announcements(Ctx::clone(ctx)));
     tokio::spawn(send_announcements(Ctx::clone(ctx)));
     webhook_dispatcher::start(ctx)
+}
+
+/// Notes the time, by which a clock that is set later is known.
+async fn note_time(ctx: Ctx) {
+    loop {
+        if let Err(error) = clock_record::synchronise(&ctx).await {
+            tracing::warn!(%error, "the time was not noted; a doubted clock is not believed before it is");
+        }
+        tokio::time::sleep(CLOCK_NOTED).await;
+    }
 }
 
 /// Writes the request log. Entries that cannot be written are lost. The longer a write takes, the longer the pause after it

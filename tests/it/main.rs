@@ -53,6 +53,7 @@ mod dispute_moves;
 mod disputes;
 mod distributed;
 mod documents;
+mod doubted_clocks;
 mod erasures;
 mod event_sequence;
 mod events;

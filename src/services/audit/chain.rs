@@ -240,11 +240,14 @@ impl TrailEntry {
 struct Trail {
     vault: Arc<Vault>,
     wall: Timestamp,
+    /// Up to when entries are past their retention.
+    long_ago: Timestamp,
 }
 
 impl Trail {
     fn of(ctx: &Context) -> Self {
-        Self { vault: Arc::clone(&ctx.vault), wall: ctx.clock.now() }
+        let long_ago = ctx.trusted.earliest() - AUDIT_KEPT;
+        Self { vault: Arc::clone(&ctx.vault), wall: ctx.clock.now(), long_ago }
     }
 }
 
@@ -327,7 +330,7 @@ async fn remove(tx: &Tx, trail: &Trail, entry: &audit_entry::Model) -> Result<()
         // Removed with a later one.
         return Ok(());
     }
-    let until = (trail.wall - AUDIT_KEPT).millis();
+    let until = trail.long_ago.millis();
     let oldest = sealed_after((head.removed, Uuid::max())).into_model::<TrailEntry>().all(tx).await?;
     let removed: Vec<_> = oldest.iter().map_while(|entry| head.remove(entry, trail, until)).collect();
     if removed.is_empty() {

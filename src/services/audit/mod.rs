@@ -60,6 +60,11 @@ impl OperatorAction {
         Self { action, account: None, subject: "audit trail".into(), detail }
     }
 
+    /// Makes an action on the wall clock.
+    pub fn on_clock(action: Action, detail: Value) -> Self {
+        Self { action, account: None, subject: "clock".into(), detail }
+    }
+
     /// Makes an action at the dashboard that concerns no account.
     pub fn on_dashboard(action: Action, detail: Value) -> Self {
         Self { action, account: None, subject: "dashboard".into(), detail }

@@ -16,6 +16,7 @@ pub struct BankAccountExpiryWork;
 impl DueWork for BankAccountExpiryWork {
     type Entity = bank_account::Entity;
     const NAME: &'static str = "expired_bank_account";
+    const DESTROYS: bool = true;
     // Only unused ones have an expiry.
     const AT: Column = Column::ExpiresAt;
     const ID: Column = Column::Id;

@@ -16,6 +16,7 @@ pub struct CardExpiryWork;
 impl DueWork for CardExpiryWork {
     type Entity = card::Entity;
     const NAME: &'static str = "expired_card";
+    const DESTROYS: bool = true;
     const AT: Column = Column::ExpiresAt;
     const ID: Column = Column::Id;
 

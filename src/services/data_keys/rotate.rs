@@ -54,7 +54,8 @@ pub async fn rotate(ctx: &Context) -> Result<RotationReport, Error> {
 pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<RotationReport, Error> {
     let wall = ctx.clock.now();
     let key = fresh(&ctx.operator, ctx.ids.next(), (DATA, &Key::random()), wall);
-    let new = NewDataKeyUnit { operator: ctx.operator.clone(), key, wall };
+    let remove_at = ctx.trusted.latest() + DATA_KEY_KEPT;
+    let new = NewDataKeyUnit { operator: ctx.operator.clone(), key, remove_at };
     let data_key = new.key.id;
     ctx.store.write(new, |tx, new| new.record(tx).boxed()).await?;
     crash_points::point("vault", "key.after");
@@ -68,7 +69,7 @@ pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<Ro
     }
     progress.set_total(sealed);
     for row in retired {
-        let due = row.remove_at.is_some_and(|at| at <= wall);
+        let due = row.remove_at.is_some_and(|at| at <= ctx.trusted.earliest());
         let before = rotation.rows;
         let report = reencrypt::reencrypt(ctx, row.id, |rows| progress.set_done(before + rows)).await?;
         rotation.rows += report.reencrypted;
@@ -86,7 +87,8 @@ pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<Ro
 struct NewDataKeyUnit {
     operator: OperatorKeys,
     key: vault_key::Model,
-    wall: Timestamp,
+    /// When the former key may be deleted.
+    remove_at: Timestamp,
 }
 
 impl NewDataKeyUnit {
@@ -102,7 +104,7 @@ impl NewDataKeyUnit {
             tx.update(row, &key).await?;
         }
         let former = vault_key::Entity::update_many()
-            .col_expr(vault_key::Column::RemoveAt, Expr::value((self.wall + DATA_KEY_KEPT).millis()))
+            .col_expr(vault_key::Column::RemoveAt, Expr::value(self.remove_at.millis()))
             .filter(vault_key::Column::Purpose.eq(DATA))
             .filter(vault_key::Column::RemoveAt.is_null());
         former.exec(tx).await?;
@@ -149,7 +151,7 @@ async fn delete_unused(
     if report.damaged > 0 {
         tracing::error!(key = %row.id, rows = report.damaged, "a former data key is kept: damaged rows name it");
     }
-    let later = (report.damaged > 0).then(|| ctx.clock.now() + DATA_KEY_KEPT);
+    let later = (report.damaged > 0).then(|| ctx.trusted.latest() + DATA_KEY_KEPT);
     let unit = ctx.store.write((row, later), |tx, (row, later)| {
         async move {
             use vault_key::Column;

@@ -149,6 +149,7 @@ pub struct DisputeExpiryWork;
 impl DueWork for DisputeExpiryWork {
     type Entity = dispute::Entity;
     const NAME: &'static str = "expired_dispute";
+    const DESTROYS: bool = true;
     // Null in every other status.
     const AT: Column = Column::ExpiresAt;
     const ID: Column = Column::Id;

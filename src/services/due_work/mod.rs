@@ -23,6 +23,14 @@ pub trait DueWork: 'static {
     /// The name, for metrics and for the client that moves a clock.
     const NAME: &'static str;
 
+    /// Whether the work destroys by age what nothing brings back: it then goes by the earliest time that may be now.
+    const DESTROYS: bool = false;
+
+    /// Returns the time of the wall clock that workers go by.
+    fn wall(ctx: &Context) -> Timestamp {
+        if Self::DESTROYS { ctx.trusted.earliest() } else { ctx.clock.now() }
+    }
+
     /// Selects the rows due for any worker at an instant of the wall clock; if the kind goes by the account's clock,
     /// without the accounts whose clock is moving. A second query selects those of clocks that run ahead.
     fn due(wall: Timestamp) -> Vec<Select<Self::Entity>> {

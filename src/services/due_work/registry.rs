@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use entity::{AccountToken, account};
+use entity::{AccountToken, Timestamp, account};
 use futures::future::{BoxFuture, join_all, try_join_all};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
@@ -52,16 +52,27 @@ struct UpcomingWork {
     first: for<'a> fn(&'a Context, ClockMoveRange) -> WorkFuture<'a, Option<Item>>,
 }
 
-/// Makes a kind that belongs to no account, from its name, the function that selects its due rows, and its verb.
+/// Makes a kind that belongs to no account, from its name, the time that it goes by, the function that selects its due rows, and
+/// its verb.
 macro_rules! of_no_account {
-    ($name:literal, $due:path, $work:path) => {
+    ($name:literal, $time:path, $due:path, $work:path) => {
         DueWorkKind {
             name: $name,
-            run: |ctx| each(ctx, $due(ctx.clock.now()), |row| $work(ctx, row)).boxed(),
-            backlog: |ctx| count(ctx, [$due(ctx.clock.now())]).boxed(),
+            run: |ctx| each(ctx, $due($time(ctx)), |row| $work(ctx, row)).boxed(),
+            backlog: |ctx| count(ctx, [$due($time(ctx))]).boxed(),
             ahead: None,
         }
     };
+}
+
+/// For work that somebody has asked for.
+fn now(ctx: &Context) -> Timestamp {
+    ctx.clock.now()
+}
+
+/// For work that destroys by age.
+fn earliest(ctx: &Context) -> Timestamp {
+    ctx.trusted.earliest()
 }
 
 /// Every kind, in the order in which a moved clock does work due at the same instant (`docs/decisions.md`, 295).
@@ -87,19 +98,19 @@ pub static KINDS: &[DueWorkKind] = &[
     DueWorkKind::of_accounts::<retention::RetentionWork>(),
     // After all that may still show the customer at the same instant.
     DueWorkKind::of_accounts::<erasures::ErasureWork>(),
-    of_no_account!("stale_idempotency_key", idempotency::due, idempotency::forget),
-    of_no_account!("stale_wallet_payload", payloads::due, payloads::forget),
-    of_no_account!("ended_api_key", keys::select_ended, keys::forget),
-    of_no_account!("deleted_plan", plans::delete::due, plans::delete::sweep),
-    of_no_account!("deleted_account", wipe::due, wipe::wipe),
-    of_no_account!("expired_snapshot", snapshots::remove::due, snapshots::remove::expire),
-    of_no_account!("stray_blob", files::stray::due, files::stray::sweep),
-    of_no_account!("retired_data_key", rotate::due, rotate::retire),
-    of_no_account!("old_audit_entry", audit::old, audit::forget),
-    of_no_account!("ended_person_session", people::ended, people::forget),
-    of_no_account!("ended_key_session", key_sessions::ended, key_sessions::forget),
-    of_no_account!("old_key_use", audit::old_key_uses, audit::forget_key_use),
-    of_no_account!("old_card_attack", card_testing::old, card_testing::forget),
+    of_no_account!("stale_idempotency_key", idempotency::long_ago, idempotency::due, idempotency::forget),
+    of_no_account!("stale_wallet_payload", earliest, payloads::due, payloads::forget),
+    of_no_account!("ended_api_key", earliest, keys::select_ended, keys::forget),
+    of_no_account!("deleted_plan", now, plans::delete::due, plans::delete::sweep),
+    of_no_account!("deleted_account", now, wipe::due, wipe::wipe),
+    of_no_account!("expired_snapshot", earliest, snapshots::remove::due, snapshots::remove::expire),
+    of_no_account!("stray_blob", now, files::stray::due, files::stray::sweep),
+    of_no_account!("retired_data_key", earliest, rotate::due, rotate::retire),
+    of_no_account!("old_audit_entry", earliest, audit::old, audit::forget),
+    of_no_account!("ended_person_session", earliest, people::ended, people::forget),
+    of_no_account!("ended_key_session", earliest, key_sessions::ended, key_sessions::forget),
+    of_no_account!("old_key_use", earliest, audit::old_key_uses, audit::forget_key_use),
+    of_no_account!("old_card_attack", earliest, card_testing::old, card_testing::forget),
 ];
 
 /// Charges with calls of unknown outcome.
@@ -259,7 +270,7 @@ fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
 async fn poll<W: DueWork>(
     ctx: &Context,
 ) -> Result<Vec<(<W::Entity as EntityTrait>::Model, Option<Account>)>, Error> {
-    let wall = ctx.clock.now();
+    let wall = W::wall(ctx);
     let mut rows = Vec::new();
     for due in clocks::of(ctx.environment, W::due(wall)) {
         rows.extend(due.limit(DUE_BATCH).all(ctx.store.read()).await?);
@@ -314,7 +325,7 @@ where
 }
 
 fn backlog<W: DueWork>(ctx: &Context) -> WorkFuture<'_, u64> {
-    count(ctx, clocks::of(ctx.environment, W::due(ctx.clock.now()))).boxed()
+    count(ctx, clocks::of(ctx.environment, W::due(W::wall(ctx)))).boxed()
 }
 
 async fn count<E>(ctx: &Context, due: impl IntoIterator<Item = Select<E>>) -> Result<u64, Error>

@@ -70,6 +70,14 @@ impl WorkTime {
         }
     }
 
+    /// Returns the earliest time that it may be, for work that destroys by age: a moved clock is believed.
+    pub fn earliest(&self, ctx: &Context) -> Timestamp {
+        match self.stop {
+            Some(_) => self.account.now,
+            None => self.account.now_by(ctx.trusted.earliest()),
+        }
+    }
+
     /// Returns the acquirer's time limit. A moved clock does not wait for an acquirer that answers at once or never,
     /// and only briefly for any other: its client waits, too (`docs/decisions.md`, 307).
     pub fn call_timeout(&self, ctx: &Context) -> Duration {

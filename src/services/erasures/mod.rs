@@ -42,6 +42,7 @@ pub struct ErasureWork;
 impl DueWork for ErasureWork {
     type Entity = erasure::Entity;
     const NAME: &'static str = "erasure";
+    const DESTROYS: bool = true;
     const AT: Column = Column::DueAt;
     const ID: Column = Column::Id;
 
@@ -51,7 +52,7 @@ impl DueWork for ErasureWork {
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: erasure::Model) -> Result<WorkResult, Error> {
-        let began = time.now(ctx);
+        let began = time.earliest(ctx);
         let (due_at, erased_at) = match pass(ctx, &row, began).await? {
             Pass::Waits(_) => (Some(began + ERASURE_POSTPONED), None),
             Pass::Done(_) if began < row.quiet_at => (Some(row.quiet_at), None),

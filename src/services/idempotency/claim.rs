@@ -73,17 +73,17 @@ impl IdempotencyClaim {
     /// Claims the key in a payment's intent, before anything else; its commit decides between concurrent requests.
     ///
     /// Refusals: `idempotency_key_in_use`.
-    pub fn record(&self, tx: &Tx, account: AccountToken, wall: Timestamp) -> Result<(), Error> {
-        tx.append_unique(&self.row(account, wall), ErrorCode::IdempotencyKeyInUse)
+    pub fn record(&self, tx: &Tx, account: AccountToken, at: Timestamp) -> Result<(), Error> {
+        tx.append_unique(&self.row(account, at), ErrorCode::IdempotencyKeyInUse)
     }
 
     /// Returns the row with the hashes of key and request.
-    pub fn row(&self, account: AccountToken, wall: Timestamp) -> idempotency_key::Model {
+    pub fn row(&self, account: AccountToken, at: Timestamp) -> idempotency_key::Model {
         idempotency_key::Model {
             account_id: account,
             hash: self.hash.to_vec(),
             fingerprint: self.fingerprint.to_vec(),
-            created_at: wall,
+            created_at: at,
         }
     }
 

@@ -114,7 +114,7 @@ pub async fn response_of(
     claim: &IdempotencyClaim,
     StoredClaim { key, answer }: StoredClaim,
 ) -> Result<Option<ApiResponse>, Error> {
-    if answer.is_some() && key.created_at + IDEMPOTENCY_KEPT <= ctx.clock.now() {
+    if answer.is_some() && key.created_at <= long_ago(ctx) {
         forget(ctx, key).await?;
         return Ok(None);
     }
@@ -178,7 +178,7 @@ where
     let claimed = caller.claim.as_ref().map(|claim| ClaimedWrite {
         account: caller.account.id(),
         claim: Arc::clone(claim),
-        wall: ctx.clock.now(),
+        at: ctx.trusted.latest(),
         vault: Arc::clone(&ctx.vault),
     });
     let data = (data, caller.account.clone(), claimed, caller.condition.clone());
@@ -217,7 +217,7 @@ where
 struct ClaimedWrite {
     account: AccountToken,
     claim: Arc<IdempotencyClaim>,
-    wall: Timestamp,
+    at: Timestamp,
     vault: Arc<Vault>,
 }
 
@@ -226,10 +226,10 @@ impl ClaimedWrite {
     /// PostgreSQL for a unit that has claimed it already: this unit would otherwise do all its work, conflict and be undone.
     async fn claim(&self, tx: &Tx, last: bool) -> Result<(), Error> {
         if last || tx.get_database_backend() != DbBackend::Postgres {
-            return self.claim.record(tx, self.account, self.wall);
+            return self.claim.record(tx, self.account, self.at);
         }
         let claim =
-            idempotency_key::Entity::insert(self.claim.row(self.account, self.wall).into_active_model());
+            idempotency_key::Entity::insert(self.claim.row(self.account, self.at).into_active_model());
         let claim = claim.on_conflict(OnConflict::new().do_nothing().to_owned());
         match claim.exec_without_returning(tx).await? {
             0 => Err(ErrorCode::IdempotencyKeyInUse.into()),
@@ -276,9 +276,15 @@ pub async fn release_key(tx: &Tx, account: AccountToken, hash: &[u8]) -> Result<
     Ok(tx.defer_update(delete_key(account, hash)).await?)
 }
 
-/// Selects keys past their retention, by the wall clock. A key without a response is in flight, however old.
-pub fn due(wall: Timestamp) -> Select<idempotency_key::Entity> {
-    let old = idempotency_key::Column::CreatedAt.lte(wall - IDEMPOTENCY_KEPT);
+/// Returns the instant up to which claimed keys are past their retention. They are dated by the latest time that may have been
+/// then.
+pub fn long_ago(ctx: &Context) -> Timestamp {
+    ctx.trusted.long_ago(IDEMPOTENCY_KEPT)
+}
+
+/// Selects the keys that were claimed by then. A key without a response is in flight, however old.
+pub fn due(long_ago: Timestamp) -> Select<idempotency_key::Entity> {
+    let old = idempotency_key::Column::CreatedAt.lte(long_ago);
     idempotency_key::Entity::find().filter(old).filter(Expr::exists(
         Query::select()
             .expr(Expr::value(1))

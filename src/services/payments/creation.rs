@@ -80,8 +80,8 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
 ) -> Result<PaymentProgress<P::Record>, Error> {
     let NewPayment { intent, token, call, purpose, claim } = payment;
     let caller = Caller { account: time.account().clone(), claim: claim.clone(), condition: None };
-    let unit = ctx.store.write((intent, caller, ctx.clock.now()), |tx, (intent, caller, wall)| {
-        record_intent(tx, intent, caller, *wall).boxed()
+    let unit = ctx.store.write((intent, caller, ctx.trusted.latest()), |tx, (intent, caller, claimed_at)| {
+        record_intent(tx, intent, caller, *claimed_at).boxed()
     });
     let Some((row, faults)) = unit.await? else { return Ok(PaymentProgress::Skipped) };
     crash_points::point(call_name(row.state), "intent.after");
@@ -105,11 +105,11 @@ async fn record_intent(
     tx: &Tx,
     intent: &impl PaymentIntent,
     Caller { account, claim, .. }: &Caller,
-    wall: Timestamp,
+    claimed_at: Timestamp,
 ) -> Result<Option<(charge::Model, FaultPlan)>, Error> {
     account.require_current(tx).await?;
     if let Some(claim) = claim {
-        claim.record(tx, account.id(), wall)?;
+        claim.record(tx, account.id(), claimed_at)?;
     }
     let Some(row) = intent.record(tx).await? else { return Ok(None) };
     let faults = faults::draw(tx, account).await?;

@@ -55,7 +55,8 @@ async fn in_three_steps(
 ) -> Result<(Timestamp, charge::Model), Error> {
     let (action, claim) = (follow_up.action, caller.claim.clone());
     let time = &WorkTime::on_running_clock(caller.account.clone());
-    let intent = RecordIntentUnit { follow_up, caller, wall: ctx.clock.now() };
+    let (wall, claimed_at) = (ctx.clock.now(), ctx.trusted.latest());
+    let intent = RecordIntentUnit { follow_up, caller, wall, claimed_at };
     let (row, step, faults) = ctx.store.write(intent, |tx, intent| intent.record(tx).boxed()).await?;
     crash_points::point(call_name(row.state), "intent.after");
     time.account().confirm();
@@ -95,6 +96,7 @@ struct RecordIntentUnit {
     follow_up: FollowUp,
     caller: Caller,
     wall: Timestamp,
+    claimed_at: Timestamp,
 }
 
 impl RecordIntentUnit {
@@ -106,7 +108,7 @@ impl RecordIntentUnit {
         let step = next(EffectiveState::at(account.now, seen), *action).map_err(refusal)?;
         account.require_current(tx).await?;
         if let Some(claim) = claim {
-            claim.record(tx, account.id(), self.wall)?;
+            claim.record(tx, account.id(), self.claimed_at)?;
         }
         let mut row = planned.clone();
         row.state = step.through;

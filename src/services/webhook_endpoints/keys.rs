@@ -193,6 +193,7 @@ pub struct WebhookKeyEndWork;
 impl DueWork for WebhookKeyEndWork {
     type Entity = webhook_endpoint::Entity;
     const NAME: &'static str = "ended_webhook_key";
+    const DESTROYS: bool = true;
     const AT: Column = Column::FormerKeyUntil;
     const ID: Column = Column::Id;
 

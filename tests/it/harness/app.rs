@@ -17,11 +17,11 @@ use card_payments::limits::CLOCK_MOVE;
 use card_payments::outbound::{AddressPolicy, Outbound};
 use card_payments::runtime::clock::Clock;
 use card_payments::sensitive::secret::Secret;
-use card_payments::services::Ctx;
 use card_payments::services::accounts::{self, ApiKeyPair, NewAccount};
 use card_payments::services::due_work::registry;
 use card_payments::services::due_work::work_time::WorkTime;
 use card_payments::services::wallets::Wallets;
+use card_payments::services::{Ctx, clock_record};
 use card_payments::store::Location;
 use card_payments::vault::OperatorKeys;
 use entity::{AccountToken, TimeSpan, Timestamp, event};
@@ -52,10 +52,16 @@ pub static CONTRACT: LazyLock<Contract> = LazyLock::new(|| Contract::new(DOCUMEN
 /// 2026-03-02T10:00:00Z, a Monday.
 const START: i64 = 1_772_445_600_000;
 
-/// A wall clock that stands still until a test moves it.
-pub struct TestClock(AtomicI64);
+/// A wall clock that stands still until a test moves it: the real time, and how wrong the clock is.
+pub struct TestClock(AtomicI64, AtomicI64);
 
 impl TestClock {
+    /// Sets the clock, while no time passes.
+    pub fn set_by(&self, span: TimeSpan) {
+        self.1.fetch_add(span.millis(), Ordering::SeqCst);
+    }
+
+    /// Lets time pass.
     pub fn advance(&self, span: TimeSpan) {
         self.0.fetch_add(span.millis(), Ordering::SeqCst);
     }
@@ -63,11 +69,11 @@ impl TestClock {
 
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
-        Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+        Timestamp::from_millis(self.0.load(Ordering::SeqCst) + self.1.load(Ordering::SeqCst))
     }
 
     fn elapsed(&self) -> Duration {
-        Duration::from_millis(self.now().millis().unsigned_abs())
+        Duration::from_millis(self.0.load(Ordering::SeqCst).unsigned_abs())
     }
 }
 
@@ -191,7 +197,7 @@ impl App {
         } else {
             (acquirer, acquirer_answer)
         };
-        let clock = Arc::new(TestClock(AtomicI64::new(START)));
+        let clock = Arc::new(TestClock(AtomicI64::new(START), AtomicI64::default()));
         let operator = OperatorKeys::generate("test");
         let installation = Installation {
             location,
@@ -224,6 +230,23 @@ impl App {
 
     /// Ends the process as it is, and starts another one on its database.
     pub async fn restart(&mut self) {
+        self.note_time().await;
+        self.start_again().await;
+    }
+
+    /// Notes the time, as a server does each minute.
+    pub async fn note_time(&self) {
+        // A database that fails is the test's.
+        let _ = clock_record::synchronise(self.ctx()).await;
+    }
+
+    /// Ends the process as it is, and starts another one after so long.
+    pub async fn is_down_for(&mut self, span: TimeSpan) {
+        self.clock.advance(span);
+        self.start_again().await;
+    }
+
+    async fn start_again(&mut self) {
         drop(self.inner.take());
         // A process that another test starts at this moment shares the lock on our file until it runs its program.
         eventually(async || self.installation.location.lock().is_ok()).await;
@@ -296,6 +319,7 @@ impl App {
     pub async fn copy(&self) -> card_payments::app::App {
         let nodes = self.installation.postgres.as_ref().unwrap().node_urls().await;
         let location = nodes.last().unwrap().parse().unwrap();
+        self.note_time().await;
         self.installation.open(&location, &self.clock).await
     }
 
@@ -350,6 +374,7 @@ impl App {
 
     /// Does all due work, as the workers would by now.
     pub async fn do_due_work(&self) {
+        self.note_time().await;
         for kind in registry::KINDS {
             while kind.run(self.ctx()).await.unwrap() > 0 {}
         }

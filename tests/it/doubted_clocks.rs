@@ -1,0 +1,220 @@
+//! What cannot be undone asks twice: a wall clock that was set far, or went on while no server ran, destroys nothing by age until
+//! it has stood, or an operator confirms it (`docs/decisions.md`, 404). Accounts' own clocks are moved on purpose.
+
+use card_payments::runtime::clock::Clock;
+use card_payments::services::{audit, clock_record};
+use entity::{TimeSpan, Timestamp};
+use serde_json::json;
+
+use crate::harness::sending::post_with;
+use crate::harness::{Answer, App, Client, Installed, charge, fields, operated, rules};
+
+const HOUR: TimeSpan = TimeSpan::seconds(3600);
+const DAY: TimeSpan = TimeSpan::days(1);
+const FAR: TimeSpan = TimeSpan::days(500);
+
+fn back(span: TimeSpan) -> TimeSpan {
+    TimeSpan::from_millis(-span.millis())
+}
+
+async fn paid(client: &Client, key: &str) -> Answer {
+    post_with(client, "/1/charges", &[("Idempotency-Key", key)], &charge(400)).await
+}
+
+fn is_doubted(app: &App) -> bool {
+    app.ctx().trusted.doubt().is_some()
+}
+
+/// Lets time pass, an hour at a time: at least once an hour the time is noted.
+async fn pass(app: &App, hours: i64) {
+    for _ in 0..hours {
+        app.clock.advance(HOUR);
+        app.do_due_work().await;
+    }
+}
+
+/// How much is kept: audit entries, events, webhooks, answers, unused cards.
+async fn kept(app: &App) -> [i64; 5] {
+    let mut kept = [0; 5];
+    let tables = ["audit_entries", "events", "webhooks", "idempotency_answers", "cards"];
+    for (n, table) in kept.iter_mut().zip(tables) {
+        *n = app.number(&format!("SELECT COUNT(*) FROM {table}")).await;
+    }
+    kept
+}
+
+/// Fills an account.
+async fn lived(app: &App) -> (Client, String) {
+    let client = app.client();
+    client.endpoint("http://127.0.0.1:9/").await;
+    for key in ["one", "two"] {
+        paid(&client, key).await.ok(201);
+    }
+    let card = client.card_token("4200000000000000").await;
+    audit::record_view(app.ctx(), audit::KEY_HOLDER, app.account().await, "203.0.113.7".parse().unwrap())
+        .await
+        .unwrap();
+    audit::seal(app.ctx()).await.unwrap();
+    (client, card)
+}
+
+rules! {
+    async fn seconds_of_a_wrong_clock_destroy_nothing_and_double_nothing(app) {
+        let (client, card) = lived(app).await;
+        let (before, first) = (kept(app).await, paid(&client, "one").await);
+        for jump in [FAR, TimeSpan::days(40_000), back(FAR), TimeSpan::seconds(7200)] {
+            app.clock.set_by(jump);
+            assert_eq!(paid(&client, "one").await.text, first.text);
+            app.do_due_work().await;
+            app.clock.advance(TimeSpan::seconds(4));
+            app.do_due_work().await;
+            assert!(is_doubted(app), "{jump:?}");
+            client.get("/readyz").await;
+            app.clock.set_by(back(jump));
+            app.do_due_work().await;
+            assert!(!is_doubted(app), "{jump:?}");
+            assert_eq!(kept(app).await, before, "{jump:?}");
+            assert_eq!(paid(&client, "one").await.text, first.text);
+        }
+        assert_eq!(client.listed().await, 2);
+        client.charge_by(&card).await.ok(201);
+    }
+
+    async fn a_key_that_was_used_while_the_clock_was_wrong_lives_for_a_day(app) {
+        let client = app.client();
+        for (key, jump) in [("back", back(DAY)), ("far back", back(FAR)), ("ahead", FAR)] {
+            let listed = client.listed().await;
+            app.clock.set_by(jump);
+            let first = paid(&client, key).await;
+            first.ok(201);
+            app.clock.set_by(back(jump));
+            pass(app, 23).await;
+            assert_eq!(paid(&client, key).await.text, first.text, "{key}");
+            assert_eq!(client.listed().await, listed + 1);
+        }
+        pass(app, 25).await;
+        paid(&client, "back").await.ok(201);
+        assert_eq!(client.listed().await, 4, "but not for ever");
+    }
+
+    async fn a_clock_that_stands_for_a_day_is_believed(app) {
+        let (client, _) = lived(app).await;
+        let (before, first) = (kept(app).await, paid(&client, "one").await);
+        app.clock.set_by(FAR);
+        pass(app, 23).await;
+        assert_eq!(kept(app).await, before);
+        let metrics = client.bytes("/metrics").await.2;
+        let metrics = String::from_utf8(metrics).unwrap();
+        assert!(metrics.contains(&format!("card_payments_clock_doubted_seconds {}", FAR.whole_seconds())), "{metrics}");
+        pass(app, 2).await;
+        assert!(!is_doubted(app));
+        let [entries, events, webhooks, answers, _] = kept(app).await;
+        assert_eq!((entries, events, webhooks, answers), (0, 0, 0, 2));
+        // It was dated by another clock: nobody knows whether that was a day ago.
+        assert_eq!(paid(&client, "one").await.text, first.text);
+        pass(app, 24).await;
+        assert_eq!(kept(app).await[3], 0);
+    }
+
+    async fn an_operator_confirms_a_clock(app) {
+        let (_, _) = lived(app).await;
+        app.do_due_work().await;
+        app.clock.set_by(FAR);
+        app.do_due_work().await;
+        let confirmed = clock_record::confirm(&app.ctx().store, app.clock.now()).await.unwrap();
+        let expected = confirmed.expected.map(Timestamp::seconds);
+        assert_eq!((confirmed.now, expected), (app.clock.now(), Some((app.clock.now() - FAR).seconds())));
+        assert!(is_doubted(app), "until the server reads it");
+        app.do_due_work().await;
+        assert!(!is_doubted(app));
+        assert_eq!(kept(app).await[1], 0);
+        let again = clock_record::confirm(&app.ctx().store, app.clock.now()).await.unwrap();
+        assert_eq!(again.expected, None);
+    }
+
+    async fn testers_move_their_clocks_all_the_same(app) {
+        let (client, _) = lived(app).await;
+        app.clock.set_by(FAR);
+        client.move_clock("1d").await;
+        assert_eq!(kept(app).await[1], 2, "they are a day and 500 days old");
+        app.clock.set_by(back(FAR));
+        client.move_clock("100d").await;
+        assert_eq!(kept(app).await[1], 0);
+        assert!(!is_doubted(app), "rows that an account's clock has dated say nothing of the wall clock");
+    }
+}
+
+rules! {
+    async fn a_start_after_weeks_believes_its_clock_after_a_day(app, _acquirer) {
+        let (client, _) = lived(app).await;
+        let first = paid(&client, "one").await;
+        drop(client);
+        app.note_time().await;
+        app.is_down_for(TimeSpan::days(30)).await;
+        assert!(is_doubted(app));
+        pass(app, 12).await;
+        // What it has seen so far counts for the next one.
+        app.is_down_for(DAY).await;
+        assert_eq!(paid(&app.client(), "one").await.text, first.text);
+        pass(app, 13).await;
+        assert!(!is_doubted(app));
+        pass(app, 24).await;
+        paid(&app.client(), "one").await.ok(201);
+        assert_eq!(app.client().listed().await, 3);
+    }
+
+    async fn a_start_on_a_clock_that_was_set_back_while_no_server_ran_shortens_no_key(app, _acquirer) {
+        app.note_time().await;
+        app.clock.set_by(back(DAY));
+        app.is_down_for(TimeSpan::ZERO).await;
+        let first = paid(&app.client(), "one").await;
+        app.clock.set_by(DAY);
+        app.is_down_for(TimeSpan::ZERO).await;
+        app.do_due_work().await;
+        assert!(!is_doubted(app));
+        assert_eq!(paid(&app.client(), "one").await.text, first.text);
+        assert_eq!(app.client().listed().await, 1);
+    }
+
+    async fn a_database_of_an_earlier_release_knows_the_time_of_its_newest_row(app, _acquirer) {
+        let forget = "DELETE FROM installation WHERE name = 'clock'";
+        let (client, _) = lived(app).await;
+        client.move_clock("100d").await;
+        drop(client);
+        app.execute(forget).await;
+        app.is_down_for(HOUR).await;
+        assert!(!is_doubted(app));
+        app.execute(forget).await;
+        app.is_down_for(DAY).await;
+        assert!(is_doubted(app));
+    }
+}
+
+operated! {
+    async fn check_names_a_doubted_clock_and_a_command_confirms_it(installed) {
+        installed.serve().stopped();
+        let finding = |installed: &Installed| {
+            let found = installed.records(&["check"]);
+            found.into_iter().find(|finding| finding["area"] == "clock").unwrap()
+        };
+        assert_eq!(finding(installed)["level"], "ok");
+        let [confirmed] = &installed.records(&["clock", "confirm"])[..] else { panic!("one record") };
+        assert!(confirmed["expected"].is_null(), "{confirmed}");
+        let earlier = installed.number("SELECT MAX(created_at) FROM vault_keys").await - 5 * HOUR.millis();
+        let earlier = json!({ "trusted": earlier, "wall": earlier, "stood": 0, "set_to": 0 });
+        installed.execute("DELETE FROM installation WHERE name = 'clock'").await;
+        installed.execute(&format!("INSERT INTO installation (name, value) VALUES ('clock', '{earlier}')")).await;
+        let doubted = finding(installed);
+        assert_eq!(doubted["level"], "warning");
+        assert!(doubted["said"].as_str().unwrap().contains("nothing is deleted by age"), "{doubted}");
+        assert!(doubted["mend"].as_str().unwrap().contains("card-payments clock confirm"), "{doubted}");
+        let (code, stdout, stderr) = installed.run(&["clock", "confirm"]);
+        assert_eq!((code, stderr.as_str()), (Some(0), ""));
+        assert!(stdout.contains(": servers believe it within a minute"), "{stdout}");
+        assert_eq!(finding(installed)["level"], "ok");
+        let entries = installed.records(&["audit"]);
+        let confirmed: Vec<_> = entries.iter().filter(|entry| entry["action"] == "clock.confirmed").collect();
+        assert_eq!(confirmed.len(), 1);
+        assert_eq!(fields(&confirmed[0]["detail"]), ["expected", "now"]);
+    }
+}
