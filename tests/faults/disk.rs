@@ -10,8 +10,8 @@ use std::time::UNIX_EPOCH;
 use crate::harness::chance::Chance;
 use crate::harness::skipped::skipped;
 
-const MISSING: &str = "cc is not installed, or this is not Linux, so the tests on it are skipped: no disk fails and no \
-                       power is cut (apt-get install build-essential).\n";
+const MISSING: &str = "cc is not installed, or this is not Linux, so the tests on it are skipped: no disk fails, no power is \
+                       cut and no clock is wrong (apt-get install build-essential).\n";
 /// The size that a disk writes in one piece.
 const SECTOR: usize = 512;
 
@@ -54,6 +54,22 @@ pub enum PowerCutMode {
     Anything,
 }
 
+/// Compiles a library of this folder that is preloaded into the program. None where no program can be told to use it.
+pub fn preloaded(source: &str, folder: &Path) -> Option<PathBuf> {
+    let library = folder.join(source).with_extension("so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults").join(source);
+    let mut compile = Command::new("cc");
+    compile.args(["-O1", "-shared", "-fPIC", "-o"]).arg(&library).arg(&source).args(["-ldl", "-lpthread"]);
+    match compile.status() {
+        Ok(status) if cfg!(target_os = "linux") => assert!(status.success(), "{}", source.display()),
+        Ok(_) | Err(_) => {
+            skipped(MISSING).unwrap_or_else(|missing| panic!("{missing}"));
+            return None;
+        }
+    }
+    Some(library)
+}
+
 /// The disk below a folder's `data`.
 pub struct Disk {
     folder: PathBuf,
@@ -62,21 +78,8 @@ pub struct Disk {
 impl Disk {
     /// Makes it. None where no program can be told to use it.
     pub fn below(folder: &Path) -> Option<Self> {
+        preloaded("disk.c", folder)?;
         let disk = Self { folder: folder.to_owned() };
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/disk.c");
-        let mut compile = Command::new("cc");
-        compile.args(["-O1", "-shared", "-fPIC", "-o"]).arg(disk.path("disk.so")).args([
-            source,
-            "-ldl",
-            "-lpthread",
-        ]);
-        match compile.status() {
-            Ok(status) if cfg!(target_os = "linux") => assert!(status.success(), "{source}"),
-            Ok(_) | Err(_) => {
-                skipped(MISSING).unwrap_or_else(|missing| panic!("{missing}"));
-                return None;
-            }
-        }
         fs::create_dir(disk.path("data")).unwrap();
         disk.is_blank();
         Some(disk)

@@ -7,6 +7,7 @@
 // Tells clippy that all of this is test code: unwrap is allowed.
 #![cfg(test)]
 
+mod clock;
 mod disk;
 mod disks;
 mod distributed;
@@ -60,6 +61,7 @@ const FAULTS: &[Fault] = &[
     Fault { name: "full-disks", on: BOTH, run: full_disks::run },
     Fault { name: "webhooks", on: BOTH, run: webhooks::run },
     Fault { name: "readers", on: BOTH, run: readers::run },
+    Fault { name: "clock", on: BOTH, run: clock::run },
     Fault { name: "idle", on: SQLITE, run: idle::run },
     Fault { name: "waits", on: BOTH, run: waits::run },
     Fault { name: "restores", on: BOTH, run: restores::run },
