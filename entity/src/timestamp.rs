@@ -164,6 +164,13 @@ impl Add<TimeSpan> for Timestamp {
     }
 }
 
+impl Add for TimeSpan {
+    type Output = Self;
+    fn add(self, span: Self) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+}
+
 impl Sub<TimeSpan> for Timestamp {
     type Output = Self;
     fn sub(self, span: TimeSpan) -> Self {

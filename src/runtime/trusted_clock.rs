@@ -26,6 +26,25 @@ pub struct ClockRecord {
     stood: i64,
     /// The time to which the trusted one was last set against its own pace.
     set_to: i64,
+    /// What a wall clock behind the trusted time has shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    behind: Option<TimesBehind>,
+}
+
+/// The times that a doubted wall clock has shown that was behind the trusted time, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct TimesBehind {
+    from: i64,
+    to: i64,
+    /// The trusted time when it did so last.
+    at: i64,
+}
+
+impl TimesBehind {
+    fn and(self, other: Option<Self>) -> Self {
+        let Some(other) = other else { return self };
+        Self { from: self.from.min(other.from), to: self.to.max(other.to), at: self.at.max(other.at) }
+    }
 }
 
 impl ClockRecord {
@@ -36,7 +55,7 @@ impl ClockRecord {
 
     /// Returns the least that is known: it has been this late.
     pub fn noted_at(at: Timestamp) -> Self {
-        Self { trusted: at.millis(), wall: at.millis(), stood: 0, set_to: 0 }
+        Self { trusted: at.millis(), wall: at.millis(), stood: 0, set_to: 0, behind: None }
     }
 
     /// Returns the record that a text holds.
@@ -90,6 +109,7 @@ pub struct ClockState {
     /// For how long the wall clock has gone on without a jump.
     stood: TimeSpan,
     set_to: Timestamp,
+    behind: Option<TimesBehind>,
     /// The record that this process read or wrote last.
     seen: Option<ClockRecord>,
 }
@@ -107,6 +127,7 @@ impl ClockState {
             elapsed,
             stood: if went_back { TimeSpan::ZERO } else { TimeSpan::from_millis(noted.stood) },
             set_to: Timestamp::from_millis(noted.set_to),
+            behind: noted.behind,
             seen: seen.copied(),
         }
     }
@@ -116,11 +137,14 @@ impl ClockState {
         let passed = elapsed.saturating_sub(self.elapsed).as_millis();
         let passed = TimeSpan::from_millis(i64::try_from(passed).unwrap_or(i64::MAX));
         let stands = is_near(wall, self.wall + passed);
-        let stood = if stands { self.stood.millis().saturating_add(passed.millis()) } else { 0 };
-        self.stood = TimeSpan::from_millis(stood);
+        self.stood = if stands { self.stood + passed } else { TimeSpan::ZERO };
         let expected = self.trusted + passed;
         self.trusted = if is_near(wall, expected) { wall } else { expected };
         (self.wall, self.elapsed) = (wall, self.elapsed.max(elapsed));
+        if wall < self.trusted {
+            let (shown, at) = (wall.millis(), self.trusted.millis());
+            self.behind = Some(TimesBehind { from: shown, to: shown, at }.and(self.behind));
+        }
     }
 
     /// Takes notice of the record in the database, then believes a clock that has stood long enough. Returns the state, and the
@@ -138,6 +162,7 @@ impl ClockState {
                 noted
             };
             self.set_to = Timestamp::from_millis(found.set_to);
+            self.behind = found.behind.map(|times| times.and(self.behind)).or(self.behind);
             if !is_near(self.wall, Timestamp::from_millis(found.wall)) {
                 // A clock stands only while no other one says otherwise.
                 self.stood = TimeSpan::ZERO;
@@ -151,6 +176,7 @@ impl ClockState {
             wall: self.wall.millis(),
             stood: if self.doubt().is_some() { self.stood.millis() } else { 0 },
             set_to: self.set_to.millis(),
+            behind: self.behind,
         };
         self.seen = Some(record);
         (self, record)
@@ -214,6 +240,16 @@ impl TrustedClock {
         let Some(state) = self.see() else { return self.clock.now() - span };
         let earliest = state.trusted.min(state.wall);
         if state.set_to + span > earliest { Timestamp::from_millis(0) } else { earliest - span }
+    }
+
+    /// Returns the dates between which things may be younger than they say, as a wall clock that was behind has dated some within
+    /// the last `span`.
+    pub fn dated_behind(&self, span: TimeSpan) -> Option<(Timestamp, Timestamp)> {
+        let state = self.see()?;
+        let times = state.behind?;
+        let (from, to) = (Timestamp::from_millis(times.from), Timestamp::from_millis(times.to));
+        let was_lately = state.trusted.min(state.wall) < Timestamp::from_millis(times.at) + span;
+        was_lately.then_some((from - CLOCK_TOLERANCE, to + CLOCK_TOLERANCE))
     }
 
     /// Returns why the wall clock is not believed, unless it is.

@@ -26,8 +26,9 @@ pub async fn open(store: &Store, clock: Arc<dyn Clock>) -> Result<TrustedClock, 
 }
 
 async fn noted(db: &impl ConnectionTrait) -> Result<Option<ClockRecord>, Error> {
-    if let Some(row) = installation::Entity::find_by_id(CLOCK).one(db).await? {
-        return Ok(ClockRecord::parse(&row.value));
+    let row = installation::Entity::find_by_id(CLOCK).one(db).await?;
+    if let Some(record) = row.and_then(|row| ClockRecord::parse(&row.value)) {
+        return Ok(Some(record));
     }
     // Rows of accounts follow their own clocks, and files bring them from elsewhere.
     let newest = [

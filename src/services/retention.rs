@@ -7,6 +7,7 @@ use entity::account::Column;
 use entity::counter::Counted;
 use entity::{Listed, Owned, TimeSpan, Timestamp, account, event, logged_request, webhook};
 use futures::FutureExt;
+use sea_orm::sea_query::ExprTrait;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select};
 
 use super::context::Context;
@@ -39,8 +40,10 @@ impl DueWork for RetentionWork {
 
     async fn work(ctx: &Context, time: &WorkTime, row: account::Model) -> Result<WorkResult, Error> {
         let (now, wall) = (time.earliest(ctx), ctx.trusted.earliest());
-        let batch =
-            PurgeUnit { account: row, now, wall, kept: ctx.retention, clock_update: time.clock_update() };
+        // A day more: until the midnight at which they would have gone.
+        let dated_behind = ctx.trusted.dated_behind(ctx.retention + TimeSpan::days(1));
+        let (kept, clock_update) = (ctx.retention, time.clock_update());
+        let batch = PurgeUnit { account: row, now, wall, kept, dated_behind, clock_update };
         let gone = ctx.store.write(batch, |tx, batch| batch.record(tx).boxed()).await?;
         Ok(if gone > 0 { WorkResult::Silent } else { WorkResult::Skipped })
     }
@@ -51,6 +54,8 @@ struct PurgeUnit {
     now: Timestamp,
     wall: Timestamp,
     kept: TimeSpan,
+    /// The dates, by the wall clock, of rows that may be younger.
+    dated_behind: Option<(Timestamp, Timestamp)>,
     clock_update: OptionalClockUpdate,
 }
 
@@ -94,6 +99,8 @@ impl PurgeUnit {
         let ahead = self.now - self.wall;
         let of_log = of_log.map_or(self.now, |logged_at| logged_at + ahead);
         let next = (Ord::min(oldest.unwrap_or(self.now), of_log) + self.kept).next_midnight();
+        // What is left may be old by its date only.
+        let next = Ord::max(next, (self.now + TimeSpan::from_millis(1)).next_midnight());
         let looked = account::Model { purge_at: next, ..self.account.clone() };
         tx.compare_and_swap(&self.account, &looked, &[Column::PurgeAt]).await?;
         Ok(())
@@ -109,12 +116,12 @@ impl PurgeUnit {
 
     /// Deletes the oldest rows. Ids are in the order of time, so these are the first ones of the primary key.
     async fn delete_oldest<E: Listed>(&self, tx: &Tx, created_at: E::Column) -> Result<u64, Error> {
-        let oldest = E::owned_by(self.account.id)
-            .order_by_asc(E::ID)
-            .limit(PURGE_BATCH)
-            .select_only()
-            .column(E::ID)
-            .into_query();
+        let mut rows = E::owned_by(self.account.id);
+        if let Some((from, to)) = self.dated_behind {
+            let offset = self.account.clock_offset;
+            rows = rows.filter(created_at.between(from + offset, to + offset).not());
+        }
+        let oldest = rows.order_by_asc(E::ID).limit(PURGE_BATCH).select_only().column(E::ID).into_query();
         let long_ago = self.now.last_midnight() - self.kept;
         let gone =
             E::delete_of(self.account.id).filter(E::ID.in_subquery(oldest)).filter(created_at.lte(long_ago));

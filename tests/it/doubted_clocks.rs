@@ -114,6 +114,20 @@ rules! {
         assert_eq!(kept(app).await[3], 0);
     }
 
+    async fn what_a_clock_far_behind_has_dated_is_kept_for_its_time_all_the_same(app) {
+        let (client, _) = lived(app).await;
+        app.clock.set_by(back(FAR));
+        paid(&client, "behind").await.ok(201);
+        app.clock.set_by(FAR);
+        let (_, events, webhooks) = (app.do_due_work().await, kept(app).await[1], kept(app).await[2]);
+        pass(app, 48).await;
+        assert_eq!((events, webhooks), (3, 3));
+        assert_eq!((kept(app).await[1], kept(app).await[2]), (3, 3));
+        app.clock.advance(TimeSpan::days(92));
+        app.do_due_work().await;
+        assert_eq!((kept(app).await[1], kept(app).await[2]), (0, 0), "late by a day");
+    }
+
     async fn an_operator_confirms_a_clock(app) {
         let (_, _) = lived(app).await;
         app.do_due_work().await;
