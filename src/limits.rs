@@ -39,8 +39,8 @@ pub const GATE_WAIT: Duration = Duration::from_secs(1);
 /// How many requests may wait per permit: a burst of one client is not overload; in a longer queue most would wait in
 /// vain.
 pub const QUEUE_A_PLACE: usize = 4;
-/// How long a request may wait for its own body before it releases its permit.
-pub const BODY_PATIENCE: Duration = Duration::from_millis(250);
+/// How long a request may wait for its own body before it releases its permit: others wait for the permit.
+pub const BODY_PATIENCE: Duration = Duration::from_millis(20);
 /// The longest body that is read without a permit; larger ones wait for one.
 pub const SMALL_BODY_BYTES: usize = 16 * 1024;
 /// How long a large body may take once it has its permit.
@@ -434,7 +434,7 @@ pub const REQUEST_ID_LENGTH_MAX: usize = 128;
 pub const WAIT_SECONDS_MAX: i64 = 30;
 /// The most records that a sandbox list is waited for: as many as the log keeps.
 pub const WAIT_COUNT_MAX: i64 = 1000;
-/// How often a waiting request checks by itself, should messages between copies get lost.
+/// How long at least until a waiting request checks by itself, should messages between copies get lost; half more at most.
 pub const WAIT_CHECKS: Duration = Duration::from_secs(10);
 /// How long a copy announces its commits after another one has announced a wait: longer than any wait.
 pub const REMOTE_WAIT_KEPT: Duration = Duration::from_secs(35);

@@ -25,7 +25,7 @@ use crate::runtime::mutex::lock;
 /// The stream; see the module.
 pub struct Heads<S> {
     stream: S,
-    seat: ConnectionSlot,
+    seat: Arc<ConnectionSlot>,
     buffer: BytesMut,
     /// How many bytes of the buffer the library may read.
     passed: usize,
@@ -63,7 +63,7 @@ const LINE_BYTES_MAX: usize = 16 * 1024;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
     /// Creates the stream, which expects a head.
-    pub fn new(stream: S, seat: ConnectionSlot) -> Self {
+    pub fn new(stream: S, seat: Arc<ConnectionSlot>) -> Self {
         Self {
             stream,
             seat,
@@ -83,8 +83,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
     }
 
     /// Returns the seat of the connection.
-    pub fn seat(&self) -> &ConnectionSlot {
-        &self.seat
+    pub fn seat(&self) -> Arc<ConnectionSlot> {
+        Arc::clone(&self.seat)
+    }
+
+    /// Notes whether the client reads what is written.
+    fn noted(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        self.seat.set_read(written.is_ready());
+        written
     }
 
     /// Releases the buffered bytes of the current request to the library. Returns false if more must be read first.
@@ -258,7 +264,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Heads<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.noted(written)
     }
 
     fn poll_write_vectored(
@@ -266,7 +273,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Heads<S> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.noted(written)
     }
 
     fn is_write_vectored(&self) -> bool {

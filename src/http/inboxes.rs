@@ -9,6 +9,7 @@ use entity::inbox::InboxFault;
 use tokio::time::sleep;
 
 use super::AppState;
+use super::connections::unless_wanted;
 use super::extract::{Path, read_body};
 use crate::error::{Error, ErrorCode};
 use crate::limits::INBOX_BODY_BYTES_MAX;
@@ -35,7 +36,7 @@ async fn receive_request(
     match receive(&app, inbox, &headers, body).await?.ok_or(ErrorCode::NotFound)? {
         InboxReply::Status(status, latency) => {
             release_permit();
-            sleep(latency).await;
+            unless_wanted(sleep(latency)).await;
             StatusCode::from_u16(status).map_err(|_| Error::internal("an inbox answers with no status"))
         }
         InboxReply::Fault(InboxFault::Hang) => Ok(StatusCode::GATEWAY_TIMEOUT),

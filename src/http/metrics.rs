@@ -143,6 +143,8 @@ pub enum ShedKind {
     Request,
     /// The body of an admitted request.
     LargeBody,
+    /// A body that comes slowly, where its connection is wanted.
+    SlowBody,
     /// A file.
     Upload,
     /// Work that would outlive its connection; counted where it starts.
@@ -152,12 +154,14 @@ pub enum ShedKind {
 }
 
 impl ShedKind {
-    const ALL: [Self; 5] = [Self::Request, Self::LargeBody, Self::Upload, Self::Task, Self::Answer];
+    const ALL: [Self; 6] =
+        [Self::Request, Self::LargeBody, Self::SlowBody, Self::Upload, Self::Task, Self::Answer];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Request => "request",
             Self::LargeBody => "large_body",
+            Self::SlowBody => "slow_body",
             Self::Upload => "upload",
             Self::Task => "task",
             Self::Answer => "answer",

@@ -45,6 +45,7 @@ mod request_log_data;
 pub mod rights;
 mod sandbox;
 pub mod server;
+mod socket;
 mod stall_timeout;
 mod subscriptions;
 mod swagger;

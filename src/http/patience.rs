@@ -4,6 +4,7 @@
 use tokio::time::{Instant, sleep_until};
 
 use super::AppState;
+use super::connections::unless_wanted;
 use super::server::ServerPhase;
 use crate::error::Error;
 use crate::params::Waiting;
@@ -11,7 +12,7 @@ use crate::runtime::request_permits::{release_permit, take_long_answer};
 use crate::services::page::{AwaitedList, ListPage};
 
 /// Reads a page of a list once it has as many records as the client waits for: at most so long, or until the server wants no new
-/// work. Meanwhile the request holds no permit and no page; afterwards it checks when it is its turn, and takes as much memory as
+/// work or the connection for another client. Meanwhile the request holds no permit and no page; afterwards it checks when it is its turn, and takes as much memory as
 /// its answer turns out to need.
 ///
 /// Refusals: those of the list.
@@ -31,11 +32,14 @@ pub async fn page_in_time<L: AwaitedList>(app: &AppState, list: &L) -> Result<Li
     release_permit();
     let (mut phase, mut so_far) = (app.phase.clone(), 0);
     loop {
-        let is_over = tokio::select! {
-            () = arriving.next(count - found, so_far) => false,
-            () = sleep_until(ends_at) => true,
-            _ = phase.wait_for(|phase| *phase > ServerPhase::Serving) => true,
-        };
+        let waited = unless_wanted(async {
+            tokio::select! {
+                () = arriving.next(count - found, so_far) => false,
+                () = sleep_until(ends_at) => true,
+                _ = phase.wait_for(|phase| *phase > ServerPhase::Serving) => true,
+            }
+        });
+        let is_over = waited.await.unwrap_or(true);
         let _turn = app.arrivals.turn().await;
         so_far = arriving.so_far();
         let page = Box::pin(page(app, list)).await?;

@@ -1,6 +1,7 @@
 //! Serves connections: limits their number and duration, and ends them. `axum::serve` bounds none of this.
 
 use std::convert::Infallible;
+use std::future::pending;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,8 +25,9 @@ use tower::ServiceExt;
 
 use super::connections::Connections;
 use super::heads::Heads;
+use super::socket::Socket;
 use super::stall_timeout::StallTimeoutStream;
-use super::unread_body;
+use super::unread_body::{self, UnreadBody};
 use crate::limits::{ANSWER_STALLED, CONNECTION_IDLE, HEAD_BYTES_MAX, LISTEN_BACKLOG, REQUEST_TIMEOUT};
 
 /// How far a server has started or shut down. The owner of the sender decides when.
@@ -78,8 +80,9 @@ pub async fn serve(
                     seat = seats.seat() => seat,
                     _ = &mut closing => break,
                 };
+                let (stream, watch) = Socket::watched(stream);
                 let stream = Heads::new(StallTimeoutStream::with_timeout(ANSWER_STALLED, stream), seat);
-                connections.spawn(connection(stream, peer, router.clone(), phase.clone()));
+                connections.spawn(connection(stream, watch.reset(), peer, router.clone(), phase.clone()));
             }
             // That connection is gone already, or too many files are open; the server goes on in both cases.
             Err(error) => {
@@ -95,15 +98,17 @@ pub async fn serve(
     }
 }
 
-/// Serves one connection.
+/// Serves one connection. `gone` ends when its client is.
 async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
     stream: Heads<S>,
+    gone: impl Future<Output = ()>,
     peer: SocketAddr,
     router: Router,
     mut phase: watch::Receiver<ServerPhase>,
 ) {
     let leaving = phase.clone();
-    let (refused, ends) = (stream.refused(), stream.seat().ends());
+    let (refused, seat) = (stream.refused(), stream.seat());
+    let ends = seat.ends();
     let service = service_fn(|request: Request<Incoming>| {
         let (mut request, rest) = unread_body::track(request);
         request.extensions_mut().insert(ConnectInfo(peer));
@@ -111,12 +116,16 @@ async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
             request.extensions_mut().insert(refused);
         }
         let answer = router.clone().oneshot(request.map(Body::new));
-        let leaving = &leaving;
+        let (leaving, seat) = (&leaving, &seat);
         async move {
-            let Ok(mut response) = answer.await;
-            let ends = rest.drain();
+            let Ok(mut response) = seat.serve(answer).await;
+            let unread = rest.drain();
+            // Nothing is in flight any more, so a new connection may have its seat.
+            if unread != UnreadBody::Nothing {
+                seat.becomes_idle();
+            }
             // The client's next request uses another connection, perhaps to another copy.
-            if ends || *leaving.borrow() > ServerPhase::Serving {
+            if unread == UnreadBody::Long || *leaving.borrow() > ServerPhase::Serving {
                 response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             Ok::<_, Infallible>(response)
@@ -128,15 +137,21 @@ async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
         .header_read_timeout(CONNECTION_IDLE)
         .max_buf_size(HEAD_BYTES_MAX)
         // A client that has closed its sending side still wants the response (`nc -N`). A client that has hung up looks
-        // the same, so its request is answered as well, and its connection counts until then.
+        // the same, so its request is answered as well, and its connection counts until then, unless the client resets it.
         .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
+    let client_gone = async {
+        gone.await;
+        seat.loses_client();
+        pending::<()>().await;
+    };
     // How a connection ends is up to the client.
     tokio::select! {
         _ = connection.as_mut() => return,
         // It was idle: a new connection gets its seat.
         () = ends.notified() => return,
+        () = client_gone => return,
         _ = phase.wait_for(|phase| *phase == ServerPhase::Closing) => {}
     }
     connection.as_mut().graceful_shutdown();
@@ -178,7 +193,7 @@ mod tests {
         let (phase, peer) = (watch::Sender::default(), SocketAddr::from(([127, 0, 0, 1], 1)));
         let seat = Connections::new(1).seat().await;
         let stream = Heads::new(StallTimeoutStream::with_timeout(Duration::from_millis(100), ours), seat);
-        let serving = async move { connection(stream, peer, router, phase.subscribe()).await };
+        let serving = async move { connection(stream, pending(), peer, router, phase.subscribe()).await };
         (theirs, tokio::spawn(serving))
     }
 

@@ -44,25 +44,37 @@ pub fn track(request: Request<Incoming>) -> (Request<TrackedBody>, BodyReturn) {
     )
 }
 
+/// How much of a body had not arrived when its request was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnreadBody {
+    /// Nothing.
+    Nothing,
+    /// A short rest, which is read meanwhile.
+    Short,
+    /// So much that the connection must close after the response.
+    Long,
+}
+
 impl BodyReturn {
-    /// Reads the rest of the body once the response is built. Returns whether the connection must close after this
-    /// response.
-    pub fn drain(mut self) -> bool {
-        let Ok(UnreadRest { mut body, awaits_reader }) = self.0.try_recv() else { return false };
+    /// Reads the rest of the body once the response is built.
+    pub fn drain(mut self) -> UnreadBody {
+        let Ok(UnreadRest { mut body, awaits_reader }) = self.0.try_recv() else {
+            return UnreadBody::Nothing;
+        };
         // A client that asked first whether to send the body learns that it is not wanted.
         if awaits_reader {
-            return true;
+            return UnreadBody::Long;
         }
         // Mostly the body has arrived with the head.
         while let Some(frame) = body.frame().now_or_never() {
             if !matches!(frame, Some(Ok(_))) {
-                return false;
+                return UnreadBody::Nothing;
             }
         }
         // A short rest is on its way in any case; for a long one the client is told that it may stop.
         let is_long = body.size_hint().upper().is_none_or(|rest| rest > SMALL_BODY_BYTES as u64);
         tokio::spawn(timeout(UNREAD_TIME, discard(body)));
-        is_long
+        if is_long { UnreadBody::Long } else { UnreadBody::Short }
     }
 }
 

@@ -139,12 +139,12 @@ pub async fn waiting<F: Future>(wait: Wait, work: F) -> F::Output {
     output
 }
 
-/// Marks the request as one whose response found no memory: nothing of it is logged, and its connection ends.
+/// Marks the request as one that is shed after it was admitted: its refusal is not logged, and its connection ends.
 pub fn mark_shed() {
     let _ = REQUEST_CONTEXT.try_with(|request| request.shed.store(true, Ordering::Relaxed));
 }
 
-/// Returns whether the response of the request found no memory.
+/// Returns whether the request was shed after it was admitted.
 pub fn is_shed() -> bool {
     REQUEST_CONTEXT.try_with(|request| request.shed.load(Ordering::Relaxed)).unwrap_or_default()
 }

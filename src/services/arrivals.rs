@@ -136,7 +136,7 @@ impl Arriving {
             None => self.waiter.enough().await,
             Some(check_at) => {
                 if timeout_at(check_at, self.waiter.enough()).await.is_err() {
-                    self.check_at = Some(Instant::now() + WAIT_CHECKS);
+                    self.check_at = Some(next_check());
                 }
             }
         }
@@ -173,7 +173,7 @@ impl Arrivals {
             }
         }
         self.enqueue(Message::Waits((account, topic)));
-        let check_at = self.outgoing.as_ref().map(|_| Instant::now() + WAIT_CHECKS);
+        let check_at = self.outgoing.as_ref().map(|_| next_check());
         Arriving { waiter, check_at }
     }
 
@@ -284,6 +284,12 @@ impl Arrivals {
             Message::Arrived(subject, labels) => self.arrive(subject, &labels, times),
         }
     }
+}
+
+/// Returns when a request checks by itself: not all that have come at once do so at once.
+fn next_check() -> Instant {
+    let [part] = random::<1>();
+    Instant::now() + WAIT_CHECKS + WAIT_CHECKS / 2 * u32::from(part) / u32::from(u8::MAX)
 }
 
 /// Makes requests check, because messages may have been lost.

@@ -8,6 +8,7 @@
 #![cfg(test)]
 
 mod clock;
+mod attackers;
 mod disk;
 mod disks;
 mod distributed;
@@ -18,6 +19,7 @@ mod installation;
 mod kills;
 mod load;
 mod moves;
+mod neighbour;
 mod nodes;
 mod options;
 mod payers;
@@ -27,9 +29,11 @@ mod ready;
 mod receiving;
 mod report;
 mod restores;
+mod slow_bodies;
 mod soak;
 mod trial;
 mod truth;
+mod waiters;
 mod waits;
 mod webhooks;
 
@@ -65,6 +69,8 @@ const FAULTS: &[Fault] = &[
     Fault { name: "idle", on: SQLITE, run: idle::run },
     Fault { name: "waits", on: BOTH, run: waits::run },
     Fault { name: "restores", on: BOTH, run: restores::run },
+    Fault { name: "waiters", on: BOTH, run: waiters::run },
+    Fault { name: "slow-bodies", on: BOTH, run: slow_bodies::run },
     Fault { name: "soak", on: BOTH, run: soak::run },
 ];
 

@@ -64,6 +64,7 @@ mod files;
 mod full_disks;
 mod guides;
 mod harness;
+mod held_connections;
 mod idempotency;
 mod inboxes;
 mod installations;

@@ -25,6 +25,8 @@ use validator::Validate;
 
 use self::unreadable::Unreadable;
 use super::AppState;
+use super::connections::unless_wanted;
+use super::metrics::{ShedKind, count_shed};
 use super::request_log_data::log;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{BODY_BYTES_MAX, BODY_PATIENCE, LARGE_BODY_TIME, SMALL_BODY_BYTES};
@@ -129,7 +131,8 @@ async fn read_input(request: Request, app: &AppState) -> Result<Input, Error> {
     Ok(input)
 }
 
-/// Reads a body of so many bytes at most. One that comes slowly holds no permit of the request meanwhile.
+/// Reads a body of so many bytes at most. One that comes slowly holds no permit of the request meanwhile, and gives way where its
+/// connection is wanted.
 ///
 /// Refusals: `payload_too_large`, `bad_request` if it is cut off, `gateway_timeout`, `service_unavailable`.
 pub async fn read_body(
@@ -144,7 +147,11 @@ pub async fn read_body(
         return whole;
     }
     release_permit();
-    let whole = whole.await?;
+    let whole = unless_wanted(whole).await.ok_or_else(|| {
+        count_shed(ShedKind::SlowBody);
+        request_context::mark_shed();
+        ErrorCode::ServiceUnavailable
+    })??;
     app.admission.enter(request_context::account()).await?;
     Ok(whole)
 }

@@ -1,5 +1,6 @@
 //! A whole server without its socket.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -10,8 +11,8 @@ use card_payments::acquirer::simulator::{Numbers, Simulator};
 use card_payments::app::Parts;
 use card_payments::blobs::Disk;
 use card_payments::config::{Environment, LoadOptions, Secrets};
-use card_payments::http::server::ServerPhase;
-use card_payments::http::{AdmissionControl, ServerInfo};
+use card_payments::http::server::{self, ServerPhase};
+use card_payments::http::{AdmissionControl, Connections, ServerInfo};
 use card_payments::identity_provider::IdentityProvider;
 use card_payments::limits::CLOCK_MOVE;
 use card_payments::outbound::{AddressPolicy, Outbound};
@@ -29,6 +30,7 @@ use futures::FutureExt;
 use ipnet::IpNet;
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
+use tokio::net::TcpListener;
 
 use super::client::Client;
 use super::contract::Contract;
@@ -307,6 +309,16 @@ impl App {
     /// Sets the phase of the process.
     pub fn enters(&self, phase: ServerPhase) {
         self.inner().phase.send_replace(phase);
+    }
+
+    /// Serves so many connections on a socket, for as long as the test's runtime lives. Returns its address, and the connections.
+    pub async fn listens(&self, connections: usize) -> (SocketAddr, Arc<Connections>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, seats) = (listener.local_addr().unwrap(), Connections::new(connections));
+        let (router, phase, served) =
+            (self.inner().router.clone(), self.inner().phase.subscribe(), Arc::clone(&seats));
+        tokio::spawn(async move { server::serve(listener, router, &served, phase).await });
+        (address, seats)
     }
 
     /// Starts another process with this configuration of wallets.

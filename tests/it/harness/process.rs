@@ -238,7 +238,8 @@ pub fn read_first_response(stream: &mut TcpStream) -> RawResponse {
     }
 }
 
-fn parsed(text: &str) -> Option<RawResponse> {
+/// Returns an answer whose head is whole.
+pub fn parsed(text: &str) -> Option<RawResponse> {
     let (head, body) = text.split_once("\r\n\r\n")?;
     let mut lines = head.lines();
     let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
