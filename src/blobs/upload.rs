@@ -12,7 +12,7 @@ use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
 
 /// The bytes from which a file's type is known.
-const HEAD_BYTES: usize = 16;
+const HEAD_BYTES: usize = 1024;
 
 /// A received file.
 #[derive(Debug)]

@@ -55,11 +55,15 @@ fn wrong_with(upload: &Upload) -> Option<&'static str> {
     }
 }
 
-/// Detects a file's type by its first bytes.
+/// Detects a file's type by its first bytes. A PDF may begin later: readers look for its mark in the first 1,024 bytes
+/// (`docs/decisions.md`, 217).
 fn mime_type(head: &[u8]) -> Option<MimeType> {
-    let beginnings: [(&[u8], MimeType); 3] =
-        [(b"%PDF-", MimeType::Pdf), (b"\x89PNG\r\n\x1a\n", MimeType::Png), (b"\xff\xd8\xff", MimeType::Jpeg)];
-    beginnings.into_iter().find(|(beginning, _)| head.starts_with(beginning)).map(|(_, mime_type)| mime_type)
+    const PDF: &[u8] = b"%PDF-";
+    let beginnings: [(&[u8], MimeType); 2] =
+        [(b"\x89PNG\r\n\x1a\n", MimeType::Png), (b"\xff\xd8\xff", MimeType::Jpeg)];
+    let picture = beginnings.into_iter().find(|(beginning, _)| head.starts_with(beginning));
+    let is_pdf = || head.windows(PDF.len()).any(|bytes| bytes == PDF);
+    picture.map(|(_, mime_type)| mime_type).or_else(|| is_pdf().then_some(MimeType::Pdf))
 }
 
 async fn store_upload(
@@ -127,10 +131,13 @@ mod tests {
 
     #[test]
     fn a_file_is_what_it_begins_with() {
-        assert_eq!(mime_type(b"%PDF-1.7\n"), Some(MimeType::Pdf));
+        for before in [&b""[..], b" ", b"\n", b"\r\n", b"\xef\xbb\xbf", &[b'x'; 200], &[0; 1019]] {
+            assert_eq!(mime_type(&[before, b"%PDF-1.7\n"].concat()), Some(MimeType::Pdf), "{before:?}");
+        }
         assert_eq!(mime_type(b"\x89PNG\r\n\x1a\n\0\0"), Some(MimeType::Png));
         assert_eq!(mime_type(b"\xff\xd8\xff\xe0"), Some(MimeType::Jpeg));
-        for head in [&b""[..], b"%PDF", b" %PDF-", b"GIF89a", b"PK\x03\x04", b"<html>", b"\xff\xd8"] {
+        assert_eq!(mime_type(b"\xff\xd8\xff\xe0 %PDF-"), Some(MimeType::Jpeg), "a picture that mentions it");
+        for head in [&b""[..], b"%PDF", b"% PDF-", b"GIF89a", b"PK\x03\x04", b"<html>", b"\xff\xd8"] {
             assert_eq!(mime_type(head), None, "{head:?}");
         }
     }
