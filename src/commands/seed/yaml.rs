@@ -161,7 +161,8 @@ impl Open {
     }
 }
 
-/// Parses a scalar. Plain ones may be numbers, true, false or null; quoted ones are strings.
+/// Parses a scalar. Plain ones may be numbers, true, false or null; quoted ones are strings. A number that would be written otherwise
+/// stays text, because a leading zero or plus means something (`docs/decisions.md`, 412).
 fn scalar(text: &str, style: ScalarStyle) -> Value {
     if style != ScalarStyle::Plain {
         return text.into();
@@ -170,7 +171,10 @@ fn scalar(text: &str, style: ScalarStyle) -> Value {
         "" | "~" | "null" => Value::Null,
         "true" => true.into(),
         "false" => false.into(),
-        _ => text.parse::<i64>().map_or_else(|_| text.into(), Value::from),
+        _ => {
+            let number = text.parse::<i64>().ok().filter(|number| number.to_string() == text);
+            number.map_or_else(|| text.into(), Value::from)
+        }
     }
 }
 
@@ -192,6 +196,19 @@ mod tests {
         assert_eq!((plans.line, plans.node.named().unwrap()[0].line), (2, 3));
         let Is::List(list) = &plans.node.named().unwrap()[1].node.is else { panic!("a list") };
         assert_eq!(list.iter().map(|node| node.line).collect::<Vec<_>>(), [5, 6]);
+    }
+
+    #[test]
+    fn what_a_number_would_spell_otherwise_stays_as_it_is_written() {
+        for text in ["0412345678", "+61412345678", "012984", "0123", "007", "+5", "-0", "1.50", "1e3", "0x1f"]
+        {
+            let root = parse(&format!("a: {text}\n{text}: 1"), &mut Faults::default()).unwrap();
+            assert_eq!(root.json(), json!({ "a": text, text: 1 }));
+        }
+        for number in [0, 7, -1, 400, i64::MAX] {
+            let root = parse(&format!("a: {number}"), &mut Faults::default()).unwrap();
+            assert_eq!(root.json(), json!({ "a": number }));
+        }
     }
 
     #[test]
