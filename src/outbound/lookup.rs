@@ -55,6 +55,7 @@ impl Resolve for OpenResolver {
 
 /// The resolver for names from clients: the HTTP client connects to the permitted addresses of this one answer, and to
 /// no others.
+#[derive(Clone)]
 pub struct GuardedResolver {
     /// Which addresses may be called.
     pub reach: AddressPolicy,

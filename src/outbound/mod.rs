@@ -13,6 +13,7 @@ pub(crate) mod tls;
 mod unreached;
 pub(crate) mod zone;
 
+use std::cell::Cell;
 use std::mem::take;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -24,6 +25,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Response};
 use rustls::ClientConfig;
 use tokio::time::{Instant, timeout_at};
+use tower::util::MapRequestLayer;
 use url::Url;
 
 pub use address_policy::{AddressPolicy, Allowed};
@@ -58,13 +60,20 @@ pub fn client() -> Client {
         .expect("a client of which nothing is read from the machine")
 }
 
-type LazyClient = LazyLock<Client, Box<dyn FnOnce() -> Client + Send>>;
+/// Made for the first call, because it needs the platform's roots.
+type LazyClient = Arc<LazyLock<Client, Box<dyn FnOnce() -> Client + Send>>>;
+
+tokio::task_local! {
+    /// Whether a call has begun to connect, instead of taking a kept connection.
+    static CONNECTS: Cell<bool>;
+}
 
 /// A client for addresses from clients. Clones share their connections.
 #[derive(Clone)]
 pub struct Outbound {
-    /// Made for the first call, because it needs the platform's roots.
-    client: Arc<LazyClient>,
+    client: LazyClient,
+    /// Keeps no connections.
+    fresh: LazyClient,
     reach: AddressPolicy,
 }
 
@@ -77,7 +86,7 @@ impl Outbound {
     /// Adds a trusted root certificate, in DER.
     pub fn trusting(reach: AddressPolicy, root: &[u8]) -> Result<Self, rustls::Error> {
         let config = tls::config(Some(root.to_vec().into()), None)?;
-        Ok(Self::with(reach, Arc::<SystemResolver>::default(), || config))
+        Ok(Self::with(reach, Arc::<SystemResolver>::default(), move || config.clone()))
     }
 
     /// Returns a client with another resolver.
@@ -88,13 +97,15 @@ impl Outbound {
     fn with(
         reach: AddressPolicy,
         lookup: Arc<dyn Resolver>,
-        tls: impl FnOnce() -> ClientConfig + Send + 'static,
+        tls: impl Fn() -> ClientConfig + Clone + Send + 'static,
     ) -> Self {
         let resolver = GuardedResolver { reach: reach.clone(), lookup };
-        let client = || {
+        let client = move |kept: usize| {
             Client::builder()
                 .tls_backend_preconfigured(tls())
-                .dns_resolver(resolver)
+                .dns_resolver(resolver.clone())
+                .connector_layer(MapRequestLayer::new(note_connection))
+                .pool_max_idle_per_host(kept)
                 .redirect(Policy::none())
                 .no_proxy()
                 .user_agent(USER_AGENT)
@@ -103,7 +114,11 @@ impl Outbound {
                 .build()
                 .expect("a client of which nothing is read from the machine")
         };
-        Self { client: Arc::new(LazyLock::new(Box::new(client))), reach }
+        let lazy = |kept| -> LazyClient {
+            let client = client.clone();
+            Arc::new(LazyLock::new(Box::new(move || client(kept))))
+        };
+        Self { client: lazy(usize::MAX), fresh: lazy(0), reach }
     }
 
     /// Returns which addresses may be called.
@@ -114,7 +129,7 @@ impl Outbound {
     /// Returns the same client with a client certificate.
     pub fn identified(reach: AddressPolicy, identity: Identity) -> Result<Self, rustls::Error> {
         let config = tls::config(None, Some(identity))?;
-        Ok(Self::with(reach, Arc::<SystemResolver>::default(), || config))
+        Ok(Self::with(reach, Arc::<SystemResolver>::default(), move || config.clone()))
     }
 
     /// Like [`Self::identified`], trusting one more root certificate, in DER.
@@ -124,7 +139,7 @@ impl Outbound {
         root: &[u8],
     ) -> Result<Self, rustls::Error> {
         let config = tls::config(Some(root.to_vec().into()), Some(identity))?;
-        Ok(Self::with(reach, Arc::<SystemResolver>::default(), || config))
+        Ok(Self::with(reach, Arc::<SystemResolver>::default(), move || config.clone()))
     }
 
     /// Sends a POST, and returns the status of the response, or why there is none. It follows no redirects, uses no
@@ -143,7 +158,7 @@ impl Outbound {
     ) -> Result<u16, OutboundError> {
         let end = Instant::now() + within;
         let call = self.client.post(self.callable(url)?).headers(headers).body(body);
-        let mut answer = answered(call, end).await?;
+        let mut answer = self.answered(call, end).await?;
         // A body read to its end lets the connection carry the next call; otherwise it is closed.
         let _ = timeout_at(end, read(&mut answer, OUTBOUND_ANSWER_BYTES_MAX)).await;
         Ok(answer.status().as_u16())
@@ -152,7 +167,7 @@ impl Outbound {
     /// Sends a GET, as [`Self::post`].
     pub async fn get(&self, url: &str, within: Duration) -> Result<u16, OutboundError> {
         let end = Instant::now() + within;
-        let mut answer = answered(self.client.get(self.callable(url)?), end).await?;
+        let mut answer = self.answered(self.client.get(self.callable(url)?), end).await?;
         let _ = timeout_at(end, read(&mut answer, OUTBOUND_ANSWER_BYTES_MAX)).await;
         Ok(answer.status().as_u16())
     }
@@ -166,7 +181,7 @@ impl Outbound {
     ) -> Result<(u16, Bytes), OutboundError> {
         let end = Instant::now() + within;
         let call = self.client.post(self.callable(url)?).header(CONTENT_TYPE, "application/json").body(body);
-        let mut answer = answered(call, end).await?;
+        let mut answer = self.answered(call, end).await?;
         let body = timeout_at(end, read(&mut answer, OUTBOUND_ANSWER_BYTES_MAX))
             .await
             .map_err(|_| OutboundError::Timeout)?;
@@ -184,11 +199,30 @@ impl Outbound {
         let (head, body) = request.into_parts();
         let url = self.callable(&head.uri.to_string())?;
         let call = self.client.request(head.method, url).headers(head.headers).body(body);
-        let mut answer = answered(call, end).await?;
+        let mut answer = self.answered(call, end).await?;
         let body = timeout_at(end, read(&mut answer, most)).await.map_err(|_| OutboundError::Timeout)?;
         let mut response = http::Response::new(body.ok_or(ExchangeError::NotWhole(most))?.to_vec());
         (*response.status_mut(), *response.headers_mut()) = (answer.status(), take(answer.headers_mut()));
         Ok(response)
+    }
+
+    /// Sends a call. If a kept connection turns out to be closed, sends it once more, on a new one (`docs/decisions.md`, 411).
+    async fn answered(&self, call: RequestBuilder, end: Instant) -> Result<Response, OutboundError> {
+        // The request waits for another server now, so it releases its permit.
+        release_permit();
+        let call = call.build().map_err(|error| OutboundError::of(&error))?;
+        let again = call.try_clone();
+        let sent = CONNECTS.scope(Cell::new(false), async {
+            let answer = self.client.execute(call).await;
+            (answer, CONNECTS.with(Cell::get))
+        });
+        let answer = match (timeout_at(end, sent).await.map_err(|_| OutboundError::Timeout)?, again) {
+            ((Err(error), false), Some(again)) if unreached::is_closed(&error) => {
+                timeout_at(end, self.fresh.execute(again)).await.map_err(|_| OutboundError::Timeout)?
+            }
+            ((answer, _), _) => answer,
+        };
+        answer.map_err(|error| OutboundError::of(&error))
     }
 
     fn callable(&self, url: &str) -> Result<Url, OutboundError> {
@@ -203,11 +237,11 @@ fn is_callable(url: &Url) -> bool {
     http && url.username().is_empty() && url.password().is_none() && url.fragment().is_none()
 }
 
-async fn answered(call: RequestBuilder, end: Instant) -> Result<Response, OutboundError> {
-    // The request waits for another server now, so it releases its permit.
-    release_permit();
-    let answer = timeout_at(end, call.send()).await.map_err(|_| OutboundError::Timeout)?;
-    answer.map_err(|error| OutboundError::of(&error))
+/// Notes that a connection is opened for the call of this task.
+fn note_connection<T>(connection: T) -> T {
+    // What is opened in the background is for no call.
+    let _ = CONNECTS.try_with(|connects| connects.set(true));
+    connection
 }
 
 /// Returns the body of a response; none if it breaks off or has more bytes than `most`.

@@ -73,6 +73,23 @@ impl OutboundError {
     }
 }
 
+/// Whether the server closed or reset the connection before its response.
+pub(crate) fn is_closed(error: &reqwest::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    let closed = |error: &io::Error| {
+        [BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof].contains(&error.kind())
+    };
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let is_incomplete = error.downcast_ref().is_some_and(hyper::Error::is_incomplete_message);
+        if is_incomplete || error.downcast_ref().is_some_and(closed) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
 /// TLS hides its errors inside I/O errors, which do not name them as their source. A connection that ends
 /// while it is being made ended inside the handshake.
 fn of_tls(error: &(dyn Error + 'static), connecting: bool) -> bool {

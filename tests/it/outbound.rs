@@ -92,6 +92,35 @@ async fn a_connection_that_breaks_is_a_failed_one() {
     let receiver = Receiver::start().await;
     receiver.behave(Behaviour::Reset);
     assert_eq!(call(&test(), &receiver.url()).await, Err(OutboundError::ConnectionFailed));
+    assert_eq!(receiver.received().len(), 1, "a new connection is tried once");
+}
+
+#[tokio::test]
+async fn a_call_that_meets_the_close_of_a_kept_connection_is_sent_again_at_once_on_a_new_one() {
+    for is_read in [false, true] {
+        let (receiver, outbound) = (Receiver::start().await, test());
+        receiver.behave(Behaviour::CloseKept { is_read });
+        for calls in 1..=6 {
+            assert_eq!(call(&outbound, &receiver.url()).await, Ok(200), "{calls}, {is_read}");
+            assert_eq!((receiver.received().len(), receiver.connections()), (calls, calls));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_receiver_that_breaks_kept_connections_gets_a_call_twice_at_most() {
+    let (receiver, outbound) = (Receiver::start().await, test());
+    assert_eq!(call(&outbound, &receiver.url()).await, Ok(200));
+    receiver.behave(Behaviour::Reset);
+    assert_eq!(call(&outbound, &receiver.url()).await, Err(OutboundError::ConnectionFailed));
+    assert_eq!((receiver.received().len(), receiver.connections()), (3, 2));
+    receiver.behave(Behaviour::Hang);
+    let answer = outbound.post(&receiver.url(), HeaderMap::new(), Bytes::new(), SOON).await;
+    assert_eq!(
+        (answer, receiver.received().len()),
+        (Err(OutboundError::Timeout), 4),
+        "a time-out is no close"
+    );
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! A receiver of webhooks: HTTP/1.1 on a socket of this machine, which behaves as a test orders.
 
-use std::convert::Infallible;
 use std::io;
+use std::iter;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -30,6 +30,8 @@ pub enum Behaviour {
     Hang,
     /// Resets the connection.
     Reset,
+    /// Answers 200 to the first request on a connection, and closes it when the next one comes, which it has read or not.
+    CloseKept { is_read: bool },
     /// Answers 200, this much later.
     Slow(Duration),
     /// Answers 200 with a body that never ends, as fast as it is read.
@@ -148,13 +150,24 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 /// One request after another, until an end or a failure of the connection.
-async fn converse(mut stream: BufReader<TcpStream>, shared: Arc<Shared>) -> io::Result<Infallible> {
-    loop {
+async fn converse(mut stream: BufReader<TcpStream>, shared: Arc<Shared>) -> io::Result<()> {
+    for first in iter::once(true).chain(iter::repeat(false)) {
+        stream.get_ref().readable().await?;
+        let behaviour = shared.behaviour.lock().unwrap().clone();
+        if let Behaviour::CloseKept { is_read } = behaviour
+            && !first
+        {
+            if is_read {
+                read(&mut stream).await?;
+            }
+            return Ok(());
+        }
         let received = read(&mut stream).await?;
         shared.received.lock().unwrap().push(received);
         let behaviour = shared.behaviour.lock().unwrap().clone();
         answer(stream.get_mut(), behaviour).await?;
     }
+    Ok(())
 }
 
 async fn read(stream: &mut BufReader<TcpStream>) -> io::Result<Received> {
@@ -187,6 +200,9 @@ async fn answer(stream: &mut TcpStream, behaviour: Behaviour) -> io::Result<()> 
     let endless = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     match behaviour {
         Behaviour::Status(204) => stream.write_all(status(204, "").as_bytes()).await,
+        Behaviour::CloseKept { .. } => {
+            stream.write_all(status(200, "Content-Length: 0\r\n").as_bytes()).await
+        }
         Behaviour::Status(code) => stream.write_all(status(code, "Content-Length: 0\r\n").as_bytes()).await,
         Behaviour::Redirect(to) => {
             let more = format!("Location: {to}\r\nContent-Length: 0\r\n");
