@@ -3,11 +3,11 @@
 
 const { spawn } = require("node:child_process");
 const { constants } = require("node:os");
-const { program } = require("./program.js");
+const { missing, program } = require("./program.js");
 
 const installed = program();
 if (installed === undefined) {
-  console.error(`error: there is no program for ${process.platform}-${process.arch}, or optional dependencies were left out`);
+  console.error(`error: ${missing()}`);
   process.exit(127);
 }
 const child = spawn(installed, process.argv.slice(2), { stdio: "inherit" });

@@ -15,18 +15,23 @@ class ApiError extends Error {
   }
 }
 
-async function start({ fixtures, sample = false, log, program = installed.program() ?? "card-payments" } = {}) {
+async function start({ fixtures, sample = false, log, program = installed.program() } = {}) {
   const args = ["exec", "--json"];
   if (fixtures !== undefined) args.push("--fixtures", fixtures);
   if (sample) args.push("--sample");
   if (log !== undefined) args.push("--log", log);
   // The server ends with its input. In a group of its own it gets no Ctrl-C before the tests have ended.
-  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"], detached: true });
+  const child = spawn(program ?? "card-payments", args, { stdio: ["pipe", "pipe", "inherit"], detached: true });
   const lines = createInterface({ input: child.stdout });
   const line = once(lines, "line").then(([text]) => JSON.parse(text));
-  const ended = once(child, "exit").then(([code]) => {
-    throw new Error(`${program} did not start: exit code ${code}`);
-  });
+  const ended = once(child, "exit").then(
+    ([code]) => {
+      throw new Error(`${program ?? "card-payments"} did not start: exit code ${code}`);
+    },
+    (cause) => {
+      throw program !== undefined ? cause : new Error(`${installed.missing()}; nor is card-payments on the PATH`, { cause });
+    },
+  );
   ended.catch(() => {});
   line.catch(() => {});
   const { listening, secret_key, publishable_key } = await Promise.race([line, ended]);

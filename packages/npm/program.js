@@ -8,3 +8,8 @@ exports.program = () => {
     return undefined;
   }
 };
+
+/** Says what is missing where there is no program. */
+exports.missing = () =>
+  `@card-payments/${process.platform}-${process.arch}, the package that holds the program, is not installed: npm left out optional ` +
+  "dependencies, or there is none for this platform";

@@ -1,7 +1,7 @@
 // The helpers, against the program.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -82,6 +82,20 @@ test("a server that does not start is an error", async () => {
   writeFileSync(fixtures, "plants:\n");
   await assert.rejects(start({ fixtures }), /did not start: exit code 1/);
   await assert.rejects(start({ program: "/nowhere/card-payments" }), { code: "ENOENT" });
+});
+
+test("without the package of the platform the start says which one is missing", () => {
+  const module = join(folder, "node_modules/card-payments");
+  cpSync(join(require.resolve("card-payments"), ".."), module, { recursive: true, dereference: true });
+  const run = (...args) =>
+    spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8", env: { ...process.env, PATH: "/nowhere" } });
+  const missing = /@card-payments\/\w+-\w+, the package that holds the program, is not installed/;
+  const started = run("-e", 'require("card-payments").start().catch(({ message }) => console.log(message))');
+  assert.match(started.stdout, missing);
+  assert.match(started.stdout, /nor is card-payments on the PATH/);
+  const { status, stderr } = run(join(module, "bin.js"), "--version");
+  assert.equal(status, 127);
+  assert.match(stderr, missing);
 });
 
 test("a test run that forgets to stop its server ends, and the server with it", async () => {
