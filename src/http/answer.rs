@@ -236,6 +236,9 @@ impl IntoResponse for Error {
     }
 }
 
+/// The scheme by which clients authenticate, with the realm that browsers and proxies ask for.
+pub(crate) const AUTHENTICATE: &str = "Basic realm=\"card-payments\"";
+
 /// Builds the response of an error without logging it.
 pub fn without_log(error: &Error) -> Response {
     let answer = ApiResponse::refusal(error, &request_context::request_id());
@@ -244,7 +247,7 @@ pub fn without_log(error: &Error) -> Response {
     };
     let code = error.code();
     if code == ErrorCode::Unauthorized {
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic"));
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(AUTHENTICATE));
     }
     // The rate is at least one request a second, so the next token is never further away.
     if code.passes() {

@@ -17,7 +17,7 @@ fn unauthorised(answer: &Answer, of: &str) {
     let unauthorized =
         json!({ "error": "unauthorized", "error_description": "Not authorised. (Check API Key)" });
     assert_eq!(answer.json(), unauthorized, "{of}");
-    assert_eq!(answer.headers["www-authenticate"], "Basic", "{of}");
+    assert_eq!(answer.headers["www-authenticate"], "Basic realm=\"card-payments\"", "{of}");
 }
 
 fn with_key(mut parameters: Value, key: &str) -> Value {

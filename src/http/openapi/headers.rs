@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::error::ErrorCode;
+use crate::http::answer;
 
 /// On the replayed response to a repeated request.
 pub(super) const REPLAYED: &str = "Idempotent-Replayed";
@@ -29,8 +30,8 @@ pub(super) fn components() -> Value {
             "example": 1,
         },
         component(AUTHENTICATE): {
-            "description": "The authentication scheme.",
-            "schema": { "type": "string", "enum": ["Basic"] },
+            "description": "The authentication scheme and its realm.",
+            "schema": { "type": "string", "enum": [answer::AUTHENTICATE] },
         },
     })
 }

@@ -12,8 +12,8 @@ use crate::limits::QUERY_CHARACTERS_MIN;
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "only described here; extract::Input reads them")]
 pub struct PageParameters {
-    /// Page, from 1.
-    #[param(minimum = 1, example = 1)]
+    /// Page, from 1; 0 is 1.
+    #[param(minimum = 0, example = 1)]
     page: Option<u64>,
     /// Records a page.
     #[param(minimum = 1, maximum = 500, example = 25)]
