@@ -6,6 +6,7 @@ use std::fmt;
 use clap::{Arg, Args, Command};
 
 use super::{DatabaseOptions, FixtureOptions, Secrets, ServeOptions, VaultKeySource};
+use crate::runtime::clock::TESTS_AS_OF;
 
 const PREFIX: &str = "CARD_PAYMENTS_";
 /// Variables of the commands that call a running server, and of those that run beside one.
@@ -64,6 +65,7 @@ impl UnknownVariable {
 pub fn unknown_variables() -> Vec<UnknownVariable> {
     let mut known: Vec<_> = serve_options().get_arguments().map(variable).collect();
     known.extend(OF_COMMANDS.map(str::to_owned));
+    known.extend(TESTS_AS_OF.map(str::to_owned));
     known.extend([VaultKeySource::COMMAND, VaultKeySource::SHARES].map(str::to_owned));
     known.extend(Secrets::VARIABLES.iter().flat_map(|name| [(*name).to_owned(), format!("{name}_FILE")]));
     let names = std::env::vars_os()

@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use chrono::DateTime;
-use entity::Timestamp;
+use entity::{TimeSpan, Timestamp};
 use futures::FutureExt;
 
 use super::client_address::client_address;
@@ -21,6 +21,7 @@ use super::request_log::RequestLogWriter;
 use super::{AppState, heads, request_log_data};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{REQUEST_ID_LENGTH_MAX, REQUEST_TIMEOUT};
+use crate::runtime::clock::SystemClock;
 use crate::runtime::random::RandomStream;
 use crate::runtime::request_context::{self, RequestContext, Wait};
 use crate::trace::{self, Span};
@@ -48,9 +49,11 @@ pub async fn observe(State(app): State<AppState>, request: Request, next: Next) 
     let mut response = request_context::scope(Arc::clone(&report.this), work).await;
     let headers = response.headers_mut();
     finish(headers, &report.this);
-    if app.chance.is_seeded() {
+    // Otherwise the HTTP library adds the machine's time, which it formats once a second.
+    if app.chance.is_seeded() || SystemClock::ahead() != TimeSpan::ZERO {
         headers.insert(header::DATE, date(app.clock.now()));
-    } else {
+    }
+    if !app.chance.is_seeded() {
         set_server_timing(headers, &report.this, report.began.elapsed());
     }
     if let Some(logged) = &mut report.logged {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use entity::token::TokenKind;
-use entity::{Timestamp, Token};
+use entity::{TimeSpan, Timestamp, Token};
 use rustix::time::{ClockId, clock_gettime};
 use uuid::{ContextV7, Uuid};
 
@@ -20,6 +20,11 @@ pub trait Clock: Send + Sync + 'static {
     fn elapsed(&self) -> Duration;
 }
 
+/// The variable by which tests start programs as of another time (`docs/contributing.md`): the instant at which a program begins, or
+/// milliseconds, so that a program which is started again goes on. Only builds of tests know it, as they know crash points.
+pub const TESTS_AS_OF: Option<&str> =
+    if cfg!(feature = "crash-points") { Some("CARD_PAYMENTS_TESTS_AS_OF") } else { None };
+
 /// The machine's clock.
 pub struct SystemClock;
 
@@ -30,12 +35,27 @@ impl SystemClock {
         let nanos = chrono::Utc::now().timestamp_nanos_opt();
         nanos.and_then(|nanos| u64::try_from(nanos).ok()).unwrap_or_default()
     }
+
+    /// Returns how far tests have this clock ahead of the machine's.
+    pub fn ahead() -> TimeSpan {
+        static AHEAD: LazyLock<TimeSpan> = LazyLock::new(|| {
+            let given = TESTS_AS_OF.and_then(|name| std::env::var(name).ok()).unwrap_or_default();
+            let instant = chrono::DateTime::parse_from_rfc3339(&given).map(|time| time.to_utc().into());
+            let ahead = instant.map(|instant: Timestamp| instant - SystemClock::machine());
+            ahead.unwrap_or_else(|_| given.parse().map(TimeSpan::from_millis).unwrap_or_default())
+        });
+        *AHEAD
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the one place that may read the machine's clock")]
+    fn machine() -> Timestamp {
+        chrono::Utc::now().into()
+    }
 }
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "the one place that may read the machine's clock")]
     fn now(&self) -> Timestamp {
-        chrono::Utc::now().into()
+        Self::machine() + Self::ahead()
     }
 
     fn elapsed(&self) -> Duration {
@@ -98,8 +118,9 @@ impl IdGenerator {
 
     fn of(&self, kind: &'static str) -> Uuid {
         self.chance.ordered_id(kind, FixedClock::SEEDED.now().millis()).unwrap_or_else(|| {
-            let counter = lock(&self.counter);
-            Uuid::new_v7(uuid::Timestamp::now(&*counter))
+            let (counter, now) = (lock(&self.counter), SystemClock.now().millis().unsigned_abs());
+            let nanos = u32::try_from(now % 1000).unwrap_or_default() * 1_000_000;
+            Uuid::new_v7(uuid::Timestamp::from_unix(&*counter, now / 1000, nanos))
         })
     }
 }

@@ -150,6 +150,7 @@ rules! {
         assert_eq!(trail[0]["detail"], json!({ "business_name": "Shop", "partner": false }));
     }
 
+    #[dated]
     async fn uses_of_a_key_are_counted_by_the_day_beside_the_requests(app) {
         let client = app.client();
         let before = app.rows().await;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::harness::flaky_acquirer::CallFault;
 use crate::harness::sending::post_with;
 use crate::harness::{
-    Answer, App, Client, at_once, card, charge, charge_with, fields, rounds, rules, token_of, with,
+    Answer, App, Client, as_of, at_once, card, charge, charge_with, fields, rounds, rules, token_of, with,
 };
 
 const ALREADY_CAPTURED: &str = "The authorisation has already been captured";
@@ -85,7 +85,7 @@ rules! {
             ("amount_remaining", json!(400)), ("currency", json!("AUD")), ("error_message", Value::Null),
             ("settlement_currency", json!("AUD")), ("metadata", json!({ "a": "1" })), ("status_message", json!("Success")),
             ("expired", json!(false)), ("voided", json!(false)), ("voided_at", Value::Null), ("capturable", json!(true)),
-            ("created_at", json!("2026-03-02T10:00:00Z")),
+            ("created_at", json!(as_of())),
         ] {
             assert_eq!(made[field], value, "{field}");
         }
@@ -144,6 +144,7 @@ rules! {
         assert_eq!(client.post("/1/authorisations", &yen).await.ok(201)["currency"], "JPY");
     }
 
+    #[dated]
     async fn the_whole_amount_is_captured_as_a_charge(app) {
         let client = app.client();
         let (available, pending) = client.balance().await;
@@ -220,6 +221,7 @@ rules! {
         client.capture_of(&pounds, 50).await.ok(200);
     }
 
+    #[dated]
     async fn a_void_returns_the_reserved_funds_and_says_when(app) {
         let client = app.client();
         let money = client.balance().await;

@@ -60,6 +60,7 @@ rules! {
         assert_eq!(client.charge(&token_of(&charged)).await, charged);
     }
 
+    #[dated]
     async fn a_capture_takes_the_money_and_sets_the_fees(app) {
         let client = app.client();
         let (available, pending) = client.balance().await;

@@ -34,6 +34,7 @@ async fn events(app: &App, from: usize) -> Vec<&'static str> {
 }
 
 rules! {
+    #[dated]
     async fn each_interval_is_billed_on_its_day(app) {
         let client = app.client();
         let customer = customer(&client).await;
@@ -58,6 +59,7 @@ rules! {
         app.do_due_work().await;
     }
 
+    #[dated]
     async fn a_month_keeps_its_day_through_february_and_leap_years(app) {
         let client = app.client();
         moved_to(&client, "2027-12-31T23:30:00Z").await;
@@ -69,6 +71,7 @@ rules! {
         assert_eq!(client.subscription(&subscription).await["next_billing_date"], "2028-05-31T23:30:00Z");
     }
 
+    #[dated]
     async fn a_year_from_the_29th_of_february_is_the_28th_but_in_leap_years(app) {
         let client = app.client();
         moved_to(&client, "2028-02-29T00:00:00Z").await;
@@ -81,6 +84,7 @@ rules! {
         assert_eq!(days(&client.charged(&customer).await), ["2028-02-29", "2029-02-28", "2030-02-28", "2031-02-28", "2032-02-29"]);
     }
 
+    #[dated]
     async fn the_longest_intervals_are_further_away_than_any_clock_goes(app) {
         let client = app.client();
         let customer = customer(&client).await;
@@ -115,6 +119,7 @@ rules! {
         }
     }
 
+    #[dated]
     async fn the_last_interval_is_not_followed_by_a_bill(app) {
         let client = app.client();
         let customer = customer(&client).await;
@@ -131,6 +136,7 @@ rules! {
         assert_eq!(days(&client.charged(&customer).await), ["2026-03-02", "2026-04-02"]);
     }
 
+    #[dated]
     async fn a_bill_is_tried_again_after_one_three_and_six_days_then_it_ends(app) {
         let client = app.client();
         let customer = customer(&client).await;
@@ -155,6 +161,7 @@ rules! {
         assert_eq!(client.counts(&plan).await, [0, 0, 0, 1]);
     }
 
+    #[dated]
     async fn a_bill_paid_late_does_not_move_the_days_of_later_ones(app) {
         let client = app.client();
         let customer = customer(&client).await;
@@ -174,6 +181,7 @@ rules! {
         assert_eq!(client.entries(&subscription).await.len(), 4);
     }
 
+    #[dated]
     async fn the_first_bill_after_a_trial_is_tried_again_likewise(app) {
         let client = app.client();
         let customer = customer(&client).await;
@@ -231,6 +239,7 @@ rules! {
         assert_eq!(paid, expected);
     }
 
+    #[dated]
     async fn a_server_that_was_down_bills_every_missed_interval_once_and_in_order(app) {
         let client = app.client();
         let customer = customer(&client).await;
@@ -251,6 +260,7 @@ rules! {
         assert_eq!(client.charged(&customer).await.len(), 5);
     }
 
+    #[dated]
     async fn what_runs_out_while_nobody_works_ends_when_somebody_does(app) {
         let client = app.client();
         let customer = customer(&client).await;
@@ -262,6 +272,7 @@ rules! {
         assert_eq!((&record["state"], &record["cancelled_at"]), (&json!("cancelled"), &json!("2026-04-11T10:00:00Z")));
     }
 
+    #[dated]
     async fn a_lost_answer_to_a_renewal_stands(app) {
         let client = app.client();
         let customer = customer(&client).await;
@@ -279,6 +290,7 @@ rules! {
 }
 
 rules! {
+    #[dated]
     async fn a_renewal_whose_outcome_nobody_learnt_is_settled_and_stands(app, acquirer) {
         let client = app.client();
         let customer = customer(&client).await;
@@ -301,6 +313,7 @@ rules! {
         assert_eq!(app.events().await[4..], ["charge.captured", "subscription.renewed"]);
     }
 
+    #[dated]
     async fn a_renewal_that_never_arrived_is_a_failed_one(app, acquirer) {
         let client = app.client();
         let customer = customer(&client).await;

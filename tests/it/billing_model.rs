@@ -10,11 +10,10 @@ use serde_json::{Value, json};
 
 use crate::harness::app::another_account;
 use crate::harness::chance::Chance;
-use crate::harness::{App, Client, Database, card, token_of, with};
+use crate::harness::{App, Client, Database, as_of, card, token_of, with};
 
 const ACCEPTED: &str = "4200000000000000";
 const DECLINED: &str = "4100000000000001";
-const START: &str = "2026-03-02T10:00:00Z";
 /// Cards are good for the whole of 2033-05: all lives are lived before, and their ten years end after it.
 const EXPIRES: &str = "2033-06-01T00:00:00Z";
 
@@ -243,7 +242,7 @@ struct World {
 impl World {
     async fn new(app: &App) -> Self {
         let client = app.with_key(another_account(app.ctx()).await.secret.expose());
-        Self { client, now: START.parse().unwrap(), model: Vec::new(), tokens: Vec::new() }
+        Self { client, now: as_of().to_string().parse().unwrap(), model: Vec::new(), tokens: Vec::new() }
     }
 
     async fn does(&mut self, action: &Action) {

@@ -231,6 +231,7 @@ rules! {
         accepts(app, json!({ "cvc": 123 })).await;
     }
 
+    #[dated]
     async fn a_past_expiry_is_told_of_month_and_year(app) {
         let expired =
             [("expiry_month", "Expiry month is expired"), ("expiry_year", "Expiry year is expired")];
@@ -330,6 +331,7 @@ rules! {
         }
     }
 
+    #[dated]
     async fn an_unused_card_lives_until_the_same_day_of_the_next_month(app) {
         let client = app.client();
         // 31 March: April has no such day, its last one counts.

@@ -73,6 +73,7 @@ rules! {
         stranger.charge_by(&theirs).await.ok(201);
     }
 
+    #[dated]
     async fn an_unused_card_token_expires_on_the_same_day_of_the_next_month(app) {
         let client = app.client();
         let (one, other) = (client.card_token(ACCEPTED).await, client.card_token(ACCEPTED).await);

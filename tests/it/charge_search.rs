@@ -197,6 +197,7 @@ rules! {
         }
     }
 
+    #[dated]
     async fn dates_are_read_in_every_spelling_the_end_excluded(app) {
         let client = app.client();
         // Made on 2 March at 10:00, 3 March at 00:00 and 4 March at 00:00.
@@ -282,6 +283,7 @@ rules! {
         }
     }
 
+    #[dated]
     async fn wrong_search_parameters_are_told_at_once(app) {
         let client = app.client();
         let wrong = [("direction", "up"), ("sort", "email"), ("start_date", "yesterday"), ("end_date", "2026-02-30"), ("page", "x"), ("per_page", "501")];

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::harness::sending::{JSON, send};
-use crate::harness::{charge, charge_with, rules, token_of};
+use crate::harness::{as_of, charge, charge_with, rules, token_of};
 
 /// Specification, Charge: the fields, in the order of its table.
 pub const FIELDS: [&str; 24] = [
@@ -67,11 +67,11 @@ rules! {
         }
         assert_eq!(shown, json!({
             "success": true, "amount": 400, "currency": "AUD", "description": "test charge",
-            "email": "roland@example.com", "ip_address": "203.192.1.172", "created_at": "2026-03-02T10:00:00Z",
+            "email": "roland@example.com", "ip_address": "203.192.1.172", "created_at": as_of(),
             "status_message": "Success", "error_message": null, "transfer": [], "amount_refunded": 0,
             "total_fees": 37, "merchant_entitlement": 363, "refund_pending": false, "authorisation_token": null,
             "authorisation_expired": false, "authorisation_voided": false, "captured": true,
-            "captured_at": "2026-03-02T10:00:00Z", "settlement_currency": "AUD", "active_chargebacks": false,
+            "captured_at": as_of(), "settlement_currency": "AUD", "active_chargebacks": false,
             "metadata": {},
         }));
         assert_eq!(charged["card"]["display_number"], "XXXX-XXXX-XXXX-0000");

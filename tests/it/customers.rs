@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, card, charge, fields, rules, token, with};
+use crate::harness::{Client, as_of, card, charge, fields, rules, token, with};
 
 const UNKNOWN: &str = "cus_AZqYv3rVcBKUQ1mHn7tKRw";
 
@@ -52,7 +52,7 @@ rules! {
         );
         assert!(token(&customer).starts_with("cus_"));
         assert_eq!(customer["email"], "roland@example.com");
-        assert_eq!(customer["created_at"], "2026-03-02T10:00:00Z");
+        assert_eq!(customer["created_at"], json!(as_of()));
         let card = &customer["card"];
         assert_eq!(card["display_number"], "XXXX-XXXX-XXXX-0000");
         assert_eq!((&card["primary"], &card["customer_token"]), (&json!(true), &customer["token"]));

@@ -206,6 +206,7 @@ rules! {
         refused(&browser.get("/dashboard/requests/never-sent").await, 404, "could not be found");
     }
 
+    #[dated]
     async fn pages_show_any_currency_what_is_left_of_a_deleted_customer_and_a_clock_far_ahead(app) {
         let client = app.client();
         let in_currency = async |currency: &str, amount: i64| {
@@ -298,6 +299,7 @@ rules! {
         }
     }
 
+    #[dated]
     async fn the_balance_over_time_is_drawn_and_told(app) {
         let client = app.client();
         let mut browser = Browser::with(app, app.secret_key()).await;

@@ -156,6 +156,7 @@ rules! {
         }
     }
 
+    #[dated]
     async fn the_clock_moves_by_days_by_spans_and_to_a_date(app) {
         let mut browser = Browser::with(app, app.secret_key()).await;
         assert!(browser.page("/clock").await.contains("2026-03-02 10:00:00"));

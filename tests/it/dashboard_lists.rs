@@ -38,6 +38,7 @@ rules! {
         assert_eq!(about.matches("charge.captured</td>").count(), 1, "{about}");
     }
 
+    #[dated]
     async fn a_search_goes_by_words_days_status_and_order(app) {
         let client = app.client();
         let made = |amount: i64| charge_with(amount, json!({ "description": format!("Cup {amount}") }));
@@ -106,6 +107,7 @@ rules! {
         assert_eq!(other.text.lines().count(), 1, "only the heading: {}", other.text);
     }
 
+    #[dated]
     async fn times_are_relative_and_exact_and_statuses_have_text_and_colour(app) {
         let client = app.client();
         client.captured(123_456).await;

@@ -20,6 +20,7 @@ fn figure(page: &str, id: &str) -> Vec<String> {
 }
 
 rules! {
+    #[dated]
     async fn the_volume_the_success_rate_and_the_declines_of_each_day_are_shown(app) {
         let client = app.client();
         let mut browser = Browser::with(app, app.secret_key()).await;

@@ -4,7 +4,7 @@ use entity::TimeSpan;
 use serde_json::{Value, json};
 
 use crate::harness::process::{Process, output, program};
-use crate::harness::{App, fields, rules, token, with};
+use crate::harness::{App, as_of, fields, rules, token, with};
 
 const PATH: &str = "/1/deposits";
 const SANDBOX: &str = "/1/sandbox/deposits";
@@ -22,7 +22,7 @@ rules! {
         assert_eq!(fields(&deposit), ["token", "amount", "currency", "narration", "available_at"]);
         assert!(token(&deposit).starts_with("dpo_"));
         assert_eq!((&deposit["amount"], &deposit["currency"]), (&json!("50000"), &json!("AUD")));
-        assert_eq!((&deposit["narration"], &deposit["available_at"]), (&json!("Direct credit"), &json!("2026-03-02T10:00:00Z")));
+        assert_eq!((&deposit["narration"], &deposit["available_at"]), (&json!("Direct credit"), &json!(as_of())));
         assert_eq!(client.balance().await, (OPENING + 50_000, 0));
         assert_eq!(client.get(&format!("{PATH}/{}", token(&deposit))).await.record(), answer.record());
         let event = client.get("/1/events").await.ok(200)[0].clone();
@@ -44,6 +44,7 @@ rules! {
         }
     }
 
+    #[dated]
     async fn it_raises_the_balance_when_its_time_comes_to_the_second(app) {
         let client = app.client();
         app.opens_with(0).await;
@@ -70,6 +71,7 @@ rules! {
         assert_eq!(client.balance().await, (200, 0));
     }
 
+    #[dated]
     async fn nobody_draws_on_one_that_has_not_arrived(app) {
         let client = app.client();
         app.opens_with(0).await;

@@ -234,6 +234,7 @@ rules! {
         assert_eq!(newest_event(&client).await["type"], "dispute.evidence_under_review");
     }
 
+    #[dated]
     async fn the_feed_tells_everything_newest_first(app) {
         let client = app.client();
         let charge = client.captured(400).await;
@@ -274,6 +275,7 @@ rules! {
         assert_eq!(captured["created_at"], charge["captured_at"]);
     }
 
+    #[dated]
     async fn what_is_not_answered_in_time_expires_by_the_accounts_clock(app) {
         let client = app.client();
         let dispute = token_of(&client.disputed(400).await);

@@ -40,6 +40,7 @@ async fn foretold(client: &Client) -> Value {
 }
 
 rules! {
+    #[dated]
     async fn a_dispute_takes_its_amount_and_the_fee_and_asks_for_evidence(app) {
         let client = app.client();
         let charge = client.captured(400).await;
@@ -233,6 +234,7 @@ rules! {
         }
     }
 
+    #[dated]
     async fn a_moved_clock_comes_by_a_scheduled_dispute_and_its_expiry(app) {
         let client = app.client();
         foretold(&client).await;
@@ -286,6 +288,7 @@ rules! {
         ]);
     }
 
+    #[dated]
     async fn a_search_finds_by_status_charge_token_and_day(app) {
         let client = app.client();
         let won = client.disputed(100).await;

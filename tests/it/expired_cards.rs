@@ -49,6 +49,7 @@ async fn is_recorded(app: &App, charge: &str) {
 }
 
 rules! {
+    #[dated]
     async fn a_card_is_good_for_all_of_its_last_month_and_declined_after_it(app, acquirer) {
         let client = app.client();
         let (good, late) = (stored(&client).await, stored(&client).await);
@@ -78,6 +79,7 @@ rules! {
 }
 
 rules! {
+    #[dated]
     async fn authorisations_and_orders_of_the_sandbox_make_no_difference(app) {
         let client = app.client();
         let (one, other, customer) = (stored(&client).await, stored(&client).await, customer(&client).await);
@@ -96,6 +98,7 @@ rules! {
         client.post(PATH, &paid_by("customer_token", &customer)).await.refused(400, "expired_card");
     }
 
+    #[dated]
     async fn numbers_of_networks_expire_as_well(app) {
         let client = app.client();
         let mut source = network_token("4200000000000000");
@@ -107,6 +110,7 @@ rules! {
         app.unchanged(client.post(PATH, &by_source)).await.refused(400, "token_already_used");
     }
 
+    #[dated]
     async fn the_decline_is_repeated_under_its_idempotency_key(app) {
         let client = app.client();
         let card = stored(&client).await;
@@ -119,6 +123,7 @@ rules! {
         assert_eq!(again.headers["idempotent-replayed"], "true");
     }
 
+    #[dated]
     async fn a_cardholder_who_approves_too_late_is_declined(app) {
         let client = app.client();
         let three_d_secure = json!({ "enabled": true, "callback_url": "https://shop.example.com/done?order=1&x=%20#top" });
@@ -133,6 +138,7 @@ rules! {
         assert_eq!(app.events().await.last(), Some(&"charge.failed"));
     }
 
+    #[dated]
     async fn a_subscription_begins_with_no_expired_card_and_its_renewal_fails_as_any_other(app) {
         let client = app.client();
         let customer = customer(&client).await;
@@ -158,6 +164,7 @@ rules! {
         assert_eq!(client.subscription(&subscription).await["next_billing_date"], "2026-05-02T10:00:00Z");
     }
 
+    #[dated]
     async fn a_subscription_whose_card_has_expired_is_not_reactivated(app) {
         let client = app.client();
         let customer = customer(&client).await;

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::harness::postgres::skipped;
-use crate::harness::process::{Process, install, program};
+use crate::harness::process::{Process, as_of_tests, install, program};
 use crate::site;
 use crate::verifiers;
 
@@ -174,6 +174,7 @@ impl Guide {
         let mut command = Command::new("timeout");
         command
             .current_dir(folder)
+            .envs(as_of_tests())
             .env("PATH", std::env::join_paths(path).unwrap())
             .env("REAL_CURL", found("curl").unwrap_or_default())
             .env("URL", format!("http://{}", self.server.address))

@@ -31,7 +31,7 @@ pub mod stored;
 pub mod terminal;
 pub mod wallets;
 
-pub use app::{App, Database};
+pub use app::{App, Database, MONDAY, as_of};
 pub use client::{Answer, Client, card, charge};
 pub use fixtures::{
     PASSWORD, PDF, application, at_once, bank_account, charge_with, eventually, multipart, rounds, token_of,

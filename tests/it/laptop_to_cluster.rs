@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::harness::postgres::is_distributed;
-use crate::harness::process::{Process, RawResponse, output};
+use crate::harness::process::{Process, RawResponse, as_of_tests, output};
 use crate::harness::{Database, Installed, token_of};
 use crate::site;
 
@@ -39,7 +39,12 @@ impl Story {
         let path =
             std::env::join_paths([programs.parent().unwrap(), Path::new("/usr/bin"), Path::new("/bin")]);
         let mut shell = Command::new("sh");
-        shell.args(["-euc", commands]).env_clear().env("PATH", path.unwrap()).current_dir(self.folder.path());
+        shell
+            .args(["-euc", commands])
+            .env_clear()
+            .envs(as_of_tests())
+            .env("PATH", path.unwrap())
+            .current_dir(self.folder.path());
         shell
     }
 

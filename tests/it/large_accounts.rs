@@ -161,6 +161,7 @@ const QUERIES: [&str; 20] = [
 ];
 
 rules! {
+    #[dated]
     async fn a_rare_part_among_many_of_one_domain_is_found_exactly(app) {
         let client = app.client();
         let account = filled(app, &client, 1..=400).await;

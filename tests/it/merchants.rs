@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::harness::sending::{JSON, post_with, send};
 use crate::harness::{
-    App, Client, PASSWORD, application, bank_account, card, charge, fields, rules, token_of, with,
+    App, Client, PASSWORD, application, as_of, bank_account, card, charge, fields, rules, token_of, with,
 };
 
 const PATH: &str = "/1/merchants";
@@ -48,7 +48,7 @@ rules! {
         let expected = json!({
             "token": token, "email": "roland@example.com", "business_name": "Roland's Robots", "country_code": "AU",
             "status": "pending_approval", "contact_name": "Roland Robot", "last_charge_date": null,
-            "created_at": "2026-03-02T10:00:00Z", "updated_at": "2026-03-02T10:00:00Z", "activated_at": null,
+            "created_at": as_of(), "updated_at": as_of(), "activated_at": null,
         });
         assert_eq!(made, expected);
         assert_eq!(client.get(PATH).await.ok(200), json!([made]));
@@ -261,6 +261,7 @@ rules! {
         }
     }
 
+    #[dated]
     async fn a_director_is_of_age_by_the_accounts_clock(app) {
         let client = app.client();
         let born = |day: &str| changed("director", &json!({ "date_of_birth": day }));
@@ -282,6 +283,7 @@ rules! {
         app.invalid(PATH, &params, &[("bank_account", "Bank account is invalid")]).await;
     }
 
+    #[dated]
     async fn a_merchant_trades_with_its_own_keys_and_its_partner_sees_when(app) {
         let client = app.client();
         let merchant = client.merchant().await;

@@ -168,6 +168,7 @@ rules! {
         assert_eq!(client.balance().await, (OPENING, 0));
     }
 
+    #[dated]
     async fn the_balance_of_an_instant_is_what_it_was_then(app) {
         let client = app.client();
         let balance = async |query: &str| client.get(&format!("/1/balance{query}")).await.ok(200);
@@ -198,6 +199,7 @@ rules! {
         assert_eq!(balance("?at=%20").await, balance("").await);
     }
 
+    #[dated]
     async fn a_balance_has_no_malformed_and_no_future_instant(app) {
         let client = app.client();
         for (at, message) in [
@@ -212,6 +214,7 @@ rules! {
         client.get("/1/balance?at=2026-03-02T10:00:00.999Z").await.ok(200);
     }
 
+    #[dated]
     async fn a_balance_of_an_instant_is_the_accounts_own(app) {
         let stranger = app.stranger().await;
         stranger.captured(400).await;
@@ -227,6 +230,7 @@ rules! {
         assert_eq!(app.number("SELECT COUNT(*) FROM deposits WHERE narration = 'Opening balance'").await, 1);
     }
 
+    #[dated]
     async fn an_entitlement_becomes_available_at_midnight_utc_five_days_later(app) {
         let client = app.client();
         client.captured(400).await;
@@ -252,6 +256,7 @@ rules! {
         assert_eq!(client.balance().await, (OPENING + 363, 0));
     }
 
+    #[dated]
     async fn the_merchants_settlement_delay_decides_the_day(app) {
         let client = app.client();
         app.execute("UPDATE accounts SET settlement_delay_days = 0").await;

@@ -35,6 +35,7 @@ fn card_of(source: &Value) -> String {
 }
 
 rules! {
+    #[dated]
     async fn each_type_is_stored_with_a_card_inside(app) {
         let client = app.client();
         let expiries = [(5, 2030), (3, 2029), (3, 2029), (5, 2030)];

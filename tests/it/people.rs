@@ -639,6 +639,8 @@ fn people_sign_in_with_a_browser_at_a_real_provider() {
     let provider = format!("http://{}", free());
     live_program(&mut installed, &provider);
     installed.with("OIDC_ROLES", "finance=accounting");
+    // The provider has the machine's clock.
+    installed.with("TESTS_AS_OF", "0");
     installed.records(&["account", "create", "--business-name", "Shop", "--email", "shop@example.com"]);
     let server = installed.serve();
     let address = format!("http://{}", server.address);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{App, at_once, fields, rounds, rules, token_of, with};
+use crate::harness::{App, as_of, at_once, fields, rounds, rules, token_of, with};
 
 fn coffee() -> Value {
     json!({ "name": "Coffee plan", "amount": 1000, "interval": 30, "interval_unit": "day" })
@@ -44,7 +44,7 @@ rules! {
         assert_eq!(rest, json!({
             "token": null, "name": "Coffee plan", "amount": 1000, "setup_amount": 0, "trial_amount": 0, "currency": "AUD",
             "interval": 30, "intervals": 0, "trial_interval": 0, "interval_unit": "day", "trial_interval_unit": "",
-            "customer_permissions": ["cancel"], "created_at": "2026-03-02T10:00:00Z",
+            "customer_permissions": ["cancel"], "created_at": as_of(),
             "subscription_counts": { "trial": 0, "active": 0, "cancelling": 0, "cancelled": 0 },
         }));
         assert_eq!(app.events().await, ["plan.created"]);

@@ -3,7 +3,7 @@
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::harness::{App, bank_account, fields, rounds, rules, token, token_of, with};
+use crate::harness::{App, as_of, bank_account, fields, rounds, rules, token, token_of, with};
 
 const PATH: &str = "/1/recipients";
 
@@ -26,7 +26,7 @@ rules! {
         let made = answer.ok(201);
         assert_eq!(fields(&made), ["token", "name", "email", "created_at", "bank_account"]);
         assert!(token(&made).starts_with("rp_"));
-        assert_eq!((&made["name"], &made["email"], &made["created_at"]), (&json!("Pay Ee"), &json!("payee@example.com"), &json!("2026-03-02T10:00:00Z")));
+        assert_eq!((&made["name"], &made["email"], &made["created_at"]), (&json!("Pay Ee"), &json!("payee@example.com"), &json!(as_of())));
         assert_eq!(fields(&made["bank_account"]), ["token", "name", "bsb", "number", "bank_name", "branch"]);
         assert_eq!(made["bank_account"]["number"], "XXXXXX321");
         assert_eq!(client.get(&path(&made)).await.record(), answer.record());

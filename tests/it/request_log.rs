@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::harness::sending::{post_with, request};
 use crate::harness::{
-    Answer, App, Client, Database, PASSWORD, application, bank_account, card, charge, charge_with, fields,
-    operated, rules, token, with,
+    Answer, App, Client, Database, PASSWORD, application, as_of, bank_account, card, charge, charge_with,
+    fields, operated, rules, token, with,
 };
 
 const LOG: &str = "/1/sandbox/requests";
@@ -252,7 +252,7 @@ rules! {
             app.do_due_work().await;
             assert_eq!(ids(&client, "").await.last().unwrap(), id(&answer), "{by}");
         }
-        assert_eq!(logged(&client, &answer).await["created_at"], "2026-03-02T10:00:00Z");
+        assert_eq!(logged(&client, &answer).await["created_at"], json!(as_of()));
         app.clock.advance(TimeSpan::days(89));
         client.move_clock("1d").await;
         app.do_due_work().await;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::answers::{Operation, operations};
 use crate::harness::app::DOCUMENT;
 use crate::harness::browser::{Browser, assert_sign_in};
-use crate::harness::{Answer, App, Client, Database, charge, fields, rules, token, token_of, with};
+use crate::harness::{Answer, App, Client, Database, as_of, charge, fields, rules, token, token_of, with};
 use crate::statement_costs::{is_one, since};
 
 const KEYS: &str = "/1/sandbox/keys";
@@ -195,6 +195,7 @@ rules! {
         app.client().get("/1/customers").await.ok(200);
     }
 
+    #[dated]
     async fn a_key_is_shown_once_and_listed_without_its_secret(app) {
         let expires_at = "2031-05-01T00:00:00Z";
         let asked = json!({
@@ -220,6 +221,7 @@ rules! {
         assert!(!app.rows().await.contains(secret(&made)), "it is stored by its hash alone");
     }
 
+    #[dated]
     async fn a_key_ends_when_it_was_to_end(app) {
         let made = app.client().restricted_key(&json!({ "expires_at": "2026-03-02T10:00:30Z" })).await;
         let client = app.with_key(secret(&made));
@@ -258,6 +260,7 @@ rules! {
         app.client().delete(&path).await.refused(404, "not_found");
     }
 
+    #[dated]
     async fn a_rolled_key_has_the_same_rights_and_the_former_one_works_for_the_grace(app) {
         let made = app.client().restricted_key(&json!({ "networks": ["127.0.0.1"] })).await;
         let path = format!("{KEYS}/{}/roll", token(&made));
@@ -278,6 +281,7 @@ rules! {
         app.unchanged(app.client().post(&format!("{KEYS}/{}/roll", token(&again)), &json!({ "grace": "soon" }))).await.refused(422, "invalid_resource");
     }
 
+    #[dated]
     async fn rolling_gives_a_key_no_longer_life(app) {
         let made = app.client().restricted_key(&json!({ "expires_at": "2026-03-02T10:30:00Z" })).await;
         let rolled = app.client().post(&format!("{KEYS}/{}/roll", token(&made)), &json!({})).await.ok(201);
@@ -299,7 +303,7 @@ rules! {
         for (wrong, message) in [
             (json!({ "rights": { "charges": "all" } }), "Rights must be none, read or write"),
             (json!({ "rights": { "Charges": "read" } }), "Rights names an unknown section: take one of the API's document in small letters, such as bank_accounts, or keys"),
-            (json!({ "expires_at": "2026-03-02T10:00:00Z" }), "Expires at must be in the future"),
+            (json!({ "expires_at": as_of() }), "Expires at must be in the future"),
             (json!({ "networks": ["10.0.0.0/33"] }), "Networks is not a list of networks, such as 192.0.2.0/24"),
         ] {
             let asked = with(json!({ "name": "A", "rights": { "charges": "read" } }), &wrong);
@@ -326,6 +330,7 @@ rules! {
         app.client().post(&roll, &json!({ "grace": "0h" })).await.ok(201);
     }
 
+    #[dated]
     async fn a_restricted_key_gives_no_more_than_it_has(app) {
         let owner = app.client();
         let rights = json!({ "sandbox": "write", "keys": "write", "charges": "read" });

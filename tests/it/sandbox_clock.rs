@@ -9,7 +9,7 @@ use futures::future::join_all;
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 
-use crate::harness::app::another_account;
+use crate::harness::app::{MONDAY, another_account, starting_at};
 use crate::harness::{
     Answer, App, Client, Database, card as parameters_of_card, charge_with, fields, rules, token, token_of,
 };
@@ -59,6 +59,7 @@ async fn events(client: &Client) -> Vec<(String, String)> {
 }
 
 rules! {
+    #[dated]
     async fn a_new_accounts_clock_is_the_wall_clock(app) {
         let clock = app.client().clock().await;
         assert_eq!(fields(&clock), ["now", "offset_seconds"]);
@@ -67,6 +68,7 @@ rules! {
         assert_eq!(app.client().clock().await, json!({ "now": "2026-03-03T10:00:00Z", "offset_seconds": 0 }));
     }
 
+    #[dated]
     async fn a_move_answers_where_it_came_and_what_ran(app) {
         let moved = app.client().move_clock("90m").await;
         assert_eq!(fields(&moved), ["now", "offset_seconds", "to", "complete", "ran_count", "ran"]);
@@ -76,6 +78,7 @@ rules! {
         assert_eq!(app.client().clock().await, json!({ "now": to, "offset_seconds": 5400 }));
     }
 
+    #[dated]
     async fn spans_add_up_and_months_go_by_the_calendar(app) {
         let client = app.client();
         for (span, now) in [
@@ -93,6 +96,7 @@ rules! {
         assert_eq!(client.clock().await["now"], "2027-05-07T12:30:05Z");
     }
 
+    #[dated]
     async fn a_form_may_ask_and_a_time_may_be_spelled_as_search_dates_are(app) {
         let client = app.client();
         for (to, now) in [
@@ -107,6 +111,7 @@ rules! {
         }
     }
 
+    #[dated]
     async fn what_is_no_move_is_refused_and_moves_nothing(app) {
         let client = app.client();
         client.card_token("4200000000000000").await;
@@ -143,6 +148,7 @@ rules! {
         assert_eq!(app.client().clock().await["offset_seconds"], 0);
     }
 
+    #[dated]
     async fn a_refund_is_submitted_before_time_passes_and_settles_ten_seconds_after_it_was_made(app) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
@@ -156,6 +162,7 @@ rules! {
         assert_eq!(client.charge(&charge).await["refund_pending"], false);
     }
 
+    #[dated]
     async fn what_is_due_later_than_the_target_waits(app) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
@@ -168,6 +175,7 @@ rules! {
         assert_eq!(ran(&moved), [at("2026-03-02T10:00:10Z", "refund.succeeded", &refund)]);
     }
 
+    #[dated]
     async fn a_refund_that_fails_gives_its_money_back_at_its_instant(app) {
         let client = app.client();
         let parameters = charge_with(1_000, json!({ "card": parameters_of_card(REFUNDS_FAIL) }));
@@ -179,6 +187,7 @@ rules! {
         assert_eq!(client.balance().await, before);
     }
 
+    #[dated]
     async fn unused_cards_expire_after_a_month(app) {
         let client = app.client();
         let card = client.card_token("4200000000000000").await;
@@ -210,6 +219,7 @@ rules! {
         assert_eq!(client.balance().await, (available + 952, 0));
     }
 
+    #[dated]
     async fn old_events_go_at_midnight(app) {
         let client = app.client();
         client.captured(400).await;
@@ -221,6 +231,7 @@ rules! {
         assert_eq!(events(&client).await, []);
     }
 
+    #[dated]
     async fn what_is_due_runs_in_the_order_of_its_instants(app) {
         let client = app.client();
         let first = client.card_token("4200000000000000").await;
@@ -247,6 +258,7 @@ rules! {
         assert_eq!(moved["now"], "2027-03-02T10:00:05Z");
     }
 
+    #[dated]
     async fn what_was_overdue_runs_now_and_not_in_the_past(app) {
         let client = app.client();
         let card = client.card_token("4200000000000000").await;
@@ -254,6 +266,7 @@ rules! {
         assert_eq!(ran(&client.move_clock("1m").await), [at("2026-04-11T10:00:00Z", "expired_card", &card)]);
     }
 
+    #[dated]
     async fn other_accounts_stand_still(app) {
         let (client, other) = (app.client(), app.stranger().await);
         let charge = token_of(&other.captured(400).await);
@@ -271,6 +284,7 @@ rules! {
         assert_eq!(other.get(&format!("/1/refunds/{refund}")).await.ok(200)["success"], Value::Null);
     }
 
+    #[dated]
     async fn workers_go_on_by_a_clock_that_was_moved(app) {
         let client = app.client();
         client.move_clock("1d").await;
@@ -283,6 +297,7 @@ rules! {
         assert_eq!(events(&client).await.last(), Some(&last));
     }
 
+    #[dated]
     async fn a_repeated_move_answers_once_more_and_moves_once(app) {
         let client = app.client();
         let send = async || {
@@ -326,6 +341,7 @@ rules! {
         }
     }
 
+    #[dated]
     async fn webhooks_are_written_and_never_sent_by_a_move(app) {
         let client = app.client();
         // No server listens there, and no delivery was tried.
@@ -387,10 +403,10 @@ async fn two_hundred_accounts(database: Database) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_accounts_move_their_clocks_at_once_on_sqlite() {
-    two_hundred_accounts(Database::Sqlite).await;
+    starting_at(MONDAY, two_hundred_accounts(Database::Sqlite)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_accounts_move_their_clocks_at_once_on_postgres() {
-    two_hundred_accounts(Database::Postgres).await;
+    starting_at(MONDAY, two_hundred_accounts(Database::Postgres)).await;
 }

@@ -43,6 +43,7 @@ async fn pass(app: &App, span: TimeSpan) {
 }
 
 rules! {
+    #[dated]
     async fn a_day_of_settlement_pays_out_what_became_available_and_charges_show_it(app) {
         let client = app.client();
         client.set(json!({ "transfers_schedule": "daily" })).await;
@@ -81,6 +82,7 @@ rules! {
         assert_eq!((transfers(&client).await.len(), client.balance().await), (2, (OPENING, 0)));
     }
 
+    #[dated]
     async fn a_line_of_a_charge_shows_it_in_short(app) {
         let client = app.client();
         client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 0 })).await;
@@ -95,6 +97,7 @@ rules! {
         assert_eq!(listed.text, expected);
     }
 
+    #[dated]
     async fn every_other_movement_since_is_an_adjustment_and_deposits_are_not_swept(app) {
         let client = app.client();
         client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 0 })).await;
@@ -158,6 +161,7 @@ rules! {
         assert_eq!(transfers(&client).await[0]["amount"], 952);
     }
 
+    #[dated]
     async fn the_schedule_decides_the_days(app) {
         let client = app.client();
         client.set(json!({ "settlement_delay_days": 0 })).await;
@@ -199,6 +203,7 @@ rules! {
         assert_eq!(client.balance().await, (OPENING + 363, 0));
     }
 
+    #[dated]
     async fn a_settlement_that_the_bank_sends_back_is_paid_again(app) {
         let client = app.client();
         client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 0 })).await;
@@ -215,6 +220,7 @@ rules! {
         assert_eq!(client.balance().await, (OPENING, 0));
     }
 
+    #[dated]
     async fn a_clock_moved_by_years_pays_each_day_by_itself(app) {
         let client = app.client();
         client.set(json!({ "transfers_schedule": "daily" })).await;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::harness::process::{Process, ask, install, output, program};
+use crate::harness::process::{Process, as_of_tests, ask, install, output, program};
 use crate::harness::{Installed, operated};
 
 /// The user nobody, who may not write our files.
@@ -111,7 +111,12 @@ fn a_file_that_only_others_may_write_to_is_told_alike() {
         let mut command = program(data.path());
         if is_root {
             command = Command::new(&own);
-            command.env_clear().env("CARD_PAYMENTS_DATA_DIR", data.path()).uid(NOBODY).gid(NOBODY);
+            command
+                .env_clear()
+                .envs(as_of_tests())
+                .env("CARD_PAYMENTS_DATA_DIR", data.path())
+                .uid(NOBODY)
+                .gid(NOBODY);
             command.env("CARD_PAYMENTS_LISTEN", "127.0.0.1:0");
         }
         command

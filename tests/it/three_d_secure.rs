@@ -238,6 +238,7 @@ rules! {
         assert_eq!(app.unchanged(press(&client, &page, "decision=approve")).await.status, 404);
     }
 
+    #[dated]
     async fn a_moved_clock_ends_sessions_at_their_instant(app) {
         let client = app.client();
         let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;

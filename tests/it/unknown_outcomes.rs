@@ -211,6 +211,7 @@ rules! {
         assert_eq!(app.events().await, ["charge.authorised", "charge.voided"]);
     }
 
+    #[dated]
     async fn an_authorisation_that_runs_out_during_its_capture_is_captured_or_expired(app, acquirer) {
         let client = app.client();
         let (done, not_done) = (client.authorised(400).await, client.authorised(400).await);

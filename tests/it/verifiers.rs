@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use card_payments::outbound::{AddressPolicy, Outbound};
-use card_payments::runtime::clock::{Clock, SystemClock};
+use card_payments::runtime::clock::Clock;
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 
 use crate::harness::postgres::skipped;
-use crate::harness::process::Process;
+use crate::harness::process::{Process, machine_time};
 use crate::harness::{App, Client, Received, Receiver, card, rules};
 
 const MISSING: &str = "The published verifiers of signatures are not installed, so the tests on it are skipped: \
@@ -75,7 +75,7 @@ rules! {
         let Some(strangers) = self::verifiers(other["key"].as_str().unwrap()) else { return };
         // The verifiers have the machine's clock, of which the tests' is months behind.
         let old = sent(app, &client, &receiver).await;
-        app.clock.advance(SystemClock.now() - app.clock.now());
+        app.clock.advance(machine_time() - app.clock.now());
         let fresh = sent(app, &client, &receiver).await;
         for stranger in &strangers {
             assert_eq!(answer(stranger, &fresh.headers, &fresh.body).await, 400, "another endpoint's key");
@@ -103,7 +103,7 @@ rules! {
 rules! {
     async fn published_verifiers_believe_either_key_while_both_sign(app) {
         let (client, receiver) = (app.client(), Receiver::start().await);
-        app.clock.advance(SystemClock.now() - app.clock.now());
+        app.clock.advance(machine_time() - app.clock.now());
         let endpoint = client.endpoint(&receiver.url()).await;
         let rotated = client.rotate_key(endpoint["token"].as_str().unwrap(), "1h").await.ok(200);
         let Some(former) = verifiers(endpoint["key"].as_str().unwrap()) else { return };

@@ -4,13 +4,14 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use card_payments::runtime::clock::{Clock, SystemClock};
+use card_payments::runtime::clock::Clock;
 use card_payments::services::wallets::certificates;
 use entity::TimeSpan;
 use p256::SecretKey;
 use p256::pkcs8::{EncodePrivateKey, LineEnding};
 use serde_json::{Value, json};
 
+use crate::harness::process::machine_time;
 use crate::harness::wallets::{DEVICE, MERCHANT, VALID, certify};
 use crate::harness::{App, rules};
 use crate::verifiers::{PYTHON, installed, root};
@@ -43,6 +44,7 @@ async fn private_key(app: &App, certificate: &Value) -> String {
 }
 
 rules! {
+    #[dated]
     async fn published_libraries_and_we_open_each_others_wallet_a_payloads(app) {
         if !installed() {
             return;
@@ -85,7 +87,7 @@ rules! {
         }
         let client = app.client();
         // The library has the machine's clock, of which the tests' is months behind.
-        app.clock.advance(SystemClock.now() - app.clock.now());
+        app.clock.advance(machine_time() - app.clock.now());
         let params = json!({ "type": "walletGpay", "number": "5520000000000000" });
         let token = client.post("/1/sandbox/wallet_payloads", &params).await.ok(201)["source"].clone();
         let [_, root_key, gateway_key] = DEVICE.private_keys();

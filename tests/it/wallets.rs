@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::harness::sending::{request, send};
 use crate::harness::wallets::{MERCHANT, VALID, certify};
-use crate::harness::{App, Database, at_once, fields, rounds, rules, token_of, with};
+use crate::harness::{App, Database, as_of, at_once, fields, rounds, rules, token_of, with};
 
 const DOMAINS: &str = "/1/walletA_pay/domains";
 const SESSIONS: &str = "/1/walletA_pay/sessions";
@@ -40,7 +40,7 @@ rules! {
         assert_eq!(fields(&domain), ["token", "domain_name", "registered", "created_at"]);
         assert!(token_of(&domain).starts_with("apmd_"));
         assert_eq!((&domain["domain_name"], &domain["registered"]), (&json!("shop.example.com"), &json!(true)));
-        assert_eq!(domain["created_at"], "2026-03-02T10:00:00Z");
+        assert_eq!(domain["created_at"], json!(as_of()));
         let other = client.post(DOMAINS, &named("xn--bcher-kva.example")).await.ok(201);
         let list = client.get(DOMAINS).await.json();
         assert_eq!(list["response"], json!([other, domain]));
@@ -110,6 +110,7 @@ rules! {
         }
     }
 
+    #[dated]
     async fn a_session_is_for_a_registered_domain_or_a_conversation(app) {
         let client = app.client();
         client.post(DOMAINS, &named("shop.example.com")).await.ok(201);
@@ -165,7 +166,7 @@ rules! {
         let pem = format!("subject=UID = {MERCHANT}\r\n\r\n{}", pem.replace('\n', "\r\n"));
         let active = client.put(CERTIFICATES, &json!({ "pem": pem })).await.ok(200);
         assert_eq!((&active["state"], &active["merchant_id"]), (&json!("active"), &json!(MERCHANT)));
-        assert_eq!((&active["valid_from"], &active["valid_until"]), (&json!("2026-01-01T00:00:00Z"), &json!("2027-01-01T00:00:00Z")));
+        assert_eq!((&active["valid_from"], &active["valid_until"]), (&json!("2026-01-01T00:00:00Z"), &json!("2030-01-01T00:00:00Z")));
         for field in ["token", "public_key", "public_key_hash", "certificate_signing_request", "created_at"] {
             assert_eq!(active[field], made[field]);
         }
@@ -177,6 +178,7 @@ rules! {
         app.stranger().await.get(&path).await.not_found();
     }
 
+    #[dated]
     async fn a_certificate_that_does_not_fit_is_refused(app) {
         let client = app.client();
         let made = client.post(CERTIFICATES, &json!({})).await.ok(201);

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::harness::{Receiver, fields, rounds, rules, token};
+use crate::harness::{Receiver, as_of, fields, rounds, rules, token};
 
 const URL: &str = "https://example.com/webhooks?a=b";
 
@@ -27,7 +27,7 @@ rules! {
         assert_eq!(fields(&endpoint), ["token", "key", "url", "created_at", "updated_at"]);
         assert!(token(&endpoint).starts_with("whe_"));
         assert_eq!(endpoint["url"], URL);
-        assert_eq!(endpoint["created_at"], "2026-03-02T10:00:00Z");
+        assert_eq!(endpoint["created_at"], json!(as_of()));
         assert_eq!(endpoint["updated_at"], endpoint["created_at"]);
         let key = endpoint["key"].as_str().unwrap().strip_prefix("whsec_").expect("a prefix");
         assert_eq!(STANDARD.decode(key).unwrap().len(), 24);

@@ -33,6 +33,7 @@ async fn former_keys(app: &App) -> i64 {
 }
 
 rules! {
+    #[dated]
     async fn both_keys_sign_until_the_grace_ends_by_the_accounts_clock(app) {
         let (client, receiver, endpoint) = endpoint(app).await;
         sign(app, &receiver, &[key(&endpoint)]).await;
@@ -51,6 +52,7 @@ rules! {
         sign(app, &receiver, &[key(&rotated)]).await;
     }
 
+    #[dated]
     async fn a_day_is_the_grace_where_none_is_named_and_none_ends_the_former_key_at_once(app) {
         let (client, receiver, endpoint) = endpoint(app).await;
         let path = format!("/1/sandbox/webhook_endpoints/{}/key", token(&endpoint));
@@ -96,6 +98,7 @@ rules! {
         assert_eq!(client.get("/1/webhook_endpoints").await.ok(200), shown);
     }
 
+    #[dated]
     async fn a_moved_clock_comes_by_the_end_of_a_former_key(app) {
         let (client, receiver, endpoint) = endpoint(app).await;
         let rotated = client.rotate_key(token(&endpoint), "90m").await.ok(200);

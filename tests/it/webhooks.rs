@@ -104,6 +104,7 @@ rules! {
         assert_eq!((tokens.len(), webhooks), (4, tokens));
     }
 
+    #[dated]
     async fn the_body_is_the_event_and_the_signature_fits_it(app) {
         let receiver = Receiver::start().await;
         let client = app.client();
@@ -176,6 +177,7 @@ rules! {
         assert_eq!(signed.len(), 9, "each attempt is signed anew");
     }
 
+    #[dated]
     async fn a_retry_that_is_accepted_completes_and_keeps_the_errors(app) {
         let receiver = Receiver::start().await;
         receiver.behave(Behaviour::Status(503));
@@ -314,6 +316,7 @@ rules! {
     }
 
     // The account's clock rules what is shown and what is due, the wall clock what is signed (`docs/decisions.md`, 256).
+    #[dated]
     async fn an_account_whose_clock_runs_ahead_retries_by_it(app) {
         let receiver = Receiver::start().await;
         receiver.behave(Behaviour::Status(500));
@@ -334,6 +337,7 @@ rules! {
         assert_eq!(receiver.received()[1].headers["webhook-timestamp"], "1772445600");
     }
 
+    #[dated]
     async fn webhooks_and_events_go_at_the_first_midnight_after_ninety_days(app) {
         let client = app.client();
         client.endpoint("http://127.0.0.1:1/").await;

@@ -6,7 +6,7 @@ use axum::extract::ConnectInfo;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{card, charge, fields, rules};
+use crate::harness::{as_of, card, charge, fields, rules};
 use crate::{cards, charges};
 
 fn is_time(value: &Value) -> bool {
@@ -113,8 +113,8 @@ rules! {
             assert!(!found.is_empty());
             assert!(found.iter().all(|time| is_time(time)), "{found:?}");
         }
-        assert_eq!(bodies[0]["response"][0]["created_at"], "2026-03-02T10:00:00Z");
-        assert_eq!(bodies[0]["response"][0]["captured_at"], "2026-03-02T10:00:00Z");
+        assert_eq!(bodies[0]["response"][0]["created_at"], json!(as_of()));
+        assert_eq!(bodies[0]["response"][0]["captured_at"], json!(as_of()));
     }
 
     async fn a_list_without_records_is_an_empty_list(app) {

@@ -16,7 +16,7 @@ use card_payments::http::{AdmissionControl, Connections, ServerInfo};
 use card_payments::identity_provider::IdentityProvider;
 use card_payments::limits::CLOCK_MOVE;
 use card_payments::outbound::{AddressPolicy, Outbound};
-use card_payments::runtime::clock::Clock;
+use card_payments::runtime::clock::{Clock, TESTS_AS_OF};
 use card_payments::sensitive::secret::Secret;
 use card_payments::services::accounts::{self, ApiKeyPair, NewAccount};
 use card_payments::services::due_work::registry;
@@ -25,6 +25,7 @@ use card_payments::services::wallets::Wallets;
 use card_payments::services::{Ctx, clock_record};
 use card_payments::store::Location;
 use card_payments::vault::OperatorKeys;
+use chrono::DateTime;
 use entity::{AccountToken, TimeSpan, Timestamp, event};
 use futures::FutureExt;
 use ipnet::IpNet;
@@ -51,8 +52,24 @@ pub static DOCUMENT: LazyLock<Value> = LazyLock::new(card_payments::http::openap
 /// The document as every answer is checked against it.
 pub static CONTRACT: LazyLock<Contract> = LazyLock::new(|| Contract::new(DOCUMENT.clone()));
 
-/// 2026-03-02T10:00:00Z, a Monday.
-const START: i64 = 1_772_445_600_000;
+/// 2026-03-02T10:00:00Z, a Monday: when servers begin, if tests do not run as of another time.
+pub const MONDAY: Timestamp = Timestamp::from_millis(1_772_445_600_000);
+
+tokio::task_local! {
+    /// When the servers of this rule begin.
+    static START: Timestamp;
+}
+
+/// Runs a rule whose servers begin at this instant.
+pub async fn starting_at<T>(start: Timestamp, rule: impl Future<Output = T>) -> T {
+    START.scope(start, rule).await
+}
+
+/// Returns the instant as of which tests run: that of `CARD_PAYMENTS_TESTS_AS_OF`, or else a fixed one.
+pub fn as_of() -> Timestamp {
+    let given = TESTS_AS_OF.and_then(|name| std::env::var(name).ok());
+    given.map_or(MONDAY, |time| DateTime::parse_from_rfc3339(&time).expect("a time").to_utc().into())
+}
 
 /// A wall clock that stands still until a test moves it: the real time, and how wrong the clock is.
 pub struct TestClock(AtomicI64, AtomicI64);
@@ -199,7 +216,8 @@ impl App {
         } else {
             (acquirer, acquirer_answer)
         };
-        let clock = Arc::new(TestClock(AtomicI64::new(START), AtomicI64::default()));
+        let start = START.try_get().unwrap_or_else(|_| as_of());
+        let clock = Arc::new(TestClock(AtomicI64::new(start.millis()), AtomicI64::default()));
         let operator = OperatorKeys::generate("test");
         let installation = Installation {
             location,

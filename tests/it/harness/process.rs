@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use card_payments::runtime::clock::{Clock, SystemClock, TESTS_AS_OF};
+use entity::Timestamp;
 use serde_json::Value;
 
 /// Returns the program with a data directory, on any free port, without this machine's environment.
@@ -21,8 +23,20 @@ pub fn program(data_dir: &Path) -> Command {
         .env_clear()
         .env("CARD_PAYMENTS_DATA_DIR", data_dir)
         .env("CARD_PAYMENTS_LISTEN", "127.0.0.1:0")
+        .envs(as_of_tests())
         .stdin(Stdio::null());
     command
+}
+
+/// Returns the variable that has a program go on from the instant at which these tests began, if that is not the machine's.
+pub fn as_of_tests() -> Option<(&'static str, String)> {
+    let name = TESTS_AS_OF.filter(|name| std::env::var_os(name).is_some())?;
+    Some((name, SystemClock::ahead().millis().to_string()))
+}
+
+/// Returns the time of programs that are not ours, whatever time tests run as of.
+pub fn machine_time() -> Timestamp {
+    SystemClock.now() - SystemClock::ahead()
 }
 
 /// Runs a program to its end. Returns exit code, stdout, stderr.

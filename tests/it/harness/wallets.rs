@@ -32,7 +32,7 @@ pub const MERCHANT: &str = "merchant.com.example.shop";
 pub static DEVICE: LazyLock<Issuer> = LazyLock::new(Issuer::built_in);
 
 /// The days in which the tests' wall clock begins.
-pub const VALID: [&str; 2] = ["2026-01-01", "2027-01-01"];
+pub const VALID: [&str; 2] = ["2026-01-01", "2030-01-01"];
 
 struct Profile {
     subject: Name,

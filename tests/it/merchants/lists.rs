@@ -74,6 +74,7 @@ rules! {
         assert_eq!(found(&client, &format!("query={}", &robot[..robot.len() - 1])).await, [""; 0]);
     }
 
+    #[dated]
     async fn a_search_is_ordered_and_bounded_as_asked(app) {
         let client = app.client();
         for (n, (first, last, email, name)) in

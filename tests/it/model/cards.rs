@@ -1,13 +1,13 @@
 //! Cards: their numbers, what is asked of them, what is shown of them.
 
-use chrono::Months;
+use chrono::{Datelike, Months, NaiveTime};
 use http::Method;
 use serde_json::{Value, json};
 
 use super::wire::Time;
 use super::world::{World, below, expect_record, faulty, one_in, pick};
 use crate::harness::chance::Chance;
-use crate::harness::with;
+use crate::harness::{as_of, with};
 
 /// How attempts on a number end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +29,15 @@ pub struct Number {
     pub expires: bool,
 }
 
+/// When lives begin.
+fn start() -> Time {
+    as_of().to_string().parse().unwrap()
+}
+
 /// When such cards are good no more.
 pub fn expiry() -> Time {
-    "2026-04-01T00:00:00Z".parse().unwrap()
+    let first = start().date_naive().with_day(1).unwrap() + Months::new(1);
+    first.and_time(NaiveTime::MIN).and_utc()
 }
 
 pub const GATEWAY_ERROR: &str =
@@ -184,10 +190,10 @@ impl CardRequest {
     }
 
     fn expires_soon(&mut self, now: Time) {
-        let march = json!({ "expiry_month": 3, "expiry_year": 2026 });
+        let this_month = json!({ "expiry_month": start().month(), "expiry_year": start().year() });
         self.number.expires = true;
-        self.parameters = with(self.parameters.clone(), &march);
-        self.shown = with(self.shown.clone(), &march);
+        self.parameters = with(self.parameters.clone(), &this_month);
+        self.shown = with(self.shown.clone(), &this_month);
         if now >= expiry() {
             self.faults =
                 vec![("expiry_month", "expiry month is expired"), ("expiry_year", "expiry year is expired")];

@@ -16,6 +16,7 @@ async fn the_refund(app: &App) -> refund::Model {
 }
 
 rules! {
+    #[dated]
     async fn an_item_that_a_worker_holds_is_waited_for_and_the_clock_has_one_mover(app, acquirer) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
@@ -43,6 +44,7 @@ rules! {
         assert_eq!(account(app).await.moving_until, None);
     }
 
+    #[dated]
     async fn a_lost_answer_is_asked_for_again_at_once(app, acquirer) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
@@ -59,6 +61,7 @@ rules! {
         assert_eq!(ran(&moved), expected);
     }
 
+    #[dated]
     async fn a_refund_about_which_the_acquirer_never_answers_is_passed_and_submitted_later(app, acquirer) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
@@ -92,6 +95,7 @@ rules! {
         assert_eq!(app.events().await.iter().filter(|event| **event == "refund.succeeded").count(), 2);
     }
 
+    #[dated]
     async fn a_declined_refund_ends_at_the_instant_of_its_submission(app, acquirer) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
@@ -100,6 +104,7 @@ rules! {
         assert_eq!(ran(&client.move_clock("1d").await), [at(START, "refund.failed", &refund)]);
     }
 
+    #[dated]
     async fn a_call_that_nobody_makes_any_more_is_settled_on_the_way(app, acquirer) {
         let client = app.client();
         let charge = client.authorised(400).await;
@@ -112,6 +117,7 @@ rules! {
         assert_eq!(client.charge(&charge).await["captured"], true);
     }
 
+    #[dated]
     async fn a_move_that_runs_out_of_time_says_so_and_goes_on_when_asked_again(app, acquirer) {
         app.moves_clocks_for(Duration::ZERO);
         app.restart().await;
@@ -163,6 +169,7 @@ rules! {
         assert_eq!(acquirer.calls().len(), 2);
     }
 
+    #[dated]
     async fn what_a_worker_holds_for_too_long_stops_the_clock_before_it(app, acquirer) {
         app.moves_clocks_for(Duration::from_millis(50));
         app.restart().await;
@@ -186,6 +193,7 @@ rules! {
         assert_eq!((&moved["complete"], &moved["ran_count"]), (&json!(true), &json!(2)));
     }
 
+    #[dated]
     async fn a_clock_that_its_mover_has_lost_is_not_set_by_it(app, acquirer) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
@@ -209,6 +217,7 @@ rules! {
         client.get(&format!("/1/cards/{card}")).await.not_found();
     }
 
+    #[dated]
     async fn who_died_while_moving_a_clock_is_waited_for_a_few_seconds_at_most(app, acquirer) {
         let client = app.client();
         acquirer.carry(CallFault::Both);
