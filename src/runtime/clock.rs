@@ -1,6 +1,6 @@
 //! Time and ids as parameters: tests move the clock and rely on the order of ids.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use entity::token::TokenKind;
