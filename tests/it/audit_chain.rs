@@ -240,7 +240,9 @@ rules! {
         assert_eq!(counts(app, &[]).await, (3, 1, 0), "nothing was sealed");
         let back = app.ctx().store.write(taken, |tx, taken| {
             async move {
-                taken.iter().for_each(|entry| tx.append(entry));
+                for entry in taken {
+                    tx.append(entry);
+                }
                 Ok(())
             }
             .boxed()
@@ -340,7 +342,7 @@ async fn a_database_of_an_earlier_release_gets_a_head_once() {
         let operator = &app.ctx().operator;
         let wrapped = Wrapped { by: key.wrapped_by.clone(), bytes: key.wrapped.clone() };
         let opened = operator.unwrap(format!("link key {}", key.id).as_bytes(), &wrapped).unwrap();
-        let earlier = Uuid::now_v7();
+        let earlier = app.ctx().ids.next();
         let wrapped = operator.wrap(format!("link key {earlier}").as_bytes(), &opened);
         let statements = vec![
             format!(

@@ -128,27 +128,7 @@ fn mutation(
                 (statements, vec![AuditFinding::Missing { from: number, to }])
             }
         }
-        // The head, or its seals, too: gone, or an older one, with what comes after it unsealed, made older, or as it was.
-        7 => {
-            let older: [(i64, &str); 4] = [(0, born), (3, &anchor[0]), (8, &anchor[1]), (0, "")];
-            let (kept, head) = older[usize::try_from(chance.below(4)).unwrap()];
-            let mut statements = match head {
-                "" => vec!["DELETE FROM installation WHERE name = 'audit_head'".to_owned()],
-                head => vec![format!("UPDATE installation SET value = '{head}' WHERE name = 'audit_head'")],
-            };
-            let is_gone = head.is_empty().then_some(AuditFinding::Head);
-            let cut_off = AuditFinding::CutOff { line: 3, from: kept + 1, to: 12 };
-            let rest = match chance.below(3) {
-                0 => return Mutation { statements, anchor, expected: vec![AuditFinding::Head] },
-                1 => format!("DELETE FROM audit_entries WHERE number > {kept}"),
-                _ => format!(
-                    "UPDATE audit_entries SET number = NULL, kept_from = NULL, mac = NULL, link = NULL, \
-                     recorded_at = recorded_at - 43200000000 WHERE number > {kept}"
-                ),
-            };
-            statements.push(rest);
-            (statements, [cut_off].into_iter().chain(is_gone).collect())
-        }
+        7 => older_trail(chance, (born, &anchor)),
         // A forged one, in a place that is taken or at the end; and a changed line of the anchor.
         _ => {
             let forged = Uuid::from_bytes(*noise.first_chunk().unwrap());
@@ -166,4 +146,26 @@ fn mutation(
     };
     expected.sort_by_key(|finding| format!("{finding:?}"));
     Mutation { statements, anchor, expected }
+}
+
+/// The head is gone, or an older one, with what comes after it unsealed and made older, deleted, or as it was.
+fn older_trail(chance: &mut Chance, (born, anchor): (&str, &[String])) -> (Vec<String>, Vec<AuditFinding>) {
+    let older: [(i64, &str); 4] = [(0, born), (3, &anchor[0]), (8, &anchor[1]), (0, "")];
+    let (kept, head) = older[usize::try_from(chance.below(4)).unwrap()];
+    let mut statements = match head {
+        "" => vec!["DELETE FROM installation WHERE name = 'audit_head'".to_owned()],
+        head => vec![format!("UPDATE installation SET value = '{head}' WHERE name = 'audit_head'")],
+    };
+    let rest = match chance.below(3) {
+        0 => return (statements, vec![AuditFinding::Head]),
+        1 => format!("DELETE FROM audit_entries WHERE number > {kept}"),
+        _ => format!(
+            "UPDATE audit_entries SET number = NULL, kept_from = NULL, mac = NULL, link = NULL, \
+             recorded_at = recorded_at - 43200000000 WHERE number > {kept}"
+        ),
+    };
+    statements.push(rest);
+    let cut_off = AuditFinding::CutOff { line: 3, from: kept + 1, to: 12 };
+    let is_gone = head.is_empty().then_some(AuditFinding::Head);
+    (statements, [cut_off].into_iter().chain(is_gone).collect())
 }
