@@ -3,8 +3,8 @@
 //!
 //! idempotency::claim, account_version, context (which all of them get), arrivals, request_log, acquirer_lookup (of cards and
 //! rates), installation, audit (of operator actions), clock_record (of the time), people (who sign in), key_sessions (that were signed out),
-//! data_keys (of the vault), idempotency, page (of a
-//! list), counts, search_text, state_table, due_work::clocks (work due by each account's clock), due_work::work_time (when due
+//! data_keys (of the vault), idempotency, by_key (look-ups), page (of a list), counts, search_text, state_table, due_work::clocks (work due by
+//! each account's clock), due_work::work_time (when due
 //! work happens), due_work (the description of each kind), ledger, reconciliation (of statements with the ledger),
 //! event_sequence, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention (of events and webhooks),
 //! cards, wallets, payment_sources, customers, payer (the card that pays), card_testing (attacks by fraudsters), payments (the
@@ -20,6 +20,7 @@ pub mod arrivals;
 pub mod audit;
 pub mod authorisations;
 pub mod bank_accounts;
+mod by_key;
 pub mod card_testing;
 pub mod cards;
 pub mod charges;

@@ -18,6 +18,7 @@ use sea_orm::{
 };
 
 use super::arrivals::{Topic, Wanted};
+use super::by_key;
 use super::context::Context;
 use crate::error::Error;
 use crate::limits::PER_PAGE_DEFAULT;
@@ -94,12 +95,12 @@ pub struct List<E: Listed, R = <E as EntityTrait>::Model> {
     /// Whether another condition selects the rows better than the order's index.
     selective: bool,
     columns: Vec<E::Column>,
-    beside: ExtraColumns,
+    beside: Option<ExtraColumns>,
     record: PhantomData<fn() -> R>,
 }
 
 /// Adds extra columns to a statement; the account's records go by this name.
-pub type ExtraColumns = fn(&mut SelectStatement, AccountToken, &DynIden);
+pub type ExtraColumns = fn(&mut SelectStatement, DbBackend, AccountToken, &DynIden);
 
 impl<E: Listed> List<E> {
     /// Creates a list of an account's rows, newest first.
@@ -134,7 +135,7 @@ impl<E: Listed> List<E> {
             growth,
             selective: false,
             columns: E::Column::iter().collect(),
-            beside: |_, _, _| (),
+            beside: None,
             record: PhantomData,
         }
     }
@@ -143,7 +144,7 @@ impl<E: Listed> List<E> {
     /// columns.
     pub fn reading<R>(self, columns: &[E::Column], beside: ExtraColumns) -> List<E, R> {
         let Self { account, whole, part, size, hidden, order, growth, selective, .. } = self;
-        let (columns, record) = (columns.to_vec(), PhantomData);
+        let (columns, beside, record) = (columns.to_vec(), Some(beside), PhantomData);
         List { account, whole, part, size, hidden, order, growth, selective, columns, beside, record }
     }
 }
@@ -265,9 +266,9 @@ impl<E: Listed, R: FromColumns> List<E, R> {
 
     /// Builds the statement: the size of the whole list, the page's rows and their extra columns.
     fn build(&self, backend: DbBackend, size: SelectStatement, paging: Paging) -> Statement {
-        let mut statement = self.page(paging);
+        let mut statement = self.page(backend, paging);
         statement.expr_as(size, TOTAL);
-        self.add_columns(&mut statement);
+        self.add_columns(backend, &mut statement);
         let statement = backend.build(&statement);
         if is_first(paging) { with_limits_in_text(statement) } else { statement }
     }
@@ -284,13 +285,15 @@ impl<E: Listed, R: FromColumns> List<E, R> {
     }
 
     /// Adds the columns of a record.
-    fn add_columns(&self, statement: &mut SelectStatement) {
+    fn add_columns(&self, backend: DbBackend, statement: &mut SelectStatement) {
         statement.columns(self.columns.iter().map(|column| (E::default(), *column)));
-        (self.beside)(statement, self.account, &E::default().into_iden());
+        if let Some(beside) = self.beside {
+            beside(statement, backend, self.account, &E::default().into_iden());
+        }
     }
 
     /// Selects the page's rows. A deep page first finds its ids by the index alone, then reads only those rows.
-    fn page(&self, paging: Paging) -> SelectStatement {
+    fn page(&self, backend: DbBackend, paging: Paging) -> SelectStatement {
         let mut chosen = self.rows().select_only().into_query();
         for (n, (column, order)) in self.order.iter().enumerate() {
             // Adding 0 makes the first column an expression that no index holds.
@@ -300,18 +303,39 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         }
         chosen.limit(paging.per_page).offset(paging.offset());
         if paging.offset() == 0 {
-            return chosen;
+            return self.read_first(backend, chosen, &self.direction());
         }
-        self.chosen(chosen.column((E::default(), E::ID)).take())
+        self.chosen(backend, chosen.column((E::default(), E::ID)).take())
+    }
+
+    /// Has PostgreSQL read a page's rows before it looks for what is beside them: it would otherwise do so for all rows that it may
+    /// have to sort.
+    fn read_first(&self, backend: DbBackend, mut page: SelectStatement, order: &Order) -> SelectStatement {
+        if backend != DbBackend::Postgres || self.beside.is_none() {
+            return page;
+        }
+        page.columns(self.columns.iter().map(|column| (E::default(), *column)));
+        let mut read = Query::select().from_subquery(page, E::default()).take();
+        self.sort(&mut read, order);
+        read
     }
 
     /// Selects the rows with these ids, in the order of the list.
-    fn chosen(&self, ids: SelectStatement) -> SelectStatement {
-        let mut page = E::owned_by(self.account).filter(E::ID.in_subquery(ids)).select_only().into_query();
-        for (column, order) in &self.order {
-            page.order_by((E::default(), *column), order.clone());
-        }
+    fn chosen(&self, backend: DbBackend, ids: SelectStatement) -> SelectStatement {
+        let mut page = by_key::rows_of::<E>(backend, self.account, ids).select_only().into_query();
+        self.sort(&mut page, &self.direction());
         page
+    }
+
+    /// Sorts rows by their places.
+    fn sort(&self, statement: &mut SelectStatement, order: &Order) {
+        for (column, _) in &self.order {
+            statement.order_by((E::default(), *column), order.clone());
+        }
+    }
+
+    fn direction(&self) -> Order {
+        self.order.first().map_or(Order::Asc, |(_, order)| order.clone())
     }
 }
 

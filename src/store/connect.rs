@@ -17,6 +17,7 @@ use super::postgres_pool::PostgresPool;
 use super::probe::{self, probe};
 use super::sqlite::{self, Connection, DatabaseFile, FileLock, Readers, SqliteAdapter, WriteConnection};
 use super::statement_observer::watched;
+use super::statements::Statements;
 use crate::config::DatabaseOptions;
 use crate::limits::{GROUPS_MAX, PROVING_BYTES};
 use crate::runtime::durable_fs::{self, NoFolder};
@@ -265,6 +266,7 @@ async fn prepared_file(
 pub(super) async fn open(
     location: &Location,
     lock: Option<&FileLock>,
+    statements: &Arc<Statements>,
 ) -> Result<(Reading, Origin, Option<String>), ConnectError> {
     match location {
         Location::Sqlite { path } => {
@@ -277,7 +279,8 @@ pub(super) async fn open(
             ))
         }
         Location::Postgres { url } => {
-            let both = PostgresPool::new(watched(postgres(url).await?), POSTGRES_STATEMENTS);
+            let pool = watched(postgres(url).await?);
+            let both = PostgresPool::new(pool, POSTGRES_STATEMENTS, Arc::clone(statements));
             prepare(&both, STEPS, &|_, _| ()).await?;
             Ok((Either::Postgres(both.clone()), Either::Postgres(both), None))
         }
@@ -367,6 +370,11 @@ pub(super) fn options(url: &str, connections: u32) -> ConnectOptions {
 pub(super) const PATIENCE: [(&str, &str); 3] =
     [("lock_timeout", "5s"), ("statement_timeout", "30s"), ("idle_in_transaction_session_timeout", "30s")];
 
+/// How statements are planned, whatever PostgreSQL knows of its tables: a page is read in the order of its index, which is mostly in
+/// memory. PostgreSQL supposes a disk on which the next row of an index costs four times that of the table. Before it has counted an
+/// account's rows, it would therefore rather read and sort all of them. What it guesses also makes it compile plans in vain.
+pub(super) const OF_PLANS: [(&str, &str); 2] = [("random_page_cost", "1"), ("jit", "off")];
+
 /// A distributed PostgreSQL: a query over all shards takes one connection to each node. It would open more for each look for due
 /// work, and close them. Without the extension PostgreSQL ignores it.
 const OF_CITUS: [(&str, &str); 1] = [("citus.max_adaptive_executor_pool_size", "1")];
@@ -374,7 +382,8 @@ const OF_CITUS: [(&str, &str); 1] = [("citus.max_adaptive_executor_pool_size", "
 pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectError> {
     let mut options = options(url, POSTGRES_CONNECTIONS - u32::from(GROUPS_MAX));
     options.map_sqlx_postgres_opts(|postgres| {
-        postgres.options(PATIENCE).options(OF_CITUS).statement_cache_capacity(POSTGRES_CACHED)
+        let postgres = postgres.options(PATIENCE).options(OF_PLANS).options(OF_CITUS);
+        postgres.statement_cache_capacity(POSTGRES_CACHED)
     });
     Ok(Database::connect(options).await?)
 }
@@ -382,22 +391,25 @@ pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectErr
 /// What the connections of group commit plan and wait for. Each statement finds its rows by primary keys, by one plan for groups
 /// of all sizes: made while a table is empty, another plan would read all of it later. A group that waits for a row is written
 /// unit by unit, so that no unit waits for another unit's row.
-const OF_GROUPS: [(&str, &str); 6] = [
+const OF_GROUPS: [(&str, &str); 5] = [
     ("plan_cache_mode", "force_generic_plan"),
     ("enable_seqscan", "off"),
     ("enable_hashjoin", "off"),
     ("enable_mergejoin", "off"),
-    ("jit", "off"),
     ("lock_timeout", "200ms"),
 ];
 
 /// Returns the connections of group commit, which connect when they are first needed.
-pub(super) async fn for_groups(url: &str) -> Result<PostgresPool, ConnectError> {
+pub(super) async fn for_groups(
+    url: &str,
+    statements: Arc<Statements>,
+) -> Result<PostgresPool, ConnectError> {
     let mut options = options(url, GROUPS_MAX.into());
     options.connect_lazy(true).map_sqlx_postgres_opts(|postgres| {
-        postgres.options(PATIENCE).options(OF_GROUPS).statement_cache_capacity(POSTGRES_CACHED)
+        let postgres = postgres.options(PATIENCE).options(OF_PLANS).options(OF_GROUPS);
+        postgres.statement_cache_capacity(POSTGRES_CACHED)
     });
-    Ok(PostgresPool::new(Database::connect(options).await?, GROUPS_MAX.into()))
+    Ok(PostgresPool::new(Database::connect(options).await?, GROUPS_MAX.into(), statements))
 }
 
 /// Connects with time-outs, to read what other connections may have locked.

@@ -136,8 +136,8 @@ impl Store {
         lock: Option<&FileLock>,
         ids: Arc<IdGenerator>,
     ) -> Result<Self, ConnectError> {
-        let (reading, origin, full) = connect::open(location, lock).await?;
         let statements = Arc::new(Statements::default());
+        let (reading, origin, full) = connect::open(location, lock, &statements).await?;
         let condition = Condition::default();
         if let Some(why) = full {
             condition.failed(&why);
@@ -149,7 +149,7 @@ impl Store {
                     let calls = UnitCalls::find(url).await?;
                     calls.map(|calls| CommitPath::Calls(groups(GroupWriter::Call(calls))))
                 } else {
-                    let connections = connect::for_groups(url).await?;
+                    let connections = connect::for_groups(url, Arc::clone(&statements)).await?;
                     let writer = GroupWriter::Statement(connections, GroupTexts::default());
                     Some(CommitPath::Groups(groups(writer)))
                 }

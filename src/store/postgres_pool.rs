@@ -22,6 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::connect::{ACQUIRE_TIMEOUT, PLANNED_ANEW_AFTER, TESTED_AFTER_IDLE};
 use super::statement_observer::show;
+use super::statements::Statements;
 use crate::limits::SLOTS;
 use crate::runtime::mutex::lock;
 
@@ -31,15 +32,40 @@ pub struct PostgresPool(Arc<Shared>);
 
 struct Shared {
     pool: DatabaseConnection,
+    /// What the store has committed, in which tables grow.
+    statements: Arc<Statements>,
     places: Arc<Semaphore>,
     aside: Mutex<Vec<IdleConnection>>,
+}
+
+/// Plans of a new database are made anew after so many commits, and then each time they have doubled.
+const PLANNED_ANEW_COMMITS: u64 = 100;
+
+/// When the statements of a connection got their plans.
+#[derive(Debug, Clone, Copy)]
+struct Planned {
+    at: Instant,
+    /// The number of commits until then.
+    commits: u64,
+}
+
+impl Planned {
+    fn now(statements: &Statements) -> Self {
+        Self { at: Instant::now(), commits: statements.counts().commits }
+    }
+
+    /// Returns whether plans are made anew: after a while, and whenever tables may have grown to more than twice their size. While a
+    /// table is empty or small, one index seems as good as another, and a plan is kept however the table grows.
+    fn is_outgrown(self, now: Self) -> bool {
+        now.at.duration_since(self.at) >= PLANNED_ANEW_AFTER
+            || now.commits > self.commits.saturating_mul(2).saturating_add(PLANNED_ANEW_COMMITS)
+    }
 }
 
 /// A connection and its state.
 struct PooledConnection {
     connection: PoolConnection<Postgres>,
-    /// The time since which its statements have their plans.
-    planned: Instant,
+    planned: Planned,
     slot: i32,
 }
 
@@ -57,9 +83,9 @@ impl Drop for Shared {
 
 impl PostgresPool {
     /// Creates a pool that lends at most `places` connections at once.
-    pub fn new(pool: DatabaseConnection, places: usize) -> Self {
+    pub fn new(pool: DatabaseConnection, places: usize, statements: Arc<Statements>) -> Self {
         let places = Arc::new(Semaphore::new(places));
-        Self(Arc::new(Shared { pool, places, aside: Mutex::default() }))
+        Self(Arc::new(Shared { pool, statements, places, aside: Mutex::default() }))
     }
 
     /// Returns sqlx's pool.
@@ -84,14 +110,15 @@ impl PostgresPool {
         // The connection used last: it is warm, and the others may rest.
         let last = self.aside().pop();
         let known = match last {
-            Some(aside) => aside.tested().await,
+            Some(aside) => aside.tested(Planned::now(&self.0.statements)).await,
             None => None,
         };
         let known = if let Some(known) = known {
             known
         } else {
             // Boxed, because it is rare and large: every statement's future would have room for it.
-            let opened = PooledConnection::of(self.0.pool.get_postgres_connection_pool());
+            let planned = Planned::now(&self.0.statements);
+            let opened = PooledConnection::of(self.0.pool.get_postgres_connection_pool(), planned);
             Box::pin(opened).await.map_err(unacquired)?
         };
         Ok(ConnectionGuard {
@@ -119,13 +146,13 @@ impl PostgresPool {
 impl PooledConnection {
     /// Takes a connection from sqlx's pool. Its slot is its number among the database's sessions of this moment: hardly any two
     /// open transactions, of whichever server, write to the same slot as long as there are no more sessions than slots.
-    async fn of(pool: &PgPool) -> Result<Self, sqlx::Error> {
+    async fn of(pool: &PgPool, planned: Planned) -> Result<Self, sqlx::Error> {
         const NUMBER: &str = "SELECT number FROM pg_stat_get_backend_idset() AS number \
              WHERE pg_stat_get_backend_pid(number) = pg_backend_pid()";
         let mut connection = pool.acquire().await?;
         let number: Option<i32> = sqlx::query_scalar(NUMBER).fetch_optional(&mut *connection).await?;
         let slot = number.unwrap_or_default().rem_euclid(i32::from(SLOTS));
-        Ok(Self { connection, planned: Instant::now(), slot })
+        Ok(Self { connection, planned, slot })
     }
 }
 
@@ -136,11 +163,11 @@ impl IdleConnection {
     /// Plans are discarded after a while. A plan made before a table's first ANALYZE is replaced after it, but so early that a
     /// busy connection does not see the table's statistics yet: by such a plan a search would read the whole account, for as
     /// long as the connection lives.
-    async fn tested(self) -> Option<PooledConnection> {
+    async fn tested(self, now: Planned) -> Option<PooledConnection> {
         let Self { mut known, since } = self;
-        if known.planned.elapsed() >= PLANNED_ANEW_AFTER {
+        if known.planned.is_outgrown(now) {
             known.connection.execute("DISCARD PLANS").await.ok()?;
-            known.planned = Instant::now();
+            known.planned = now;
         } else if since.elapsed() >= TESTED_AFTER_IDLE {
             Box::pin(known.connection.ping()).await.ok()?;
         }

@@ -115,6 +115,13 @@ impl Installation {
         database
     }
 
+    /// Runs SQL on its PostgreSQL. Returns the rows.
+    #[track_caller]
+    pub fn sql(&self, sql: &str) -> Vec<String> {
+        let Below::Postgres(cluster) = &self.below else { panic!("no PostgreSQL") };
+        cluster.run(sql).unwrap()
+    }
+
     /// Kills PostgreSQL, and starts it again.
     #[track_caller]
     pub fn crash_database(&mut self) {

@@ -31,6 +31,7 @@ mod report;
 mod restores;
 mod slow_bodies;
 mod soak;
+mod statistics;
 mod trial;
 mod truth;
 mod waiters;
@@ -71,6 +72,7 @@ const FAULTS: &[Fault] = &[
     Fault { name: "restores", on: BOTH, run: restores::run },
     Fault { name: "waiters", on: BOTH, run: waiters::run },
     Fault { name: "slow-bodies", on: BOTH, run: slow_bodies::run },
+    Fault { name: "statistics", on: POSTGRES, run: statistics::run },
     Fault { name: "soak", on: BOTH, run: soak::run },
 ];
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use axum::body::Body;
 use http::Method;
+use sea_orm::sea_query::{PostgresQueryBuilder, QueryBuilder};
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 use serde_json::json;
 
@@ -80,6 +81,128 @@ pub async fn send_rare_requests(app: &App) {
     let inbox = app.record_of(&client, "inbox_token").await;
     let receiver = client.request(Method::POST, &format!("/inboxes/{inbox}"));
     client.send_unchecked(receiver.body(Body::empty()).expect("a request")).await;
+}
+
+/// Tables of which an account gets many rows, by copies of those that it has.
+const COPIED: [&str; 14] = [
+    "bank_accounts",
+    "cards",
+    "customers",
+    "deposits",
+    "disputes",
+    "events",
+    "journal_entries",
+    "plans",
+    "postings",
+    "recipients",
+    "refunds",
+    "subscriptions",
+    "transfers",
+    "webhooks",
+];
+/// So many copies of each.
+const COPIES: u32 = 200;
+/// Rows that a page and its index may read whatever the plan.
+const FEW_ROWS: u64 = 300;
+
+/// What reads more rows while PostgreSQL knows nothing of its tables than after it has analysed them, whether planned for its values
+/// or for all.
+pub async fn plans_without_statistics(app: &App, sent: &[Statement]) -> Vec<String> {
+    if app.ctx().store.backend() != DbBackend::Postgres || postgres::is_distributed() {
+        return Vec::new();
+    }
+    for table in COPIED {
+        app.execute(copy_rows(app, table).await.leak()).await;
+    }
+    let unknown = "SELECT COUNT(*) FROM pg_class WHERE relname IN ('charges', 'events', 'postings') AND reltuples < 0";
+    assert_eq!(app.number(unknown).await, 3, "nothing has analysed these tables");
+    let queries: Vec<_> = sent
+        .iter()
+        .filter(|query| query.db_backend == DbBackend::Postgres)
+        .filter(|query| query.sql.starts_with("SELECT") && !query.sql.contains(" FOR "))
+        .collect();
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for (analysed, read) in [(false, &mut before), (true, &mut after)] {
+        if analysed {
+            app.execute("ANALYZE").await;
+        }
+        for query in &queries {
+            let [custom, generic] = [rows_read(app, query, false).await, rows_read(app, query, true).await];
+            read.push(if custom.0 > generic.0 { custom } else { generic });
+        }
+    }
+    let of_all = queries.iter().zip(before).zip(after);
+    let wrong = of_all.filter(|((_, before), after)| before.0 > 2 * after.0 + FEW_ROWS);
+    wrong
+        .map(|((query, (before, plan)), (after, _))| {
+            format!("{before} rows are read without statistics, {after} with: {}\n    {plan}", plain(&query.sql))
+        })
+        .collect()
+}
+
+/// Returns SQL that copies the rows of a table.
+async fn copy_rows(app: &App, table: &str) -> String {
+    let columns = format!(
+        "SELECT attname::text AS name FROM pg_attribute WHERE attrelid = '{table}'::regclass AND attnum > 0 \
+         AND NOT attisdropped ORDER BY attnum"
+    );
+    let columns = Statement::from_string(DbBackend::Postgres, columns);
+    let rows = app.ctx().store.read().query_all_raw(columns).await.unwrap();
+    let columns: Vec<String> = rows.iter().map(|row| row.try_get("", "name").unwrap()).collect();
+    let values = columns.iter().map(|column| match column.as_str() {
+        "id" => "CAST('018f' || SUBSTR(MD5(CAST(t.id AS TEXT) || n), 5) AS UUID)".to_owned(),
+        "created_at" | "amount" => format!("t.{column} + n"),
+        column => format!("t.{column}"),
+    });
+    let values = values.collect::<Vec<_>>().join(", ");
+    let columns = columns.join(", ");
+    format!(
+        "INSERT INTO {table} ({columns}) SELECT {values} FROM (SELECT * FROM {table} ORDER BY account_id, id LIMIT 20) AS t, \
+         generate_series(1, {COPIES}) AS n ON CONFLICT DO NOTHING"
+    )
+}
+
+/// Returns how many rows of tables a statement reads, and the plan by which it does, for its values or for all.
+async fn rows_read(app: &App, query: &Statement, for_all: bool) -> (u64, String) {
+    const PREPARED: &str = "planned_statement";
+    let snapshot = app.ctx().store.snapshot().await.unwrap();
+    let mode = if for_all { "force_generic_plan" } else { "force_custom_plan" };
+    snapshot.execute_unprepared(&format!("SET LOCAL plan_cache_mode = {mode}")).await.unwrap();
+    let values = query.values.iter().flat_map(|values| &values.0);
+    let values: Vec<_> = values.map(|value| PostgresQueryBuilder.value_to_string(value)).collect();
+    let values = if values.is_empty() { String::new() } else { format!("({})", values.join(", ")) };
+    if snapshot.execute_unprepared(&format!("PREPARE {PREPARED} AS {}", query.sql)).await.is_err() {
+        // Its parameters have types that only a client says.
+        return (0, String::new());
+    }
+    let explain = format!("EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) EXECUTE {PREPARED}{values}");
+    let rows = snapshot.query_all_raw(Statement::from_string(DbBackend::Postgres, explain)).await.unwrap();
+    snapshot.execute_unprepared(&format!("DEALLOCATE {PREPARED}")).await.unwrap();
+    let lines: Vec<String> = rows.iter().map(|row| row.try_get("", "QUERY PLAN").unwrap()).collect();
+    (lines_read(&lines), lines.join("\n    "))
+}
+
+/// Sums the rows that scans return or discard, and pairs of rows that joins compare.
+fn lines_read(plan: &[String]) -> u64 {
+    let number = |text: &str, before: &str| -> Option<u64> {
+        let rest = text.split_once(before)?.1;
+        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    };
+    let (mut read, mut loops) = (0, 1);
+    for line in plan {
+        if let Some(of_each) = number(line, "loops=") {
+            loops = of_each;
+            let scans = line.contains("Scan") && line.contains(" on ") && !line.contains("Bitmap Index Scan");
+            read += if scans { loops * number(line, "(actual rows=").unwrap_or_default() } else { 0 };
+        }
+        if let Some(removed) = ["Rows Removed by Filter: ", "Rows Removed by Join Filter: "]
+            .into_iter()
+            .find_map(|removed| number(line, removed))
+        {
+            read += loops * removed;
+        }
+    }
+    read
 }
 
 /// What of these plans reads more than it must.

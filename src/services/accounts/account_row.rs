@@ -3,7 +3,7 @@
 
 use entity::{AccountToken, account};
 use sea_orm::sea_query::SelectStatement;
-use sea_orm::{DbErr, Value};
+use sea_orm::{DbBackend, DbErr, Value};
 
 use crate::store::{CachedStatement, ColumnReader, FromColumns};
 
@@ -57,10 +57,10 @@ pub trait AccountJoin: Sized + Send + Sync {
 
     /// Joins the record to the account of `statement`. The record's columns follow the account's and begin with
     /// [`IS_PRESENT`].
-    fn join(&self, account: AccountToken, statement: &mut SelectStatement);
+    fn join(&self, backend: DbBackend, account: AccountToken, statement: &mut SelectStatement);
 
     /// Returns the parameters of the statement, in order.
-    fn values(&self, account: AccountToken) -> Vec<Value>;
+    fn values(&self, backend: DbBackend, account: AccountToken) -> Vec<Value>;
 }
 
 /// The column that says whether the joined record exists.

@@ -147,12 +147,13 @@ async fn both<B: AccountJoin>(
     account: AccountToken,
     joined: &B,
 ) -> Result<Option<AccountWith<B::Record>>, Error> {
+    let backend = ctx.store.backend();
     let word = || {
         let mut both = account::Entity::find_by_id(account).into_query();
-        joined.join(account, &mut both);
+        joined.join(backend, account, &mut both);
         both
     };
-    let mut values = joined.values(account);
+    let mut values = joined.values(backend, account);
     values.push(account.into());
     Ok(B::worded().one(ctx.store.read(), values, word).await?)
 }

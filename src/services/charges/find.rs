@@ -4,7 +4,7 @@ use entity::charge::{self, Column, Origin};
 use entity::counter::Counted;
 use entity::{AccountToken, ChargeToken, Listed, Owned};
 use sea_orm::sea_query::{Expr, ExprTrait, IntoIden, SelectStatement};
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, Value};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, QueryFilter, Value};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
@@ -31,7 +31,7 @@ impl AccountJoin for ChargeByToken {
         &WITH_ACCOUNT
     }
 
-    fn join(&self, account: AccountToken, statement: &mut SelectStatement) {
+    fn join(&self, backend: DbBackend, account: AccountToken, statement: &mut SelectStatement) {
         let charge = |column: Column| Expr::col((charge::Entity, column));
         let named = charge(Column::AccountId).eq(account).and(charge(Column::Id).eq(self.0));
         let named = named.and(charge(Column::Origin).ne(Origin::Authorisation));
@@ -39,11 +39,15 @@ impl AccountJoin for ChargeByToken {
             .left_join(charge::Entity, named)
             .expr_as(charge(Column::Id).is_not_null(), IS_PRESENT)
             .columns(ShownCharge::COLUMNS.map(|column| (charge::Entity, column)));
-        lines::with_transfer(statement, account, &charge::Entity.into_iden());
+        lines::with_transfer(statement, backend, account, &charge::Entity.into_iden());
     }
 
-    fn values(&self, account: AccountToken) -> Vec<Value> {
-        vec![account.into(), self.0.into(), Origin::Authorisation.into(), account.into(), account.into()]
+    fn values(&self, backend: DbBackend, account: AccountToken) -> Vec<Value> {
+        let of_charge = [account.into(), self.0.into(), Origin::Authorisation.into()];
+        let of_transfer = [account.into(), account.into()];
+        // PostgreSQL looks one transfer up.
+        let limit = (backend == DbBackend::Postgres).then(|| 1_u64.into());
+        of_charge.into_iter().chain(of_transfer).chain(limit).collect()
     }
 }
 

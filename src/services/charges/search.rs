@@ -15,7 +15,7 @@ use entity::{
 };
 use moka::future::Cache;
 use sea_orm::sea_query::{
-    Alias, Asterisk, Expr, ExprTrait, Func, IntoCondition, Query, SelectStatement, SimpleExpr, UnionType,
+    Alias, Asterisk, Expr, ExprTrait, Func, Query, SelectStatement, SimpleExpr, UnionType,
 };
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbBackend, QueryFilter, QuerySelect, QueryTrait, Select, Value,
@@ -25,6 +25,7 @@ use uuid::Uuid;
 use super::find::shown_columns;
 use crate::error::Error;
 use crate::params::Search;
+use crate::services::by_key;
 use crate::services::context::{Account, Context};
 use crate::services::page::{Growth, List, ListPage};
 use crate::services::search_text;
@@ -84,8 +85,20 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
         Some(query) => {
             let exactly = ExactMatches::new(query, refunded_by(ctx, account, query).await?);
             let rows = all.filter(dates.clone());
-            let SearchHits { condition, size, few } =
+            let SearchHits { ids, condition, size, few } =
                 matching_rows(ctx, account, (rows, is_dated), query, &exactly).await?;
+            let list = match ids {
+                Some(ids) => {
+                    let known = by_key::rows::<charge::Entity>(ctx.store.backend(), account.id(), ids);
+                    shown_columns(List::sorted(
+                        account.id(),
+                        known.filter(charge::listed()),
+                        column,
+                        search.ascending,
+                    ))
+                }
+                None => list,
+            };
             let list = list.part_of(Counted::Charges, dates.add(condition));
             let list = if few { list.found_first() } else { list };
             match size {
@@ -101,6 +114,8 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
 
 /// The result of a query.
 struct SearchHits {
+    /// The ids of the few among which they are, if known.
+    ids: Option<Vec<Uuid>>,
     /// What selects them.
     condition: Condition,
     /// The number of rows, if counted.
@@ -142,7 +157,8 @@ async fn matching_rows(
             ids.dedup();
             let known = ids.len() as u64;
             return Ok(SearchHits {
-                condition: Column::Id.in_subquery(id_table(backend, &ids)?).into_condition(),
+                ids: Some(ids),
+                condition: Condition::all(),
                 // They may be outside the searched time; SQLite's may be another account's.
                 size: (is_postgres && !is_dated).then_some(known),
                 few: true,
@@ -159,7 +175,10 @@ async fn matching_rows(
         ctx.search_memory.sizes.count(db, account, (&words, matches.clone().into()), kept).await?
     };
     let few = size <= FEW;
-    Ok(SearchHits { condition: if few { at_any_time } else { matches }, size: Some(size), few })
+    // So many are soon found in their order, so an index of words would only make all of them be sorted.
+    let walked = Condition::any().add(search_text::holds(backend, Column::SearchText.into_expr(), &words));
+    let walked = exactly.conditions().into_iter().fold(walked, Condition::add);
+    Ok(SearchHits { ids: None, condition: if few { at_any_time } else { walked }, size: Some(size), few })
 }
 
 /// Counts a query's rows. If it matches most of an account, a scan is faster than looking up row by row.
@@ -261,19 +280,4 @@ fn ids_of_words(
         // The index has folds of its own.
         .and_where(search_text::holds(backend, Expr::col(Alias::new("text")), words));
     found
-}
-
-/// Returns the ids as a table, in a statement whose text does not depend on their number.
-fn id_table(backend: DbBackend, ids: &[Uuid]) -> Result<SelectStatement, Error> {
-    if backend == DbBackend::Postgres {
-        let ids: Vec<_> = ids.iter().map(Uuid::to_string).collect();
-        let array = format!("{{{}}}", ids.join(","));
-        return Ok(Query::select()
-            .expr(Expr::cust_with_values("unnest(CAST($1 AS UUID[]))", [array]))
-            .take());
-    }
-    let ids: Vec<_> = ids.iter().map(Uuid::as_simple).collect();
-    let each = Func::cust("json_each").arg(serde_json::to_string(&ids)?);
-    let id = Func::cust("unhex").arg(Expr::col("value"));
-    Ok(Query::select().expr(id).from_function(each, "told").take())
 }

@@ -10,6 +10,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryTrait};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
+use crate::services::by_key;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::views::card::Card;
@@ -28,11 +29,9 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Custo
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Customer>, Error> {
     let customers = List::newest_first(account.id(), customer::Entity::owned_by(account.id()));
     let page = customers.counted(ctx, Counted::Customers, paging).await?;
-    let primary_ids = page.records.iter().map(|row| row.primary_card_id);
-    let cards = card::Entity::owned_by(account.id())
-        .filter(card::Column::Id.is_in(primary_ids))
-        .all(ctx.store.read())
-        .await?;
+    let primary_ids = page.records.iter().map(|row| row.primary_card_id.id());
+    let cards = by_key::rows::<card::Entity>(ctx.store.backend(), account.id(), primary_ids);
+    let cards = cards.all(ctx.store.read()).await?;
     let mut cards: HashMap<CardToken, card::Model> = cards.into_iter().map(|card| (card.id, card)).collect();
     let ListPage { records: rows, count, paging } = page;
     let mut records = Vec::with_capacity(rows.len());

@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use entity::counter::Counted;
 use entity::dispute::{self, Column, DisputeStatus};
 use entity::{AccountToken, ChargeToken, DisputeToken, Listed, Owned, Timestamp, charge};
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, QueryFilter};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait};
 
 use super::enabled;
 use crate::error::{Error, ErrorCode};
 use crate::params::dispute::DisputeSearch;
 use crate::params::{Params, Sorting};
 use crate::services::accounts::wipe::deleted;
+use crate::services::by_key;
 use crate::services::context::{Account, Context};
 use crate::services::ledger;
 use crate::services::page::{Growth, List, ListPage};
@@ -131,11 +132,9 @@ async fn shown_page(
     account: &Account,
     page: ListPage<dispute::Model>,
 ) -> Result<ListPage<Dispute>, Error> {
-    let charges: Vec<_> = page.records.iter().map(|row| row.charge_id).collect();
-    let charges = charge::Entity::owned_by(account.id())
-        .filter(charge::Column::Id.is_in(charges))
-        .all(ctx.store.read())
-        .await?;
+    let charges = page.records.iter().map(|row| row.charge_id.id());
+    let charges = by_key::rows::<charge::Entity>(ctx.store.backend(), account.id(), charges);
+    let charges = charges.all(ctx.store.read()).await?;
     let charges = views_of(ctx.store.read(), account.id(), account.now, charges).await?;
     let charges: HashMap<_, _> = charges.into_iter().map(|charge| (charge.token(), charge)).collect();
     let ListPage { records, count, paging } = page;

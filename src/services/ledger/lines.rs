@@ -7,12 +7,13 @@ use entity::posting::{self, Column};
 use entity::{AccountToken, ChargeToken, Day, Owned, Token, TransferToken, charge, transfer};
 use sea_orm::sea_query::{Asterisk, DynIden, Expr, ExprTrait, SelectStatement, SimpleExpr};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, JoinType, QueryFilter, QuerySelect, RelationDef, Select,
-    UpdateMany,
+    ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, JoinType, QueryFilter, QuerySelect, QueryTrait,
+    RelationDef, Select, UpdateMany,
 };
 
 use super::sum_of;
 use crate::error::Error;
+use crate::services::by_key;
 use crate::store::Tx;
 
 /// The count and sums of several lines, in AUD cents.
@@ -76,33 +77,49 @@ pub async fn transfers_of(
     if lines.is_empty() {
         return Ok(HashMap::new());
     }
-    let paid = posting::Entity::owned_by(account)
-        .filter(Column::Id.is_in(lines))
-        .select_also(transfer::Entity)
-        .join(JoinType::InnerJoin, its_transfer())
-        .all(db)
-        .await?;
+    let backend = db.get_database_backend();
+    let mut paid = by_key::rows::<posting::Entity>(backend, account, lines);
+    if backend == DbBackend::Postgres {
+        let its = by_key::row::<transfer::Entity>(account, posting(Column::TransferId));
+        by_key::join(QueryTrait::query(&mut paid), JoinType::InnerJoin, its, transfer::Entity);
+    } else {
+        paid = paid.join(JoinType::InnerJoin, its_transfer());
+    }
+    let paid = paid.select_also(transfer::Entity).all(db).await?;
     let paid = paid.into_iter().filter_map(|(line, transfer)| Some((Token::new(line.id.id()), transfer?)));
     Ok(paid.collect())
 }
 
 /// Joins to each charge of a statement the transfer that paid it out, with the columns that
 /// `views::charge::ShownCharge` shows.
-pub fn with_transfer(statement: &mut SelectStatement, account: AccountToken, charges: &DynIden) {
-    let posting = |column: Column| Expr::col((posting::Entity, column));
+pub fn with_transfer(
+    statement: &mut SelectStatement,
+    backend: DbBackend,
+    account: AccountToken,
+    charges: &DynIden,
+) {
     let paid = |column: transfer::Column| Expr::col((transfer::Entity, column));
-    let line = posting(Column::AccountId)
-        .eq(account)
-        .and(posting(Column::Id).equals((charges.clone(), charge::Column::Id)));
-    let of_line = paid(transfer::Column::AccountId)
-        .eq(account)
-        .and(paid(transfer::Column::Id).equals((posting::Entity, Column::TransferId)));
+    let of_charge = posting(Column::Id).equals((charges.clone(), charge::Column::Id));
+    if backend == DbBackend::Postgres {
+        let line = posting::Entity::owned_by(account).filter(of_charge).select_only().column(Column::TransferId);
+        let its = SimpleExpr::SubQuery(None, Box::new(line.into_query().into()));
+        let its = by_key::row::<transfer::Entity>(account, its);
+        by_key::join(statement, JoinType::LeftJoin, its, transfer::Entity);
+    } else {
+        let line = posting(Column::AccountId).eq(account).and(of_charge);
+        let of_line = paid(transfer::Column::AccountId)
+            .eq(account)
+            .and(paid(transfer::Column::Id).equals((posting::Entity, Column::TransferId)));
+        statement.left_join(posting::Entity, line).left_join(transfer::Entity, of_line);
+    }
     statement
-        .left_join(posting::Entity, line)
-        .left_join(transfer::Entity, of_line)
         .expr_as(paid(transfer::Column::Id), "transfer_id")
         .expr_as(paid(transfer::Column::Status), "transfer_status")
         .expr_as(paid(transfer::Column::CreatedAt), "transfer_created_at");
+}
+
+fn posting(column: Column) -> Expr {
+    Expr::col((posting::Entity, column))
 }
 
 fn its_transfer() -> RelationDef {

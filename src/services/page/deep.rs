@@ -131,12 +131,12 @@ impl<E: Listed, R: FromColumns> List<E, R> {
     fn identity(&self, ctx: &Context) -> String {
         let mut rows = self.rows().select_only().into_query();
         self.add_key(&mut rows);
-        self.sort(&mut rows, if self.is_ascending() { &Order::Asc } else { &Order::Desc });
+        self.sort(&mut rows, &self.direction());
         ctx.store.backend().build(&rows).to_string()
     }
 
     fn is_ascending(&self) -> bool {
-        matches!(self.order[..], [(_, Order::Asc), ..])
+        self.direction() == Order::Asc
     }
 
     /// Adds the place of a row.
@@ -146,13 +146,6 @@ impl<E: Listed, R: FromColumns> List<E, R> {
             _ => Expr::cust("CAST(0 AS BIGINT)"),
         };
         statement.expr_as(value, ROW_VALUE).expr_as(Expr::col((E::default(), E::ID)), ROW_ID);
-    }
-
-    /// Sorts rows by their places.
-    fn sort(&self, statement: &mut SelectStatement, order: &Order) {
-        for (column, _) in &self.order {
-            statement.order_by((E::default(), *column), order.clone());
-        }
     }
 
     /// Compares the places of rows with a known one.
@@ -213,6 +206,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
 
     /// Builds the statement of a deep page: what tells whether the positions hold, and the rows with their places.
     fn deep_statement(&self, ctx: &Context, anchor: Option<Key>, start: Start) -> Statement {
+        let backend = ctx.store.backend();
         // Of two conditions for an index, SQLite uses the first.
         let rows = self.whole.clone();
         let rows = match start.bound {
@@ -220,17 +214,20 @@ impl<E: Listed, R: FromColumns> List<E, R> {
             None => rows,
         };
         let mut page = self.part_of_rows(rows).select_only().into_query();
-        self.sort(&mut page, if start.descending { &Order::Desc } else { &Order::Asc });
+        let order = if start.descending { Order::Desc } else { Order::Asc };
+        self.sort(&mut page, &order);
         page.limit(start.rows).offset(start.skipped);
-        if !start.is_direct() {
+        page = if start.is_direct() {
+            self.read_first(backend, page, &order)
+        } else {
             // Steps over rows by the index alone.
-            page = self.chosen(page.column((E::default(), E::ID)).take());
-        }
+            self.chosen(backend, page.column((E::default(), E::ID)).take())
+        };
         self.add_key(&mut page);
         self.add_whole(&mut page);
         self.add_beyond(&mut page, anchor, Some(BEYOND_MAX + 1), OF_ANCHOR);
-        self.add_columns(&mut page);
-        with_limits_in_text(ctx.store.backend().build(&page))
+        self.add_columns(backend, &mut page);
+        with_limits_in_text(backend.build(&page))
     }
 }
 

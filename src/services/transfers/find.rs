@@ -6,12 +6,13 @@ use entity::counter::Counted;
 use entity::journal_entry::EntryKind;
 use entity::transfer::{self, Column, TransferKind};
 use entity::{
-    ChargeToken, JournalEntryToken, Listed, Owned, Token, TransferToken, charge, journal_entry, posting,
+    JournalEntryToken, Listed, Owned, TransferToken, charge, journal_entry, posting,
 };
 use sea_orm::{ColumnTrait, QueryFilter};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
+use crate::services::by_key;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::services::recipients;
@@ -81,21 +82,16 @@ async fn list_settled(
 ) -> Result<ListPage<LineItem>, Error> {
     let lines = posting::Entity::owned_by(account.id()).filter(posting::Column::TransferId.eq(transfer));
     let page = List::newest_first(account.id(), lines).never_shrinking().ranged(ctx, paging).await?;
-    let entries = page.records.iter().map(|line| line.entry_id);
-    let entries = journal_entry::Entity::owned_by(account.id())
-        .filter(journal_entry::Column::Id.is_in(entries))
-        .all(ctx.store.read())
-        .await?;
+    let entries = page.records.iter().map(|line| line.entry_id.id());
+    let entries = by_key::rows::<journal_entry::Entity>(ctx.store.backend(), account.id(), entries);
+    let entries = entries.all(ctx.store.read()).await?;
     let entries: HashMap<JournalEntryToken, _> = entries.into_iter().map(|entry| (entry.id, entry)).collect();
     let entry_of = |line: &posting::Model| entries.get(&line.entry_id);
     let of_charge =
         |line: &&posting::Model| entry_of(line).is_some_and(|entry| entry.kind == EntryKind::Charge);
-    let charges: Vec<ChargeToken> =
-        page.records.iter().filter(of_charge).map(|line| Token::new(line.id.id())).collect();
-    let charges = charge::Entity::owned_by(account.id())
-        .filter(charge::Column::Id.is_in(charges))
-        .all(ctx.store.read())
-        .await?;
+    let charges = page.records.iter().filter(of_charge).map(|line| line.id.id());
+    let charges = by_key::rows::<charge::Entity>(ctx.store.backend(), account.id(), charges);
+    let charges = charges.all(ctx.store.read()).await?;
     let mut charges: HashMap<_, _> = charges.into_iter().map(|charge| (charge.id.id(), charge)).collect();
     let mut items = Vec::with_capacity(page.records.len());
     for line in &page.records {

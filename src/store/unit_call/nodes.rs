@@ -9,7 +9,7 @@ use futures::future::join_all;
 use sea_orm::{ConnectionTrait, Database, DbBackend, DbErr, Statement};
 use tokio::time::timeout;
 
-use super::super::connect::{PATIENCE, POSTGRES_CACHED, options};
+use super::super::connect::{OF_PLANS, PATIENCE, POSTGRES_CACHED, options};
 use super::super::postgres_pool::{PostgresPool, Transaction};
 use super::has_function;
 use crate::limits::GROUPS_MAX;
@@ -37,13 +37,13 @@ async fn connections(url: &str, node: Option<(String, u16)>) -> Result<PostgresP
         options.acquire_timeout(NODE_PATIENCE);
     }
     options.connect_lazy(true).map_sqlx_postgres_opts(move |postgres| {
-        let postgres = postgres.options(PATIENCE).statement_cache_capacity(POSTGRES_CACHED);
+        let postgres = postgres.options(PATIENCE).options(OF_PLANS).statement_cache_capacity(POSTGRES_CACHED);
         match &node {
             Some((host, port)) => postgres.host(host).port(*port),
             None => postgres,
         }
     });
-    Ok(PostgresPool::new(Database::connect(options).await?, CALLS_MAX.into()))
+    Ok(PostgresPool::new(Database::connect(options).await?, CALLS_MAX.into(), Arc::default()))
 }
 
 /// The nodes of a distributed database.
