@@ -400,10 +400,7 @@ const OF_GROUPS: [(&str, &str); 5] = [
 ];
 
 /// Returns the connections of group commit, which connect when they are first needed.
-pub(super) async fn for_groups(
-    url: &str,
-    statements: Arc<Statements>,
-) -> Result<PostgresPool, ConnectError> {
+pub(super) async fn for_groups(url: &str, statements: Arc<Statements>) -> Result<PostgresPool, ConnectError> {
     let mut options = options(url, GROUPS_MAX.into());
     options.connect_lazy(true).map_sqlx_postgres_opts(|postgres| {
         let postgres = postgres.options(PATIENCE).options(OF_PLANS).options(OF_GROUPS);

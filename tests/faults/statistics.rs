@@ -67,7 +67,10 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
         QUESTIONS.into_iter().map(median).collect()
     };
     let before = times();
-    assert_eq!(installation.sql("SELECT count(*) FROM pg_class WHERE relname = 'charges' AND reltuples < 0"), ["1"]);
+    assert_eq!(
+        installation.sql("SELECT count(*) FROM pg_class WHERE relname = 'charges' AND reltuples < 0"),
+        ["1"]
+    );
     installation.sql("ANALYZE");
     let after = times();
     let mut worst = (0.0, "");

@@ -101,7 +101,8 @@ pub fn with_transfer(
     let paid = |column: transfer::Column| Expr::col((transfer::Entity, column));
     let of_charge = posting(Column::Id).equals((charges.clone(), charge::Column::Id));
     if backend == DbBackend::Postgres {
-        let line = posting::Entity::owned_by(account).filter(of_charge).select_only().column(Column::TransferId);
+        let line =
+            posting::Entity::owned_by(account).filter(of_charge).select_only().column(Column::TransferId);
         let its = SimpleExpr::SubQuery(None, Box::new(line.into_query().into()));
         let its = by_key::row::<transfer::Entity>(account, its);
         by_key::join(statement, JoinType::LeftJoin, its, transfer::Entity);

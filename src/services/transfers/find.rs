@@ -5,9 +5,7 @@ use std::collections::HashMap;
 use entity::counter::Counted;
 use entity::journal_entry::EntryKind;
 use entity::transfer::{self, Column, TransferKind};
-use entity::{
-    JournalEntryToken, Listed, Owned, TransferToken, charge, journal_entry, posting,
-};
+use entity::{JournalEntryToken, Listed, Owned, TransferToken, charge, journal_entry, posting};
 use sea_orm::{ColumnTrait, QueryFilter};
 
 use crate::error::{Error, ErrorCode};
