@@ -382,7 +382,15 @@ mod tests {
         let connections = Connections::with_fresh(4, Duration::ZERO);
         let seats =
             [(); 4].map(|()| connections.seat().now_or_never().unwrap_or_else(|| unreachable!("free")));
-        let waits = [of_network(Ipv4Addr::UNSPECIFIED), of_network(Ipv4Addr::LOCALHOST), of_network(Ipv4Addr::LOCALHOST)].map(Some).into_iter().chain([None]).zip(&seats);
+        let waits = [
+            of_network(Ipv4Addr::UNSPECIFIED),
+            of_network(Ipv4Addr::LOCALHOST),
+            of_network(Ipv4Addr::LOCALHOST),
+        ]
+        .map(Some)
+        .into_iter()
+        .chain([None])
+        .zip(&seats);
         let waits: Vec<_> = waits.filter_map(|(pause, seat)| Some(wait(seat, pause?))).collect();
         let mut next = Box::pin(connections.seat());
         assert!(next.as_mut().now_or_never().is_none() && is_ended(&seats[3]), "an idle one comes first");
@@ -413,7 +421,8 @@ mod tests {
         let connections = Connections::new(4);
         let seats =
             [(); 4].map(|()| connections.seat().now_or_never().unwrap_or_else(|| unreachable!("free")));
-        let mut waits: Vec<_> = seats[..3].iter().map(|seat| wait(seat, of_network(Ipv4Addr::LOCALHOST))).collect();
+        let mut waits: Vec<_> =
+            seats[..3].iter().map(|seat| wait(seat, of_network(Ipv4Addr::LOCALHOST))).collect();
         assert!(!waits.iter().any(|wait| is_told(wait)));
         waits.push(wait(&seats[3], of_network(Ipv4Addr::UNSPECIFIED)));
         assert_eq!([0, 1, 2, 3].map(|at: usize| is_told(&waits[at])), [true, false, false, false]);

@@ -189,7 +189,8 @@ fn compare(server: &Server, acknowledged: &[(String, String)], wrong: &mut Wrong
         .collect();
     promised.sort();
     let charges = server.all("/1/charges");
-    let captured: Vec<String> = charges.iter().filter(|charge| charge["captured"] == true).map(token).collect();
+    let captured: Vec<String> =
+        charges.iter().filter(|charge| charge["captured"] == true).map(token).collect();
     let events = server.all("/1/events");
     let told = events.iter().filter(|event| event["type"] == "charge.captured");
     let told = told.map(|event| token(&event["data"])).collect();

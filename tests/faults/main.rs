@@ -7,8 +7,8 @@
 // Tells clippy that all of this is test code: unwrap is allowed.
 #![cfg(test)]
 
-mod clock;
 mod attackers;
+mod clock;
 mod disk;
 mod disks;
 mod distributed;
