@@ -82,7 +82,10 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     }
     server.stopped();
     installation.proves_its_books();
-    let besides = format!("{charges} charges, worst without statistics: {} % of the time with them, {}", worst.0, worst.1);
+    let besides = format!(
+        "{charges} charges, worst without statistics: {} % of the time with them, {}",
+        worst.0, worst.1
+    );
     Some(Report { rounds, besides, seed: options.seed(), ..Report::default() })
 }
 
