@@ -19,9 +19,9 @@ mod m0009_people;
 mod m0010_card_testing;
 mod m0011_erasures;
 mod m0012_words;
-mod m0015_approval_facts;
-mod m0016_ended_sessions;
-mod m0019_statement_periods;
+mod m0013_approval_facts;
+mod m0014_ended_sessions;
+mod m0015_statement_periods;
 
 /// The steps of this release, in order. A released step never changes.
 pub const STEPS: &[Step] = &[
@@ -37,9 +37,9 @@ pub const STEPS: &[Step] = &[
     m0010_card_testing::STEP,
     m0011_erasures::STEP,
     m0012_words::STEP,
-    m0015_approval_facts::STEP,
-    m0016_ended_sessions::STEP,
-    m0019_statement_periods::STEP,
+    m0013_approval_facts::STEP,
+    m0014_ended_sessions::STEP,
+    m0015_statement_periods::STEP,
 ];
 
 /// A step of the schema: SQL that runs as one transaction.

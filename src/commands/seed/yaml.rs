@@ -162,7 +162,7 @@ impl Open {
 }
 
 /// Parses a scalar. Plain ones may be numbers, true, false or null; quoted ones are strings. A number that would be written otherwise
-/// stays text, because a leading zero or plus means something (`docs/decisions.md`, 412).
+/// stays text, because a leading zero or plus means something (`docs/decisions.md`, 403).
 fn scalar(text: &str, style: ScalarStyle) -> Value {
     if style != ScalarStyle::Plain {
         return text.into();

@@ -3,7 +3,7 @@
 use crate::Step;
 
 pub const STEP: Step = Step {
-    name: "m0015_approval_facts",
+    name: "m0013_approval_facts",
     both: "
 ALTER TABLE approvals ADD COLUMN facts TEXT;
 ",

@@ -3,7 +3,7 @@
 use crate::Step;
 
 pub const STEP: Step = Step {
-    name: "m0016_ended_sessions",
+    name: "m0014_ended_sessions",
     both: "
 CREATE TABLE ended_sessions (
     hash BYTES NOT NULL PRIMARY KEY,

@@ -3,7 +3,7 @@
 use crate::Step;
 
 pub const STEP: Step = Step {
-    name: "m0019_statement_periods",
+    name: "m0015_statement_periods",
     both: "
 ALTER TABLE acquirer_statements ADD COLUMN covers_from BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE acquirer_statements ADD COLUMN covers_until BIGINT NOT NULL DEFAULT 0;
