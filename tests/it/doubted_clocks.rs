@@ -51,9 +51,14 @@ async fn lived(app: &App) -> (Client, String) {
         paid(&client, key).await.ok(201);
     }
     let card = client.card_token("4200000000000000").await;
-    audit::record_view(app.ctx(), audit::KEY_HOLDER, app.account().await, Some("203.0.113.7".parse().unwrap()))
-        .await
-        .unwrap();
+    audit::record_view(
+        app.ctx(),
+        audit::KEY_HOLDER,
+        app.account().await,
+        Some("203.0.113.7".parse().unwrap()),
+    )
+    .await
+    .unwrap();
     audit::seal(app.ctx()).await.unwrap();
     (client, card)
 }
