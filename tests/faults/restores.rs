@@ -44,11 +44,14 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
                         break;
                     }
                     let path = format!("/1/sandbox/snapshots/{snapshot}/restore");
-                    match server.ask("PUT", &path, Some(busy), "").status {
-                        200 => restored.fetch_add(1, Ordering::SeqCst),
-                        503 => refused.fetch_add(1, Ordering::SeqCst),
+                    let count = match server.ask("PUT", &path, Some(busy), "").status {
+                        200 => &restored,
+                        // The other client's goes on.
+                        503 => &refused,
                         other => panic!("{other}"),
                     };
+                    count.fetch_add(1, Ordering::SeqCst);
+                    pause(PACE);
                 }
             });
         }

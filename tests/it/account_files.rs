@@ -62,6 +62,10 @@ rules! {
         let mut columns = BTreeSet::new();
         for (path, row) in rows.chain([("/account".to_owned(), &good["account"])]) {
             for (column, value) in row.as_object().unwrap() {
+                // The body of a delivery is any text.
+                if column == "body" {
+                    continue;
+                }
                 let Some(json) = value.as_str().filter(|text| text.starts_with(['{', '['])) else { continue };
                 let shape = if json.starts_with('{') { "[]" } else { "{}" };
                 for wrong in ["", "x", "{", "5", shape] {

@@ -96,7 +96,7 @@ async fn a_file_without_end_in_a_row_or_an_element_is_refused_in_little_memory()
             assert!(peak < MEMORY_KIB, "{name}: {peak} KiB");
         }
     }
-    assert_eq!(installed.number("SELECT COUNT(*) FROM statements").await, 0);
+    assert_eq!(installed.number("SELECT COUNT(*) FROM acquirer_statements").await, 0);
 }
 
 /// Reconciles a statement and returns what came of it.

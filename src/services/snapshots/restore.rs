@@ -7,6 +7,7 @@ use entity::{
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, DbBackend, Iterable, ModelTrait, QueryFilter, QueryOrder, QuerySelect};
+use tokio::task::yield_now;
 
 use super::{acquire_permit, context, find, parts, refuse_payments};
 use crate::error::{Error, ErrorCode};
@@ -67,6 +68,8 @@ pub(super) async fn read(ctx: &Context, row: &snapshot::Model) -> Result<Account
         } else {
             itself = snapshot_rows::read::<account::Entity>(page, &keys)?.pop();
         }
+        // All pages at once would keep other requests from a thread of the runtime.
+        yield_now().await;
     }
     // Also if another request has deleted the snapshot meanwhile.
     Ok(AccountContents { itself: itself.ok_or(ErrorCode::NotFound)?, rows, wall: ctx.clock.now() })

@@ -27,7 +27,7 @@ rules! {
         }
         app.do_due_work().await;
         let snapshot = snapshot(&client).await;
-        let paths = ["/1/charges?per_page=1", "/1/events?per_page=1"];
+        let paths = ["/1/charges?per_page=1", "/1/charges?per_page=1&page=30"];
         let mut either = paths.map(|_| BTreeSet::new());
         for (path, either) in paths.iter().zip(&mut either) {
             either.extend(seen(&client, path).await);
