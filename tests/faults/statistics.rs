@@ -57,14 +57,13 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     }
     let charge = fill(&server, &key, charges);
     let times = || -> Vec<Duration> {
-        let median = |question| {
+        // Whatever else the machine does only adds to a plan's time.
+        let shortest = |question| {
             let path = path(question, charges, &charge);
             ask(&server, &key, &path, WARMING);
-            let mut took = ask(&server, &key, &path, usize::try_from(rounds).unwrap());
-            took.sort_unstable();
-            took[took.len() / 2]
+            ask(&server, &key, &path, usize::try_from(rounds).unwrap()).into_iter().min().unwrap()
         };
-        QUESTIONS.into_iter().map(median).collect()
+        QUESTIONS.into_iter().map(shortest).collect()
     };
     let before = times();
     assert_eq!(
@@ -119,7 +118,7 @@ fn fill(server: &Process, key: &str, charges: u64) -> String {
         );
         let made = server.ask("POST", "/1/charges", Some(key), &form).ok(201);
         let charge = made["token"].as_str().unwrap().to_owned();
-        if n % 10 == 0 {
+        if n.is_multiple_of(10) {
             server.ask("POST", "/1/customers", Some(key), &format!("{email}&{CARD}")).ok(201);
             server.ask("POST", &format!("/1/charges/{charge}/refunds"), Some(key), "amount=100").ok(201);
         }
