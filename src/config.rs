@@ -342,7 +342,7 @@ fn opens_to_operators(text: &str) -> bool {
 }
 
 fn secret(name: &'static str) -> Result<Option<Secret>, ConfigError> {
-    let file = set_variable(&format!("{name}_FILE"));
+    let file = set_variable(format!("{name}_FILE"));
     match (set_variable(name).and_then(|text| text.into_string().ok()), file) {
         (Some(_), Some(_)) => Err(ConfigError::Twice(name)),
         (Some(text), None) => Ok(Some(text.into())),

@@ -150,7 +150,6 @@ pub const CARD_TOKEN_LIFETIME_MONTHS: u32 = 1;
 
 /// When the test acquirer decides a refund after its creation, by the account's clock (`docs/decisions.md`, 167).
 pub const REFUND_SETTLES_AFTER: TimeSpan = TimeSpan::seconds(10);
-
 /// The longest interval or trial of a plan, in its unit.
 pub const PLAN_INTERVAL_MAX: i64 = 1_000;
 /// The most intervals that a plan may bill.
@@ -163,14 +162,12 @@ pub const RENEWAL_RETRIED_FROM: TimeSpan = TimeSpan::days(7);
 pub const DELETED_SUBSCRIPTIONS: u64 = 100;
 /// How many entries of their ledgers it deletes.
 pub const DELETED_ENTRIES: u64 = 1000;
-
 /// The fee of a chargeback, in AUD cents (`docs/decisions.md`, 209).
 pub const CHARGEBACK_FEE_CENTS: i64 = 2500;
 /// Evidence is required by the midnight this many days after a dispute arrives (`docs/decisions.md`, 212).
 pub const EVIDENCE_DAYS: i64 = 20;
 /// The longest text of dispute evidence (specification, Limits).
 pub const EVIDENCE_TEXT_LENGTH_MAX: u64 = 500;
-
 /// The largest file (`docs/decisions.md`, 217).
 pub const FILE_BYTES_MAX: u64 = 10 * 1024 * 1024;
 /// The longest body of an upload.
@@ -192,7 +189,6 @@ pub const STRAY_BLOBS_AT_ONCE: usize = 500;
 pub const BUCKET_PART_BYTES: usize = 5 * 1024 * 1024;
 /// How many blobs a process writes to its bucket at once; each holds a part in memory.
 pub const BUCKET_WRITES_MAX: usize = 2;
-
 /// A value of `default_settings`.
 pub const SETTLEMENT_DELAY_DAYS: i32 = 5;
 /// A value of `default_settings`, in AUD cents.
@@ -211,7 +207,6 @@ pub const FEE_CENTS_MAX: i64 = 1_000_000;
 pub const CHARGE_CENTS_MIN: i64 = 100;
 /// The opening deposit of the first account and of sandbox accounts, in AUD cents (`docs/decisions.md`, 196).
 pub const OPENING_DEPOSIT_CENTS: i64 = 100_000_000;
-
 /// The largest deposit, in AUD cents: a billion dollars. No realistic sum of deposits overflows 64 bits.
 pub const DEPOSIT_CENTS_MAX: i64 = 100_000_000_000;
 /// When an unused bank account token expires (`docs/decisions.md`, 201).
@@ -222,7 +217,6 @@ pub const BANK_ACCOUNT_DIGITS_MAX: usize = 12;
 pub const THIRD_PARTY_TRANSFER_FEE_CENTS: i64 = 30;
 /// When the bank returns a transfer, by the account's clock.
 pub const TRANSFER_RETURNS_AFTER: TimeSpan = TimeSpan::days(1);
-
 /// How long the audit trail is kept, by the wall clock: a year, and a month to read it (`docs/decisions.md`, 348).
 pub const AUDIT_KEPT: TimeSpan = TimeSpan::days(400);
 /// How many entries of the audit trail one unit of work seals.
@@ -237,10 +231,8 @@ pub const KEYS_COUNTED_MAX: usize = 4096;
 pub const KEY_ADDRESSES_MAX: usize = 20;
 /// How many rows of uses one unit of work writes.
 pub const KEY_USES_BATCH: usize = 16;
-
 /// The largest threshold of a rule that notices card testing (`docs/decisions.md`, 387).
 pub const CARD_TESTING_THRESHOLD_MAX: i64 = 50;
-
 /// How long a looked-up API key may be cached (`docs/decisions.md`, 56).
 pub const KEY_CACHE_LIFETIME: Duration = Duration::from_secs(5);
 /// How many looked-up API keys are cached.

@@ -65,6 +65,10 @@ fn server_address(text: &str) -> Result<String, &'static str> {
 /// Parses the address of a receiver.
 pub fn receiver_address(text: &str) -> Result<String, &'static str> {
     let address = with_scheme(text);
+    // The rule accepts blank text.
+    if address.is_empty() {
+        return Err(NO_ADDRESS);
+    }
     rules::http_url(&address).map(|()| address).map_err(|_| NO_ADDRESS)
 }
 

@@ -283,7 +283,7 @@ impl TrustedClock {
 fn report(before: &ClockState, after: &ClockState) {
     match (before.doubt(), after.doubt()) {
         (None, Some(doubt)) => {
-            tracing::warn!("{doubt}, unless card-payments clock confirm says that it is right")
+            tracing::warn!("{doubt}, unless card-payments clock confirm says that it is right");
         }
         (Some(_), None) => tracing::info!(now = %after.wall, "the clock is believed again"),
         (None, None) | (Some(_), Some(_)) => {}

@@ -10,7 +10,8 @@ use std::time::Duration;
 use sea_orm::{DbBackend, DbErr, Statement};
 use tempfile::NamedTempFile;
 
-use super::connect::{ConnectError, Location, refuse_foreign_file};
+use super::connect::{ConnectError, refuse_foreign_file};
+use super::location::Location;
 use super::sqlite::{Connection, DatabaseFile};
 use crate::runtime::progress::Progress;
 

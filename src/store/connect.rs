@@ -1,4 +1,4 @@
-//! Opens a database: its location, its connection pools, its schema, and the check that it is ours.
+//! Opens a database: its connection pools, its schema, and the check that it is ours.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,31 +13,16 @@ use sea_orm::{
 
 use super::distributed;
 use super::either::{Either, Origin, Reading};
+use super::location::Location;
 use super::postgres_pool::PostgresPool;
-use super::probe::{self, probe};
+use super::probe::probe;
 use super::sqlite::{self, Connection, DatabaseFile, FileLock, Readers, SqliteAdapter, WriteConnection};
 use super::statement_observer::watched;
 use super::statements::Statements;
-use crate::config::DatabaseOptions;
 use crate::limits::{GROUPS_MAX, PROVING_BYTES};
 use crate::runtime::durable_fs::{self, NoFolder};
 use crate::runtime::mutex::lock;
 use crate::runtime::progress::Progress;
-
-/// The location of the data.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Location {
-    /// A SQLite file.
-    Sqlite {
-        /// The path of the file.
-        path: PathBuf,
-    },
-    /// A PostgreSQL server.
-    Postgres {
-        /// Its URL, with credentials: never printed.
-        url: String,
-    },
-}
 
 /// An error that makes a database unusable, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -155,57 +140,6 @@ impl ConnectError {
                 "name another database, or bring back the one that belongs there; in pg_stat_activity see whether somebody keeps \
                  its tables locked"
             }
-        }
-    }
-}
-
-impl std::str::FromStr for Location {
-    type Err = ConnectError;
-
-    fn from_str(url: &str) -> Result<Self, ConnectError> {
-        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return Ok(Self::Postgres { url: url.into() });
-        }
-        let path = url.strip_prefix("sqlite:").ok_or(ConnectError::Scheme)?;
-        let path = path.strip_prefix("//").unwrap_or(path);
-        if path.is_empty() || path == ":memory:" {
-            return Err(ConnectError::Scheme);
-        }
-        Ok(Self::Sqlite { path: path.into() })
-    }
-}
-
-impl Location {
-    /// Returns the database of these options. The file in the data directory has the directory's very name, which a URL could not
-    /// always hold.
-    pub fn of(options: &DatabaseOptions) -> Result<Self, ConnectError> {
-        match &options.database_url {
-            Some(url) => url.parse(),
-            None => Ok(Self::Sqlite { path: options.data_dir.join("card-payments.db") }),
-        }
-    }
-
-    /// Returns the database as people are told of it: without user and password.
-    pub fn display(&self) -> String {
-        match self {
-            Self::Sqlite { path } => path.display().to_string(),
-            Self::Postgres { url } => probe::display(url),
-        }
-    }
-
-    /// Refuses a SQLite file that does not exist.
-    pub fn refuse_missing(&self) -> Result<(), ConnectError> {
-        match self {
-            Self::Sqlite { path } if !path.exists() => Err(ConnectError::Missing(path.clone())),
-            Self::Sqlite { .. } | Self::Postgres { .. } => Ok(()),
-        }
-    }
-
-    /// Locks a SQLite file: one server per file, whatever its names.
-    pub fn lock(&self) -> Result<Option<FileLock>, ConnectError> {
-        match self {
-            Self::Sqlite { path } => FileLock::take(path).map(Some),
-            Self::Postgres { .. } => Ok(None),
         }
     }
 }

@@ -4,7 +4,8 @@
 use migration::{RECORD, STEPS};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 
-use super::connect::{self, ConnectError, Location};
+use super::connect::{self, ConnectError};
+use super::location::Location;
 use super::unit_call;
 use crate::runtime::progress::Progress;
 

@@ -11,8 +11,9 @@ use sea_orm::{
     TransactionTrait,
 };
 
-use super::connect::{self, ConnectError, Location, POSTGRES_CONNECTIONS};
+use super::connect::{self, ConnectError, POSTGRES_CONNECTIONS};
 use super::installation_info::{InstallationInfo, found, is_installed, statement};
+use super::location::Location;
 use super::sqlite::{self, Connection, SqliteAdapter, WriteConnection};
 use crate::runtime::clock::Clock;
 

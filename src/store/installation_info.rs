@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 use uuid::Uuid;
 
-use super::connect::{self, ConnectError, Location};
+use super::connect::{self, ConnectError};
 use super::inspect::missing_and_unknown;
 use super::integrity::is_corruption;
+use super::location::Location;
 use super::sqlite;
 use crate::vault::Wrapped;
 

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, QueryResult, Statement, TryGetable};
 
-use super::connect::{self, ConnectError, Location, answered};
+use super::connect::{self, ConnectError, answered};
 use super::installation_info::statement;
+use super::location::Location;
 use super::sqlite::Connection;
 
 /// The maximum number of problems reported.

@@ -16,6 +16,7 @@ mod group_statement;
 mod inspect;
 mod installation_info;
 mod integrity;
+mod location;
 mod notifications;
 mod open_transaction;
 mod postgres;
@@ -44,7 +45,7 @@ pub use backup::{BackupError, backup};
 pub use cached_statement::CachedStatement;
 pub(crate) use columns::record;
 pub use columns::{ColumnReader, FromColumns};
-pub use connect::{ConnectError, Location, migrate};
+pub use connect::{ConnectError, migrate};
 pub use copy::{CopiedTable, Copy, CopyError, FollowingCopy};
 pub use derived::Derivation;
 pub use distributed::{NotDistributed, Place, distribute};
@@ -54,6 +55,7 @@ pub use installation_info::{
     CLOCK, FoundKey, InstallationInfo, read_installation, read_installation_to_copy,
 };
 pub use integrity::{Integrity, check_integrity};
+pub use location::Location;
 pub use migration::{STEPS, Step};
 pub use notifications::Notifications;
 pub use rewrite::{Rewriting, rewrite};

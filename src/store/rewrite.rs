@@ -2,7 +2,8 @@
 
 use sea_orm::{ConnectionTrait, DbErr};
 
-use super::connect::{self, ConnectError, Location, answered};
+use super::connect::{self, ConnectError, answered};
+use super::location::Location;
 
 /// SQLSTATE insufficient_privilege.
 const NOT_PERMITTED: &str = "42501";

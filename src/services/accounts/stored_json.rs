@@ -17,9 +17,9 @@ use crate::views::card::Card;
 /// Returns the first column of a row whose text is not JSON of the column's shape, if there is one.
 pub fn unreadable<E: EntityTrait>(row: &E::Model) -> Option<&'static str> {
     let table = E::default().table_name();
-    let is_unreadable = |column: &E::Column| match row.get(*column) {
-        Value::String(Some(text)) => is_json::<E>(*column) && !can_be_read(table, column.as_str(), &text),
-        _ => false,
+    let is_unreadable = |column: &E::Column| {
+        let Value::String(Some(text)) = row.get(*column) else { return false };
+        is_json::<E>(*column) && !can_be_read(table, column.as_str(), &text)
     };
     E::Column::iter().find(is_unreadable).map(|column| column.as_str())
 }

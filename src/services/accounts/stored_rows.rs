@@ -18,10 +18,13 @@ use super::stored_json::unreadable;
 use crate::error::Error;
 use crate::store::{Snapshot, Store};
 
+/// What is wrong with the first row that cannot be read, if there is one.
+type Unreadable = Result<Option<String>, Error>;
+
 /// A table whose rows are read.
 struct StoredTable {
     name: fn() -> &'static str,
-    first_unreadable: for<'a> fn(&'a Snapshot) -> BoxFuture<'a, Result<Option<String>, Error>>,
+    first_unreadable: for<'a> fn(&'a Snapshot) -> BoxFuture<'a, Unreadable>,
 }
 
 impl StoredTable {

@@ -8,9 +8,9 @@ use super::table::Table;
 use super::target::FOLLOWING;
 use super::{Copy, CopyError, digest};
 use crate::runtime::progress::Progress;
-use crate::store::connect::Location;
 use crate::store::distributed::is_distributed;
 use crate::store::either::Either;
+use crate::store::location::Location;
 use crate::store::{Snapshot, Store};
 
 /// A round of changes that takes less leaves little.

@@ -19,10 +19,11 @@ pub use self::row::CopiedTable;
 use self::row::{Digest, in_chunks};
 use self::table::{Table, tables};
 use self::target::{CANCELLED, Target};
-use super::connect::{ConnectError, Location};
+use super::connect::ConnectError;
 use super::installation_info::{
     FOLLOWED_BY, InstallationInfo, MOVED_TO, installation_entry, read_installation_to_copy,
 };
+use super::location::Location;
 use super::{Snapshot, Store};
 use crate::runtime::progress::Progress;
 

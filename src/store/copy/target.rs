@@ -10,9 +10,10 @@ use super::row::Chunk;
 use super::table::Table;
 use super::writer::RawWriter;
 use crate::runtime::clock::IdGenerator;
-use crate::store::connect::{self, ConnectError, Location};
+use crate::store::connect::{self, ConnectError};
 use crate::store::either::Either;
 use crate::store::installation_info::COPYING;
+use crate::store::location::Location;
 use crate::store::sqlite::FileLock;
 use crate::store::{Snapshot, Store};
 

@@ -8,8 +8,8 @@ use super::app::{App, Database};
 use super::client::Answer;
 
 /// Returns every row of every table as text: equal texts mean that nothing changed. The schema says which tables there are, so none is
-/// forgotten. Only uses of keys are left out, which a worker counts in its own time, and the log of requests, which is about
-/// those that change nothing, too. `text` answers a query.
+/// forgotten. Only uses of keys are left out, which a worker counts in its own time, the log of requests, which is about those that
+/// change nothing, too, and the time that a worker notes. `text` answers a query.
 pub async fn rows(database: Database, text: impl AsyncFn(String) -> String) -> String {
     let (tables, together) = match database {
         // A virtual table's rows are in its shadow tables.
@@ -32,7 +32,8 @@ pub async fn rows(database: Database, text: impl AsyncFn(String) -> String) -> S
         text(format!("SELECT {together} FROM (SELECT row FROM ({all}) AS every ORDER BY row) AS ordered"))
             .await;
     // Readers of events number them, and so does a worker. The number is the last column.
-    let kept = rows.lines().filter(|row| !row.starts_with("event_sequences "));
+    let noted = ["event_sequences ", "installation 'clock',", "installation (clock,"];
+    let kept = rows.lines().filter(|row| !noted.iter().any(|noted| row.starts_with(noted)));
     let kept = kept.map(|row| match row.rsplit_once(',') {
         Some((row, _)) if row.starts_with("events ") => row,
         _ => row,
