@@ -76,9 +76,9 @@ mod tests {
 
     #[test]
     fn a_fence_keeps_out_every_statement_about_the_account_and_no_other_one() {
-        let (fenced, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let (behind, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
         let fences = Fences::default();
-        fences.raise(fenced, vec!["rows", "notes"]);
+        fences.raise(behind, vec!["rows", "notes"]);
         let refused = |sql: &str, values: &[Uuid], pass| {
             let values = values.iter().map(|id| Value::from(*id));
             let statement = Statement::from_sql_and_values(DbBackend::Sqlite, sql, values);
@@ -94,13 +94,13 @@ mod tests {
             "SELECT (SELECT COUNT(*) FROM rows) FROM owners WHERE id = ?",
             "WITH v (account_id) AS (VALUES (?)) UPDATE notes SET sequence = 1 FROM v",
         ] {
-            assert!(refused(sql, &[fenced], None), "{sql}");
-            assert!(refused(sql, &[other, fenced], Some(other)), "{sql}");
-            assert!(!refused(sql, &[fenced], Some(fenced)), "{sql}");
+            assert!(refused(sql, &[behind], None), "{sql}");
+            assert!(refused(sql, &[other, behind], Some(other)), "{sql}");
+            assert!(!refused(sql, &[behind], Some(behind)), "{sql}");
             assert!(!refused(sql, &[other], None), "{sql}");
         }
-        assert!(!refused("SELECT rows, \"notes\" FROM owners WHERE id = ?", &[fenced], None));
-        fences.lift(fenced);
-        assert!(!refused("DELETE FROM notes WHERE account_id = ?", &[fenced], None));
+        assert!(!refused("SELECT rows, \"notes\" FROM owners WHERE id = ?", &[behind], None));
+        fences.lift(behind);
+        assert!(!refused("DELETE FROM notes WHERE account_id = ?", &[behind], None));
     }
 }
