@@ -403,10 +403,10 @@ async fn two_hundred_accounts(database: Database) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_accounts_move_their_clocks_at_once_on_sqlite() {
-    starting_at(MONDAY, two_hundred_accounts(Database::Sqlite)).await;
+    Box::pin(starting_at(MONDAY, two_hundred_accounts(Database::Sqlite))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_accounts_move_their_clocks_at_once_on_postgres() {
-    starting_at(MONDAY, two_hundred_accounts(Database::Postgres)).await;
+    Box::pin(starting_at(MONDAY, two_hundred_accounts(Database::Postgres))).await;
 }

@@ -86,7 +86,7 @@ operated! {
         assert_eq!(count(&server, &key, "/1/events"), 0);
         for wrong in [
             &["trigger"][..], &["trigger", "recipient.deleted"], &["trigger", "charge"], &["trigger", "ping", "--list"],
-            &["trigger", "ping", "--server", "127.0.0.1:8080"], &["trigger", "ping", "--server", ""],
+            &["trigger", "ping", "--server", "127.0.0.1"], &["trigger", "ping", "--server", ""],
         ] {
             let (code, stdout, stderr) = installed.run(wrong);
             assert!(code == Some(2) && stdout.is_empty() && !stderr.is_empty(), "{wrong:?}: {stderr}");

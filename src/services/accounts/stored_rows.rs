@@ -3,12 +3,12 @@
 
 use entity::{
     account, api_key, approval, audit_entry, balance, bank_account, card, card_attack, challenge_page,
-    charge, counter, customer, deposit, dispute, dispute_activity, erasure, event, event_sequence, evidence,
-    file, idempotency_answer, idempotency_key, inbox, inbox_delivery, installation, journal_entry, key_use,
-    logged_request, merchant, person_session, plan, posting, recipient, reconciliation_exception, refund,
-    scheduled_dispute, snapshot, snapshot_file, snapshot_part, statement, statement_line, stray_blob,
-    subscription, subscription_entry, three_d_secure, transfer, vault_key, wallet_certificate, wallet_domain,
-    wallet_payload, webhook, webhook_endpoint,
+    charge, counter, customer, deposit, dispute, dispute_activity, ended_session, erasure, event,
+    event_sequence, evidence, file, idempotency_answer, idempotency_key, inbox, inbox_delivery, installation,
+    journal_entry, key_use, logged_request, merchant, person_session, plan, posting, recipient,
+    reconciliation_exception, refund, scheduled_dispute, snapshot, snapshot_file, snapshot_part, statement,
+    statement_line, stray_blob, subscription, subscription_entry, three_d_secure, transfer, vault_key,
+    wallet_certificate, wallet_domain, wallet_payload, webhook, webhook_endpoint,
 };
 use futures::future::BoxFuture;
 use futures::{FutureExt, TryStreamExt};
@@ -39,7 +39,7 @@ macro_rules! every {
 
 static TABLES: &[StoredTable] = every! {
     account api_key approval audit_entry balance bank_account card card_attack challenge_page charge counter customer deposit
-    dispute dispute_activity erasure event event_sequence evidence file idempotency_answer idempotency_key inbox inbox_delivery
+    dispute dispute_activity ended_session erasure event event_sequence evidence file idempotency_answer idempotency_key inbox inbox_delivery
     installation journal_entry key_use logged_request merchant person_session plan posting recipient reconciliation_exception
     refund scheduled_dispute snapshot snapshot_file snapshot_part statement statement_line stray_blob subscription
     subscription_entry three_d_secure transfer vault_key wallet_certificate wallet_domain wallet_payload webhook
