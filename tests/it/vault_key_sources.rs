@@ -99,7 +99,7 @@ operated! {
             installed.without(second.0);
         }
         for (command, line) in [
-            ("", "write a program and its arguments as in a shell, with every quote closed"),
+            (" ", "write a program and its arguments as in a shell, with every quote closed"),
             ("age 'x", "write a program and its arguments as in a shell, with every quote closed"),
             ("/bin/echo", "\"/bin/echo\" printed nothing, or more than 4096 bytes, or no text"),
             ("/bin/echo hunter2hunter2", "vault key 1 is not id:base64 with an id of at most 32 letters, digits, - and _"),
