@@ -49,6 +49,8 @@ struct Fault {
     name: &'static str,
     on: &'static [Database],
     run: fn(&Options, Database) -> Option<Report>,
+    /// Whether it runs after the others, by itself, because it takes the whole machine or measures what a neighbour notices of it.
+    alone: bool,
 }
 
 const BOTH: &[Database] = &[Database::Sqlite, Database::Postgres];
@@ -56,40 +58,46 @@ const SQLITE: &[Database] = &[Database::Sqlite];
 const POSTGRES: &[Database] = &[Database::Postgres];
 
 const FAULTS: &[Fault] = &[
-    Fault { name: "kills", on: BOTH, run: kills::servers },
-    Fault { name: "database-kills", on: POSTGRES, run: kills::databases },
-    Fault { name: "moves", on: BOTH, run: moves::run },
-    Fault { name: "nodes", on: POSTGRES, run: nodes::run },
-    Fault { name: "power-cuts", on: SQLITE, run: power_cuts::run },
-    Fault { name: "disks", on: SQLITE, run: disks::run },
-    Fault { name: "disks --ready", on: BOTH, run: ready::run },
-    Fault { name: "full-disks", on: BOTH, run: full_disks::run },
-    Fault { name: "webhooks", on: BOTH, run: webhooks::run },
-    Fault { name: "readers", on: BOTH, run: readers::run },
-    Fault { name: "clock", on: BOTH, run: clock::run },
-    Fault { name: "idle", on: SQLITE, run: idle::run },
-    Fault { name: "waits", on: BOTH, run: waits::run },
-    Fault { name: "restores", on: BOTH, run: restores::run },
-    Fault { name: "waiters", on: BOTH, run: waiters::run },
-    Fault { name: "slow-bodies", on: BOTH, run: slow_bodies::run },
-    Fault { name: "statistics", on: POSTGRES, run: statistics::run },
-    Fault { name: "soak", on: BOTH, run: soak::run },
+    Fault { name: "kills", on: BOTH, run: kills::servers, alone: false },
+    Fault { name: "database-kills", on: POSTGRES, run: kills::databases, alone: false },
+    Fault { name: "moves", on: BOTH, run: moves::run, alone: false },
+    Fault { name: "nodes", on: POSTGRES, run: nodes::run, alone: false },
+    Fault { name: "power-cuts", on: SQLITE, run: power_cuts::run, alone: false },
+    Fault { name: "disks", on: SQLITE, run: disks::run, alone: false },
+    Fault { name: "disks --ready", on: BOTH, run: ready::run, alone: false },
+    Fault { name: "full-disks", on: BOTH, run: full_disks::run, alone: false },
+    Fault { name: "webhooks", on: BOTH, run: webhooks::run, alone: false },
+    Fault { name: "readers", on: BOTH, run: readers::run, alone: true },
+    Fault { name: "clock", on: BOTH, run: clock::run, alone: false },
+    Fault { name: "idle", on: SQLITE, run: idle::run, alone: false },
+    Fault { name: "waits", on: BOTH, run: waits::run, alone: false },
+    Fault { name: "restores", on: BOTH, run: restores::run, alone: true },
+    Fault { name: "waiters", on: BOTH, run: waiters::run, alone: true },
+    Fault { name: "slow-bodies", on: BOTH, run: slow_bodies::run, alone: true },
+    Fault { name: "statistics", on: POSTGRES, run: statistics::run, alone: true },
+    Fault { name: "soak", on: BOTH, run: soak::run, alone: false },
 ];
 
-/// All at once: most of their time they wait.
+/// Most at once, because most of their time they wait, and then the others one by one.
 fn main() -> ExitCode {
     let options = &Options::of(std::env::args().skip(1));
     let chosen = FAULTS.iter().filter(|fault| options.chooses(fault.name));
     let runs = chosen.flat_map(|fault| fault.on.iter().map(move |on| (fault, *on)));
     let runs = runs.filter(|(_, on)| options.is_on(*on));
-    let went_well = scope(|scope| {
-        let run = |(fault, on): (&'static Fault, Database)| {
-            scope.spawn(move || (fault.run)(options, on).is_none_or(|report| report.print(fault.name, on)))
-        };
-        let running: Vec<_> = runs.map(run).collect();
-        // Each is waited for, whatever became of the others.
-        let ended: Vec<_> = running.into_iter().map(|run| run.join().unwrap_or(false)).collect();
-        ended.into_iter().all(|well| well)
-    });
+    let run = |(fault, on): (&'static Fault, Database)| {
+        (fault.run)(options, on).is_none_or(|report| report.print(fault.name, on))
+    };
+    let (last, together): (Vec<_>, Vec<_>) = runs.partition(|(fault, _)| fault.alone);
+    // Each is waited for, whatever became of the others.
+    let wave = |wave: Vec<_>| {
+        scope(|scope| {
+            let running: Vec<_> = wave.into_iter().map(|one| scope.spawn(move || run(one))).collect();
+            let ended: Vec<_> = running.into_iter().map(|run| run.join().unwrap_or(false)).collect();
+            ended.into_iter().all(|well| well)
+        })
+    };
+    let waves = [together].into_iter().chain(last.into_iter().map(|one| vec![one]));
+    let ended: Vec<_> = waves.map(wave).collect();
+    let went_well = ended.into_iter().all(|well| well);
     if went_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

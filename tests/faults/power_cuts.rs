@@ -54,6 +54,8 @@ fn what_was_seen_is_kept(chance: &mut Chance) -> Option<()> {
     let (secret, _) = server.keys();
     // The whole of a customer is one commit.
     let customer = repeatable_request("POST", "/1/customers", Some(&secret), Some("seen"), CUSTOMER);
+    // The server notes the time as it begins: that commit is not the one that is to hang.
+    pause(Duration::from_secs(1));
     installation.disk().order(Order::HangInFlush);
     let address = server.address;
     let request = std::thread::spawn({
