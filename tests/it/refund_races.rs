@@ -162,7 +162,7 @@ enum Movement {
 /// Units that share a batch on SQLite, as tests/it/store.rs puts them together.
 async fn in_one_batch(app: &App, movements: Vec<Movement>) -> Vec<bool> {
     let store = &app.ctx().store;
-    let now = Timestamp::from_millis(1_772_445_600_000);
+    let now = app.clock.now();
     let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
     let held = store.write(std::sync::Arc::clone(&gate), |_, gate| {
         async move {
