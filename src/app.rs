@@ -364,8 +364,8 @@ impl NamedAcquirer {
         };
         let address = Address::parse(named, environment)?;
         let secret = secrets.acquirer.as_ref();
-        let secret =
-            secret.ok_or(StartError::Beside("CARD_PAYMENTS_ACQUIRER_SECRET", "CARD_PAYMENTS_ACQUIRER"))?;
+        let secret = secret
+            .ok_or(StartError::MissingPartner("CARD_PAYMENTS_ACQUIRER_SECRET", "CARD_PAYMENTS_ACQUIRER"))?;
         let secrets = AcquirerSecrets::parse(secret)?;
         // The acquirer compares with its own machine's time, although our clock may stand still.
         let remote = HttpAcquirer::new(address.clone(), secrets, environment, Arc::new(SystemClock));
@@ -385,10 +385,10 @@ impl NamedAcquirer {
             Self::Elsewhere(address, remote) => {
                 match remote.greet().await {
                     Ok(()) => {}
-                    Err(silence) if silence.is_transient() => {
-                        tracing::warn!(%address, %silence, "this server is not ready until its acquirer answers");
+                    Err(error) if error.is_transient() => {
+                        tracing::warn!(%address, %error, "this server is not ready until its acquirer answers");
                     }
-                    Err(silence) => return Err(StartError::AcquirerFailed(address.to_string(), silence)),
+                    Err(error) => return Err(StartError::AcquirerFailed(address.to_string(), error)),
                 }
                 Ok(remote)
             }
@@ -437,10 +437,16 @@ pub(crate) fn wallets(
             })?)
         }
         (None, Some(_)) => {
-            return Err(StartError::Beside("CARD_PAYMENTS_WALLET_G_KEY", "CARD_PAYMENTS_WALLET_G_RECIPIENT"));
+            return Err(StartError::MissingPartner(
+                "CARD_PAYMENTS_WALLET_G_KEY",
+                "CARD_PAYMENTS_WALLET_G_RECIPIENT",
+            ));
         }
         (Some(_), None) => {
-            return Err(StartError::Beside("CARD_PAYMENTS_WALLET_G_RECIPIENT", "CARD_PAYMENTS_WALLET_G_KEY"));
+            return Err(StartError::MissingPartner(
+                "CARD_PAYMENTS_WALLET_G_RECIPIENT",
+                "CARD_PAYMENTS_WALLET_G_KEY",
+            ));
         }
     };
     if environment == Environment::Live {
@@ -460,13 +466,13 @@ pub(crate) fn wallets(
             Some(provider.map_err(|why| StartError::Wallet("CARD_PAYMENTS_WALLET_A_IDENTITY", why))?)
         }
         (None, [_, ..]) => {
-            return Err(StartError::Beside(
+            return Err(StartError::MissingPartner(
                 "CARD_PAYMENTS_WALLET_A_IDENTITY",
                 "CARD_PAYMENTS_WALLET_A_HOSTS",
             ));
         }
         (Some(_), []) => {
-            return Err(StartError::Beside(
+            return Err(StartError::MissingPartner(
                 "CARD_PAYMENTS_WALLET_A_HOSTS",
                 "CARD_PAYMENTS_WALLET_A_IDENTITY",
             ));

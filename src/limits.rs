@@ -28,19 +28,19 @@ pub const ANSWER_STALLED: Duration = Duration::from_secs(30);
 pub const CONCURRENCY: u16 = 128;
 /// Connections per permit of a request: idle ones, those that wait for a permit, and those whose request waits for the
 /// acquirer.
-pub const CONNECTIONS_A_PLACE: usize = 8;
+pub const CONNECTIONS_PER_PERMIT: usize = 8;
 /// Tasks per permit of a request that outlive their connection; most wait for the acquirer. Fewer than connections, so
 /// that a silent acquirer leaves some connections to all others.
-pub const TASKS_A_PLACE: usize = 6;
+pub const TASKS_PER_PERMIT: usize = 6;
 /// The connections of the operator's own listener, for monitoring.
 pub const ADMIN_CONNECTIONS: usize = 32;
 /// How long a request waits for a permit before it is refused.
-pub const GATE_WAIT: Duration = Duration::from_secs(1);
+pub const ADMISSION_TIMEOUT: Duration = Duration::from_secs(1);
 /// How many requests may wait per permit: a burst of one client is not overload; in a longer queue most would wait in
 /// vain.
 pub const QUEUE_A_PLACE: usize = 4;
 /// How long a request may wait for its own body before it releases its permit: others wait for the permit.
-pub const BODY_PATIENCE: Duration = Duration::from_millis(20);
+pub const BODY_STALL_TIMEOUT: Duration = Duration::from_millis(20);
 /// The longest body that is read without a permit; larger ones wait for one.
 pub const SMALL_BODY_BYTES: usize = 16 * 1024;
 /// How long a large body may take once it has its permit.
@@ -318,7 +318,7 @@ pub const CLOCK_LEASE: TimeSpan = TimeSpan::seconds(5);
 pub const CLOCK_LEASE_RENEWED: Duration = Duration::from_secs(1);
 /// How soon a move polls again for work that another process has leased, and repeats a call that was not answered; each
 /// pause is twice as long as the one before.
-pub const CLOCK_LOOKS_AGAIN: Duration = Duration::from_millis(20);
+pub const CLOCK_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Eleven pauses fill the time of a move.
 pub const CLOCK_DOUBLINGS_MAX: u32 = 11;
 /// How often a move asks an acquirer that does not answer about a refund, within about a second, before the clock
@@ -335,7 +335,7 @@ pub const SPANS_WAITING_MAX: usize = 2048;
 /// How many spans one post sends.
 pub const SPANS_A_POST_MAX: usize = 512;
 /// How long a stopping process waits for the collector.
-pub const SPANS_LAST_WORD: Duration = Duration::from_secs(5);
+pub const SPAN_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a wallet's provider, or a merchant's own site, may take to answer (`docs/decisions.md`, 229).
 pub const WALLET_ANSWER: Duration = Duration::from_secs(15);
@@ -483,7 +483,7 @@ pub const SNAPSHOTS_AT_ONCE: usize = 2;
 pub const SNAPSHOT_KEPT: TimeSpan = TimeSpan::days(30);
 
 /// How often a server reloads the table of the vault's keys (`docs/decisions.md`, 114).
-pub const DATA_KEYS_READ_AGAIN: Duration = Duration::from_secs(5);
+pub const DATA_KEYS_REFRESH_INTERVAL: Duration = Duration::from_secs(5);
 /// How often a data key may seal: with more random 96-bit nonces, a repeated one becomes likely enough to matter.
 pub const SEALS_MAX: u64 = 1 << 32;
 /// From here on the operator is warned: a busy server has months left.

@@ -28,13 +28,16 @@ pub(crate) fn identity_provider(
     let (issuer, client_id) = match (&options.oidc_issuer, &options.oidc_client_id) {
         (None, None) if secret.is_none() => return Ok(None),
         (None, _) => {
-            return Err(StartError::Beside(
+            return Err(StartError::MissingPartner(
                 "CARD_PAYMENTS_OIDC_ISSUER",
                 "other CARD_PAYMENTS_OIDC_ variables",
             ));
         }
         (Some(_), None) => {
-            return Err(StartError::Beside("CARD_PAYMENTS_OIDC_CLIENT_ID", "CARD_PAYMENTS_OIDC_ISSUER"));
+            return Err(StartError::MissingPartner(
+                "CARD_PAYMENTS_OIDC_CLIENT_ID",
+                "CARD_PAYMENTS_OIDC_ISSUER",
+            ));
         }
         (Some(issuer), Some(client_id)) => (issuer, client_id),
     };

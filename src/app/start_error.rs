@@ -35,7 +35,7 @@ pub enum StartError {
     Required(&'static str),
     /// A setting that another one requires.
     #[error("{0} is required with {1}")]
-    Beside(&'static str, &'static str),
+    MissingPartner(&'static str, &'static str),
     /// A setting about wallets is wrong.
     #[error("{0}: {1}")]
     Wallet(&'static str, String),

@@ -17,12 +17,12 @@ pub async fn look(configuration: &Configuration, findings: &mut Findings) {
         Ok(NamedAcquirer::Simulator(_)) => findings.ok("a simulator"),
         Ok(NamedAcquirer::Elsewhere(address, remote)) => match remote.greet().await {
             Ok(()) => findings.ok(format!("the acquirer at {address} answers")),
-            Err(silence) if silence.is_transient() => findings.warning(
-                format!("the acquirer at {address}: {silence}"),
+            Err(error) if error.is_transient() => findings.warning(
+                format!("the acquirer at {address}: {error}"),
                 "until it answers, a server starts and is not ready",
             ),
-            Err(silence) => {
-                findings.wrong(format!("the acquirer at {address}: {silence}"), "see docs/acquirer.md");
+            Err(error) => {
+                findings.wrong(format!("the acquirer at {address}: {error}"), "see docs/acquirer.md");
             }
         },
     }

@@ -36,7 +36,7 @@ pub fn read(given: &[(&'static str, OsString)], findings: &mut Findings) -> Opti
     findings.turn_to(Area::Configuration);
     let options = serve_options();
     for unknown in unknown_variables() {
-        findings.warning(unknown.to_string(), unknown.mend());
+        findings.warning(unknown.to_string(), unknown.remedy());
     }
     // The values of variables are passed as arguments.
     let reader = options.clone().mut_args(|option| option.env(None::<&'static str>));

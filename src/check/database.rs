@@ -23,7 +23,7 @@ pub async fn look(
     let location = match Location::of(&configuration.database) {
         Ok(location) => location,
         Err(error) => {
-            findings.wrong(format!("CARD_PAYMENTS_DATABASE_URL: {error}"), error.mend());
+            findings.wrong(format!("CARD_PAYMENTS_DATABASE_URL: {error}"), error.remedy());
             return None;
         }
     };
@@ -33,9 +33,9 @@ pub async fn look(
             match (&location, store::check_integrity(&location).await) {
                 (Location::Sqlite { path }, Ok(Integrity::Corrupted(_))) => {
                     let error = ConnectError::Damaged(path.clone());
-                    findings.wrong(error.to_string(), error.mend());
+                    findings.wrong(error.to_string(), error.remedy());
                 }
-                _ => findings.wrong(error.to_string(), error.mend()),
+                _ => findings.wrong(error.to_string(), error.remedy()),
             }
             return None;
         }
@@ -77,7 +77,7 @@ fn contents(inspection: &Inspection, configuration: &Configuration, findings: &m
     }
     if !unknown.is_empty() {
         let error = ConnectError::unknown(unknown);
-        findings.wrong(error.to_string(), error.mend());
+        findings.wrong(error.to_string(), error.remedy());
     } else if missing.is_empty() {
         findings.ok(match &found.environment {
             Some(environment) => {
@@ -109,7 +109,7 @@ fn look_at_file(file: &SqliteFile, findings: &mut Findings) {
         findings.warning(format!("{name} has no write-ahead log"), "the next start turns it on");
     }
     if let Some(why) = unwritable {
-        findings.wrong(why.to_string(), why.mend());
+        findings.wrong(why.to_string(), why.remedy());
     }
 }
 

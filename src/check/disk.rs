@@ -79,15 +79,15 @@ fn look_at_folder(folder: &Path, findings: &mut Findings) {
     let name = folder.display();
     if let Err(error) = durable_fs::refuse_other(folder) {
         let error = ConnectError::from(error);
-        return findings.wrong(error.to_string(), error.mend());
+        return findings.wrong(error.to_string(), error.remedy());
     }
     // A missing directory is created in its closest existing ancestor.
     let there = folder.ancestors().map(or_here).find(|above| above.is_dir()).unwrap_or(Path::new("."));
     let flush = match flush(there) {
         Ok(flush) => flush,
         Err(error) => {
-            let mend = "make the server's user its owner, and mount its disk for writing";
-            return findings.wrong(format!("{} cannot be written: {error}", there.display()), mend);
+            let remedy = "make the server's user its owner, and mount its disk for writing";
+            return findings.wrong(format!("{} cannot be written: {error}", there.display()), remedy);
         }
     };
     let text = if there == or_here(folder) {
@@ -140,15 +140,15 @@ fn flush(folder: &Path) -> io::Result<Duration> {
 /// Checks the bucket by reading a blob that never existed.
 async fn look_at_bucket(variable: &str, address: &str, findings: &mut Findings) {
     let describe = |error: BucketError| format!("{variable}: {error}");
-    let mend = "check AWS_REGION, AWS_ENDPOINT and the credentials, and that they permit to read, write and list objects";
+    let remedy = "check AWS_REGION, AWS_ENDPOINT and the credentials, and that they permit to read, write and list objects";
     let bucket = match Bucket::at(address) {
         Ok(bucket) => bucket,
-        Err(error) => return findings.wrong(describe(error), mend),
+        Err(error) => return findings.wrong(describe(error), remedy),
     };
     let ids = IdGenerator::default();
     let nothing = BlobName::new(ids.token(), ids.token());
     match bucket.get(nothing).await {
         Ok(_) => findings.ok(format!("{address} answers")),
-        Err(error) => findings.wrong(format!("{address}: {error}"), mend),
+        Err(error) => findings.wrong(format!("{address}: {error}"), remedy),
     }
 }

@@ -48,7 +48,7 @@ pub struct Finding {
     #[serde(rename = "said")]
     pub text: String,
     /// How to fix it.
-    pub mend: Option<String>,
+    pub remedy: Option<String>,
 }
 
 impl Area {
@@ -110,22 +110,22 @@ impl Findings {
     }
 
     /// Records a warning.
-    pub fn warning(&mut self, text: impl Into<String>, mend: impl Into<String>) {
-        self.add(Level::Warning, text.into(), Some(mend.into()));
+    pub fn warning(&mut self, text: impl Into<String>, remedy: impl Into<String>) {
+        self.add(Level::Warning, text.into(), Some(remedy.into()));
     }
 
     /// Records an error.
-    pub fn wrong(&mut self, text: impl Into<String>, mend: impl Into<String>) {
-        self.add(Level::Wrong, text.into(), Some(mend.into()));
+    pub fn wrong(&mut self, text: impl Into<String>, remedy: impl Into<String>) {
+        self.add(Level::Wrong, text.into(), Some(remedy.into()));
     }
 
     /// Records a warning, which in live is an error.
-    pub fn wrong_in_live(&mut self, live: bool, text: impl Into<String>, mend: impl Into<String>) {
-        self.add(if live { Level::Wrong } else { Level::Warning }, text.into(), Some(mend.into()));
+    pub fn wrong_in_live(&mut self, live: bool, text: impl Into<String>, remedy: impl Into<String>) {
+        self.add(if live { Level::Wrong } else { Level::Warning }, text.into(), Some(remedy.into()));
     }
 
-    fn add(&mut self, level: Level, text: String, mend: Option<String>) {
-        self.found.push(Finding { level, area: self.area, text, mend });
+    fn add(&mut self, level: Level, text: String, remedy: Option<String>) {
+        self.found.push(Finding { level, area: self.area, text, remedy });
     }
 
     /// Whether the current area has no finding.

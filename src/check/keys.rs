@@ -36,11 +36,11 @@ pub async fn look(configuration: &Configuration, inspection: Option<&Inspection>
 /// Reports a data key that nears its end.
 fn worn(seals: u64, findings: &mut Findings) {
     let text = format!("the data key has encrypted {seals} times; the limit is {SEALS_MAX}");
-    let mend = "card-payments vault rotate, while servers run: the next data key starts at 0";
+    let remedy = "card-payments vault rotate, while servers run: the next data key starts at 0";
     match seals {
         0..SEALS_MANY => {}
-        SEALS_MANY..SEALS_MAX => findings.warning(text, mend),
-        SEALS_MAX.. => findings.wrong(text, mend),
+        SEALS_MANY..SEALS_MAX => findings.warning(text, remedy),
+        SEALS_MAX.. => findings.wrong(text, remedy),
     }
 }
 

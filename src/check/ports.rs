@@ -42,30 +42,31 @@ fn look_at(name: &str, address: SocketAddr, inspection: Option<&Inspection>, fin
         return findings.ok(format!("{name}: {address} is free"));
     };
     if error.kind() != ErrorKind::AddrInUse {
-        let mend = "name an address of this machine, and a port that its user may take (from 1024 on)";
-        return findings.wrong(format!("{name}: cannot listen on {address}: {error}"), mend);
+        let remedy = "name an address of this machine, and a port that its user may take (from 1024 on)";
+        return findings.wrong(format!("{name}: cannot listen on {address}: {error}"), remedy);
     }
-    let mend = format!("use another port, or stop the program on it: ss -ltnp 'sport = {}'", address.port());
+    let remedy =
+        format!("use another port, or stop the program on it: ss -ltnp 'sport = {}'", address.port());
     match find_owner(address, ANSWER) {
         PortOwner::Server(named) => match inspection.map(|met| installation::found_fingerprint(&met.found.keys)) {
             Some(own) if own.as_ref() == Some(&named) => {
                 findings.ok(format!("{name}: a server of this installation answers at {address}"));
             }
             Some(_) => findings
-                .wrong(format!("{name}: another installation of card-payments listens on {address}"), mend),
+                .wrong(format!("{name}: another installation of card-payments listens on {address}"), remedy),
             None => findings.warning(
                 format!("{name}: a card-payments listens on {address}; the database could not be read to recognise it"),
-                mend,
+                remedy,
             ),
         },
-        PortOwner::OtherProgram => findings.wrong(format!("{name}: another program listens on {address}"), mend),
+        PortOwner::OtherProgram => findings.wrong(format!("{name}: another program listens on {address}"), remedy),
         PortOwner::Unknown if inspection.is_some_and(is_served) => findings.warning(
             format!("{name}: the program on {address} does not answer /healthz, and a server runs on the database's file"),
             "if it is that server, it is overloaded or hangs: see its log and metrics",
         ),
         PortOwner::Unknown => findings.wrong(
             format!("{name}: the program on {address} does not answer /healthz: an overloaded server, or another program"),
-            mend,
+            remedy,
         ),
     }
 }

@@ -88,14 +88,14 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     // A closed pipe does not end the server.
     drop(print_result(&json!({ "listening": address }), &format!("Listening on {address}"), json));
     server::raise_file_limit(ACQUIRER_CONNECTIONS);
-    let seats = Connections::new(ACQUIRER_CONNECTIONS);
+    let connections = Connections::new(ACQUIRER_CONNECTIONS);
     let (phase, phases) = watch::channel(ServerPhase::Serving);
     let leave = async {
         stop.recv().await;
         tracing::info!("stopping");
         phase.send_replace(ServerPhase::Closing);
     };
-    tokio::join!(server::serve(listener, routes, &seats, phases), leave);
+    tokio::join!(server::serve(listener, routes, &connections, phases), leave);
     Ok(())
 }
 

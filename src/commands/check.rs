@@ -18,7 +18,7 @@ use super::{print_result, terminal};
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments check --json\n\n\
     One line per finding: ok, warning (a server runs like this) or wrong, then the area; below it the remedy. With --json \
-    {level, area, said, mend}. Exit code 1 if anything is wrong.")]
+    {level, area, said, remedy}. Exit code 1 if anything is wrong.")]
 pub struct Check {
     /// Print one JSON object per finding, one per line.
     #[arg(long)]
@@ -54,15 +54,15 @@ struct Line<'a>(&'a Finding);
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Finding { level, area, text, mend } = self.0;
+        let Finding { level, area, text, remedy } = self.0;
         let style = match level {
             Level::Ok => terminal::GOOD,
             Level::Warning => terminal::DOUBTFUL,
             Level::Wrong => terminal::BAD,
         };
         write!(f, "{style}{:<8}{style:#} {:<14} {}", level.name(), area.name(), OneLine(text))?;
-        match mend {
-            Some(mend) => write!(f, "\n{:<23} -> {}", "", OneLine(mend)),
+        match remedy {
+            Some(remedy) => write!(f, "\n{:<23} -> {}", "", OneLine(remedy)),
             None => Ok(()),
         }
     }

@@ -56,7 +56,7 @@ use serde::Serialize;
 /// Returns the account with this token at an instant of the wall clock. As in a path, malformed tokens are not found.
 pub async fn account(store: &Store, named: &str, wall: Timestamp) -> Result<Account, Box<dyn Error>> {
     let account = match named.parse() {
-        Ok(token) => accounts::named(store, token, wall).await?,
+        Ok(token) => accounts::find_by_token(store, token, wall).await?,
         Err(_) => None,
     };
     let account = account.ok_or_else(|| format!("there is no account {}", OneLine(named)))?;
@@ -95,7 +95,7 @@ pub async fn open_to_copy(database: &DatabaseOptions) -> Result<Store, Box<dyn E
 /// Opens the database to change something.
 pub async fn open_to_change(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
     let store = app::operator_store(&location(database)?, database).await?;
-    store.acts_for(operator());
+    store.set_operator(operator());
     Ok(store)
 }
 
@@ -113,7 +113,7 @@ pub async fn open_or_make(database: &DatabaseOptions, secrets: &Secrets) -> Resu
 
 async fn with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, Box<dyn Error>> {
     let ctx = app::operator_context(database, secrets).await?;
-    ctx.store.acts_for(operator());
+    ctx.store.set_operator(operator());
     Ok(ctx)
 }
 

@@ -55,12 +55,12 @@ pub async fn run(command: Trigger) -> Result<(), Box<dyn Error>> {
     let server = server.open().await?;
     refuse_live(&server, "nothing is triggered").await?;
     let before = events::last(&server).await?;
-    let mut doing = Doing { server: &server, json, made: BTreeMap::new(), did: Vec::new() };
+    let mut run = TriggerRun { server: &server, json, made: BTreeMap::new(), calls: Vec::new() };
     for step in recipe(what) {
-        doing.does(step).await?;
+        run.run_step(step).await?;
     }
-    let event = doing.event(what, before).await?;
-    print_result(&Triggered { r#type: what.code(), did: doing.did, event: &event.body }, &event, json)
+    let event = run.event(what, before).await?;
+    print_result(&Triggered { r#type: what.code(), did: run.calls, event: &event.body }, &event, json)
 }
 
 fn list(json: bool) -> Result<(), Box<dyn Error>> {
@@ -75,16 +75,16 @@ fn list(json: bool) -> Result<(), Box<dyn Error>> {
 }
 
 /// The calls, in the order in which they are made.
-struct Doing<'a> {
+struct TriggerRun<'a> {
     server: &'a ApiClient,
     json: bool,
     /// The latest record of each kind, by the prefix of its token.
     made: BTreeMap<String, String>,
-    did: Vec<Did>,
+    calls: Vec<TriggerCall>,
 }
 
-impl Doing<'_> {
-    async fn does(&mut self, step: &Step) -> Result<(), Box<dyn Error>> {
+impl TriggerRun<'_> {
+    async fn run_step(&mut self, step: &Step) -> Result<(), Box<dyn Error>> {
         let path =
             step.path.split('/').map(|part| self.named(part)).collect::<Result<Vec<_>, _>>()?.join("/");
         let mut body = step.body.map(|body| self.filled(body())).transpose()?;
@@ -103,17 +103,17 @@ impl Doing<'_> {
             // The newest record of a list.
             let token = record.get(0).unwrap_or(&record)["token"].as_str().map(str::to_owned);
             let clock = record["now"].as_str().map(str::to_owned);
-            let did = Did { call: format!("{} {path}", step.method()), token, clock };
+            let call = TriggerCall { call: format!("{} {path}", step.method()), token, clock };
             if !self.json {
                 // A closed pipe does not stop the calls.
-                drop(print_result(&did, &did, false));
+                drop(print_result(&call, &call, false));
             }
-            if let Some(token) = &did.token
+            if let Some(token) = &call.token
                 && let Some((kind, _)) = token.split_once('_')
             {
                 self.made.insert(format!("{kind}_"), token.clone());
             }
-            self.did.push(did);
+            self.calls.push(call);
             if record["complete"] != false {
                 return Ok(());
             }
@@ -130,7 +130,7 @@ impl Doing<'_> {
         self.made
             .get(text)
             .cloned()
-            .ok_or_else(|| format!("the account has no record {text}... to do this to"))
+            .ok_or_else(|| format!("this account has no record {text}... yet; create one first"))
     }
 
     fn filled(&self, body: Value) -> Result<Value, String> {
@@ -165,7 +165,7 @@ impl Doing<'_> {
 
 /// A call that was made.
 #[derive(Serialize)]
-struct Did {
+struct TriggerCall {
     call: String,
     /// The record that the call created or changed.
     token: Option<String>,
@@ -173,7 +173,7 @@ struct Did {
     clock: Option<String>,
 }
 
-impl Display for Did {
+impl Display for TriggerCall {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}", OneLine(&self.call))?;
         match (&self.token, &self.clock) {
@@ -187,7 +187,7 @@ impl Display for Did {
 #[derive(Serialize)]
 struct Triggered<'a> {
     r#type: &'static str,
-    did: Vec<Did>,
+    did: Vec<TriggerCall>,
     event: &'a RawValue,
 }
 

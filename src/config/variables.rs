@@ -53,7 +53,7 @@ impl fmt::Display for UnknownVariable {
 
 impl UnknownVariable {
     /// Returns how to fix the variable.
-    pub fn mend(&self) -> String {
+    pub fn remedy(&self) -> String {
         match &self.meant {
             Some(meant) => format!("did you mean {meant}?"),
             None => "remove it; card-payments serve --help lists all variables".into(),

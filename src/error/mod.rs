@@ -238,7 +238,7 @@ impl ErrorCode {
     }
 
     /// Whether the same request may be accepted a moment later; the response has `Retry-After`.
-    pub fn passes(self) -> bool {
+    pub fn is_transient(self) -> bool {
         matches!(
             self,
             Self::ServiceUnavailable

@@ -19,9 +19,9 @@ use super::metrics::{ShedKind, count_shed};
 use super::{AppState, auth};
 use crate::error::ErrorCode;
 use crate::limits::{
-    ANSWERS_BYTES_MAX, CONNECTIONS_A_PLACE, GATE_WAIT, LANE_IDLE, LANES_MAX, LONG_ANSWER_WAIT,
+    ADMISSION_TIMEOUT, ANSWERS_BYTES_MAX, CONNECTIONS_PER_PERMIT, LANE_IDLE, LANES_MAX, LONG_ANSWER_WAIT,
     PLACES_A_LARGE_BODY, PROCESSORS_A_LONG_ANSWER, QUEUE_A_PLACE, RECORD_BYTES, SMALL_ANSWER_BYTES,
-    TASKS_A_PLACE,
+    TASKS_PER_PERMIT,
 };
 use crate::runtime::permits::{Lane, Permit, PermitPool, Share};
 use crate::runtime::request_context;
@@ -60,12 +60,12 @@ impl AdmissionControl {
         let queued = Share { waiting: usize::MAX, leaves_half: false };
         Self {
             requests: pool(requests),
-            tasks: pool(requests * TASKS_A_PLACE),
+            tasks: pool(requests * TASKS_PER_PERMIT),
             large_bodies: pool(requests.div_ceil(PLACES_A_LARGE_BODY)),
             uploads: pool(requests),
             long_answers: PermitPool::new((processors / PROCESSORS_A_LONG_ANSWER).max(1), queued),
             answers: PermitPool::new(ANSWERS_BYTES_MAX / KIB, Share { waiting: 0, leaves_half: true }),
-            connections: Connections::new(requests * CONNECTIONS_A_PLACE),
+            connections: Connections::new(requests * CONNECTIONS_PER_PERMIT),
             lanes: Lanes::new(),
         }
     }
@@ -162,7 +162,7 @@ fn shed_answer() -> ErrorCode {
 ///
 /// Refusals: `service_unavailable`.
 async fn acquire_or_shed(pool: &Arc<PermitPool>, lane: Lane, what: ShedKind) -> Result<Permit, ErrorCode> {
-    pool.acquire(lane, GATE_WAIT).await.ok_or_else(|| {
+    pool.acquire(lane, ADMISSION_TIMEOUT).await.ok_or_else(|| {
         count_shed(what);
         ErrorCode::ServiceUnavailable
     })

@@ -250,7 +250,7 @@ pub fn without_log(error: &Error) -> Response {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(AUTHENTICATE));
     }
     // The rate is at least one request a second, so the next token is never further away.
-    if code.passes() {
+    if code.is_transient() {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response

@@ -92,7 +92,7 @@ impl<B: AccountJoin> FromRequestParts<AppState> for AccountWith<B> {
 
     async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Error> {
         let path = Path::<String>::from_request_parts(parts, app).await;
-        let Some(named) = path.as_ref().ok().and_then(|Path(token)| B::named(token)) else {
+        let Some(named) = path.as_ref().ok().and_then(|Path(token)| B::parse(token)) else {
             let authenticated = authenticate_secret_key(app, &parts.headers, None).await?;
             // Authentication comes first.
             return path.map(|_| Self(authenticated.account, None));

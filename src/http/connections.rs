@@ -24,8 +24,8 @@ const CONNECTIONS_A_KEPT_ONE: usize = 64;
 const FRESH: Duration = Duration::from_secs(1);
 
 tokio::task_local! {
-    /// The seat of the connection on which the request has come.
-    static SEAT: Arc<ConnectionSlot>;
+    /// The slot of the connection on which the request has come.
+    static SLOT: Arc<ConnectionSlot>;
 }
 
 /// The open connections, and their limit.
@@ -46,7 +46,7 @@ struct Paused {
     waiting: HashMap<Client, Queue>,
     /// How many requests wait.
     waits: usize,
-    /// How many seats are free or held by idle connections, at least, while any request waits.
+    /// How many connections are free or held by idle connections, at least, while any request waits.
     kept: usize,
     free: Arc<Semaphore>,
     fresh: Duration,
@@ -84,7 +84,7 @@ enum Client {
     Network(ClientNetwork),
 }
 
-/// The seat of one connection.
+/// The slot of one connection.
 #[derive(Debug)]
 pub struct ConnectionSlot {
     connections: Arc<Connections>,
@@ -117,8 +117,8 @@ impl Connections {
         self.paused().waits
     }
 
-    /// Waits for a seat for a new connection, which counts as idle.
-    pub async fn seat(self: &Arc<Self>) -> Arc<ConnectionSlot> {
+    /// Waits for a slot for a new connection, which counts as idle.
+    pub async fn slot(self: &Arc<Self>) -> Arc<ConnectionSlot> {
         let free = Arc::clone(&self.free);
         let permit = if let Ok(permit) = Arc::clone(&free).try_acquire_owned() {
             Some(permit)
@@ -129,7 +129,7 @@ impl Connections {
             self.paused().is_wanted = false;
             permit
         };
-        let seat = ConnectionSlot {
+        let slot = ConnectionSlot {
             connections: Arc::clone(self),
             ends: Arc::default(),
             is_gone: Notify::new(),
@@ -137,8 +137,8 @@ impl Connections {
             pause: Mutex::default(),
             _permit: permit,
         };
-        seat.becomes_idle();
-        Arc::new(seat)
+        slot.becomes_idle();
+        Arc::new(slot)
     }
 
     fn paused(&self) -> MutexGuard<'_, Paused> {
@@ -256,7 +256,7 @@ impl ConnectionSlot {
     /// Serves a request.
     pub async fn serve<F: Future>(self: &Arc<Self>, request: F) -> F::Output {
         self.is_served.store(true, Ordering::Relaxed);
-        let answer = SEAT.scope(Arc::clone(self), request).await;
+        let answer = SLOT.scope(Arc::clone(self), request).await;
         self.is_served.store(false, Ordering::Relaxed);
         answer
     }
@@ -296,15 +296,15 @@ impl Drop for Wait<'_> {
 /// connection is wanted, too many requests wait, or the client is gone.
 pub async fn unless_wanted<F: Future>(work: F) -> Option<F::Output> {
     // A request without a connection comes from this process.
-    let Ok(seat) = SEAT.try_with(Arc::clone) else { return Some(work.await) };
+    let Ok(slot) = SLOT.try_with(Arc::clone) else { return Some(work.await) };
     let yields = Arc::default();
-    seat.pauses(Pause::Waiting(Client::of_request()), &yields);
-    let _wait = Wait(&seat);
+    slot.pauses(Pause::Waiting(Client::of_request()), &yields);
+    let _wait = Wait(&slot);
     tokio::select! {
         biased;
         done = work => Some(done),
         () = yields.notified() => None,
-        () = seat.is_gone.notified() => None,
+        () = slot.is_gone.notified() => None,
     }
 }
 
@@ -327,18 +327,18 @@ mod tests {
     use super::*;
 
     /// Whether the connection was told to close.
-    fn is_ended(seat: &ConnectionSlot) -> bool {
-        seat.ends.notified().now_or_never().is_some()
+    fn is_ended(slot: &ConnectionSlot) -> bool {
+        slot.ends.notified().now_or_never().is_some()
     }
 
     #[tokio::test]
     async fn the_one_that_has_been_idle_for_longest_makes_room() {
         let connections = Connections::new(3);
         let (first, second, third) =
-            (connections.seat().await, connections.seat().await, connections.seat().await);
+            (connections.slot().await, connections.slot().await, connections.slot().await);
         first.becomes_busy();
         first.becomes_idle();
-        let mut fourth = Box::pin(connections.seat());
+        let mut fourth = Box::pin(connections.slot());
         assert!(fourth.as_mut().now_or_never().is_none());
         assert_eq!((is_ended(&first), is_ended(&second), is_ended(&third)), (false, true, false));
         drop(second);
@@ -349,9 +349,9 @@ mod tests {
     #[tokio::test]
     async fn where_none_is_idle_the_next_one_that_becomes_idle_makes_room() {
         let connections = Connections::new(1);
-        let only = connections.seat().await;
+        let only = connections.slot().await;
         only.becomes_busy();
-        let mut next = Box::pin(connections.seat());
+        let mut next = Box::pin(connections.slot());
         assert!(next.as_mut().now_or_never().is_none() && !is_ended(&only));
         only.becomes_idle();
         assert!(is_ended(&only));
@@ -367,9 +367,9 @@ mod tests {
     }
 
     /// Begins a wait of the connection's request. Returns the signal to end it.
-    fn wait(seat: &ConnectionSlot, pause: Pause) -> Arc<Notify> {
+    fn wait(slot: &ConnectionSlot, pause: Pause) -> Arc<Notify> {
         let yields = Arc::default();
-        seat.pauses(pause, &yields);
+        slot.pauses(pause, &yields);
         yields
     }
 
@@ -380,8 +380,8 @@ mod tests {
     #[tokio::test]
     async fn where_none_is_idle_the_oldest_wait_of_the_client_with_the_most_makes_room() {
         let connections = Connections::with_fresh(4, Duration::ZERO);
-        let seats =
-            [(); 4].map(|()| connections.seat().now_or_never().unwrap_or_else(|| unreachable!("free")));
+        let slots =
+            [(); 4].map(|()| connections.slot().now_or_never().unwrap_or_else(|| unreachable!("free")));
         let waits = [
             of_network(Ipv4Addr::UNSPECIFIED),
             of_network(Ipv4Addr::LOCALHOST),
@@ -390,19 +390,19 @@ mod tests {
         .map(Some)
         .into_iter()
         .chain([None])
-        .zip(&seats);
-        let waits: Vec<_> = waits.filter_map(|(pause, seat)| Some(wait(seat, pause?))).collect();
-        let mut next = Box::pin(connections.seat());
-        assert!(next.as_mut().now_or_never().is_none() && is_ended(&seats[3]), "an idle one comes first");
-        seats[3].becomes_busy();
+        .zip(&slots);
+        let waits: Vec<_> = waits.filter_map(|(pause, slot)| Some(wait(slot, pause?))).collect();
+        let mut next = Box::pin(connections.slot());
+        assert!(next.as_mut().now_or_never().is_none() && is_ended(&slots[3]), "an idle one comes first");
+        slots[3].becomes_busy();
         drop(next);
-        let mut next = Box::pin(connections.seat());
+        let mut next = Box::pin(connections.slot());
         assert!(next.as_mut().now_or_never().is_none());
         assert_eq!([0, 1, 2].map(|at: usize| is_told(&waits[at])), [false, true, false]);
         // Once its request is answered.
-        seats[1].becomes_idle();
-        assert!(is_ended(&seats[1]));
-        drop(seats);
+        slots[1].becomes_idle();
+        assert!(is_ended(&slots[1]));
+        drop(slots);
         assert!(next.now_or_never().is_some());
         assert!(connections.paused().waiting.is_empty() && connections.paused().waits == 0);
     }
@@ -410,30 +410,30 @@ mod tests {
     #[tokio::test]
     async fn a_wait_makes_room_rather_than_a_connection_that_has_just_come() {
         let connections = Connections::new(2);
-        let seats = (connections.seat().await, connections.seat().await);
-        let wait = wait(&seats.0, of_network(Ipv4Addr::LOCALHOST));
-        assert!(connections.seat().now_or_never().is_none());
-        assert_eq!((is_told(&wait), is_ended(&seats.1)), (true, false));
+        let slots = (connections.slot().await, connections.slot().await);
+        let wait = wait(&slots.0, of_network(Ipv4Addr::LOCALHOST));
+        assert!(connections.slot().now_or_never().is_none());
+        assert_eq!((is_told(&wait), is_ended(&slots.1)), (true, false));
     }
 
     #[tokio::test]
     async fn some_room_is_kept_for_requests_that_do_not_wait() {
         let connections = Connections::new(4);
-        let seats =
-            [(); 4].map(|()| connections.seat().now_or_never().unwrap_or_else(|| unreachable!("free")));
+        let slots =
+            [(); 4].map(|()| connections.slot().now_or_never().unwrap_or_else(|| unreachable!("free")));
         let mut waits: Vec<_> =
-            seats[..3].iter().map(|seat| wait(seat, of_network(Ipv4Addr::LOCALHOST))).collect();
+            slots[..3].iter().map(|slot| wait(slot, of_network(Ipv4Addr::LOCALHOST))).collect();
         assert!(!waits.iter().any(|wait| is_told(wait)));
-        waits.push(wait(&seats[3], of_network(Ipv4Addr::UNSPECIFIED)));
+        waits.push(wait(&slots[3], of_network(Ipv4Addr::UNSPECIFIED)));
         assert_eq!([0, 1, 2, 3].map(|at: usize| is_told(&waits[at])), [true, false, false, false]);
     }
 
     #[tokio::test]
     async fn a_connection_whose_client_does_not_read_makes_room_unless_it_serves_a_request() {
         let connections = Connections::new(1);
-        let only = connections.seat().await;
+        let only = connections.slot().await;
         only.becomes_busy();
-        let mut next = Box::pin(connections.seat());
+        let mut next = Box::pin(connections.slot());
         assert!(next.as_mut().now_or_never().is_none());
         only.serve(async { only.set_read(false) }).await;
         assert!(!is_ended(&only));
@@ -444,7 +444,7 @@ mod tests {
     #[tokio::test]
     async fn a_wait_ends_when_its_client_is_gone() {
         let connections = Connections::new(2);
-        let only = connections.seat().await;
+        let only = connections.slot().await;
         let mut waits = Box::pin(only.serve(unless_wanted(std::future::pending::<()>())));
         assert!(waits.as_mut().now_or_never().is_none());
         only.loses_client();

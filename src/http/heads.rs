@@ -25,7 +25,7 @@ use crate::runtime::mutex::lock;
 /// The stream; see the module.
 pub struct Heads<S> {
     stream: S,
-    seat: Arc<ConnectionSlot>,
+    slot: Arc<ConnectionSlot>,
     buffer: BytesMut,
     /// How many bytes of the buffer the library may read.
     passed: usize,
@@ -63,10 +63,10 @@ const LINE_BYTES_MAX: usize = 16 * 1024;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
     /// Creates the stream, which expects a head.
-    pub fn new(stream: S, seat: Arc<ConnectionSlot>) -> Self {
+    pub fn new(stream: S, slot: Arc<ConnectionSlot>) -> Self {
         Self {
             stream,
-            seat,
+            slot,
             buffer: BytesMut::new(),
             passed: 0,
             seen: 0,
@@ -82,14 +82,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
         self.refused.clone()
     }
 
-    /// Returns the seat of the connection.
-    pub fn seat(&self) -> Arc<ConnectionSlot> {
-        Arc::clone(&self.seat)
+    /// Returns the slot of the connection.
+    pub fn slot(&self) -> Arc<ConnectionSlot> {
+        Arc::clone(&self.slot)
     }
 
     /// Notes whether the client reads what is written.
     fn noted(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        self.seat.set_read(written.is_ready());
+        self.slot.set_read(written.is_ready());
         written
     }
 
@@ -131,7 +131,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
             Ok(Some(length)) => frame::after_head(&self.buffer[..length]).map(|part| (length, part)),
             Err(refused) => Err(refused),
         };
-        self.seat.becomes_busy();
+        self.slot.becomes_busy();
         self.seen = 0;
         (self.passed, self.next) = part.unwrap_or_else(|refused| (self.refuse(refused), InputPart::Refused));
         true
@@ -172,7 +172,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
         if read.is_ready() {
             self.timer = None;
         } else if self.next == InputPart::Head {
-            self.seat.becomes_idle();
+            self.slot.becomes_idle();
             if self.buffer.is_empty() {
                 // Many connections may be idle: free their buffers.
                 self.buffer = BytesMut::new();
@@ -208,7 +208,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
         while self.unread < UNREAD_BYTES_MAX {
             let mut piece = ReadBuf::new(&mut bytes);
             if Pin::new(&mut self.stream).poll_read(context, &mut piece)?.is_pending() {
-                self.seat.becomes_idle();
+                self.slot.becomes_idle();
                 let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(UNREAD_TIME)));
                 return timer.as_mut().poll(context).map(Ok);
             }

@@ -57,15 +57,15 @@ pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(LISTEN_BACKLOG)
 }
 
-/// Serves connections, each with a seat, until the phase is [`ServerPhase::Closing`] and everything in flight is
+/// Serves connections, each with a slot, until the phase is [`ServerPhase::Closing`] and everything in flight is
 /// answered; an upload that takes longer than any other request is cut off.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
-    seats: &Arc<Connections>,
+    connections: &Arc<Connections>,
     phase: watch::Receiver<ServerPhase>,
 ) {
-    let connections = TaskTracker::new();
+    let tasks = TaskTracker::new();
     let mut closing = phase.clone();
     let mut closing = pin!(closing.wait_for(|phase| *phase == ServerPhase::Closing));
     loop {
@@ -76,13 +76,13 @@ pub async fn serve(
         match accepted {
             Ok((stream, peer)) => {
                 // Until then, clients wait in the listener's queue, at no cost for the server.
-                let seat = tokio::select! {
-                    seat = seats.seat() => seat,
+                let slot = tokio::select! {
+                    slot = connections.slot() => slot,
                     _ = &mut closing => break,
                 };
                 let (stream, watch) = Socket::watched(stream);
-                let stream = Heads::new(StallTimeoutStream::with_timeout(ANSWER_STALLED, stream), seat);
-                connections.spawn(connection(stream, watch.reset(), peer, router.clone(), phase.clone()));
+                let stream = Heads::new(StallTimeoutStream::with_timeout(ANSWER_STALLED, stream), slot);
+                tasks.spawn(connection(stream, watch.reset(), peer, router.clone(), phase.clone()));
             }
             // That connection is gone already, or too many files are open; the server goes on in both cases.
             Err(error) => {
@@ -92,9 +92,9 @@ pub async fn serve(
         }
     }
     drop(listener);
-    connections.close();
-    if timeout(REQUEST_TIMEOUT + PAUSE, connections.wait()).await.is_err() {
-        tracing::warn!(connections = connections.len(), "connections are closed");
+    tasks.close();
+    if timeout(REQUEST_TIMEOUT + PAUSE, tasks.wait()).await.is_err() {
+        tracing::warn!(connections = tasks.len(), "connections are closed");
     }
 }
 
@@ -107,8 +107,8 @@ async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
     mut phase: watch::Receiver<ServerPhase>,
 ) {
     let leaving = phase.clone();
-    let (refused, seat) = (stream.refused(), stream.seat());
-    let ends = seat.ends();
+    let (refused, slot) = (stream.refused(), stream.slot());
+    let ends = slot.ends();
     let service = service_fn(|request: Request<Incoming>| {
         let (mut request, rest) = unread_body::track(request);
         request.extensions_mut().insert(ConnectInfo(peer));
@@ -116,13 +116,13 @@ async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
             request.extensions_mut().insert(refused);
         }
         let answer = router.clone().oneshot(request.map(Body::new));
-        let (leaving, seat) = (&leaving, &seat);
+        let (leaving, slot) = (&leaving, &slot);
         async move {
-            let Ok(mut response) = seat.serve(answer).await;
+            let Ok(mut response) = slot.serve(answer).await;
             let unread = rest.drain();
-            // Nothing is in flight any more, so a new connection may have its seat.
+            // Nothing is in flight any more, so a new connection may have its slot.
             if unread != UnreadBody::Nothing {
-                seat.becomes_idle();
+                slot.becomes_idle();
             }
             // The client's next request uses another connection, perhaps to another copy.
             if unread == UnreadBody::Long || *leaving.borrow() > ServerPhase::Serving {
@@ -143,13 +143,13 @@ async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
     let mut connection = pin!(connection);
     let client_gone = async {
         gone.await;
-        seat.loses_client();
+        slot.loses_client();
         pending::<()>().await;
     };
     // How a connection ends is up to the client.
     tokio::select! {
         _ = connection.as_mut() => return,
-        // It was idle: a new connection gets its seat.
+        // It was idle: a new connection gets its slot.
         () = ends.notified() => return,
         () = client_gone => return,
         _ = phase.wait_for(|phase| *phase == ServerPhase::Closing) => {}
@@ -191,8 +191,8 @@ mod tests {
         let (ours, theirs) = duplex(4096);
         let router = Router::new().route("/", get(|| async { "x".repeat(1024 * 1024) }));
         let (phase, peer) = (watch::Sender::default(), SocketAddr::from(([127, 0, 0, 1], 1)));
-        let seat = Connections::new(1).seat().await;
-        let stream = Heads::new(StallTimeoutStream::with_timeout(Duration::from_millis(100), ours), seat);
+        let slot = Connections::new(1).slot().await;
+        let stream = Heads::new(StallTimeoutStream::with_timeout(Duration::from_millis(100), ours), slot);
         let serving = async move { connection(stream, pending(), peer, router, phase.subscribe()).await };
         (theirs, tokio::spawn(serving))
     }

@@ -1,4 +1,4 @@
-//! Closes a connection whose client stops reading: such a client would hold a seat among the connections, and its
+//! Closes a connection whose client stops reading: such a client would hold a slot among the connections, and its
 //! response in memory, for ever.
 
 use std::io::{self, ErrorKind, IoSlice};

@@ -99,7 +99,7 @@ impl SettleDayUnit {
         }
         let claimed = lines::claim(tx, self.account, day, self.id).await?;
         if !self.can_pay(tx, claimed).await? {
-            return self.let_go(tx).await;
+            return self.release(tx).await;
         }
         let entry = Entry {
             account: self.account,
@@ -110,7 +110,7 @@ impl SettleDayUnit {
         let taken =
             ledger::debit(tx, &entry, FundsSource::Available, claimed.amount(), Book::Transfers).await?;
         if taken == Err(BalanceTooLow) {
-            return self.let_go(tx).await;
+            return self.release(tx).await;
         }
         let own = bank_accounts::in_unit(tx, self.account, own).await?;
         let own = own.ok_or_else(|| Error::internal("an account without its bank account"))?;
@@ -129,7 +129,7 @@ impl SettleDayUnit {
     }
 
     /// Releases the lines: a change since the first check, such as a chargeback, makes them unpayable.
-    async fn let_go(&self, tx: &Tx) -> Result<bool, Error> {
+    async fn release(&self, tx: &Tx) -> Result<bool, Error> {
         lines::release(tx, self.account, self.id).await?;
         Ok(false)
     }

@@ -112,7 +112,7 @@ impl ConnectError {
     }
 
     /// Returns the remedy for the error.
-    pub const fn mend(&self) -> &'static str {
+    pub const fn remedy(&self) -> &'static str {
         match self {
             Self::Scheme => "name a file or a server",
             Self::Locked(_) => "stop that server, or name another file",
@@ -383,7 +383,7 @@ pub(super) fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
 }
 
 /// Connects to an existing file without changing its settings.
-pub(super) fn looker(path: &Path) -> Result<SqliteAdapter<WriteConnection>, ConnectError> {
+pub(super) fn connect_read_only(path: &Path) -> Result<SqliteAdapter<WriteConnection>, ConnectError> {
     Ok(SqliteAdapter(WriteConnection::on(Connection::to_look_at(path)?)))
 }
 

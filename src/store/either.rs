@@ -8,7 +8,7 @@ use sea_orm::{
 
 use super::columns::{FromColumns, PostgresRow};
 use super::postgres_pool::PostgresPool;
-use super::sqlite::{Look, Readers, SqliteAdapter, WriteConnection};
+use super::sqlite::{ReadSnapshot, Readers, SqliteAdapter, WriteConnection};
 
 /// A connection to SQLite or PostgreSQL.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub(super) type Reading = Either<Readers, PostgresPool>;
 /// The connections on which transactions begin.
 pub(super) type Origin = Either<WriteConnection, PostgresPool>;
 /// A read transaction: all its queries see the same committed state.
-pub type Snapshot = Either<Look, DatabaseTransaction>;
+pub type Snapshot = Either<ReadSnapshot, DatabaseTransaction>;
 
 impl Reading {
     /// Returns the records of all rows that a statement finds.

@@ -74,13 +74,13 @@ struct Queue {
 struct Member {
     writes: Writes,
     kind: u64,
-    turn: oneshot::Sender<Turn>,
+    outcome: oneshot::Sender<QueueOutcome>,
 }
 
 /// What a waiting unit learns.
-enum Turn {
+enum QueueOutcome {
     /// It leads its group: it writes it, and its own writes with it.
-    Leads(Lead, Writes),
+    Leads(GroupLeader, Writes),
     /// It was written; whether the group has derived rows.
     Written(bool),
     /// Its group was refused.
@@ -91,13 +91,13 @@ enum Turn {
 
 /// The right to write a group, with the units that follow. Dropped, it goes to the units that have gathered, these first: the task
 /// of the unit that was to write them is gone before it has begun.
-pub(super) struct Lead {
+pub(super) struct GroupLeader {
     of: Arc<GroupCommit>,
     node: Option<i32>,
     followers: VecDeque<Member>,
 }
 
-impl Drop for Lead {
+impl Drop for GroupLeader {
     fn drop(&mut self) {
         let group = {
             let mut queues = lock(&self.of.queues);
@@ -106,10 +106,10 @@ impl Drop for Lead {
             queue.next_group()
         };
         let Some(mut followers) = group else { return };
-        let Some(Member { writes, turn, .. }) = followers.pop_front() else { return };
+        let Some(Member { writes, outcome, .. }) = followers.pop_front() else { return };
         // If its task is gone, what comes back is dropped in turn, and so goes on to others.
-        let lead = Lead { of: Arc::clone(&self.of), node: self.node, followers };
-        drop(turn.send(Turn::Leads(lead, writes)));
+        let leader = GroupLeader { of: Arc::clone(&self.of), node: self.node, followers };
+        drop(outcome.send(QueueOutcome::Leads(leader, writes)));
     }
 }
 
@@ -145,7 +145,7 @@ pub(super) enum Committed {
     /// It was written; whether its group has derived rows.
     Written(bool),
     /// It is to be written alone, as one of the groups in flight if it has the right.
-    Alone(Writes, Option<Lead>),
+    Alone(Writes, Option<GroupLeader>),
 }
 
 impl GroupCommit {
@@ -162,40 +162,44 @@ impl GroupCommit {
         if self.grouping == Grouping::Never {
             return Ok(Committed::Alone(writes, None));
         }
-        let (lead, own) = match self.enter(writes) {
-            Entered::Leads(lead, own) => (lead, own),
-            Entered::Waits(turn) => match turn.await {
-                Ok(Turn::Leads(lead, own)) => (lead, own),
-                Ok(Turn::Written(derived)) => return Ok(Committed::Written(derived)),
-                Ok(Turn::Alone(own)) => return Ok(Committed::Alone(own, None)),
-                Ok(Turn::InDoubt(error)) => return Err(in_doubt(error)),
+        let (leader, own) = match self.enter(writes) {
+            GroupEntry::Leads(leader, own) => (leader, own),
+            GroupEntry::Waits(outcome) => match outcome.await {
+                Ok(QueueOutcome::Leads(leader, own)) => (leader, own),
+                Ok(QueueOutcome::Written(derived)) => return Ok(Committed::Written(derived)),
+                Ok(QueueOutcome::Alone(own)) => return Ok(Committed::Alone(own, None)),
+                Ok(QueueOutcome::InDoubt(error)) => return Err(in_doubt(error)),
                 Err(_) => return Err(in_doubt("the task that wrote its group is gone".into())),
             },
         };
-        if lead.followers.is_empty() && self.grouping == Grouping::WhenBusy {
-            return Ok(Committed::Alone(own, Some(lead)));
+        if leader.followers.is_empty() && self.grouping == Grouping::WhenBusy {
+            return Ok(Committed::Alone(own, Some(leader)));
         }
         // Others depend on it: a caller who goes away does not stop it half-way.
-        let group = Arc::clone(self).write_group(lead, own);
+        let group = Arc::clone(self).write_group(leader, own);
         let written = tokio::spawn(detach(trace::within(trace::current(), group))).await;
         written.unwrap_or_else(|_| Err(in_doubt("the task that wrote a group is gone".into())))
     }
 
     /// Writes a group, and tells its other units.
-    async fn write_group(self: Arc<Self>, mut lead: Lead, own: Writes) -> Result<Committed, CommitError> {
-        let others = std::mem::take(&mut lead.followers);
+    async fn write_group(
+        self: Arc<Self>,
+        mut leader: GroupLeader,
+        own: Writes,
+    ) -> Result<Committed, CommitError> {
+        let others = std::mem::take(&mut leader.followers);
         let is_group = !others.is_empty();
         let units: Vec<_> = std::iter::once(&own).chain(others.iter().map(|member| &member.writes)).collect();
         let written = self.write(&units).await;
-        drop(lead);
+        drop(leader);
         for member in others {
-            let turn = match &written {
-                Ok(derived) => Turn::Written(*derived),
-                Err(CommitError::Failed(_)) => Turn::Alone(member.writes),
-                Err(CommitError::InDoubt(error)) => Turn::InDoubt(error.to_string()),
+            let outcome = match &written {
+                Ok(derived) => QueueOutcome::Written(*derived),
+                Err(CommitError::Failed(_)) => QueueOutcome::Alone(member.writes),
+                Err(CommitError::InDoubt(error)) => QueueOutcome::InDoubt(error.to_string()),
             };
             // The send fails if the unit's task is gone.
-            drop(member.turn.send(turn));
+            drop(member.outcome.send(outcome));
         }
         match written {
             Ok(derived) => Ok(Committed::Written(derived)),
@@ -207,17 +211,20 @@ impl GroupCommit {
         }
     }
 
-    fn enter(self: &Arc<Self>, writes: Writes) -> Entered {
+    fn enter(self: &Arc<Self>, writes: Writes) -> GroupEntry {
         let node = writes.shard.map(|shard| shard.node);
         let mut queues = lock(&self.queues);
         let queue = queues.entry(node).or_default();
         if queue.in_flight < GROUPS_MAX {
             queue.in_flight += 1;
-            return Entered::Leads(Lead { of: Arc::clone(self), node, followers: VecDeque::new() }, writes);
+            return GroupEntry::Leads(
+                GroupLeader { of: Arc::clone(self), node, followers: VecDeque::new() },
+                writes,
+            );
         }
-        let (turn, receiver) = oneshot::channel();
-        queue.waiting.push_back(Member { kind: writes.kind(), writes, turn });
-        Entered::Waits(receiver)
+        let (outcome, receiver) = oneshot::channel();
+        queue.waiting.push_back(Member { kind: writes.kind(), writes, outcome });
+        GroupEntry::Waits(receiver)
     }
 
     /// Writes a group as one transaction. Returns whether rows were derived.
@@ -239,9 +246,9 @@ impl GroupCommit {
 }
 
 #[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
-enum Entered {
-    Leads(Lead, Writes),
-    Waits(oneshot::Receiver<Turn>),
+enum GroupEntry {
+    Leads(GroupLeader, Writes),
+    Waits(oneshot::Receiver<QueueOutcome>),
 }
 
 fn in_doubt(error: String) -> CommitError {

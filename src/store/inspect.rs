@@ -141,9 +141,9 @@ pub async fn inspect(location: &Location, clock: &dyn Clock) -> Result<Inspectio
         Location::Postgres { url } => {
             let server = connect::impatient(url).await?;
             let level = Some(IsolationLevel::RepeatableRead);
-            let looker = server.begin_with_config(level, Some(AccessMode::ReadOnly)).await?;
+            let connection = server.begin_with_config(level, Some(AccessMode::ReadOnly)).await?;
             let started = clock.elapsed();
-            let row = looker.query_one_raw(Statement::from_string(DbBackend::Postgres, REPORT)).await?;
+            let row = connection.query_one_raw(Statement::from_string(DbBackend::Postgres, REPORT)).await?;
             let row = row.ok_or_else(|| DbErr::RecordNotFound("pg_database".into()))?;
             let (report, took) =
                 (PostgresReport::from_query_result(&row, "")?, clock.elapsed().saturating_sub(started));
@@ -152,8 +152,8 @@ pub async fn inspect(location: &Location, clock: &dyn Clock) -> Result<Inspectio
             let wanted = POSTGRES_CONNECTIONS.into();
             let kind =
                 DatabaseKind::Postgres(Box::new(PostgresServer { report, ahead, give_or_take, wanted }));
-            let inspection = with_contents(&looker, kind).await;
-            looker.rollback().await?;
+            let inspection = with_contents(&connection, kind).await;
+            connection.rollback().await?;
             server.close().await?;
             inspection
         }
@@ -188,16 +188,16 @@ async fn inspect_file(path: &Path) -> Result<Inspection, ConnectError> {
 }
 
 async fn with_contents(
-    looker: &impl ConnectionTrait,
+    connection: &impl ConnectionTrait,
     kind: DatabaseKind,
 ) -> Result<Inspection, ConnectError> {
-    let found = found(looker).await?;
-    let (missing, unknown) = missing_and_unknown(looker).await?;
+    let found = found(connection).await?;
+    let (missing, unknown) = missing_and_unknown(connection).await?;
     let (mut youngest_key, mut seals) = (None, None);
-    if is_installed(looker).await? {
+    if is_installed(connection).await? {
         let sql = "SELECT MAX(created_at) AS youngest, \
                    MAX(CASE WHEN purpose = 'data' AND remove_at IS NULL THEN seals END) AS seals FROM vault_keys";
-        if let Some(row) = looker.query_one_raw(statement(looker, sql)).await? {
+        if let Some(row) = connection.query_one_raw(statement(connection, sql)).await? {
             youngest_key = row.try_get::<Option<i64>>("", "youngest")?.map(Timestamp::from_millis);
             seals = row.try_get::<Option<i64>>("", "seals")?.and_then(|seals| u64::try_from(seals).ok());
         }
@@ -207,9 +207,9 @@ async fn with_contents(
 
 /// Returns the migrations that the database lacks, and those that it has and this release does not know.
 pub(super) async fn missing_and_unknown(
-    looker: &impl ConnectionTrait,
+    connection: &impl ConnectionTrait,
 ) -> Result<(Vec<String>, Vec<String>), DbErr> {
-    let mut unknown = migration::recorded(looker).await?;
+    let mut unknown = migration::recorded(connection).await?;
     let mut missing: Vec<_> = STEPS.iter().map(|step| step.name.to_owned()).collect();
     missing.retain(|step| !unknown.contains(step));
     unknown.retain(|step| STEPS.iter().all(|known| known.name != step));

@@ -71,7 +71,7 @@ pub async fn read_installation_to_copy(location: &Location) -> Result<Installati
                 return Ok(InstallationInfo::default());
             }
             sqlite::refuse_other_name(path)?;
-            match ours(&connect::looker(path)?).await {
+            match ours(&connect::connect_read_only(path)?).await {
                 Err(ConnectError::Database(error)) if is_corruption(&error) => {
                     Err(ConnectError::Damaged(path.clone()))
                 }
@@ -79,28 +79,29 @@ pub async fn read_installation_to_copy(location: &Location) -> Result<Installati
             }
         }
         Location::Postgres { url } => {
-            let looker = connect::patient(url).await?;
-            let found = ours(&looker).await;
-            looker.close().await?;
+            let connection = connect::patient(url).await?;
+            let found = ours(&connection).await;
+            connection.close().await?;
             found
         }
     }
 }
 
 /// Reads the installation; refuses a schema of a later release.
-async fn ours(looker: &impl ConnectionTrait) -> Result<InstallationInfo, ConnectError> {
-    let found = found(looker).await?;
-    let (_, unknown) = missing_and_unknown(looker).await?;
+async fn ours(connection: &impl ConnectionTrait) -> Result<InstallationInfo, ConnectError> {
+    let found = found(connection).await?;
+    let (_, unknown) = missing_and_unknown(connection).await?;
     if unknown.is_empty() { Ok(found) } else { Err(ConnectError::unknown(&unknown)) }
 }
 
-pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<InstallationInfo, ConnectError> {
-    connect::refuse_foreign(looker).await?;
-    if !is_installed(looker).await? {
+pub(super) async fn found(connection: &impl ConnectionTrait) -> Result<InstallationInfo, ConnectError> {
+    connect::refuse_foreign(connection).await?;
+    if !is_installed(connection).await? {
         return Ok(InstallationInfo::default());
     }
     // Columns of the first migration, which every release has.
-    let rows = looker.query_all_raw(statement(looker, "SELECT name, value FROM installation")).await?;
+    let rows =
+        connection.query_all_raw(statement(connection, "SELECT name, value FROM installation")).await?;
     let mut entries = BTreeMap::new();
     for row in rows {
         entries.insert(row.try_get::<String>("", "name")?, row.try_get::<String>("", "value")?);
@@ -108,8 +109,8 @@ pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<InstallationI
     let (environment, seed) = (entries.remove("environment"), entries.remove("seed"));
     let clock = entries.remove(CLOCK);
     let (copying, moved_to) = (entries.remove(COPYING), entries.remove(MOVED_TO));
-    let keys =
-        looker.query_all_raw(statement(looker, "SELECT id, purpose, wrapped_by, wrapped FROM vault_keys"));
+    let keys = connection
+        .query_all_raw(statement(connection, "SELECT id, purpose, wrapped_by, wrapped FROM vault_keys"));
     let keys = keys.await?.into_iter().map(|row| {
         let wrapped = Wrapped { by: row.try_get("", "wrapped_by")?, bytes: row.try_get("", "wrapped")? };
         Ok(FoundKey { id: row.try_get("", "id")?, purpose: row.try_get("", "purpose")?, wrapped })
@@ -120,25 +121,25 @@ pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<InstallationI
 
 /// Returns the value of an entry. The table is the first migration's, so every release has it.
 pub(super) async fn installation_entry(
-    looker: &impl ConnectionTrait,
+    connection: &impl ConnectionTrait,
     name: &str,
 ) -> Result<Option<String>, DbErr> {
     let sql = format!("SELECT value FROM installation WHERE name = '{name}'");
-    let row = looker.query_one_raw(statement(looker, &sql)).await?;
+    let row = connection.query_one_raw(statement(connection, &sql)).await?;
     row.map(|row| row.try_get("", "value")).transpose()
 }
 
 /// Returns whether the first tables exist: a first migration that was killed may have left only its own record.
-pub(super) async fn is_installed(looker: &impl ConnectionTrait) -> Result<bool, DbErr> {
-    let sql = if looker.get_database_backend() == DbBackend::Postgres {
+pub(super) async fn is_installed(connection: &impl ConnectionTrait) -> Result<bool, DbErr> {
+    let sql = if connection.get_database_backend() == DbBackend::Postgres {
         "SELECT count(*) AS n FROM pg_tables WHERE schemaname = current_schema() AND tablename IN ('installation', 'vault_keys')"
     } else {
         "SELECT count(*) AS n FROM sqlite_master WHERE type = 'table' AND name IN ('installation', 'vault_keys')"
     };
-    let row = looker.query_one_raw(statement(looker, sql)).await?;
+    let row = connection.query_one_raw(statement(connection, sql)).await?;
     Ok(row.map(|row| row.try_get::<i64>("", "n")).transpose()? == Some(2))
 }
 
-pub(super) fn statement(looker: &impl ConnectionTrait, sql: &str) -> Statement {
-    Statement::from_string(looker.get_database_backend(), sql)
+pub(super) fn statement(connection: &impl ConnectionTrait, sql: &str) -> Statement {
+    Statement::from_string(connection.get_database_backend(), sql)
 }

@@ -33,9 +33,9 @@ pub async fn check_integrity(location: &Location) -> Result<Integrity, ConnectEr
     match location {
         Location::Sqlite { path } => check_file(path),
         Location::Postgres { url } => {
-            let looker = connect::patient(url).await?;
-            let found = check_server(&looker).await;
-            looker.close().await?;
+            let connection = connect::patient(url).await?;
+            let found = check_server(&connection).await;
+            connection.close().await?;
             Ok(found?)
         }
     }
@@ -72,9 +72,9 @@ pub(super) fn is_corruption(error: &DbErr) -> bool {
     code.is_some_and(|code| SQLITE_CORRUPTED.contains(&(code & 0xff)))
 }
 
-async fn check_server(looker: &impl ConnectionTrait) -> Result<Integrity, DbErr> {
+async fn check_server(connection: &impl ConnectionTrait) -> Result<Integrity, DbErr> {
     let Some(schema) = one::<String>(
-        looker,
+        connection,
         "SELECT quote_ident(n.nspname) AS one FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace \
          WHERE e.extname = 'amcheck'",
     )
@@ -86,15 +86,15 @@ async fn check_server(looker: &impl ConnectionTrait) -> Result<Integrity, DbErr>
         let sql = format!(
             "SELECT COALESCE(has_function_privilege(to_regprocedure('{schema}.{function}'), 'EXECUTE'), false) AS one"
         );
-        Ok::<_, DbErr>(one::<bool>(looker, &sql).await? == Some(true))
+        Ok::<_, DbErr>(one::<bool>(connection, &sql).await? == Some(true))
     };
     if !may_use("bt_index_check(regclass)").await? {
         return Ok(Integrity::NotChecked("its user may not use the extension amcheck"));
     }
-    looker.execute_unprepared("SET lock_timeout = '10s'").await?;
+    connection.execute_unprepared("SET lock_timeout = '10s'").await?;
     let mut corrupted = Vec::new();
     let indexes = named(
-        looker,
+        connection,
         "SELECT CAST(c.oid AS BIGINT) AS id, c.relname::text AS name FROM pg_class c \
          JOIN pg_am m ON m.oid = c.relam AND m.amname = 'btree' \
          JOIN pg_index i ON i.indexrelid = c.oid AND i.indisready AND i.indisvalid \
@@ -102,7 +102,7 @@ async fn check_server(looker: &impl ConnectionTrait) -> Result<Integrity, DbErr>
     )
     .await?;
     for (id, name) in &indexes {
-        let checked = one_row(looker, &format!("SELECT {schema}.bt_index_check({id}::regclass)")).await;
+        let checked = one_row(connection, &format!("SELECT {schema}.bt_index_check({id}::regclass)")).await;
         if is_corrupted(checked)? {
             corrupted.push(format!("the index {name}"));
         }
@@ -111,7 +111,7 @@ async fn check_server(looker: &impl ConnectionTrait) -> Result<Integrity, DbErr>
     let mut tables = Vec::new();
     if may_use("verify_heapam(regclass, boolean, boolean, text, bigint, bigint)").await? {
         tables = named(
-            looker,
+            connection,
             "SELECT CAST(c.oid AS BIGINT) AS id, c.relname::text AS name FROM pg_class c \
              WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace ORDER BY c.relname",
         )
@@ -119,7 +119,8 @@ async fn check_server(looker: &impl ConnectionTrait) -> Result<Integrity, DbErr>
     }
     for (id, name) in &tables {
         let checked =
-            one_row(looker, &format!("SELECT 1 FROM {schema}.verify_heapam({id}::regclass) LIMIT 1")).await;
+            one_row(connection, &format!("SELECT 1 FROM {schema}.verify_heapam({id}::regclass) LIMIT 1"))
+                .await;
         if matches!(checked, Ok(Some(_))) || is_corrupted(checked)? {
             corrupted.push(format!("the table {name}"));
         }
@@ -146,15 +147,15 @@ fn is_corrupted(checked: Result<Option<QueryResult>, DbErr>) -> Result<bool, DbE
     }
 }
 
-async fn named(looker: &impl ConnectionTrait, sql: &str) -> Result<Vec<(i64, String)>, DbErr> {
-    let rows = looker.query_all_raw(statement(looker, sql)).await?;
+async fn named(connection: &impl ConnectionTrait, sql: &str) -> Result<Vec<(i64, String)>, DbErr> {
+    let rows = connection.query_all_raw(statement(connection, sql)).await?;
     rows.iter().map(|row| Ok((row.try_get("", "id")?, row.try_get("", "name")?))).collect()
 }
 
-async fn one_row(looker: &impl ConnectionTrait, sql: &str) -> Result<Option<QueryResult>, DbErr> {
-    looker.query_one_raw(statement(looker, sql)).await
+async fn one_row(connection: &impl ConnectionTrait, sql: &str) -> Result<Option<QueryResult>, DbErr> {
+    connection.query_one_raw(statement(connection, sql)).await
 }
 
-async fn one<T: TryGetable>(looker: &impl ConnectionTrait, sql: &str) -> Result<Option<T>, DbErr> {
-    one_row(looker, sql).await?.map(|row| row.try_get("", "one")).transpose()
+async fn one<T: TryGetable>(connection: &impl ConnectionTrait, sql: &str) -> Result<Option<T>, DbErr> {
+    one_row(connection, sql).await?.map(|row| row.try_get("", "one")).transpose()
 }

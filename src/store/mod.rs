@@ -74,7 +74,7 @@ use condition::Condition;
 use either::{Either, Reading};
 use group_commit::{GroupCommit, GroupWriter};
 use group_statement::GroupTexts;
-use sqlite::Look;
+use sqlite::ReadSnapshot;
 use statements::Counting;
 use tx::{CommitPath, Listeners, TransactionFactory};
 use unit::{UnitOfWork, UnitResult, typed};
@@ -118,7 +118,7 @@ fn span(name: &'static str, database: DbBackend) -> Span {
 }
 
 /// Disables the time-outs of a PostgreSQL transaction.
-const AS_LONG_AS_IT_TAKES: &str = "SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)";
+const DISABLE_TIMEOUTS: &str = "SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)";
 
 /// SQLite has one writer, which runs queued units in batches; PostgreSQL has as many as its pool.
 enum Writer {
@@ -174,7 +174,7 @@ impl Store {
 
     /// Sets the operator who writes through this store; the audit trail records what the operator does (`services::audit`). A
     /// store has one operator at most.
-    pub fn acts_for(&self, operator: Operator) {
+    pub fn set_operator(&self, operator: Operator) {
         assert!(self.operator.set(operator).is_ok(), "a store has one operator");
     }
 
@@ -196,12 +196,12 @@ impl Store {
     /// Begins a read transaction for long reads of everything: all its queries see the same committed state.
     pub async fn snapshot(&self) -> Result<Snapshot, DbErr> {
         match self.reader.inner() {
-            Either::Sqlite(readers) => Ok(Snapshot::Sqlite(Look::at(&readers.0).await?)),
+            Either::Sqlite(readers) => Ok(Snapshot::Sqlite(ReadSnapshot::at(&readers.0).await?)),
             Either::Postgres(connections) => {
                 let level = Some(IsolationLevel::RepeatableRead);
                 let snapshot =
                     connections.pool().begin_with_config(level, Some(AccessMode::ReadOnly)).await?;
-                snapshot.execute_unprepared(AS_LONG_AS_IT_TAKES).await?;
+                snapshot.execute_unprepared(DISABLE_TIMEOUTS).await?;
                 Ok(Snapshot::Postgres(snapshot))
             }
         }

@@ -34,8 +34,8 @@ struct Shared {
     pool: DatabaseConnection,
     /// What the store has committed, in which tables grow.
     statements: Arc<Statements>,
-    places: Arc<Semaphore>,
-    aside: Mutex<Vec<IdleConnection>>,
+    permits: Arc<Semaphore>,
+    idle: Mutex<Vec<IdleConnection>>,
 }
 
 /// Plans of a new database are made anew after so many commits, and then each time they have doubled.
@@ -77,15 +77,15 @@ struct IdleConnection {
 impl Drop for Shared {
     fn drop(&mut self) {
         // Returning them to sqlx's pool takes a task, for which it may be too late.
-        lock(&self.aside).drain(..).for_each(|IdleConnection { known, .. }| drop(known.connection.leak()));
+        lock(&self.idle).drain(..).for_each(|IdleConnection { known, .. }| drop(known.connection.leak()));
     }
 }
 
 impl PostgresPool {
-    /// Creates a pool that lends at most `places` connections at once.
-    pub fn new(pool: DatabaseConnection, places: usize, statements: Arc<Statements>) -> Self {
-        let places = Arc::new(Semaphore::new(places));
-        Self(Arc::new(Shared { pool, statements, places, aside: Mutex::default() }))
+    /// Creates a pool that lends at most `permits` connections at once.
+    pub fn new(pool: DatabaseConnection, permits: usize, statements: Arc<Statements>) -> Self {
+        let permits = Arc::new(Semaphore::new(permits));
+        Self(Arc::new(Shared { pool, statements, permits, idle: Mutex::default() }))
     }
 
     /// Returns sqlx's pool.
@@ -95,22 +95,22 @@ impl PostgresPool {
 
     /// Returns the number of idle connections.
     pub fn idle(&self) -> usize {
-        self.aside().len()
+        self.idle_connections().len()
     }
 
-    fn aside(&self) -> MutexGuard<'_, Vec<IdleConnection>> {
-        lock(&self.0.aside)
+    fn idle_connections(&self) -> MutexGuard<'_, Vec<IdleConnection>> {
+        lock(&self.0.idle)
     }
 
     async fn lend(&self) -> Result<ConnectionGuard, DbErr> {
-        let places = Arc::clone(&self.0.places);
-        let place = tokio::time::timeout(ACQUIRE_TIMEOUT, places.acquire_owned()).await;
-        let place = place.map_err(|_| DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))?;
-        let place = place.map_err(|_| DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed))?;
+        let permits = Arc::clone(&self.0.permits);
+        let permit = tokio::time::timeout(ACQUIRE_TIMEOUT, permits.acquire_owned()).await;
+        let permit = permit.map_err(|_| DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))?;
+        let permit = permit.map_err(|_| DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed))?;
         // The connection used last: it is warm, and the others may rest.
-        let last = self.aside().pop();
+        let last = self.idle_connections().pop();
         let known = match last {
-            Some(aside) => aside.tested(Planned::now(&self.0.statements)).await,
+            Some(idle) => idle.tested(Planned::now(&self.0.statements)).await,
             None => None,
         };
         let known = if let Some(known) = known {
@@ -125,8 +125,8 @@ impl PostgresPool {
             known: Some(known),
             answered: true,
             in_transaction: false,
-            home: self.clone(),
-            _place: place,
+            pool: self.clone(),
+            _permit: permit,
         })
     }
 
@@ -191,8 +191,8 @@ struct ConnectionGuard {
     /// Whether the server answered the last statement.
     answered: bool,
     in_transaction: bool,
-    home: PostgresPool,
-    _place: OwnedSemaphorePermit,
+    pool: PostgresPool,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Drop for ConnectionGuard {
@@ -202,7 +202,7 @@ impl Drop for ConnectionGuard {
             // Closing the connection makes the server end the transaction.
             known.connection.close_on_drop();
         } else if self.answered {
-            self.home.aside().push(IdleConnection { known, since: Instant::now() });
+            self.pool.idle_connections().push(IdleConnection { known, since: Instant::now() });
         }
     }
 }
@@ -223,7 +223,7 @@ impl ConnectionGuard {
         self.answered = done.as_ref().err().is_none_or(goes_on);
         if !self.answered {
             // The other idle connections may have failed in the same way.
-            drop(std::mem::take(&mut *self.home.aside()));
+            drop(std::mem::take(&mut *self.pool.idle_connections()));
         }
         done
     }

@@ -19,7 +19,7 @@ use sea_orm::{
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
-use super::AS_LONG_AS_IT_TAKES;
+use super::DISABLE_TIMEOUTS;
 use super::Operator;
 use super::deferred_updates::{Change, DeferredUpdates, LOST};
 use super::derived::Derivation;
@@ -291,7 +291,7 @@ impl Tx {
     /// Disables the time-outs of this unit: it handles all that waits for an account, however much that is.
     pub async fn disable_timeouts(&self) -> Result<(), DbErr> {
         if self.get_database_backend() == DbBackend::Postgres {
-            self.execute_unprepared(AS_LONG_AS_IT_TAKES).await?;
+            self.execute_unprepared(DISABLE_TIMEOUTS).await?;
         }
         Ok(())
     }
@@ -324,7 +324,7 @@ impl Tx {
     }
 
     /// Sets the trace that caused the unit to run next.
-    pub(super) fn because_of(&self, cause: Option<TraceContext>) -> &Self {
+    pub(super) fn with_cause(&self, cause: Option<TraceContext>) -> &Self {
         *lock(&self.cause) = cause;
         self
     }

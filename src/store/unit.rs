@@ -58,7 +58,7 @@ impl UnitOfWork {
 
     /// Runs the unit, possibly one of several runs; a panic in it becomes an ordinary error.
     pub async fn run(&self, tx: &Tx) -> UnitResult {
-        let run = async { self.work.run(tx.because_of(self.cause)).await };
+        let run = async { self.work.run(tx.with_cause(self.cause)).await };
         // Unwind safe: the unit only holds its own data, which nothing reads after a panic.
         match AssertUnwindSafe(run).catch_unwind().await {
             Ok(answer) => answer,

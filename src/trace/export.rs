@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::sampler::Sampler;
 use super::{Ended, Settings, otlp};
-use crate::limits::{OUTBOUND_ANSWER_BYTES_MAX, SPANS_A_POST_MAX, SPANS_LAST_WORD, SPANS_WAITING_MAX};
+use crate::limits::{OUTBOUND_ANSWER_BYTES_MAX, SPAN_FLUSH_TIMEOUT, SPANS_A_POST_MAX, SPANS_WAITING_MAX};
 use crate::outbound::{USER_AGENT, tls};
 
 /// The counter of lost spans.
@@ -61,7 +61,7 @@ impl ExporterHandle {
     /// Sends the remaining spans, within a few seconds.
     pub async fn stop(self) {
         let _ = self.stop.send(());
-        if timeout(SPANS_LAST_WORD, self.task).await.is_err() {
+        if timeout(SPAN_FLUSH_TIMEOUT, self.task).await.is_err() {
             tracing::warn!("the last spans were not exported");
         }
     }

@@ -8,7 +8,7 @@ pub use webhook_dispatcher::WorkerHandles;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
-use crate::limits::{CLOCK_NOTED, DATA_KEYS_READ_AGAIN, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITTEN};
+use crate::limits::{CLOCK_NOTED, DATA_KEYS_REFRESH_INTERVAL, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITTEN};
 use crate::services::due_work::registry;
 use crate::services::{Ctx, audit, card_testing, clock_record, data_keys, erasures, event_sequence};
 
@@ -172,7 +172,7 @@ async fn repeat_erasures(ctx: Ctx) {
 async fn learn_keys(ctx: Ctx) {
     let mut learnt = Instant::now();
     loop {
-        tokio::time::sleep(DATA_KEYS_READ_AGAIN).await;
+        tokio::time::sleep(DATA_KEYS_REFRESH_INTERVAL).await;
         match data_keys::reload(&ctx).await {
             Ok(()) => learnt = Instant::now(),
             Err(error) => {

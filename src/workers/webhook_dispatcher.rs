@@ -50,18 +50,18 @@ impl WorkerHandles {
 /// Starts the dispatcher. When the process stops, deliveries in flight may finish; the leases of the rest run out.
 pub fn start(ctx: &Ctx) -> WorkerHandles {
     let (outcomes, recorded) = mpsc::channel(DELIVERIES_MAX);
-    let courier = Arc::new(WebhookDispatcher {
+    let dispatcher = Arc::new(WebhookDispatcher {
         ctx: Ctx::clone(ctx),
         lanes: Mutex::default(),
-        turns: DeliveryPermits::default(),
+        permits: DeliveryPermits::default(),
         outcomes,
         room: Notify::new(),
     });
     let announcements = outbox::listen(&ctx.store, Arc::clone(&ctx.clock));
     WorkerHandles {
         loops: [
-            tokio::spawn(Arc::clone(&courier).receive_committed(announcements)),
-            tokio::spawn(courier.poll()),
+            tokio::spawn(Arc::clone(&dispatcher).receive_committed(announcements)),
+            tokio::spawn(dispatcher.poll()),
         ],
         recorder: tokio::spawn(record(Ctx::clone(ctx), recorded)),
     }
@@ -70,7 +70,7 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
 struct WebhookDispatcher {
     ctx: Ctx,
     lanes: Mutex<HashMap<WebhookEndpointToken, EndpointLane>>,
-    turns: DeliveryPermits,
+    permits: DeliveryPermits,
     outcomes: mpsc::Sender<DeliveryAttempt>,
     /// Notified when an endpoint that had enough has room again.
     room: Notify,
@@ -91,7 +91,7 @@ impl WebhookDispatcher {
         let mut batch = Vec::with_capacity(WEBHOOK_BATCH);
         while announcements.recv_many(&mut batch, WEBHOOK_BATCH).await > 0 {
             match webhooks::announced(&self.ctx, &batch).await {
-                Ok(parcels) => self.accept_all(parcels).await,
+                Ok(leased) => self.accept_all(leased).await,
                 // Their leases run out.
                 Err(error) => tracing::error!(%error, "committed webhooks were not read"),
             }
@@ -126,8 +126,8 @@ impl WebhookDispatcher {
         };
         let found = webhooks::due(&self.ctx, &busy).await?;
         let many = found.len() >= WEBHOOK_BATCH;
-        let parcels = webhooks::lease(&self.ctx, self.with_room(found)).await?;
-        self.accept_all(parcels).await;
+        let leased = webhooks::lease(&self.ctx, self.with_room(found)).await?;
+        self.accept_all(leased).await;
         Ok(many)
     }
 
@@ -147,65 +147,65 @@ impl WebhookDispatcher {
     }
 
     /// Accepts webhooks for delivery; releases the leases of those for which there is no room.
-    async fn accept_all(self: &Arc<Self>, parcels: Vec<LeasedWebhook>) {
-        let returned: Vec<_> = parcels.into_iter().filter_map(|parcel| self.take(parcel)).collect();
+    async fn accept_all(self: &Arc<Self>, leased: Vec<LeasedWebhook>) {
+        let returned: Vec<_> = leased.into_iter().filter_map(|webhook| self.take(webhook)).collect();
         if let Err(error) = webhooks::release(&self.ctx, returned).await {
             // Their leases run out.
             tracing::error!(%error, "webhook leases were not released");
         }
     }
 
-    fn take(self: &Arc<Self>, parcel: LeasedWebhook) -> Option<LeasedWebhook> {
+    fn take(self: &Arc<Self>, webhook: LeasedWebhook) -> Option<LeasedWebhook> {
         if self.stopping() {
-            return Some(parcel);
+            return Some(webhook);
         }
         let mut lanes = self.lanes();
-        let lane = lanes.entry(parcel.endpoint).or_default();
+        let lane = lanes.entry(webhook.endpoint).or_default();
         if lane.room() == 0 {
             lane.more = true;
-            return Some(parcel);
+            return Some(webhook);
         }
         if lane.in_flight < self.share_of(lane) {
             lane.in_flight += 1;
-            self.begin(parcel);
+            self.begin(webhook);
         } else {
-            lane.waiting.push_back(parcel);
+            lane.waiting.push_back(webhook);
         }
         None
     }
 
     /// Returns the number of deliveries that an endpoint may have in flight: fewer, the more all endpoints have together.
     fn share_of(&self, lane: &EndpointLane) -> usize {
-        let fair = 1 + self.turns.left() / SHARES;
-        lane.under_way_max().min(fair)
+        let fair = 1 + self.permits.left() / SHARES;
+        lane.in_flight_max().min(fair)
     }
 
-    fn begin(self: &Arc<Self>, parcel: LeasedWebhook) {
-        self.ctx.tasks.spawn(Arc::clone(self).run_lane(parcel));
+    fn begin(self: &Arc<Self>, webhook: LeasedWebhook) {
+        self.ctx.tasks.spawn(Arc::clone(self).run_lane(webhook));
     }
 
     /// Delivers one webhook after another, as long as the endpoint has any.
-    async fn run_lane(self: Arc<Self>, parcel: LeasedWebhook) {
-        let endpoint = parcel.endpoint;
-        let mut next = Some(parcel);
-        while let Some(parcel) = next {
+    async fn run_lane(self: Arc<Self>, webhook: LeasedWebhook) {
+        let endpoint = webhook.endpoint;
+        let mut next = Some(webhook);
+        while let Some(webhook) = next {
             // The lane continues after any result of a delivery.
-            let delivered = AssertUnwindSafe(self.deliver(parcel)).catch_unwind().await;
+            let delivered = AssertUnwindSafe(self.deliver(webhook)).catch_unwind().await;
             let accepted = delivered.unwrap_or_else(|_| {
                 tracing::error!("a delivery panicked");
                 None
             });
             let mut after = self.after(endpoint, accepted).into_iter();
             next = after.next();
-            after.for_each(|parcel| self.begin(parcel));
+            after.for_each(|webhook| self.begin(webhook));
         }
     }
 
     /// Delivers a webhook. Returns whether it was accepted; `None` if it was not sent.
-    async fn deliver(&self, parcel: LeasedWebhook) -> Option<bool> {
-        let proven = self.lanes().get(&parcel.endpoint).is_some_and(EndpointLane::is_proven);
-        let _turn = self.turns.take(proven).await;
-        match webhooks::send(&self.ctx, parcel).await {
+    async fn deliver(&self, webhook: LeasedWebhook) -> Option<bool> {
+        let proven = self.lanes().get(&webhook.endpoint).is_some_and(EndpointLane::is_proven);
+        let _permit = self.permits.take(proven).await;
+        match webhooks::send(&self.ctx, webhook).await {
             Ok(Some(delivered)) => {
                 let accepted = delivered.accepted();
                 // The receiver is gone only when the process ends.
@@ -231,9 +231,9 @@ impl WebhookDispatcher {
         lane.in_flight -= 1;
         let mut next = Vec::new();
         while lane.in_flight < self.share_of(lane) && !self.stopping() {
-            let Some(parcel) = lane.waiting.pop_front() else { break };
+            let Some(webhook) = lane.waiting.pop_front() else { break };
             lane.in_flight += 1;
-            next.push(parcel);
+            next.push(webhook);
         }
         if lane.waiting.is_empty() && std::mem::take(&mut lane.more) {
             self.room.notify_one();

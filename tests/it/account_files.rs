@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use card_payments::acquirer::test_cards::{TABLE, TestCards};
-use card_payments::services::accounts::snapshot_rows::Copied;
+use card_payments::services::accounts::snapshot_rows::SnapshotTable;
 use card_payments::services::accounts::wipe;
 use card_payments::services::snapshots::account_file::{self, AccountFile, LEFT_OUT};
 use entity::TimeSpan;
@@ -114,7 +114,7 @@ rules! {
         }
         assert!(text.contains("http://127.0.0.1:2/"));
         let tables = serde_json::from_str::<Value>(&text).unwrap()["tables"].clone();
-        let known: Vec<_> = wipe::copied().map(Copied::name).collect();
+        let known: Vec<_> = wipe::copied().map(SnapshotTable::name).collect();
         for left_out in LEFT_OUT {
             assert!(known.contains(&left_out) && tables[left_out].is_null(), "{left_out}");
         }

@@ -7,7 +7,7 @@ use card_payments::params::deposit::DepositOrder;
 use card_payments::params::{self, Paging};
 use card_payments::runtime::clock::Clock;
 use card_payments::runtime::random::RandomSource;
-use card_payments::services::accounts::{ApiKeyPair, create, keys, named, operator};
+use card_payments::services::accounts::{ApiKeyPair, create, find_by_token, keys, operator};
 use card_payments::services::audit::{self, AuditFilter};
 use card_payments::services::data_keys::rotate::rotate;
 use card_payments::services::events::ping::ping;
@@ -36,12 +36,12 @@ const KEY_USED: &str = "key.used";
 
 /// From now on the services' store is an operator's.
 fn acts(app: &App) {
-    app.ctx().store.acts_for(Operator { name: WHO.into(), at: app.clock.now() });
+    app.ctx().store.set_operator(Operator { name: WHO.into(), at: app.clock.now() });
 }
 
 /// The account as a command names it.
 async fn named_account(app: &App, token: AccountToken) -> Account {
-    named(&app.ctx().store, token, app.clock.now()).await.unwrap().unwrap()
+    find_by_token(&app.ctx().store, token, app.clock.now()).await.unwrap().unwrap()
 }
 
 /// The trail, newest first.
@@ -124,7 +124,7 @@ rules! {
         ];
         assert_eq!(trail.len(), expected.len(), "{trail:#?}");
         for (record, (action, account, subject, detail)) in trail.iter().zip(expected) {
-            let by = if ["operator.signed_in", "account.viewed"].contains(&action) { "whoever has the operator's key" } else { WHO };
+            let by = if ["operator.signed_in", "account.viewed"].contains(&action) { "holder of the operator's key" } else { WHO };
             assert_eq!(*record, json!({
                 "at": now, "action": action, "account": account, "subject": subject, "by": by, "detail": detail,
             }));

@@ -28,8 +28,8 @@ fn checked(installed: &Installed, arguments: &[&str]) -> (usize, Vec<Value>) {
     };
     assert_eq!((code, stderr), (Some(i32::from(wrong > 0)), expected), "{findings:#?}");
     for finding in &findings {
-        assert_eq!(fields(finding), ["level", "area", "said", "mend"]);
-        assert_eq!(finding["mend"].is_null(), finding["level"] == "ok", "{finding}");
+        assert_eq!(fields(finding), ["level", "area", "said", "remedy"]);
+        assert_eq!(finding["remedy"].is_null(), finding["level"] == "ok", "{finding}");
     }
     (wrong, findings)
 }
@@ -160,9 +160,9 @@ operated! {
         }
         assert_eq!(wrong, 14, "{findings:#?}");
         let unknown = |name: &str| findings.iter().find(|finding| finding["said"].as_str().unwrap().contains(name)).unwrap();
-        assert_eq!(unknown("CARD_PAYMENTS_LISTNE ")["mend"], "did you mean CARD_PAYMENTS_LISTEN?");
+        assert_eq!(unknown("CARD_PAYMENTS_LISTNE ")["remedy"], "did you mean CARD_PAYMENTS_LISTEN?");
         let door = unknown("CARD_PAYMENTS_COLOUR_OF_THE_DOOR ");
-        assert!(door["level"] == "warning" && !door["mend"].as_str().unwrap().contains("did you mean"), "{door}");
+        assert!(door["level"] == "warning" && !door["remedy"].as_str().unwrap().contains("did you mean"), "{door}");
         assert!(!findings.iter().any(|finding| finding.to_string().contains("hunter2")));
         assert_eq!(files(installed).len(), 0, "something was made");
     }

@@ -229,7 +229,7 @@ operated! {
         let doubted = finding(installed);
         assert_eq!(doubted["level"], "warning");
         assert!(doubted["said"].as_str().unwrap().contains("nothing is deleted by age"), "{doubted}");
-        assert!(doubted["mend"].as_str().unwrap().contains("card-payments clock confirm"), "{doubted}");
+        assert!(doubted["remedy"].as_str().unwrap().contains("card-payments clock confirm"), "{doubted}");
         let (code, stdout, stderr) = installed.run(&["clock", "confirm"]);
         assert_eq!((code, stderr.as_str()), (Some(0), ""));
         assert!(stdout.contains(": servers believe it within a minute"), "{stdout}");

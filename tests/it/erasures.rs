@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use card_payments::services::accounts::named;
+use card_payments::services::accounts::find_by_token;
 use card_payments::services::erasures::{self, COLUMNS, tables_of_customers};
 use card_payments::store::{self, Operator, Rewriting};
 use card_payments::views::erasure::Erasure;
@@ -212,7 +212,8 @@ async fn masked(client: &Client, person: &Person) -> Vec<Value> {
 }
 
 async fn erase(app: &App, customer: &str) -> Result<Erasure, String> {
-    let account = named(&app.ctx().store, app.account().await, app.ctx().clock.now()).await.unwrap().unwrap();
+    let account =
+        find_by_token(&app.ctx().store, app.account().await, app.ctx().clock.now()).await.unwrap().unwrap();
     erasures::erase(app.ctx(), &account, customer).await.map_err(|error| format!("{:?}", error.code()))
 }
 
@@ -266,7 +267,7 @@ rules! {
         app.do_due_work().await;
         let before = masked(&client, &person).await;
         let blobs = app.blobs().len();
-        app.ctx().store.acts_for(Operator { name: "roland".into(), at: app.ctx().clock.now() });
+        app.ctx().store.set_operator(Operator { name: "roland".into(), at: app.ctx().clock.now() });
         let erased = erase(app, &person.customer).await.unwrap();
         assert_eq!((erased.charges, erased.files), (8, 1));
         assert!(erased.events >= 12, "{erased:?}");

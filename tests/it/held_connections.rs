@@ -57,22 +57,22 @@ async fn has_no_answer(stream: &mut TcpStream) -> bool {
 }
 
 /// Sends the same on so many connections, each of which then waits.
-async fn hold(seats: &Connections, address: SocketAddr, bytes: &str, many: usize) -> Vec<TcpStream> {
+async fn hold(connections: &Connections, address: SocketAddr, bytes: &str, many: usize) -> Vec<TcpStream> {
     let mut streams = Vec::new();
     for _ in 0..many {
         streams.push(send(address, bytes).await);
-        eventually(async || seats.waiting() == streams.len()).await;
+        eventually(async || connections.waiting() == streams.len()).await;
     }
     streams
 }
 
 /// Serves more newcomers than there are connections: health checks, and requests of a key. Each comes when the former has gone.
-async fn serves(seats: &Connections, address: SocketAddr, text: &str, status: u16) {
+async fn serves(connections: &Connections, address: SocketAddr, text: &str, status: u16) {
     let began = Instant::now();
     for _ in 0..CONNECTIONS {
         for (text, status) in [(&*request("GET", "/healthz", None, ""), 200), (text, status)] {
             assert_eq!(answer(&mut send(address, text).await).await.status, status);
-            eventually(async || seats.taken().0 < CONNECTIONS).await;
+            eventually(async || connections.taken().0 < CONNECTIONS).await;
         }
     }
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
@@ -80,26 +80,26 @@ async fn serves(seats: &Connections, address: SocketAddr, text: &str, status: u1
 
 /// Takes all connections by waits of one key. Those that are too many end the oldest ones, with what there is; the others go on.
 async fn waits_give_way(app: &App, newcomer: impl FnOnce(&str) -> String, status: u16) {
-    let (address, seats) = app.listens(CONNECTIONS).await;
+    let (address, connections) = app.listens(CONNECTIONS).await;
     let stranger = another_account(app.ctx()).await;
     let text = awaiting(app.secret_key());
-    let mut waits = hold(&seats, address, &text, WAITS).await;
+    let mut waits = hold(&connections, address, &text, WAITS).await;
     for oldest in 0..CONNECTIONS - WAITS {
         waits.push(send(address, &text).await);
         assert!(answer(&mut waits[oldest]).await.ok(200).is_array());
     }
-    assert_eq!(seats.taken(), (CONNECTIONS, CONNECTIONS));
-    serves(&seats, address, &newcomer(stranger.secret.expose()), status).await;
+    assert_eq!(connections.taken(), (CONNECTIONS, CONNECTIONS));
+    serves(&connections, address, &newcomer(stranger.secret.expose()), status).await;
     // A newcomer ends a wait rather than a connection that has just become idle.
-    assert!(seats.waiting() >= WAITS - 1, "the others go on");
-    while seats.waiting() < WAITS {
-        let before = seats.waiting();
+    assert!(connections.waiting() >= WAITS - 1, "the others go on");
+    while connections.waiting() < WAITS {
+        let before = connections.waiting();
         waits.push(send(address, &text).await);
-        eventually(async || seats.waiting() > before).await;
+        eventually(async || connections.waiting() > before).await;
     }
     let mut modest = send(address, &awaiting(stranger.secret.expose())).await;
     assert!(has_no_answer(&mut modest).await, "an account with fewer goes on");
-    eventually(async || seats.waiting() == WAITS).await;
+    eventually(async || connections.waiting() == WAITS).await;
     assert!(has_no_answer(waits.last_mut().unwrap()).await);
 }
 
@@ -116,16 +116,16 @@ rules! {
         let stranger = another_account(app.ctx()).await;
         let card = request("POST", "/1/cards", None, PAYMENT);
         for (text, completed) in [(card, 401), (payment(app.secret_key()), 201)] {
-            let (address, seats) = app.listens(CONNECTIONS).await;
+            let (address, connections) = app.listens(CONNECTIONS).await;
             let (beginning, rest) = text.split_at(text.len() - 10);
-            let mut bodies = hold(&seats, address, beginning, WAITS).await;
+            let mut bodies = hold(&connections, address, beginning, WAITS).await;
             for oldest in 0..CONNECTIONS - WAITS {
                 bodies.push(send(address, beginning).await);
                 let refused = answer(&mut bodies[oldest]).await;
                 assert_eq!((refused.status, &refused.json()["error"]), (503, &json!("service_unavailable")));
                 assert_eq!(refused.headers["retry-after"], "1");
             }
-            serves(&seats, address, &payment(stranger.secret.expose()), 201).await;
+            serves(&connections, address, &payment(stranger.secret.expose()), 201).await;
             let last = bodies.last_mut().unwrap();
             last.write_all(rest.as_bytes()).await.unwrap();
             assert_eq!(answer(last).await.status, completed, "the others go on");
@@ -135,7 +135,7 @@ rules! {
     }
 
     async fn a_body_whose_request_is_answered_holds_no_connection(app) {
-        let (address, seats) = app.listens(CONNECTIONS).await;
+        let (address, connections) = app.listens(CONNECTIONS).await;
         let refused = payment("sk_wrong");
         let mut unread = Vec::new();
         for _ in 0..CONNECTIONS {
@@ -143,26 +143,26 @@ rules! {
             assert_eq!(answer(&mut stream).await.status, 401);
             unread.push(stream);
         }
-        serves(&seats, address, &payment(app.secret_key()), 201).await;
+        serves(&connections, address, &payment(app.secret_key()), 201).await;
     }
 
     async fn a_wait_ends_with_the_reset_of_its_client(app) {
-        let (address, seats) = app.listens(CONNECTIONS).await;
+        let (address, connections) = app.listens(CONNECTIONS).await;
         // A connection that is closed over an unread answer is reset.
         let health = request("GET", "/healthz", None, "").replace("Connection: close\r\n", "");
-        let streams = hold(&seats, address, &(health + &awaiting(app.secret_key())), 3).await;
+        let streams = hold(&connections, address, &(health + &awaiting(app.secret_key())), 3).await;
         for stream in &streams {
             stream.readable().await.unwrap();
         }
         drop(streams);
-        let gone = async || seats.waiting() == 0 && seats.taken().0 == 0;
+        let gone = async || connections.waiting() == 0 && connections.taken().0 == 0;
         assert!(timeout(SOON, eventually(gone)).await.is_ok());
     }
 
     async fn a_client_that_has_closed_its_side_only_waits_on(app) {
-        let (address, seats) = app.listens(CONNECTIONS).await;
+        let (address, connections) = app.listens(CONNECTIONS).await;
         let text = request("GET", "/1/events?wait=30", Some(app.secret_key()), "");
-        let mut wait = hold(&seats, address, &text, 1).await.remove(0);
+        let mut wait = hold(&connections, address, &text, 1).await.remove(0);
         wait.shutdown().await.unwrap();
         assert!(has_no_answer(&mut wait).await);
         app.client().post("/1/charges", &charge(400)).await.ok(201);

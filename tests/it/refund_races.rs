@@ -5,7 +5,7 @@ use card_payments::error::Error;
 use card_payments::services::ledger::{self, Entry, FundsSource};
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
-use entity::{AccountToken, Day, Timestamp};
+use entity::{AccountToken, Day};
 use futures::FutureExt;
 use futures::future::{join, join_all};
 use sea_orm::EntityTrait;
@@ -162,7 +162,7 @@ enum Movement {
 /// Units that share a batch on SQLite, as tests/it/store.rs puts them together.
 async fn in_one_batch(app: &App, movements: Vec<Movement>) -> Vec<bool> {
     let store = &app.ctx().store;
-    let now = app.clock.now();
+    let now = app.ctx().clock.now();
     let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
     let held = store.write(std::sync::Arc::clone(&gate), |_, gate| {
         async move {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use card_payments::services::accounts::{named, wipe};
+use card_payments::services::accounts::{find_by_token, wipe};
 use card_payments::services::{audit, card_testing, erasures, search_text};
 use entity::{AccountToken, TimeSpan, account};
 use futures::future::{join, join_all};
@@ -193,7 +193,7 @@ rules! {
         let file = fresh.file().await;
         fresh.delete(&format!("/1/files/{file}")).await.ok(204);
         let (ctx, forgotten) = (app.ctx(), token_of(&fresh.customer("4200000000000000").await));
-        let own = named(&ctx.store, account.parse().unwrap(), ctx.clock.now()).await.unwrap().unwrap();
+        let own = find_by_token(&ctx.store, account.parse().unwrap(), ctx.clock.now()).await.unwrap().unwrap();
         erasures::erase(ctx, &own, &forgotten).await.unwrap();
         fresh.set(json!({ "card_testing": { "action": "report", "card_declines": 1 } })).await;
         fresh.post("/1/charges", &charge_with(400, json!({ "card": card("4100000000000001") }))).await.refused(400, "card_declined");

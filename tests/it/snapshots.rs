@@ -3,7 +3,7 @@
 mod in_flight;
 mod parts;
 
-use card_payments::services::accounts::snapshot_rows::Copied;
+use card_payments::services::accounts::snapshot_rows::SnapshotTable;
 use card_payments::services::accounts::wipe;
 use card_payments::services::data_keys::rotate::rotate;
 use entity::TimeSpan;
@@ -133,7 +133,7 @@ rules! {
         };
         let tables = app.text(tables).await;
         let mut tables: Vec<_> = tables.split(' ').collect();
-        let mut known: Vec<_> = wipe::copied().map(Copied::name).chain(KEPT).collect();
+        let mut known: Vec<_> = wipe::copied().map(SnapshotTable::name).chain(KEPT).collect();
         tables.sort_unstable();
         known.sort_unstable();
         assert_eq!(tables, known);

@@ -29,7 +29,7 @@ fn assert_both_report(installation: impl Fn() -> Command, message: &str) {
     let (code, stdout, _) = output(installation().args(["check", "--json"]));
     let findings: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let is = |finding: &&Value| {
-        finding["level"] == "wrong" && finding["said"] == message && finding["mend"].is_string()
+        finding["level"] == "wrong" && finding["said"] == message && finding["remedy"].is_string()
     };
     assert!(code == Some(1) && findings.iter().any(|finding| is(&finding)), "{message}: {findings:#?}");
 }

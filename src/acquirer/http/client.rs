@@ -81,7 +81,7 @@ impl HttpAcquirer {
     }
 
     async fn send<A: DeserializeOwned>(&self, call: Call, key: &CallKey, body: Bytes) -> Result<A, Failure> {
-        self.line.send(call, key.as_str(), body).await.map_err(|silence| match silence {
+        self.line.send(call, key.as_str(), body).await.map_err(|error| match error {
             // The acquirer did not receive the request or did not process it, so nothing was done.
             AcquirerClientError::Unreached(_) | AcquirerClientError::Refused(_) => Failure::GatewayError,
             AcquirerClientError::Broken(_)

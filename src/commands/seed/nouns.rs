@@ -27,14 +27,14 @@ pub struct Section {
     /// The fields of its entries.
     pub fields: &'static [&'static str],
     /// Returns the requests that make an entry; the first one creates it.
-    pub acts: fn(&mut Entry<'_>) -> Vec<SeedRequest>,
+    pub steps: fn(&mut Entry<'_>) -> Vec<SeedRequest>,
 }
 
 /// The sections, in the order in which entries of the same time are created: each comes after the entries it names.
 pub const SECTIONS: &[Section] = &[
-    Section { name: "webhook_endpoints", fields: &["url"], acts: webhook_endpoint },
-    Section { name: "recipients", fields: &["name", "email", "bank_account"], acts: recipient },
-    Section { name: "deposits", fields: &["amount", "narration"], acts: deposit },
+    Section { name: "webhook_endpoints", fields: &["url"], steps: webhook_endpoint },
+    Section { name: "recipients", fields: &["name", "email", "bank_account"], steps: recipient },
+    Section { name: "deposits", fields: &["amount", "narration"], steps: deposit },
     Section {
         name: "plans",
         fields: &[
@@ -48,15 +48,19 @@ pub const SECTIONS: &[Section] = &[
             "setup_amount",
             "customer_permissions",
         ],
-        acts: plan,
+        steps: plan,
     },
     Section {
         name: "customers",
         fields: &["email", "card", "first_name", "last_name", "phone_number", "company", "notes"],
-        acts: customer,
+        steps: customer,
     },
-    Section { name: "subscriptions", fields: &["customer", "plan", "include_setup_fee"], acts: subscription },
-    Section { name: "cancellations", fields: &["of"], acts: cancellation },
+    Section {
+        name: "subscriptions",
+        fields: &["customer", "plan", "include_setup_fee"],
+        steps: subscription,
+    },
+    Section { name: "cancellations", fields: &["of"], steps: cancellation },
     Section {
         name: "charges",
         fields: &[
@@ -71,15 +75,15 @@ pub const SECTIONS: &[Section] = &[
             "metadata",
             "declined",
         ],
-        acts: charge,
+        steps: charge,
     },
-    Section { name: "refunds", fields: &["of", "amount"], acts: refund },
+    Section { name: "refunds", fields: &["of", "amount"], steps: refund },
     Section {
         name: "disputes",
         fields: &["of", "amount", "category", "evidence", "decided", "decided_after"],
-        acts: dispute,
+        steps: dispute,
     },
-    Section { name: "transfers", fields: &["to", "amount", "description"], acts: transfer },
+    Section { name: "transfers", fields: &["to", "amount", "description"], steps: transfer },
 ];
 
 /// Returns the names of the sections.
@@ -292,18 +296,18 @@ fn dispute(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
         ..entry.follow(method, path, &itself, when)
     };
     let tokens = vec![("charge_token", of)];
-    let mut acts =
+    let mut steps =
         vec![SeedRequest { tokens, ..entry.creation("/1/sandbox/disputes", parameters, when.clone()) }];
     if let Some((status, reviewed)) = decision {
         if *reviewed {
             let path = "/1/disputes/{}/evidence";
             let text = json!({ "additional_evidence_text": evidence });
-            acts.push(follow(Method::PUT, path, text, when.clone()));
-            acts.push(follow(Method::POST, path, json!({}), when));
+            steps.push(follow(Method::PUT, path, text, when.clone()));
+            steps.push(follow(Method::POST, path, json!({}), when));
         }
-        acts.push(follow(Method::PUT, "/1/sandbox/disputes/{}", json!({ "status": status }), decided_at));
+        steps.push(follow(Method::PUT, "/1/sandbox/disputes/{}", json!({ "status": status }), decided_at));
     }
-    acts
+    steps
 }
 
 fn transfer(entry: &mut Entry<'_>) -> Vec<SeedRequest> {

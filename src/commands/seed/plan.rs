@@ -45,24 +45,24 @@ pub struct SeedRequest {
 #[derive(Debug, Default)]
 pub struct SeedPlan {
     /// Its requests; those of the same time in this order.
-    pub acts: Vec<SeedRequest>,
+    pub steps: Vec<SeedRequest>,
     /// When it ends, if the file says so.
     pub until: Option<TimeOffset>,
 }
 
 /// Reads a file. If there are faults, the result must not be used.
 pub fn read(text: &str, faults: &mut Faults) -> SeedPlan {
-    let mut story = SeedPlan::default();
-    let Some(root) = yaml::parse(text, faults) else { return story };
+    let mut plan = SeedPlan::default();
+    let Some(root) = yaml::parse(text, faults) else { return plan };
     let Some(parts) = root.named() else {
         faults.add(root.line, "is not the beginning of fixtures: sections such as customers: are");
-        return story;
+        return plan;
     };
     for Named { line, name, node } in parts {
         match name.as_str() {
-            "account" => story.acts.extend(account(*line, node, faults)),
+            "account" => plan.steps.extend(account(*line, node, faults)),
             "until" => match node.text().as_deref().and_then(Length::parse) {
-                Some(length) => story.until = Some(TimeOffset::default().later(Some(length))),
+                Some(length) => plan.until = Some(TimeOffset::default().later(Some(length))),
                 None => faults.add(*line, format!("until is not a length of time, {LENGTHS}")),
             },
             name if nouns::SECTIONS.iter().any(|section| section.name == name) => {}
@@ -96,14 +96,14 @@ pub fn read(text: &str, faults: &mut Faults) -> SeedPlan {
                 parts,
                 faults: &mut *faults,
             };
-            let acts = entry.acts();
-            if let Some(made) = acts.first().filter(|made| made.makes) {
+            let steps = entry.steps();
+            if let Some(made) = steps.first().filter(|made| made.makes) {
                 known.insert(made.what.clone(), made.when.clone());
             }
-            story.acts.extend(acts);
+            plan.steps.extend(steps);
         }
     }
-    story
+    plan
 }
 
 fn is_name(name: &str) -> bool {
@@ -159,14 +159,14 @@ pub struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    fn acts(&mut self) -> Vec<SeedRequest> {
+    fn steps(&mut self) -> Vec<SeedRequest> {
         for field in self.fields {
             if field.name != "after" && !self.section.fields.contains(&field.name.as_str()) {
                 let fields = self.section.fields.join(", ");
                 self.fault(field.line, format!("{} is no field: there are {fields}, after", field.name));
             }
         }
-        (self.section.acts)(self)
+        (self.section.steps)(self)
     }
 
     fn fault(&mut self, line: usize, problem: impl std::fmt::Display) {

@@ -71,7 +71,7 @@ enum Stopped {
 
 /// A run in progress.
 pub struct SeedRunner<'a> {
-    home: &'a SeedTarget,
+    target: &'a SeedTarget,
     /// The prefix of all Idempotency-Keys.
     name: &'a str,
     tokens: HashMap<String, String>,
@@ -84,32 +84,32 @@ pub struct SeedRunner<'a> {
 
 impl<'a> SeedRunner<'a> {
     /// Begins or continues a run.
-    pub async fn begin(home: &'a SeedTarget, name: &'a str) -> Result<Self, String> {
+    pub async fn begin(target: &'a SeedTarget, name: &'a str) -> Result<Self, String> {
         let key = format!("seed:{name}");
         // Its time is also the beginning of the run.
-        let response = home
+        let response = target
             .server
             .answer_to(Method::POST, "/1/sandbox/snapshots", Some(&json!({})), &[("idempotency-key", &key)])
             .await?;
         let snapshot = response.record()?;
         let (token, now) = (text(snapshot, "token")?, time(snapshot, "created_at")?);
         let (begun_before, again) = (response.is_replayed, response.is_replayed);
-        Ok(Self { home, name, tokens: HashMap::new(), now, begun_before, again, snapshot: token })
+        Ok(Self { target, name, tokens: HashMap::new(), now, begun_before, again, snapshot: token })
     }
 
     /// Sends all requests; calls `tell` for each record.
     pub async fn run(
         mut self,
-        story: &SeedPlan,
+        plan: &SeedPlan,
         progress: &dyn Progress,
         mut on_made: impl FnMut(&Made),
     ) -> Result<Played, String> {
-        match self.send_all(story, progress, &mut on_made).await {
+        match self.send_all(plan, progress, &mut on_made).await {
             Ok(made) => {
                 let Self { again, now, snapshot, .. } = self;
                 Ok(Played { made, again, now: now.to_string(), snapshot })
             }
-            Err(Stopped::Cut(why)) if self.home.made.is_some() => {
+            Err(Stopped::Cut(why)) if self.target.made.is_some() => {
                 Err(format!("{why}; run again with --key instead of --new-account to continue"))
             }
             Err(Stopped::Cut(why)) => Err(format!("{why}; run again to continue")),
@@ -126,39 +126,39 @@ impl<'a> SeedRunner<'a> {
 
     /// Undoes the run: deletes an account that was created for it, restores any other.
     async fn undo(&self) -> Result<(), String> {
-        if let Some((maker, account)) = &self.home.made {
+        if let Some((maker, account)) = &self.target.made {
             return send(maker, Method::DELETE, &format!("/1/sandbox/accounts/{account}")).await;
         }
         let path = format!("/1/sandbox/snapshots/{}", self.snapshot);
-        send(&self.home.server, Method::PUT, &format!("{path}/restore")).await?;
+        send(&self.target.server, Method::PUT, &format!("{path}/restore")).await?;
         // Otherwise it is deleted by itself, later.
-        let _ = send(&self.home.server, Method::DELETE, &path).await;
+        let _ = send(&self.target.server, Method::DELETE, &path).await;
         Ok(())
     }
 
     async fn send_all(
         &mut self,
-        story: &SeedPlan,
+        plan: &SeedPlan,
         progress: &dyn Progress,
         on_made: &mut impl FnMut(&Made),
     ) -> Result<usize, Stopped> {
         let start = self.now;
         self.now = self.clock().await?;
-        let mut acts: Vec<(Timestamp, &SeedRequest)> =
-            story.acts.iter().map(|act| (act.when.at(start), act)).collect();
-        acts.sort_by_key(|(at, _)| *at);
+        let mut steps: Vec<(Timestamp, &SeedRequest)> =
+            plan.steps.iter().map(|step| (step.when.at(start), step)).collect();
+        steps.sort_by_key(|(at, _)| *at);
         let mut made = 0;
-        progress.set_total(acts.len() as u64);
-        for (n, (at, act)) in acts.into_iter().enumerate() {
+        progress.set_total(steps.len() as u64);
+        for (n, (at, step)) in steps.into_iter().enumerate() {
             progress.set_done(n as u64);
             self.move_to(at).await?;
-            let token = self.act(act).await?;
-            if act.makes || act.declined.is_some() {
-                made += usize::from(act.makes);
-                on_made(&Made { what: act.what.clone(), token: token.filter(|_| act.makes) });
+            let token = self.step(step).await?;
+            if step.makes || step.declined.is_some() {
+                made += usize::from(step.makes);
+                on_made(&Made { what: step.what.clone(), token: token.filter(|_| step.makes) });
             }
         }
-        if let Some(until) = &story.until {
+        if let Some(until) = &plan.until {
             self.move_to(until.at(start)).await?;
         }
         Ok(made)
@@ -169,7 +169,7 @@ impl<'a> SeedRunner<'a> {
         while self.now < at {
             let body = json!({ "to": at.to_string() });
             let response =
-                self.home.server.answer_to(Method::PUT, "/1/sandbox/clock", Some(&body), &[]).await?;
+                self.target.server.answer_to(Method::PUT, "/1/sandbox/clock", Some(&body), &[]).await?;
             let refused = |why| Stopped::Refused(format!("the clock of the account: {why}"));
             if response.status == 422 {
                 // The clock runs meanwhile, and may have passed a time that is near.
@@ -188,32 +188,32 @@ impl<'a> SeedRunner<'a> {
 
     /// Returns the time of the account's clock.
     async fn clock(&self) -> Result<Timestamp, Stopped> {
-        let shown = self.home.server.answer_to(Method::GET, "/1/sandbox/clock", None, &[]).await?;
+        let shown = self.target.server.answer_to(Method::GET, "/1/sandbox/clock", None, &[]).await?;
         time(shown.record().map_err(Stopped::Cut)?, "now").map_err(Stopped::Cut)
     }
 
     /// Sends one request and returns the token of its record.
-    async fn act(&mut self, act: &SeedRequest) -> Result<Option<String>, Stopped> {
-        let refused = |why: String| Stopped::Refused(format!("line {}: {}: {why}", act.line, act.what));
+    async fn step(&mut self, step: &SeedRequest) -> Result<Option<String>, Stopped> {
+        let refused = |why: String| Stopped::Refused(format!("line {}: {}: {why}", step.line, step.what));
         let token = |what: &String| {
             self.tokens.get(what).cloned().ok_or_else(|| refused(format!("there is no {what}")))
         };
-        let path = match &act.of {
-            Some(of) => act.path.replace("{}", &token(of)?),
-            None => act.path.clone(),
+        let path = match &step.of {
+            Some(of) => step.path.replace("{}", &token(of)?),
+            None => step.path.clone(),
         };
-        let mut parameters = act.parameters.clone();
-        for (param, what) in &act.tokens {
+        let mut parameters = step.parameters.clone();
+        for (param, what) in &step.tokens {
             parameters[*param] = token(what)?.into();
         }
         // Made of names alone, so that entries may be added to a file.
-        let key = format!("seed:{}:{}:{}:{}", self.name, act.what, act.method, act.path);
+        let key = format!("seed:{}:{}:{}:{}", self.name, step.what, step.method, step.path);
         let mut headers = vec![("idempotency-key", key.as_str())];
-        headers.extend(act.declined.as_deref().map(|code| ("sandbox-outcome", code)));
+        headers.extend(step.declined.as_deref().map(|code| ("sandbox-outcome", code)));
         let parameters = (!parameters.is_null()).then_some(&parameters);
-        let response = self.home.server.answer_to(act.method.clone(), &path, parameters, &headers).await?;
+        let response = self.target.server.answer_to(step.method.clone(), &path, parameters, &headers).await?;
         self.again &= response.is_replayed;
-        if let Some(code) = &act.declined {
+        if let Some(code) = &step.declined {
             return if response.code() == code {
                 Ok(None)
             } else {
@@ -221,8 +221,8 @@ impl<'a> SeedRunner<'a> {
             };
         }
         let record = response.record().map_err(refused)?;
-        let made = record["token"].as_str().filter(|_| act.makes).map(str::to_owned);
-        self.tokens.extend(made.clone().map(|token| (act.what.clone(), token)));
+        let made = record["token"].as_str().filter(|_| step.makes).map(str::to_owned);
+        self.tokens.extend(made.clone().map(|token| (step.what.clone(), token)));
         Ok(made)
     }
 }

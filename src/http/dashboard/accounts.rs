@@ -131,7 +131,7 @@ async fn chosen(app: &AppState, request: Request) -> Result<Response, ErrorPage>
         return Err(ErrorPage::foreign());
     }
     let token = chosen_token(&input)?;
-    accounts::named(&app.store, token, app.clock.now()).await?.ok_or(ErrorCode::NotFound)?;
+    accounts::find_by_token(&app.store, token, app.clock.now()).await?.ok_or(ErrorCode::NotFound)?;
     audit::record_view(app, &session.operator(), token, address).await?;
     Ok(auth::select_account(app, session, Some(token)))
 }

@@ -109,7 +109,7 @@ impl DashboardAuth {
         };
         let Some(session) = operators.authenticate(app, session).await? else { return Ok(Viewer::Nobody) };
         let Some(chosen) = session.chosen else { return Ok(Viewer::Operator(session)) };
-        Ok(match accounts::named(&app.store, chosen, app.clock.now()).await? {
+        Ok(match accounts::find_by_token(&app.store, chosen, app.clock.now()).await? {
             Some(account) => Viewer::visitor(account.seen_by(session.person.clone()), session),
             None => Viewer::Operator(session),
         })

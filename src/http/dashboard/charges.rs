@@ -30,7 +30,7 @@ use crate::views::charge::Charge;
 pub const COLUMNS: [Column; 6] = [
     column("Charge", |charge| charge.token("/token")),
     column("Amount", |charge| charge.money("/amount")).figures().sorted("amount"),
-    column("Status", standing),
+    column("Status", status),
     column("Created", |charge| charge.ago("/created_at")).wide().sorted("created_at"),
     column("Description", |charge| words(charge.text("/description"))).wide(),
     column("E-mail", |charge| words(charge.text("/email"))).wide(),
@@ -56,7 +56,7 @@ pub static LIST: ListView<Charge> = ListView {
 };
 
 /// Renders the state of a charge in a word or two.
-fn standing(charge: &Record) -> Markup {
+fn status(charge: &Record) -> Markup {
     let word = if charge.is("/active_chargebacks") {
         "Disputed"
     } else if charge.is("/authorisation_expired") {
@@ -117,7 +117,7 @@ pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): P
     let content = html! {
         (facts(&[
             ("Amount", charge.money("/amount")),
-            ("Status", standing(&charge)),
+            ("Status", status(&charge)),
             ("Description", words(charge.text("/description"))),
             ("E-mail", words(charge.text("/email"))),
             ("Card", html! { (card.text("/scheme")) " " (card.text("/display_number")) }),

@@ -29,7 +29,7 @@ use super::connections::unless_wanted;
 use super::metrics::{ShedKind, count_shed};
 use super::request_log_data::log;
 use crate::error::{Error, ErrorCode};
-use crate::limits::{BODY_BYTES_MAX, BODY_PATIENCE, LARGE_BODY_TIME, SMALL_BODY_BYTES};
+use crate::limits::{BODY_BYTES_MAX, BODY_STALL_TIMEOUT, LARGE_BODY_TIME, SMALL_BODY_BYTES};
 use crate::params::{self, FieldErrors, Paging, ParameterTree, Params, Search, Sorting};
 use crate::runtime::permits::Permit;
 use crate::runtime::request_context;
@@ -143,7 +143,7 @@ pub async fn read_body(
 ) -> Result<(Bytes, Option<Permit>), Error> {
     refuse_announced(headers, max)?;
     let mut whole = pin!(whole(body, app, max));
-    if let Ok(whole) = timeout(BODY_PATIENCE, &mut whole).await {
+    if let Ok(whole) = timeout(BODY_STALL_TIMEOUT, &mut whole).await {
         return whole;
     }
     release_permit();

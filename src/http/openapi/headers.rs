@@ -42,7 +42,7 @@ pub(super) fn describe(response: &mut Value, codes: &[ErrorCode]) {
     if codes.contains(&ErrorCode::Unauthorized) {
         name(response, AUTHENTICATE);
     }
-    if codes.iter().any(|code| code.passes()) {
+    if codes.iter().any(|code| code.is_transient()) {
         name(response, RETRY_AFTER);
     }
 }

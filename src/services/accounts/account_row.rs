@@ -50,10 +50,10 @@ pub trait AccountJoin: Sized + Send + Sync {
     type Record: FromColumns;
 
     /// Parses the token in a path; `None` if no record of this kind has such a token.
-    fn named(token: &str) -> Option<Self>;
+    fn parse(token: &str) -> Option<Self>;
 
     /// Returns the cached text of the statement that reads both.
-    fn worded() -> &'static CachedStatement;
+    fn statement() -> &'static CachedStatement;
 
     /// Joins the record to the account of `statement`. The record's columns follow the account's and begin with
     /// [`IS_PRESENT`].
@@ -64,7 +64,7 @@ pub trait AccountJoin: Sized + Send + Sync {
 }
 
 /// The column that says whether the joined record exists.
-pub const IS_PRESENT: &str = "there";
+pub const IS_PRESENT: &str = "is_present";
 
 /// An account's whole row and its joined record, if that exists.
 pub struct AccountWith<R>(pub account::Model, pub Option<R>);
@@ -72,7 +72,7 @@ pub struct AccountWith<R>(pub account::Model, pub Option<R>);
 impl<R: FromColumns> FromColumns for AccountWith<R> {
     fn read(row: &mut impl ColumnReader) -> Result<Self, DbErr> {
         let AccountRow(account) = AccountRow::read(row)?;
-        let there: bool = row.next(IS_PRESENT)?;
-        Ok(Self(account, there.then(|| R::read(row)).transpose()?))
+        let is_present: bool = row.next(IS_PRESENT)?;
+        Ok(Self(account, is_present.then(|| R::read(row)).transpose()?))
     }
 }

@@ -41,7 +41,7 @@ pub async fn authenticate(
     let hash = key_hash(&ctx.vault, key);
     let entry = find_key(ctx, hash).await?;
     let (row, claimed) = match idempotency_key {
-        None => (alone(ctx, entry.account).await?, None),
+        None => (load_account(ctx, entry.account).await?, None),
         Some(key) => match with_claim(ctx, &entry, key).await? {
             Some(AccountWith(row, claimed)) => (Some(row), claimed),
             None => (None, None),
@@ -62,7 +62,7 @@ pub async fn authenticate_and_find<B: AccountJoin>(
 ) -> Result<(AuthenticatedAccount, Option<B::Record>), Error> {
     let hash = key_hash(&ctx.vault, key);
     let entry = find_key(ctx, hash).await?;
-    let (row, record) = match both(ctx, entry.account, joined).await? {
+    let (row, record) = match load_account_with(ctx, entry.account, joined).await? {
         Some(AccountWith(row, record)) => (Some(row), record),
         None => (None, None),
     };
@@ -76,7 +76,7 @@ pub async fn authenticate_and_find<B: AccountJoin>(
 /// Refusals: unauthorized.
 pub async fn authenticate_hashed(ctx: &Context, hash: [u8; 32]) -> Result<AuthenticatedAccount, Error> {
     let entry = find_key(ctx, hash).await?;
-    let row = alone(ctx, entry.account).await?;
+    let row = load_account(ctx, entry.account).await?;
     authenticated_account(ctx, entry, row, None)
 }
 
@@ -86,7 +86,7 @@ pub async fn find_with_account<B: AccountJoin>(
     account: AccountToken,
     joined: &B,
 ) -> Result<Option<B::Record>, Error> {
-    Ok(both(ctx, account, joined).await?.and_then(|AccountWith(_, record)| record))
+    Ok(load_account_with(ctx, account, joined).await?.and_then(|AccountWith(_, record)| record))
 }
 
 /// Returns the hash under which a key is stored.
@@ -119,7 +119,7 @@ async fn load_key(ctx: &Context, hash: &[u8; 32]) -> Result<Option<KeyEntry>, Er
     row.map(entry).transpose()
 }
 
-async fn alone(ctx: &Context, account: AccountToken) -> Result<Option<account::Model>, Error> {
+async fn load_account(ctx: &Context, account: AccountToken) -> Result<Option<account::Model>, Error> {
     static ACCOUNT: CachedStatement = CachedStatement::new();
     let word = || account::Entity::find_by_id(account).into_query();
     let found = ACCOUNT.one(ctx.store.read(), vec![account.into()], word).await?;
@@ -142,7 +142,7 @@ async fn with_claim(
     Ok(WITH_CLAIM.one(ctx.store.read(), values, word).await?)
 }
 
-async fn both<B: AccountJoin>(
+async fn load_account_with<B: AccountJoin>(
     ctx: &Context,
     account: AccountToken,
     joined: &B,
@@ -155,7 +155,7 @@ async fn both<B: AccountJoin>(
     };
     let mut values = joined.values(backend, account);
     values.push(account.into());
-    Ok(B::worded().one(ctx.store.read(), values, word).await?)
+    Ok(B::statement().one(ctx.store.read(), values, word).await?)
 }
 
 /// Builds the result. A cached key may outlive its account; a restricted key is none outside of its networks.

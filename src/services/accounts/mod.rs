@@ -65,7 +65,11 @@ impl ApiKeyPair {
 
 /// Finds the account that an operator names, `wall` being the wall clock's now. `None` if it does not exist or is
 /// deleted.
-pub async fn named(store: &Store, token: AccountToken, wall: Timestamp) -> Result<Option<Account>, Error> {
+pub async fn find_by_token(
+    store: &Store,
+    token: AccountToken,
+    wall: Timestamp,
+) -> Result<Option<Account>, Error> {
     let row = account::Entity::find_by_id(token).one(store.read()).await?;
     Ok(row.filter(|row| row.closed_at.is_none()).map(|row| Account::new(row, wall)))
 }

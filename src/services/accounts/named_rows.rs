@@ -15,7 +15,7 @@ use sea_orm::{
 use serde_json::{Map, Value as Json};
 use uuid::Uuid;
 
-use super::snapshot_rows::{Of, Put, Rows, Table};
+use super::snapshot_rows::{AccountTable, InsertRowsUnit, Rows, Table};
 use super::stored_json::{can_be_read, is_json};
 use crate::error::Error;
 use crate::services::data_keys::reencrypt;
@@ -49,7 +49,7 @@ pub trait NamedRows {
     ) -> Result<Box<dyn Rows>, String>;
 }
 
-impl<E: Table> NamedRows for Of<E> {
+impl<E: Table> NamedRows for AccountTable<E> {
     fn export<'a>(
         &'a self,
         from: &'a Snapshot,
@@ -97,7 +97,7 @@ impl<E: Table> NamedRows for Of<E> {
         let name = E::default().table_name();
         let at = |n: usize| move |wrong: String| format!("{name}, row {n}: {wrong}");
         let rows = rows.iter().zip(1..).map(|(named, n)| one(named).map_err(at(n)));
-        Ok(Box::new(Put::<E>(rows.collect::<Result<_, String>>()?)))
+        Ok(Box::new(InsertRowsUnit::<E>(rows.collect::<Result<_, String>>()?)))
     }
 }
 

@@ -30,7 +30,7 @@ use crate::store::{Snapshot, Tx};
 use crate::vault::DataKeys;
 
 /// A table whose rows are copied and restored.
-pub trait Copied: NamedRows + Send + Sync {
+pub trait SnapshotTable: NamedRows + Send + Sync {
     /// Returns the table's name.
     fn name(&self) -> &'static str;
 
@@ -89,18 +89,18 @@ impl<E> Table for E where
 }
 
 /// An account's rows in one table.
-pub struct Of<E: EntityTrait> {
+pub struct AccountTable<E: EntityTrait> {
     pub(super) rows: fn(AccountToken) -> Condition,
     /// Removes from a row the values that are not copied.
     strip: fn(&mut E::Model),
 }
 
-impl<E: Owned> Of<E> {
+impl<E: Owned> AccountTable<E> {
     /// All rows that the account owns.
     pub const OWNED: Self = Self::those(|account| Condition::all().add(E::ACCOUNT.eq(account)));
 }
 
-impl<E: EntityTrait> Of<E> {
+impl<E: EntityTrait> AccountTable<E> {
     /// Selects rows by a condition.
     pub const fn those(rows: fn(AccountToken) -> Condition) -> Self {
         Self { rows, strip: |_| () }
@@ -113,7 +113,7 @@ impl<E: EntityTrait> Of<E> {
     }
 }
 
-impl<E: Table> Copied for Of<E> {
+impl<E: Table> SnapshotTable for AccountTable<E> {
     fn name(&self) -> &'static str {
         E::default().table_name()
     }
@@ -139,7 +139,7 @@ impl<E: Table> Copied for Of<E> {
     }
 
     fn read(&self, page: &str, keys: &DataKeys) -> Result<Box<dyn Rows>, Error> {
-        Ok(Box::new(Put::<E>(read::<E>(page, keys)?)))
+        Ok(Box::new(InsertRowsUnit::<E>(read::<E>(page, keys)?)))
     }
 
     fn clear<'a>(&'a self, tx: &'a Tx, account: AccountToken) -> BoxFuture<'a, Result<(), Error>> {
@@ -161,9 +161,9 @@ impl<E: Table> Copied for Of<E> {
     }
 }
 
-pub(super) struct Put<E: EntityTrait>(pub Vec<E::Model>);
+pub(super) struct InsertRowsUnit<E: EntityTrait>(pub Vec<E::Model>);
 
-impl<E: Table> Rows for Put<E> {
+impl<E: Table> Rows for InsertRowsUnit<E> {
     fn change(&mut self, change: &mut dyn FnMut(&mut dyn Any)) {
         self.0.iter_mut().for_each(|row| change(row));
     }

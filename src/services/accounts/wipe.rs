@@ -21,7 +21,7 @@ use sea_orm::{
     QueryTrait, Select, UpdateMany,
 };
 
-use super::snapshot_rows::{Copied, Of};
+use super::snapshot_rows::{AccountTable, SnapshotTable};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{ACCOUNT_QUIET_AFTER, RETENTION_DAYS_MAX, WIPE_BATCH};
 use crate::services::context::{Caller, Context};
@@ -147,21 +147,21 @@ pub async fn wipe(ctx: &Context, account: account::Model) -> Result<(), Error> {
 struct Step {
     wipe: Wipe,
     /// How a sandbox snapshot copies the table; `None` if restoring a snapshot leaves it as it is.
-    copied: Option<&'static dyn Copied>,
+    copied: Option<&'static dyn SnapshotTable>,
 }
 
 /// Deletes some rows of one table and returns how many.
 type Wipe = for<'u> fn(&'u Tx, AccountToken) -> BoxFuture<'u, Result<u64, Error>>;
 
 /// Returns the tables that a snapshot of an account holds.
-pub fn copied() -> impl Iterator<Item = &'static dyn Copied> {
+pub fn copied() -> impl Iterator<Item = &'static dyn SnapshotTable> {
     STEPS.iter().filter_map(|step| step.copied)
 }
 
 /// Rows that a snapshot holds.
 macro_rules! rows {
     ($table:ident $column:ident) => {
-        Step { copied: Some(&Of::<$table::Entity>::OWNED), ..kept!($table $column) }
+        Step { copied: Some(&AccountTable::<$table::Entity>::OWNED), ..kept!($table $column) }
     };
 }
 
@@ -190,7 +190,10 @@ const STEPS: &[Step] = &[
     rows!(dispute Id),
     rows!(dispute_activity Id),
     rows!(evidence DisputeId),
-    Step { wipe: |tx, account| blobs(tx, account).boxed(), copied: Some(&Of::<file::Entity>::OWNED) },
+    Step {
+        wipe: |tx, account| blobs(tx, account).boxed(),
+        copied: Some(&AccountTable::<file::Entity>::OWNED),
+    },
     rows!(transfer Id),
     rows!(charge Id),
     // Rebuilt from the restored rows.
@@ -229,10 +232,11 @@ const STEPS: &[Step] = &[
 ];
 
 /// Without their cvc: none is stored for longer than its token may be used (`docs/decisions.md`, 107).
-static CARDS: Of<card::Entity> = Of::<card::Entity>::OWNED.without(|card| card.cvc_sealed = None);
+static CARDS: AccountTable<card::Entity> =
+    AccountTable::<card::Entity>::OWNED.without(|card| card.cvc_sealed = None);
 
 /// Without those of merchants, which stay as they are.
-static COUNTERS: Of<counter::Entity> = Of::those(|account| {
+static COUNTERS: AccountTable<counter::Entity> = AccountTable::those(|account| {
     let others = counter::Column::Kind.ne(Counted::Merchants);
     Condition::all().add(counter::Column::AccountId.eq(account)).add(others)
 });

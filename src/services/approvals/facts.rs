@@ -17,7 +17,7 @@ use crate::params;
 use crate::params::transfer::NewTransfer;
 use crate::services::bank_accounts;
 use crate::services::context::Account;
-use crate::services::disputes::state::standing;
+use crate::services::disputes::state::effective_status;
 use crate::services::transfers::create::SELF;
 use crate::views::bank_account::BankAccount;
 use crate::wallet::hexadecimal_of;
@@ -124,7 +124,7 @@ async fn dispute(
     let row = reading.of(dispute::Entity::at(account.id(), id)).one(db).await?;
     Ok(row.map(|row| {
         json!({
-            "status": standing(account.now, &row), "charge": row.charge_id, "amount": row.amount, "currency": row.currency,
+            "status": effective_status(account.now, &row), "charge": row.charge_id, "amount": row.amount, "currency": row.currency,
             "settlement_amount": row.settlement_amount, "evidence_required_by": row.evidence_required_by,
             "submitted_at": row.submitted_at,
         })

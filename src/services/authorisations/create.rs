@@ -8,7 +8,7 @@ use crate::params::authorisation::NewAuthorisation;
 use crate::params::charge::NewCharge;
 use crate::services::context::{Caller, Ctx};
 use crate::services::payments::creation::pay;
-use crate::services::payments::parameters::place;
+use crate::services::payments::parameters::build_order;
 use crate::views::authorisation::Authorisation;
 
 /// Reserves money on a card. May take as long as the acquirer.
@@ -25,7 +25,7 @@ pub async fn create(
 ) -> Result<Authorisation, Error> {
     let Params { value, faults } = params;
     let params = Params { value: NewCharge::from(value), faults };
-    let order = place(ctx, &caller.account, Origin::Authorisation, params, outcome).await?;
+    let order = build_order(ctx, &caller.account, Origin::Authorisation, params, outcome).await?;
     let (now, row) = pay(ctx, caller, order).await?;
     Ok(Authorisation::at(now, row))
 }

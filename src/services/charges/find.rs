@@ -22,11 +22,11 @@ pub struct ChargeByToken(ChargeToken);
 impl AccountJoin for ChargeByToken {
     type Record = ShownCharge;
 
-    fn named(token: &str) -> Option<Self> {
+    fn parse(token: &str) -> Option<Self> {
         token.parse().ok().map(Self)
     }
 
-    fn worded() -> &'static CachedStatement {
+    fn statement() -> &'static CachedStatement {
         static WITH_ACCOUNT: CachedStatement = CachedStatement::new();
         &WITH_ACCOUNT
     }
@@ -62,7 +62,7 @@ pub fn shown(account: &Account, found: Option<ShownCharge>) -> Result<Charge, Er
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Charge, Error> {
-    let lookup = ChargeByToken::named(token).ok_or(ErrorCode::NotFound)?;
+    let lookup = ChargeByToken::parse(token).ok_or(ErrorCode::NotFound)?;
     shown(account, accounts::find_with_account(ctx, account.id(), &lookup).await?)
 }
 

@@ -9,7 +9,7 @@ use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::state::{check_answerable, standing};
+use super::state::{check_answerable, effective_status};
 use super::transitions::{answer, lock_dispute};
 use super::{enabled, find};
 use crate::error::Error;
@@ -77,7 +77,7 @@ impl Change {
         let lock = Some(LockType::NoKeyUpdate);
         let files = named(tx, self.account, &self.kinds, FieldErrors::default(), lock).await?;
         let dispute = lock_dispute(tx, self.account, self.id).await?;
-        check_answerable(standing(self.now, &dispute))?;
+        check_answerable(effective_status(self.now, &dispute))?;
         let before = of_dispute(tx, self.account, self.id).await?;
         let after: Vec<_> = self.kinds.iter().filter_map(|kind| self.after(kind, &before, &files)).collect();
         let gone = evidence::Entity::delete_of(self.account).filter(Column::DisputeId.eq(self.id));

@@ -21,7 +21,7 @@ pub struct DisputeTransition {
 
 /// Returns the status at an instant of the account's clock: a dispute not answered in time is expired, even if no
 /// worker has processed it (`docs/decisions.md`, 212).
-pub fn standing(now: Timestamp, row: &dispute::Model) -> DisputeStatus {
+pub fn effective_status(now: Timestamp, row: &dispute::Model) -> DisputeStatus {
     match row.expires_at {
         Some(end) if end <= now => DisputeStatus::Expired,
         Some(_) | None => row.status,

@@ -11,7 +11,7 @@ use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 
 use super::activity::note;
-use super::state::{check_answerable, next, standing};
+use super::state::{check_answerable, effective_status, next};
 use super::{enabled, find};
 use crate::error::{Error, ErrorCode};
 use crate::limits::CHARGEBACK_FEE_CENTS;
@@ -51,7 +51,7 @@ pub(super) async fn answer(
     let unit = idempotency::write(ctx, caller, requested, |tx, &(account, id, to, now)| {
         async move {
             let row = lock_dispute(tx, account, id).await?;
-            check_answerable(standing(now, &row))?;
+            check_answerable(effective_status(now, &row))?;
             record_transition(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
         }
         .boxed()
@@ -90,7 +90,7 @@ pub(super) async fn decided(
     now: Timestamp,
 ) -> Result<Dispute, Error> {
     let mut row = lock_dispute(tx, account, id).await?;
-    row.status = standing(now, &row);
+    row.status = effective_status(now, &row);
     if row.status == DisputeStatus::Won && to == DisputeStatus::ArbitrationUnderReview {
         let left = left_after_winning(tx, &row).await?;
         if left.amount <= 0 {

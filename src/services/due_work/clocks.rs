@@ -23,7 +23,7 @@ pub fn of<E: EntityTrait>(
 /// Selects the due rows, in two queries so that both databases use an index. No account's clock is behind the wall
 /// clock, so a row due by the wall clock is due in every account; the few accounts whose clock runs ahead are checked
 /// one by one.
-pub fn passed<E: Owned>(rows: &Select<E>, at: E::Column, wall: Timestamp) -> [Select<E>; 2] {
+pub fn select_due<E: Owned>(rows: &Select<E>, at: E::Column, wall: Timestamp) -> [Select<E>; 2] {
     let clock_offset = || Expr::col((account::Entity, Column::ClockOffset));
     let its_account = Expr::col((account::Entity, Column::Id)).eq(E::ACCOUNT.into_expr());
     let mut ahead = rows
@@ -40,12 +40,12 @@ pub fn passed<E: Owned>(rows: &Select<E>, at: E::Column, wall: Timestamp) -> [Se
 /// Selects the same, without the rows of a moving clock that runs ahead: its mover does these (`docs/decisions.md`,
 /// 296).
 pub fn due<E: Owned>(rows: &Select<E>, at: E::Column, wall: Timestamp) -> [Select<E>; 2] {
-    let [everybody, ahead] = passed(rows, at, wall);
+    let [everybody, ahead] = select_due(rows, at, wall);
     [everybody, ahead.filter(at_rest(wall))]
 }
 
 /// Selects the accounts that are due by their own clock and whose clock is not moving: two queries, for the same reason
-/// as in [`passed`].
+/// as in [`select_due`].
 pub fn accounts(at: Column, wall: Timestamp) -> [Select<account::Entity>; 2] {
     let everybody = account::Entity::find().filter(at.lte(wall));
     // Adding zero keeps the database from finding the few accounts ahead through the index of all that are not due.

@@ -339,9 +339,9 @@ where
 /// Delivers all due webhooks at once, for processes without a webhook dispatcher.
 fn deliver(ctx: &Ctx) -> WorkFuture<'_, usize> {
     async move {
-        let parcels = webhooks::lease(ctx, webhooks::due(ctx, &[]).await?).await?;
-        let found = parcels.len();
-        let outcomes = try_join_all(parcels.into_iter().map(|parcel| webhooks::send(ctx, parcel))).await?;
+        let leased = webhooks::lease(ctx, webhooks::due(ctx, &[]).await?).await?;
+        let found = leased.len();
+        let outcomes = try_join_all(leased.into_iter().map(|webhook| webhooks::send(ctx, webhook))).await?;
         webhooks::record(ctx, outcomes.into_iter().flatten().collect()).await?;
         Ok(found)
     }

@@ -17,7 +17,7 @@ use crate::services::payer::{self, PaymentMethodParams};
 ///
 /// Refusals, first match wins: `service_unavailable` if the acquirer does not return the details of the number or the
 /// currency, `invalid_resource`, `token_already_used`.
-pub(in crate::services) async fn place(
+pub(in crate::services) async fn build_order(
     ctx: &Context,
     account: &Account,
     origin: Origin,

@@ -54,12 +54,12 @@ impl EffectiveState {
 }
 
 /// Returns the transition of an action in a state, or its refusal.
-pub fn next(standing: EffectiveState, action: ChargeAction) -> Result<ChargeTransition, ErrorCode> {
+pub fn next(effective: EffectiveState, action: ChargeAction) -> Result<ChargeTransition, ErrorCode> {
     use ChargeAction::{Capture, Void};
     use ChargeState::{Authorised, Captured, Capturing, Failed, Pending, Processing, Voided, Voiding};
     use EffectiveState::{Expired, Stored};
 
-    match (standing, action) {
+    match (effective, action) {
         (Stored(Authorised), Capture) => {
             Ok(ChargeTransition { through: Capturing, to: Captured, emits: EventType::ChargeCaptured })
         }
@@ -80,12 +80,12 @@ pub fn table() -> String {
     state_table::draw(
         EffectiveState::all(),
         &[ChargeAction::Capture, ChargeAction::Void],
-        |standing, action| {
-            let from = match standing {
+        |effective, action| {
+            let from = match effective {
                 EffectiveState::Stored(state) => state.code(),
                 EffectiveState::Expired => "expired",
             };
-            let cell = match next(standing, action) {
+            let cell = match next(effective, action) {
                 Ok(ChargeTransition { through, to, emits }) => {
                     format!("{} (in flight: {}), emits {}", to.code(), through.code(), emits.code())
                 }

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::books::BookMovement;
 use super::import::ReconcileError;
-use super::matching::Ours;
+use super::matching::LedgerSide;
 use crate::error::Error;
 use crate::runtime::crash_points;
 use crate::services::audit::{self, OperatorAction};
@@ -30,7 +30,7 @@ pub(super) struct Finding {
     movement: Movement,
     reference: String,
     subject: String,
-    ours: Option<Ours>,
+    ours: Option<LedgerSide>,
     theirs: Option<(i64, Currency, Day)>,
 }
 
@@ -55,7 +55,7 @@ impl Finding {
         kind: ExceptionKind,
         line: &statement_line::Model,
         book: Option<(AccountToken, JournalEntryToken)>,
-        ours: Option<Ours>,
+        ours: Option<LedgerSide>,
     ) -> Self {
         Self {
             kind,

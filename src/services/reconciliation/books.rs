@@ -16,7 +16,7 @@ use entity::{
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
-use super::matching::Ours;
+use super::matching::LedgerSide;
 use crate::error::Error;
 use crate::limits::RECONCILIATION_BATCH;
 use crate::store::{Reader, Store};
@@ -37,8 +37,8 @@ pub(super) struct BookMovement {
 
 impl BookMovement {
     /// Returns what a line is compared with.
-    pub fn side(&self) -> Ours {
-        Ours { amount: self.amount, currency: self.currency, at: self.at }
+    pub fn side(&self) -> LedgerSide {
+        LedgerSide { amount: self.amount, currency: self.currency, at: self.at }
     }
 }
 

@@ -13,7 +13,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use super::batch::{Batch, Finding, MISSING};
 use super::books::{BookMovement, Books};
 use super::import::ReconcileError;
-use super::matching::{Ours, Theirs, differences, nearest};
+use super::matching::{LedgerSide, StatementSide, differences, nearest};
 use crate::error::Error;
 use crate::limits::RECONCILIATION_BATCH;
 use crate::runtime::progress::Progress;
@@ -109,7 +109,7 @@ async fn find_lines(
 }
 
 /// Adds a match of a line, whose account and entry are set, and an exception for each difference.
-fn add_match(batch: &mut Batch, line: &statement_line::Model, kinds: &[ExceptionKind], ours: Ours) {
+fn add_match(batch: &mut Batch, line: &statement_line::Model, kinds: &[ExceptionKind], ours: LedgerSide) {
     let (Some(account), Some(entry)) = (line.account, line.entry) else { return };
     batch.matches.push(line.clone());
     let about = |kind: &ExceptionKind| Finding::about(*kind, line, Some((account, entry)), Some(ours));
@@ -154,7 +154,7 @@ async fn find_movements(
     for mut line in lines {
         let key = (line.movement, line.subject.clone());
         let candidates = missing.entry(key.clone()).or_default();
-        let differs = |(_, ours): &(usize, Ours)| differences(*ours, theirs(&line));
+        let differs = |(_, ours): &(usize, LedgerSide)| differences(*ours, theirs(&line));
         let sides = candidates.iter().enumerate().filter_map(|(at, row)| Some((at, side_of(row)?)));
         if let Some(((at, ours), kinds)) = nearest(sides, differs) {
             let row = candidates.swap_remove(at);
@@ -198,10 +198,10 @@ async fn exceptions_of(db: &Reader, line: &statement_line::Model) -> Result<Vec<
     Ok(rows.select_only().column(Column::Id).into_tuple().all(db).await?)
 }
 
-fn theirs(line: &statement_line::Model) -> Theirs {
-    Theirs { amount: line.amount, currency: line.currency, day: line.day, utc_offset: line.utc_offset }
+fn theirs(line: &statement_line::Model) -> StatementSide {
+    StatementSide { amount: line.amount, currency: line.currency, day: line.day, utc_offset: line.utc_offset }
 }
 
-fn side_of(row: &exception::Model) -> Option<Ours> {
-    Some(Ours { amount: row.our_amount?, currency: row.our_currency?, at: row.our_time? })
+fn side_of(row: &exception::Model) -> Option<LedgerSide> {
+    Some(LedgerSide { amount: row.our_amount?, currency: row.our_currency?, at: row.our_time? })
 }

@@ -61,8 +61,8 @@ pub async fn reconcile(
     let (heading, digest) = check(&mut file)?;
     progress.set_total(heading.lines.unsigned_abs());
     let mut seen = match begin(store, &heading, digest, wall).await? {
-        Begun::Before(seen) => return Ok(summary(store, seen, true).await?),
-        Begun::Now(seen) => seen,
+        ImportStart::AlreadyImported(seen) => return Ok(summary(store, seen, true).await?),
+        ImportStart::Fresh(seen) => seen,
     };
     if seen.stage == Stage::Lines {
         store_lines(store, &mut file, &mut seen, wall).await?;
@@ -122,11 +122,11 @@ impl Read for Digesting<'_> {
 }
 
 /// A statement's row.
-enum Begun {
+enum ImportStart {
     /// It was compared before.
-    Before(statement::Model),
+    AlreadyImported(statement::Model),
     /// It is to be compared, or its import was cut short.
-    Now(statement::Model),
+    Fresh(statement::Model),
 }
 
 /// Finds or adds the statement's row. Statements are compared one after the other: one that was cut short is finished before, or
@@ -137,12 +137,12 @@ async fn begin(
     heading: &Heading,
     digest: String,
     wall: Timestamp,
-) -> Result<Begun, ReconcileError> {
+) -> Result<ImportStart, ReconcileError> {
     loop {
         if let Some(same) = one(store, Column::Digest.eq(digest.as_str())).await? {
             match same.stage {
-                Stage::Done => return Ok(Begun::Before(same)),
-                Stage::Books | Stage::Rest => return Ok(Begun::Now(same)),
+                Stage::Done => return Ok(ImportStart::AlreadyImported(same)),
+                Stage::Books | Stage::Rest => return Ok(ImportStart::Fresh(same)),
                 // Its lines were stored before the file's digest was compared again: they may be another file's.
                 Stage::Lines => drop_lines(store, same).await?,
             }
@@ -195,7 +195,7 @@ async fn begin(
                 let name = other.map_or_else(|| heading.name.clone(), |other| other.name);
                 return Err(ReconcileError::Taken(name));
             }
-            begun => return Ok(Begun::Now(begun?)),
+            begun => return Ok(ImportStart::Fresh(begun?)),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::limits::MIDNIGHT_TOLERANCE;
 
 /// A side of a comparison: our movement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ours {
+pub(super) struct LedgerSide {
     pub amount: i64,
     pub currency: Currency,
     pub at: Timestamp,
@@ -15,7 +15,7 @@ pub(super) struct Ours {
 
 /// The other side: their line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Theirs {
+pub(super) struct StatementSide {
     pub amount: i64,
     pub currency: Currency,
     pub day: Day,
@@ -24,7 +24,7 @@ pub(super) struct Theirs {
 }
 
 /// Returns what differs between the two sides. Amounts of different currencies are not compared.
-pub(super) fn differences(ours: Ours, theirs: Theirs) -> Vec<ExceptionKind> {
+pub(super) fn differences(ours: LedgerSide, theirs: StatementSide) -> Vec<ExceptionKind> {
     let mut found = Vec::new();
     if ours.currency != theirs.currency {
         found.push(ExceptionKind::Currency);
@@ -64,12 +64,12 @@ mod tests {
 
     const MIDNIGHT: Timestamp = Timestamp::from_millis(1_772_409_600_000);
 
-    fn ours(amount: i64, millis: i64) -> Ours {
-        Ours { amount, currency: Currency::Aud, at: MIDNIGHT + TimeSpan::from_millis(millis) }
+    fn ours(amount: i64, millis: i64) -> LedgerSide {
+        LedgerSide { amount, currency: Currency::Aud, at: MIDNIGHT + TimeSpan::from_millis(millis) }
     }
 
-    fn theirs(amount: i64, currency: Currency, days: i32) -> Theirs {
-        Theirs { amount, currency, day: MIDNIGHT.day().plus(days), utc_offset: TimeSpan::ZERO }
+    fn theirs(amount: i64, currency: Currency, days: i32) -> StatementSide {
+        StatementSide { amount, currency, day: MIDNIGHT.day().plus(days), utc_offset: TimeSpan::ZERO }
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_day_of_a_line_is_that_of_its_zone() {
-        let tens = |hours: i64, days| Theirs {
+        let tens = |hours: i64, days| StatementSide {
             utc_offset: TimeSpan::seconds(hours * 3600),
             ..theirs(4, Currency::Aud, days)
         };

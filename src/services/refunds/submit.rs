@@ -72,17 +72,18 @@ pub async fn submit(ctx: &Context, time: &WorkTime, seen: refund::Model) -> Resu
         account: time.account().clone(),
         clock_update: time.clock_update(),
     };
-    let Some((refund, fares)) = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await? else {
+    let Some((refund, fault_plan)) = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await?
+    else {
         return Ok(WorkResult::Skipped);
     };
     crash_points::point("refund", "claim.after");
-    let call = call(ctx, &refund, fares.fault()).await?;
+    let call = call(ctx, &refund, fault_plan.fault()).await?;
     crash_points::point("refund", "call.before");
     // No fault latency while a clock is being moved.
-    let fares = if time.is_on_running_clock() { fares } else { fares.at_once() };
-    let answer = timed_call(ctx, time, "refund", fares.with_latency(ctx.acquirer.refund(call))).await;
+    let fault_plan = if time.is_on_running_clock() { fault_plan } else { fault_plan.at_once() };
+    let answer = timed_call(ctx, time, "refund", fault_plan.with_latency(ctx.acquirer.refund(call))).await;
     crash_points::point("refund", "call.after");
-    let verdict = match answer {
+    let answer = match answer {
         Ok(answer) => SubmissionAnswer::Accepted(match answer {
             RefundAnswer::Succeeds => RefundOutcome::Succeeded,
             RefundAnswer::Fails => RefundOutcome::Failed,
@@ -93,7 +94,7 @@ pub async fn submit(ctx: &Context, time: &WorkTime, seen: refund::Model) -> Resu
             return release(ctx, refund).await;
         }
     };
-    let answered = RecordSubmissionUnit { refund, verdict, now: time.now(ctx) };
+    let answered = RecordSubmissionUnit { refund, answer, now: time.now(ctx) };
     let result = ctx.store.write(answered, |tx, answered| answered.record(tx).boxed()).await?;
     crash_points::point("refund", "outcome.after");
     Ok(result)
@@ -148,9 +149,9 @@ impl ClaimSubmissionUnit {
             return Ok(None);
         }
         self.clock_update.set(tx).await?;
-        let fares = faults::draw(tx, &self.account).await?;
+        let fault_plan = faults::draw(tx, &self.account).await?;
         crash_points::point("refund", "claim.before");
-        Ok(Some((row, fares)))
+        Ok(Some((row, fault_plan)))
     }
 }
 
@@ -175,7 +176,7 @@ enum SubmissionAnswer {
 /// Records the acquirer's answer to an attempt.
 struct RecordSubmissionUnit {
     refund: refund::Model,
-    verdict: SubmissionAnswer,
+    answer: SubmissionAnswer,
     now: Timestamp,
 }
 
@@ -186,7 +187,7 @@ impl RecordSubmissionUnit {
         if seen.attempt != self.refund.attempt {
             return Ok(WorkResult::Skipped);
         }
-        match self.verdict {
+        match self.answer {
             SubmissionAnswer::Declined => {
                 Ok(match record_outcome(tx, seen, RefundOutcome::Failed, self.now).await? {
                     Some(_) => WorkResult::Event(EventType::RefundFailed),

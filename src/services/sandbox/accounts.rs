@@ -63,6 +63,6 @@ pub async fn find_made(
     maker: &Account,
     token: AccountToken,
 ) -> Result<Option<Account>, Error> {
-    let account = accounts::named(&ctx.store, token, ctx.clock.now()).await?;
+    let account = accounts::find_by_token(&ctx.store, token, ctx.clock.now()).await?;
     Ok(account.filter(|account| account.settings().made_by == Some(maker.id())))
 }

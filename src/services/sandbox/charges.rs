@@ -28,10 +28,10 @@ pub async fn allowed_actions(
     token: &str,
 ) -> Result<Vec<OfferedAction>, Error> {
     let charge = by_token(ctx.store.read(), account, token).await?;
-    let standing = EffectiveState::at(account.now, &charge);
+    let effective = EffectiveState::at(account.now, &charge);
     let verbs = [
-        (OfferedAction::Capture, next(standing, ChargeAction::Capture).is_ok()),
-        (OfferedAction::Void, next(standing, ChargeAction::Void).is_ok()),
+        (OfferedAction::Capture, next(effective, ChargeAction::Capture).is_ok()),
+        (OfferedAction::Void, next(effective, ChargeAction::Void).is_ok()),
         (OfferedAction::Refund, refunds::create::refundable_amount(&charge).is_ok_and(|left| left > 0)),
         (OfferedAction::Dispute, disputes::open::disputable_amount(&charge).is_ok()),
     ];

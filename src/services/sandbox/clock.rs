@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::{Error, ErrorCode};
 use crate::limits::{
-    CLOCK_DOUBLINGS_MAX, CLOCK_LEASE, CLOCK_LEASE_RENEWED, CLOCK_LOOKS_AGAIN, CLOCK_RAN_REPORTED_MAX,
+    CLOCK_DOUBLINGS_MAX, CLOCK_LEASE, CLOCK_LEASE_RENEWED, CLOCK_POLL_INTERVAL, CLOCK_RAN_REPORTED_MAX,
     CLOCK_REFUND_TRIES,
 };
 use crate::params::Params;
@@ -126,10 +126,10 @@ impl<'a> ClockMoveRun<'a> {
 
     async fn run(mut self) -> Result<MovedClock, Error> {
         let (ctx, lease) = (self.ctx, Lease { account: self.row.id, number: self.row.clock_moves });
-        let complete = match lease.with_lease(ctx, self.go()).await {
+        let complete = match lease.with_lease(ctx, self.run_due_items()).await {
             Ok(complete) => complete,
             Err(error) => {
-                lease.let_go(ctx).await;
+                lease.release(ctx).await;
                 return Err(error);
             }
         };
@@ -140,7 +140,7 @@ impl<'a> ClockMoveRun<'a> {
     }
 
     /// Does the work that is due up to the target. Returns whether that was all.
-    async fn go(&mut self) -> Result<bool, Error> {
+    async fn run_due_items(&mut self) -> Result<bool, Error> {
         // However little time there is, a move makes progress.
         let mut moved = false;
         loop {
@@ -152,7 +152,7 @@ impl<'a> ClockMoveRun<'a> {
                 if Instant::now() >= self.ends {
                     return Ok(false);
                 }
-                sleep(CLOCK_LOOKS_AGAIN).await;
+                sleep(CLOCK_POLL_INTERVAL).await;
             } else {
                 self.stop_at(item).await?;
                 moved = true;
@@ -202,7 +202,7 @@ impl<'a> ClockMoveRun<'a> {
     async fn pause(&mut self, token: String) -> u32 {
         let times = self.unanswered.entry(token).or_default();
         *times += 1;
-        let pause = CLOCK_LOOKS_AGAIN * 2_u32.pow(Ord::min(*times, CLOCK_DOUBLINGS_MAX));
+        let pause = CLOCK_POLL_INTERVAL * 2_u32.pow(Ord::min(*times, CLOCK_DOUBLINGS_MAX));
         sleep(Ord::min(pause, self.ends.saturating_duration_since(Instant::now()))).await;
         *times
     }
@@ -254,7 +254,7 @@ impl Lease {
     }
 
     /// Releases the lease of a failed move, so that no request waits for it. If that is impossible, the lease expires.
-    async fn let_go(self, ctx: &Context) {
+    async fn release(self, ctx: &Context) {
         let stop = ClockUpdate {
             account: self.account,
             number: self.number,

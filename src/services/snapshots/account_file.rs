@@ -24,7 +24,7 @@ use crate::limits::{SNAPSHOT_BYTES_MAX, SNAPSHOT_ROWS_MAX};
 use crate::runtime::clock::{Clock, FixedClock};
 use crate::runtime::random::{RandomSource, start_of};
 use crate::services::accounts::named_rows::{self, NamedRow};
-use crate::services::accounts::snapshot_rows::Copied;
+use crate::services::accounts::snapshot_rows::SnapshotTable;
 use crate::services::accounts::{self, settings, wipe};
 use crate::services::context::Context;
 use crate::services::ledger::verify::first_difference;
@@ -97,7 +97,7 @@ fn id(row: &NamedRow) -> Option<Uuid> {
     row.get("id")?.as_str()?.parse().ok()
 }
 
-fn tables() -> impl Iterator<Item = &'static dyn Copied> {
+fn tables() -> impl Iterator<Item = &'static dyn SnapshotTable> {
     wipe::copied().filter(|table| !LEFT_OUT.contains(&table.name()))
 }
 

@@ -8,7 +8,7 @@ use sea_orm::{ColumnTrait, PaginatorTrait, QuerySelect};
 use super::{acquire_permit, context, refuse_payments};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{SNAPSHOT_KEPT, SNAPSHOTS_MAX};
-use crate::services::accounts::snapshot_rows::{Copied, Of, Pages};
+use crate::services::accounts::snapshot_rows::{AccountTable, Pages, SnapshotTable};
 use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::{data_keys, idempotency};
@@ -16,8 +16,8 @@ use crate::store::{self, Tx};
 use crate::views::snapshot::Snapshot;
 
 /// Copies the account's own row, which is not among the rows it owns.
-pub(super) static ITSELF: Of<account::Entity> =
-    Of::those(|account| sea_orm::Condition::all().add(account::Column::Id.eq(account)));
+pub(super) static ITSELF: AccountTable<account::Entity> =
+    AccountTable::those(|account| sea_orm::Condition::all().add(account::Column::Id.eq(account)));
 
 /// Stores what the account holds at this moment.
 ///

@@ -19,7 +19,7 @@ use tokio::time::sleep;
 use super::restore::{AccountContents, LAST, OTHER_RELEASE, life, read, refuse};
 use crate::error::{Error, ErrorCode};
 use crate::runtime::crash_points;
-use crate::services::accounts::snapshot_rows::Copied;
+use crate::services::accounts::snapshot_rows::SnapshotTable;
 use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
@@ -141,7 +141,7 @@ async fn put_back(ctx: &Context, owner: AccountToken, snapshot: SnapshotToken) -
 /// Returns the tables behind the fence.
 fn tables() -> Vec<&'static str> {
     let kept = ["snapshots", "snapshot_parts", "snapshot_files"];
-    wipe::copied().map(Copied::name).filter(|table| !OPEN.contains(table)).chain(kept).collect()
+    wipe::copied().map(SnapshotTable::name).filter(|table| !OPEN.contains(table)).chain(kept).collect()
 }
 
 /// Marks the account and raises its fence, if it can be restored now. Returns the number of its clock's moves, above all earlier ones.

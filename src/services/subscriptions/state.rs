@@ -82,24 +82,24 @@ pub fn next(
     };
     use SubscriptionState::{Active, Cancelled, Cancelling, Starting, Trial};
 
-    let moves = |to, event| Ok(SubscriptionTransition { to, emits: Some(event) });
-    let untold = |to| Ok(SubscriptionTransition { to, emits: None });
+    let emitting = |to, event| Ok(SubscriptionTransition { to, emits: Some(event) });
+    let silent = |to| Ok(SubscriptionTransition { to, emits: None });
     match (state, action) {
-        (Starting, Start) => moves(Active, EventType::SubscriptionCreated),
-        (Starting, StartTrial) => moves(Trial, EventType::SubscriptionCreated),
-        (Trial | Active, Renew) => moves(Active, EventType::SubscriptionRenewed),
+        (Starting, Start) => emitting(Active, EventType::SubscriptionCreated),
+        (Starting, StartTrial) => emitting(Trial, EventType::SubscriptionCreated),
+        (Trial | Active, Renew) => emitting(Active, EventType::SubscriptionRenewed),
         // Cancelled during the acquirer call: the charge stands, and nothing more is billed.
-        (Cancelling | Cancelled, Renew) => moves(state, EventType::SubscriptionRenewed),
+        (Cancelling | Cancelled, Renew) => emitting(state, EventType::SubscriptionRenewed),
         (Trial | Active | Cancelling | Cancelled, Refuse) => {
-            moves(state, EventType::SubscriptionRenewalFailed)
+            emitting(state, EventType::SubscriptionRenewalFailed)
         }
         (Trial | Active, Cancel | CloseCustomer) | (Cancelling, CloseCustomer | Finish) => {
-            moves(Cancelled, EventType::SubscriptionCancelled)
+            emitting(Cancelled, EventType::SubscriptionCancelled)
         }
-        (Trial | Active, Unsubscribe) => moves(Cancelling, EventType::SubscriptionUnsubscribed),
-        (Active, Finish) => moves(Cancelled, EventType::SubscriptionExpired),
-        (Cancelling | Cancelled, Reactivate) => untold(Active),
-        (Cancelling | Cancelled, ReactivateTrial) => untold(Trial),
+        (Trial | Active, Unsubscribe) => emitting(Cancelling, EventType::SubscriptionUnsubscribed),
+        (Active, Finish) => emitting(Cancelled, EventType::SubscriptionExpired),
+        (Cancelling | Cancelled, Reactivate) => silent(Active),
+        (Cancelling | Cancelled, ReactivateTrial) => silent(Trial),
         (
             Starting,
             Renew | Refuse | Cancel | CloseCustomer | Unsubscribe | Finish | Reactivate | ReactivateTrial,

@@ -16,7 +16,7 @@ use crate::services::cards::{self, CardCredentials};
 use crate::services::context::{Caller, Context, Ctx};
 use crate::services::payments::creation::{pay, record_row};
 use crate::services::payments::order::{ChargeIntent, ChargeOrder};
-use crate::services::payments::parameters::place;
+use crate::services::payments::parameters::build_order;
 use crate::services::{acquirer_lookup, idempotency};
 use crate::views::charge::Charge;
 use crate::views::three_d_secure::{ChargeMade, PendingCharge};
@@ -41,16 +41,20 @@ pub async fn create(
     request: ChargeRequestInfo<'_>,
 ) -> Result<ChargeMade, Error> {
     let verification = verification(&mut params);
-    let order = place(ctx, &caller.account, Origin::Payment, params, request.outcome).await?;
-    let Some(verification) = verification else { return at_once(ctx, caller, order).await };
+    let order = build_order(ctx, &caller.account, Origin::Payment, params, request.outcome).await?;
+    let Some(verification) = verification else { return charge_without_challenge(ctx, caller, order).await };
     let enrolled = is_enrolled(ctx, &order).await?;
     if !enrolled && verification.fallback_ok {
-        return at_once(ctx, caller, order).await;
+        return charge_without_challenge(ctx, caller, order).await;
     }
     open(ctx, caller, order, verification.callback_url, enrolled, request).await
 }
 
-async fn at_once(ctx: &Ctx, caller: &Caller, order: ChargeOrder) -> Result<ChargeMade, Error> {
+async fn charge_without_challenge(
+    ctx: &Ctx,
+    caller: &Caller,
+    order: ChargeOrder,
+) -> Result<ChargeMade, Error> {
     let (now, row) = pay(ctx, caller, order).await?;
     Ok(ChargeMade::Charge(Charge::at(now, row)))
 }

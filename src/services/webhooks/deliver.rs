@@ -46,7 +46,7 @@ pub struct LeasedWebhook {
 
 /// A finished delivery.
 pub struct DeliveryAttempt {
-    parcel: LeasedWebhook,
+    leased: LeasedWebhook,
     /// Why the endpoint did not accept it, if so.
     refused: Option<WebhookError>,
     /// The time it finished, by the wall clock.
@@ -80,21 +80,21 @@ struct DeliveryOutcome {
 
 /// Posts the event to the endpoint's URL. Returns `None` if the lease would expire before an answer: another process
 /// may hold it by then.
-pub async fn send(ctx: &Context, parcel: LeasedWebhook) -> Result<Option<DeliveryAttempt>, Error> {
+pub async fn send(ctx: &Context, leased: LeasedWebhook) -> Result<Option<DeliveryAttempt>, Error> {
     let wall = ctx.clock.now();
     let answer_millis = i64::try_from(WEBHOOK_ANSWER.as_millis()).unwrap_or(i64::MAX);
-    if parcel.leased_until < wall + TimeSpan::from_millis(answer_millis) {
+    if leased.leased_until < wall + TimeSpan::from_millis(answer_millis) {
         return Ok(None);
     }
-    let keys = parcel.keys.at(wall + parcel.clock_offset);
-    let mut headers = sign::headers(keys, &parcel.event.to_string(), wall, &parcel.body)?;
-    headers.insert("webhook-attempt", (parcel.retries + 1).into());
-    let mut span = span(&parcel);
+    let keys = leased.keys.at(wall + leased.clock_offset);
+    let mut headers = sign::headers(keys, &leased.event.to_string(), wall, &leased.body)?;
+    headers.insert("webhook-attempt", (leased.retries + 1).into());
+    let mut span = span(&leased);
     headers.extend(span.context().map(trace::TraceContext::headers).unwrap_or_default());
-    let inbox = inboxes::by_url(ctx, &parcel.url);
+    let inbox = inboxes::by_url(ctx, &leased.url);
     let answer = match inbox {
-        Some(inbox) => receive::deliver(ctx, inbox, &headers, &parcel.body).await?,
-        None => ctx.outbound.post(&parcel.url, headers, parcel.body.clone(), WEBHOOK_ANSWER).await,
+        Some(inbox) => receive::deliver(ctx, inbox, &headers, &leased.body).await?,
+        None => ctx.outbound.post(&leased.url, headers, leased.body.clone(), WEBHOOK_ANSWER).await,
     };
     if let Ok(code) = answer {
         span.set_number("http.response.status_code", code.into());
@@ -114,42 +114,42 @@ pub async fn send(ctx: &Context, parcel: LeasedWebhook) -> Result<Option<Deliver
     if let Some(refused) = &refused {
         span.fail(refused.error);
     }
-    let share = ctx.chance.bytes_of(RandomStream::Retry, &format!("{} {}", parcel.webhook, parcel.attempt));
-    Ok(Some(DeliveryAttempt { parcel, refused, at, is_in_inbox: inbox.is_some(), share }))
+    let share = ctx.chance.bytes_of(RandomStream::Retry, &format!("{} {}", leased.webhook, leased.attempt));
+    Ok(Some(DeliveryAttempt { leased, refused, at, is_in_inbox: inbox.is_some(), share }))
 }
 
 /// Starts the delivery's span. It names the account and the endpoint, but never the URL's text.
-fn span(parcel: &LeasedWebhook) -> trace::Span {
-    let mut span = trace::Span::after("webhook delivery", SpanKind::Client, parcel.trace);
-    span.set_attribute("card_payments.account", parcel.account);
-    span.set_attribute("card_payments.webhook", parcel.webhook);
-    span.set_attribute("card_payments.webhook_endpoint", parcel.endpoint);
-    span.set_attribute("card_payments.event", parcel.event);
-    span.set_number("card_payments.attempt", parcel.attempt.into());
+fn span(leased: &LeasedWebhook) -> trace::Span {
+    let mut span = trace::Span::after("webhook delivery", SpanKind::Client, leased.trace);
+    span.set_attribute("card_payments.account", leased.account);
+    span.set_attribute("card_payments.webhook", leased.webhook);
+    span.set_attribute("card_payments.webhook_endpoint", leased.endpoint);
+    span.set_attribute("card_payments.event", leased.event);
+    span.set_number("card_payments.attempt", leased.attempt.into());
     span
 }
 
 /// Computes the webhook's next state; `now` is the account's time.
 fn outcome(delivered: DeliveryAttempt, now: Timestamp) -> Result<DeliveryOutcome, Error> {
-    let DeliveryAttempt { parcel, refused, share, .. } = delivered;
-    let retry = usize::try_from(parcel.retries).ok().and_then(|planned| WEBHOOK_RETRIES.get(planned));
+    let DeliveryAttempt { leased, refused, share, .. } = delivered;
+    let retry = usize::try_from(leased.retries).ok().and_then(|planned| WEBHOOK_RETRIES.get(planned));
     let (action, due_at) = match (&refused, retry) {
         (None, _) => (WebhookAction::Accepted, None),
         (Some(_), Some(pause)) => (WebhookAction::Refused, Some(now + jittered(*pause, share))),
         (Some(_), None) => (WebhookAction::RefusedAtLast, None),
     };
     let state =
-        next(parcel.state, action).map_err(|_| Error::internal("a webhook was not to be delivered"))?;
+        next(leased.state, action).map_err(|_| Error::internal("a webhook was not to be delivered"))?;
     Ok(DeliveryOutcome {
-        account: parcel.account,
-        webhook: parcel.webhook,
-        attempt: parcel.attempt,
-        leased_until: parcel.leased_until,
+        account: leased.account,
+        webhook: leased.webhook,
+        attempt: leased.attempt,
+        leased_until: leased.leased_until,
         state,
-        retries: parcel.retries + i32::from(due_at.is_some()),
+        retries: leased.retries + i32::from(due_at.is_some()),
         errors: match &refused {
-            Some(error) => with_error(&parcel.errors, now, error)?,
-            None => parcel.errors,
+            Some(error) => with_error(&leased.errors, now, error)?,
+            None => leased.errors,
         },
         due_at,
         accepted_at: refused.is_none().then_some(now),
@@ -181,10 +181,10 @@ pub async fn record(ctx: &Context, delivered: Vec<DeliveryAttempt>) -> Result<()
     // One that cannot be recorded must not block the others.
     let outcomes = delivered.into_iter().filter_map(|it| {
         // With a seed, a delivery happens at its due time, even if the clock has been moved since.
-        let due_at = it.parcel.due_at.filter(|_| ctx.chance.is_seeded());
+        let due_at = it.leased.due_at.filter(|_| ctx.chance.is_seeded());
         // A test that has seen the delivery moves the clock to its retry.
-        let offset = offsets.get(&it.parcel.account).filter(|_| !it.is_in_inbox);
-        let offset = offset.copied().unwrap_or(it.parcel.clock_offset);
+        let offset = offsets.get(&it.leased.account).filter(|_| !it.is_in_inbox);
+        let offset = offset.copied().unwrap_or(it.leased.clock_offset);
         let now = due_at.unwrap_or((it.at + offset).last_second());
         outcome(it, now).inspect_err(|error| tracing::error!(%error, "a delivery cannot be recorded")).ok()
     });
@@ -201,7 +201,7 @@ async fn offsets(
     ctx: &Context,
     delivered: &[DeliveryAttempt],
 ) -> Result<HashMap<AccountToken, TimeSpan>, Error> {
-    let accounts: HashSet<_> = delivered.iter().map(|it| it.parcel.account).collect();
+    let accounts: HashSet<_> = delivered.iter().map(|it| it.leased.account).collect();
     let offsets = account::Entity::find()
         .filter(account::Column::Id.is_in(accounts))
         .select_only()

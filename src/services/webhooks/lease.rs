@@ -71,7 +71,7 @@ pub async fn waiting(ctx: &Context) -> Result<u64, Error> {
 fn free(ctx: &Context) -> impl Iterator<Item = Select<webhook::Entity>> {
     let wall = ctx.clock.now();
     let nobodys = Column::LeasedUntil.is_null().or(Column::LeasedUntil.lte(wall));
-    let free = clocks::passed(&webhook::Entity::find().filter(nobodys), Column::DueAt, wall);
+    let free = clocks::select_due(&webhook::Entity::find().filter(nobodys), Column::DueAt, wall);
     clocks::of(ctx.environment, free)
 }
 
@@ -179,11 +179,11 @@ async fn load(
     let reader = ctx.store.read();
     let rows = reader.query_all_raw(about(ctx.store.backend(), columns, rows, &statement)).await?;
     // One that cannot be read must not block the others.
-    let parcels =
-        join_all(rows.iter().map(|row| leased_webhook(ctx, row))).await.into_iter().filter_map(|parcel| {
-            parcel.inspect_err(|error| tracing::error!(%error, "a webhook cannot be read")).ok()
+    let leased =
+        join_all(rows.iter().map(|row| leased_webhook(ctx, row))).await.into_iter().filter_map(|webhook| {
+            webhook.inspect_err(|error| tracing::error!(%error, "a webhook cannot be read")).ok()
         });
-    Ok(parcels.collect())
+    Ok(leased.collect())
 }
 
 async fn leased_webhook(ctx: &Context, row: &QueryResult) -> Result<LeasedWebhook, Error> {
@@ -217,14 +217,14 @@ async fn leased_webhook(ctx: &Context, row: &QueryResult) -> Result<LeasedWebhoo
 }
 
 /// Releases the leases of webhooks that the dispatcher had no capacity for.
-pub async fn release(ctx: &Context, parcels: Vec<LeasedWebhook>) -> Result<(), Error> {
-    let parcels: Vec<_> = parcels.into_iter().filter(|it| !ctx.store.is_fenced(it.account)).collect();
-    if parcels.is_empty() {
+pub async fn release(ctx: &Context, leased: Vec<LeasedWebhook>) -> Result<(), Error> {
+    let leased: Vec<_> = leased.into_iter().filter(|it| !ctx.store.is_fenced(it.account)).collect();
+    if leased.is_empty() {
         return Ok(());
     }
-    let unit = ctx.store.write(parcels, |tx, parcels| {
+    let unit = ctx.store.write(leased, |tx, leased| {
         async move {
-            let rows = parcels.iter().map(|it| {
+            let rows = leased.iter().map(|it| {
                 vec![it.account.into(), it.webhook.into(), it.attempt.into(), it.leased_until.into()]
             });
             let statement = about(

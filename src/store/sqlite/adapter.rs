@@ -61,7 +61,7 @@ impl<D: StatementRunner> ConnectionTrait for SqliteAdapter<D> {
 }
 
 /// Starts work that may take long on a thread that may block.
-pub(super) fn aside<T: Send + 'static>(
+pub(super) fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, DbErr> + Send + 'static,
 ) -> impl Future<Output = Result<T, DbErr>> + Send {
     let begun = spawn_blocking(work);

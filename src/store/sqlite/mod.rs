@@ -18,5 +18,5 @@ pub use file::{DatabaseFile, FileLock};
 pub(super) use file::{is_served, refuse_other_name};
 pub use readers::Readers;
 pub(super) use schema::migrate;
-pub use snapshot::Look;
+pub use snapshot::ReadSnapshot;
 pub(super) use writer::{WriteConnection, Writer};

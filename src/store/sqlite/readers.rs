@@ -10,7 +10,7 @@ use sea_orm::{DbErr, Statement};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use super::adapter::{StatementRunner, aside};
+use super::adapter::{StatementRunner, run_blocking};
 use super::connection::{Connection, Run};
 use super::file::DatabaseFile;
 use crate::runtime::mutex::lock;
@@ -40,9 +40,9 @@ impl Readers {
     /// Copies the log into the file and empties it. Returns false, after a short wait, while a reader needs the log or another
     /// connection writes; payments wait as long.
     pub(in crate::store) async fn empty_log(&self) -> Result<bool, DbErr> {
-        let _place = self.patient.place().await?;
+        let _permit = self.patient.permit().await?;
         let pool = Arc::clone(&self.patient);
-        aside(move || pool.lend(Connection::empty_log)).await
+        run_blocking(move || pool.lend(Connection::empty_log)).await
     }
 
     /// Returns the database file.
@@ -54,15 +54,15 @@ impl Readers {
 impl StatementRunner for Readers {
     async fn run<T: Send + 'static>(&self, statement: Statement, run: Run<T>) -> Result<T, DbErr> {
         if !looks_for_words(&statement) {
-            let _place = self.quick.place().await?;
+            let _permit = self.quick.permit().await?;
             if let Some(done) = self.quick.lend(|connection| connection.run_bounded(&statement, run))? {
                 return Ok(done);
             }
         }
-        let place = self.patient.place().await?;
+        let permit = self.patient.permit().await?;
         let pool = Arc::clone(&self.patient);
-        aside(move || {
-            let _place = place;
+        run_blocking(move || {
+            let _permit = permit;
             pool.lend(|connection| run(connection, &statement))
         })
         .await
@@ -78,20 +78,20 @@ fn looks_for_words(statement: &Statement) -> bool {
 struct Pool {
     file: Arc<DatabaseFile>,
     /// Permits for connections, first come, first served.
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     /// A stack: the connection used last is used next, as its pages are cached.
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Pool {
     fn new(file: Arc<DatabaseFile>) -> Self {
-        Self { file, places: Arc::new(Semaphore::new(CONNECTIONS_MAX)), idle: Mutex::default() }
+        Self { file, permits: Arc::new(Semaphore::new(CONNECTIONS_MAX)), idle: Mutex::default() }
     }
 
-    async fn place(&self) -> Result<OwnedSemaphorePermit, DbErr> {
-        let place = timeout(ACQUIRE_TIMEOUT, Arc::clone(&self.places).acquire_owned()).await;
-        let place = place.map_err(|_| DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))?;
-        place.map_err(|_| DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed))
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, DbErr> {
+        let permit = timeout(ACQUIRE_TIMEOUT, Arc::clone(&self.permits).acquire_owned()).await;
+        let permit = permit.map_err(|_| DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))?;
+        permit.map_err(|_| DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed))
     }
 
     /// Runs work on a connection; the caller has a permit.
@@ -111,7 +111,7 @@ impl Pool {
     }
 
     fn connections(&self) -> (usize, usize) {
-        let (idle, in_use) = (self.idle().len(), CONNECTIONS_MAX - self.places.available_permits());
+        let (idle, in_use) = (self.idle().len(), CONNECTIONS_MAX - self.permits.available_permits());
         (idle + in_use, idle)
     }
 }

@@ -7,7 +7,7 @@ use futures::stream::{self, BoxStream, StreamExt};
 use sea_orm::{DbErr, QueryResult, Statement};
 use tokio::sync::mpsc;
 
-use super::adapter::{SqliteAdapter, StatementRunner, aside};
+use super::adapter::{SqliteAdapter, StatementRunner, run_blocking};
 use super::connection::{Connection, Run};
 use super::readers::Readers;
 use crate::runtime::mutex::lock;
@@ -17,13 +17,13 @@ const ROWS_AHEAD_MAX: usize = 64;
 
 /// A connection of its own in a read transaction.
 #[derive(Clone)]
-pub struct Look(Arc<Mutex<Connection>>);
+pub struct ReadSnapshot(Arc<Mutex<Connection>>);
 
-impl Look {
+impl ReadSnapshot {
     /// Begins a read transaction that sees what `readers` would see now.
     pub(in crate::store) async fn at(readers: &Readers) -> Result<SqliteAdapter<Self>, DbErr> {
         let file = Arc::clone(readers.file());
-        aside(move || {
+        run_blocking(move || {
             let connection = Connection::open(&file)?;
             // Requests sort little, in memory; a read of everything sorts on the disk, and each of its sorts takes as much memory
             // before as the cache. What it has read it seldom reads again.
@@ -40,9 +40,9 @@ impl Look {
     /// Returns a statement's rows, read on a thread that blocks while the consumer does not take them.
     pub(in crate::store) fn stream(&self, statement: Statement) -> BoxStream<'_, Result<QueryResult, DbErr>> {
         let (rows, taken) = mpsc::channel(ROWS_AHEAD_MAX);
-        let look = self.clone();
-        let reading = aside(move || {
-            look.connection().each(&statement, |row| match rows.blocking_send(row.into()) {
+        let snapshot = self.clone();
+        let reading = run_blocking(move || {
+            snapshot.connection().each(&statement, |row| match rows.blocking_send(row.into()) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
             })
@@ -54,9 +54,9 @@ impl Look {
     }
 }
 
-impl StatementRunner for Look {
+impl StatementRunner for ReadSnapshot {
     async fn run<T: Send + 'static>(&self, statement: Statement, run: Run<T>) -> Result<T, DbErr> {
-        let look = self.clone();
-        aside(move || run(&look.connection(), &statement)).await
+        let snapshot = self.clone();
+        run_blocking(move || run(&snapshot.connection(), &statement)).await
     }
 }

@@ -66,7 +66,7 @@ impl EndpointLane {
     }
 
     /// Returns the number of deliveries allowed in flight: one for an endpoint that fails, until it accepts one.
-    pub fn under_way_max(&self) -> usize {
+    pub fn in_flight_max(&self) -> usize {
         if self.fails() { 1 } else { WEBHOOKS_UNDER_WAY_MAX }
     }
 
@@ -78,7 +78,7 @@ impl EndpointLane {
     /// Returns how many more webhooks the endpoint takes. While it fails, few wait in memory.
     pub fn room(&self) -> usize {
         let waiting_max = if self.fails() { WEBHOOKS_UNDER_WAY_MAX } else { WEBHOOKS_WAITING_MAX };
-        (self.under_way_max() + waiting_max).saturating_sub(self.in_flight + self.waiting.len())
+        (self.in_flight_max() + waiting_max).saturating_sub(self.in_flight + self.waiting.len())
     }
 }
 
@@ -107,12 +107,12 @@ mod tests {
     // Without a runtime: its tasks yield after so many polls, whether there are more permits or not.
     #[test]
     fn however_many_endpoints_hang_one_that_answers_has_its_turn() {
-        let turns = DeliveryPermits::default();
-        let mut hanging: Vec<_> = std::iter::from_fn(|| turns.take(false).now_or_never()).collect();
+        let permits = DeliveryPermits::default();
+        let mut hanging: Vec<_> = std::iter::from_fn(|| permits.take(false).now_or_never()).collect();
         assert_eq!(hanging.len(), DELIVERIES_UNPROVEN_MAX);
-        let answering: Vec<_> = std::iter::from_fn(|| turns.take(true).now_or_never()).collect();
+        let answering: Vec<_> = std::iter::from_fn(|| permits.take(true).now_or_never()).collect();
         assert_eq!(answering.len(), DELIVERIES_MAX - DELIVERIES_UNPROVEN_MAX);
         hanging.pop();
-        assert!(turns.take(false).now_or_never().is_some());
+        assert!(permits.take(false).now_or_never().is_some());
     }
 }

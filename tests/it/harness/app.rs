@@ -332,11 +332,11 @@ impl App {
     /// Serves so many connections on a socket, for as long as the test's runtime lives. Returns its address, and the connections.
     pub async fn listens(&self, connections: usize) -> (SocketAddr, Arc<Connections>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (address, seats) = (listener.local_addr().unwrap(), Connections::new(connections));
+        let (address, connections) = (listener.local_addr().unwrap(), Connections::new(connections));
         let (router, phase, served) =
-            (self.inner().router.clone(), self.inner().phase.subscribe(), Arc::clone(&seats));
+            (self.inner().router.clone(), self.inner().phase.subscribe(), Arc::clone(&connections));
         tokio::spawn(async move { server::serve(listener, router, &served, phase).await });
-        (address, seats)
+        (address, connections)
     }
 
     /// Starts another process with this configuration of wallets.
