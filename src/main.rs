@@ -22,12 +22,15 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// A card payments API server, and its operator commands.
 ///
-/// Commands print text for people; with --json one JSON object per record and line; mcp speaks its protocol. Exit code 0 means success; 1 a refusal,
-/// with a line on stderr that begins with "error: ", below which a file's faults stand, and nothing changed, but by requests that replay
-/// and seed had sent, and records of a reading; 2 wrong usage. Commands work next to a running
-/// server, on SQLite and PostgreSQL, and bring the schema of an empty or older database up to date first, but refuse a SQLite file that is not there (migrate,
-/// account create and account import make it); only backup and
-/// check leave it, and listen, trigger, seed, mcp, requests and replay call the server instead; report does both.
+/// Commands print text for people, and with --json one JSON object per record and line; mcp speaks its protocol.
+///
+/// Exit code 0 is success. Exit code 1 is a refusal: a line on stderr begins with "error: ", the faults of a file follow, and nothing changed
+/// but what replay and seed had requested, and records of a reading. Exit code 2 is wrong usage.
+///
+/// Commands work beside a running server, on SQLite and PostgreSQL. They first bring the schema of an empty or older database up to date; backup and
+/// check leave it as it is. They refuse a SQLite file that is not there; migrate, account create and account import make it.
+///
+/// listen, trigger, seed, mcp, requests and replay call the server instead of the database; report does both.
 #[derive(Parser)]
 #[command(name = NAME, version = VERSION.as_str(), after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
     card-payments serve --listen 127.0.0.1:8080.")]
@@ -50,26 +53,26 @@ enum Command {
     Openapi(Openapi),
     Migrate(commands::migrate::Migrate),
     /// Manage accounts: merchants, their keys, switches and settings.
-    Account(On<commands::account::Account>),
+    Account(WithDatabase<commands::account::Account>),
     /// Decide about merchants.
-    Merchant(On<commands::merchant::Merchant>),
+    Merchant(WithDatabase<commands::merchant::Merchant>),
     /// Erase the personal data of customers.
-    Customer(On<commands::customer::Customer>),
+    Customer(WithDatabase<commands::customer::Customer>),
     /// List people who are signed in, and end their sessions.
-    People(On<commands::people::People>),
+    People(WithDatabase<commands::people::People>),
     /// Record deposits: money from outside.
-    Deposit(On<commands::deposit::Deposit>),
+    Deposit(WithDatabase<commands::deposit::Deposit>),
     /// Open and decide disputes, as the card network does.
-    Dispute(On<commands::dispute::Dispute>),
+    Dispute(WithDatabase<commands::dispute::Dispute>),
     /// Verify and print the books.
-    Ledger(On<commands::ledger::Ledger>),
+    Ledger(WithDatabase<commands::ledger::Ledger>),
     Reconcile(commands::reconcile::Reconcile),
     /// Rotate the keys that encrypt stored data, and split the vault key.
-    Vault(On<commands::vault::Vault>),
+    Vault(WithDatabase<commands::vault::Vault>),
     /// Confirm the clock.
-    Clock(On<commands::clock::Clock>),
+    Clock(WithDatabase<commands::clock::Clock>),
     /// Ping webhook endpoints and rotate their keys.
-    Webhook(On<commands::webhook::Webhook>),
+    Webhook(WithDatabase<commands::webhook::Webhook>),
     Backup(commands::backup::Backup),
     Copy(commands::copy::Copy),
     Check(commands::check::Check),
@@ -113,7 +116,7 @@ struct Completions {
 
 /// A command on a database.
 #[derive(Args)]
-struct On<C: Subcommand> {
+struct WithDatabase<C: Subcommand> {
     #[command(subcommand)]
     command: C,
     #[command(flatten)]
@@ -189,17 +192,33 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
             Ok(())
         }
         Command::Migrate(command) => commands::migrate::run(command).await,
-        Command::Account(On { command, database }) => commands::account::run(command, &database).await,
-        Command::Merchant(On { command, database }) => commands::merchant::run(command, &database).await,
-        Command::Customer(On { command, database }) => commands::customer::run(command, &database).await,
-        Command::People(On { command, database }) => commands::people::run(command, &database).await,
-        Command::Deposit(On { command, database }) => commands::deposit::run(command, &database).await,
-        Command::Dispute(On { command, database }) => commands::dispute::run(command, &database).await,
-        Command::Ledger(On { command, database }) => commands::ledger::run(command, &database).await,
+        Command::Account(WithDatabase { command, database }) => {
+            commands::account::run(command, &database).await
+        }
+        Command::Merchant(WithDatabase { command, database }) => {
+            commands::merchant::run(command, &database).await
+        }
+        Command::Customer(WithDatabase { command, database }) => {
+            commands::customer::run(command, &database).await
+        }
+        Command::People(WithDatabase { command, database }) => {
+            commands::people::run(command, &database).await
+        }
+        Command::Deposit(WithDatabase { command, database }) => {
+            commands::deposit::run(command, &database).await
+        }
+        Command::Dispute(WithDatabase { command, database }) => {
+            commands::dispute::run(command, &database).await
+        }
+        Command::Ledger(WithDatabase { command, database }) => {
+            commands::ledger::run(command, &database).await
+        }
         Command::Reconcile(command) => commands::reconcile::run(command).await,
-        Command::Vault(On { command, database }) => commands::vault::run(command, &database).await,
-        Command::Clock(On { command, database }) => commands::clock::run(command, &database).await,
-        Command::Webhook(On { command, database }) => commands::webhook::run(command, &database).await,
+        Command::Vault(WithDatabase { command, database }) => commands::vault::run(command, &database).await,
+        Command::Clock(WithDatabase { command, database }) => commands::clock::run(command, &database).await,
+        Command::Webhook(WithDatabase { command, database }) => {
+            commands::webhook::run(command, &database).await
+        }
         Command::Backup(command) => commands::backup::run(command),
         Command::Copy(command) => commands::copy::run(command).await,
         Command::Check(command) => commands::check::run(command).await,

@@ -76,7 +76,7 @@ pub async fn serve(
     ready: impl FnOnce(&Banner<'_>),
 ) -> Result<(), Box<dyn Error>> {
     for unknown in unknown_variables() {
-        tracing::warn!("{unknown}; {}", unknown.mend());
+        tracing::warn!("{unknown}; {}", unknown.remedy());
     }
     let secrets = Secrets::from_environment()?;
     let traces = trace::Settings::from_environment(database.environment.name())?;
@@ -146,7 +146,7 @@ pub async fn serve(
     if timeout(SHUTDOWN, app.ctx.tasks.wait()).await.is_ok() {
         working.stop().await;
     } else {
-        tracing::warn!("payments are still under way; they are settled at the next start");
+        tracing::warn!("payments are still in flight; they are recovered at the next start");
     }
     workers::write_counts(&app.ctx).await;
     if let Err(error) = app.ctx.request_log.write(&app.ctx.store, None).await {

@@ -21,19 +21,19 @@ use crate::sensitive::secret::Secret;
 /// A merchant to be referred.
 #[params]
 pub struct NewMerchant {
-    /// Who speaks for it, and logs in.
+    /// The contact person, with its login.
     #[validate(nested)]
     pub contact: NewContact,
-    /// What it is in law.
+    /// The legal entity.
     #[validate(nested)]
     pub entity: LegalEntity,
-    /// What it sells.
+    /// The business: what the merchant sells.
     #[validate(nested)]
     pub business: Business,
     /// The bank account for its payouts.
     #[validate(nested)]
     pub bank_account: NewBankAccount,
-    /// Who answers for it.
+    /// The people who answer for the merchant.
     #[validate(nested)]
     pub director: Director,
     /// Free text.
@@ -41,7 +41,7 @@ pub struct NewMerchant {
     pub notes: Option<String>,
 }
 
-/// Who speaks for a merchant, with the password of its login.
+/// The contact person of a merchant, with the password of its login.
 #[params]
 pub struct NewContact {
     /// Given name.
@@ -67,7 +67,7 @@ pub struct NewContact {
     pub password: Secret,
 }
 
-/// What a merchant is in law.
+/// The legal entity of a merchant.
 #[params]
 #[derive(Debug, Clone, Serialize)]
 pub struct LegalEntity {
@@ -103,7 +103,7 @@ pub struct LegalEntity {
     pub address_country_code: Option<Country>,
 }
 
-/// What a merchant sells.
+/// The business of a merchant.
 #[params]
 #[derive(Debug, Clone, Serialize)]
 pub struct Business {
@@ -136,7 +136,7 @@ pub struct Business {
     pub url: HttpUrl,
 }
 
-/// Who answers for a merchant.
+/// A person who answers for a merchant.
 #[params]
 #[derive(Debug, Clone, Serialize)]
 pub struct Director {
@@ -157,16 +157,16 @@ pub struct Director {
 /// What is kept of an application besides its bank account and its password's hash.
 #[derive(Debug, Clone, Serialize, Deserialize, Validate)]
 pub struct Application {
-    /// Who speaks for the merchant.
+    /// The contact person.
     #[validate(nested)]
     pub contact: Contact,
-    /// What it is in law.
+    /// The legal entity.
     #[validate(nested)]
     pub entity: LegalEntity,
-    /// What it sells.
+    /// The business: what the merchant sells.
     #[validate(nested)]
     pub business: Business,
-    /// Who answers for it.
+    /// The people who answer for the merchant.
     #[validate(nested)]
     pub director: Director,
     /// Free text.
@@ -174,7 +174,7 @@ pub struct Application {
     pub notes: Option<String>,
 }
 
-/// Who speaks for a merchant.
+/// The contact person of a merchant.
 #[derive(Debug, Clone, Serialize, Deserialize, Validate)]
 pub struct Contact {
     /// Given name.

@@ -358,7 +358,7 @@ until: tomorrow
         let server = installed.serve();
         let address = format!("http://{}", server.address);
         let seed = ["seed", "--sample", "--server", &address, "--key", account["secret_key"].as_str().unwrap()];
-        let live = format!("{address} has no sandbox: nothing is made up where cards are real");
+        let live = format!("{address} has no sandbox: nothing was created where cards are real");
         installed.refuses(&seed, &live);
         installed.refuses(&[&seed[..], &["--new-account"]].concat(), &live);
         server.stopped();

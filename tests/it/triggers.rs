@@ -79,7 +79,7 @@ operated! {
         };
         let (code, stdout, stderr) = installed.run(&["trigger", "ping", "--server", &address]);
         assert_eq!((code, stdout.as_str()), (Some(1), "GET /1/webhook_endpoints\n"));
-        assert_eq!(stderr, "error: the account has no record whe_... to do this to\n");
+        assert_eq!(stderr, "error: this account has no record whe_... yet; create one first\n");
         refused(&["charge.captured", "--key", "nobody-has-this-key"], "Not authorised. (Check API Key) (401 unauthorized)");
         server.ask("PUT", "/1/sandbox/account", Some(&key), "partner=false").ok(200);
         refused(&["sub_merchant_application.submitted"], "POST /1/merchants: 401 Not authorised. (Check API Key)");

@@ -76,20 +76,20 @@ pub async fn run(command: Seed) -> Result<(), Box<dyn Error>> {
     let Seed { file, new_account, anyway, server, json, .. } = command;
     let fixtures = Fixtures::read(file.as_deref(), json)?;
     let server = server.open().await?;
-    refuse_live(&server, "nothing is made up").await?;
-    let home = if new_account { made(server, json).await? } else { SeedTarget { server, made: None } };
-    if !anyway && fixtures.is_foreign(&home.server).await? {
+    refuse_live(&server, "nothing was created").await?;
+    let target = if new_account { made(server, json).await? } else { SeedTarget { server, made: None } };
+    if !anyway && fixtures.is_foreign(&target.server).await? {
         return Err("something has happened in this account already: name a fresh one, let --new-account make one, or \
                     say --anyway"
             .into());
     }
-    let played = SeedRunner::begin(&home, &fixtures.key).await?;
+    let summary = SeedRunner::begin(&target, &fixtures.key).await?;
     let bar = Bar::new("Seeding", Unit::Things);
     // A closed pipe does not stop the requests.
     let print_made = |made: &Made| bar.suspend(|| drop(print_result(made, made, json)));
-    let played = played.run(&fixtures.plan, &bar, print_made).await?;
+    let summary = summary.run(&fixtures.plan, &bar, print_made).await?;
     drop(bar);
-    print_result(&played, &played, json)
+    print_result(&summary, &summary, json)
 }
 
 /// Fixtures without a fault.

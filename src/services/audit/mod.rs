@@ -1,7 +1,7 @@
 //! The audit trail: operator actions, recorded in the commit that made the change, and the addresses from which keys
 //! were used ([`key_uses`]) (`docs/decisions.md`, 344).
 //!
-//! A command opens the store as its operator ([`Store::acts_for`]), so a unit that makes an operator's change records
+//! A command opens the store as its operator ([`Store::set_operator`]), so a unit that makes an operator's change records
 //! the action without knowing the operator. A write without an operator records no action: the sandbox may make the
 //! same change to its own account. A worker seals the entries afterwards (`chain`, `docs/decisions.md`, 385).
 
@@ -108,7 +108,7 @@ pub async fn record_alone(store: &Store, act: OperatorAction) -> Result<(), Erro
 }
 
 /// The name of the operator who signs in with the operator's key, which tells nobody's.
-pub const KEY_HOLDER: &str = "whoever has the operator's key";
+pub const KEY_HOLDER: &str = "holder of the operator's key";
 
 /// Records a sign-in at the dashboard with the operator's key, and the client's address, if it is known.
 pub async fn signed_in(ctx: &Context, from: Option<IpAddr>) -> Result<(), Error> {
