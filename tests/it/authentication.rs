@@ -244,7 +244,7 @@ rules! {
         let before = app.rows().await;
         for client in [app.anonymous(), app.with_key("nobody-has-this")] {
             for path in ["/1/charges", "/1/customers"] {
-                unauthorised(&send(&client, Method::POST, path, JSON, "{").await, "unparseable");
+                unauthorised(&send(&client, Method::POST, path, JSON, "{").await, "no JSON");
                 unauthorised(&send(&client, Method::POST, path, Some("text/plain"), "x").await, "wrong type");
                 unauthorised(
                     &send(&client, Method::POST, path, JSON, "x".repeat(1024 * 1024 + 1)).await,
@@ -256,7 +256,7 @@ rules! {
         let wrong = app.with_key("nobody-has-this");
         unauthorised(
             &send(&wrong, Method::POST, "/1/cards", JSON, "{").await,
-            "a wrong user and an unparseable body",
+            "a wrong user and a body that is no JSON",
         );
         assert_eq!(app.rows().await, before);
     }

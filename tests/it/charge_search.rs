@@ -103,7 +103,7 @@ rules! {
         ] {
             assert_eq!(found(app, query).await, [charges[hit].as_str()], "{query:?}");
         }
-        for query in ["%%%", "___", "100_", "sn%ke", "wil*card", "\"\"\"", "''' OR 1=1", "b AND a", "unicode", "a b", "\\\\", "\u{e000}"] {
+        for query in ["%%%", "___", "100_", "sn%ke", "wi*card", "\"\"\"", "''' OR 1=1", "b AND a", "unicode", "a b", "\\\\", "\u{e000}"] {
             assert_eq!(found(app, query).await, Vec::<String>::new(), "{query:?}");
         }
     }

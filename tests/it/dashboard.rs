@@ -266,7 +266,7 @@ rules! {
         refused(&answer, 422, "Page is not a number");
     }
 
-    async fn nobody_sees_what_is_anothers(app) {
+    async fn nobody_sees_the_records_of_another_account(app) {
         let records = records(app, &app.client()).await;
         let stranger = crate::harness::app::another_account(app.ctx()).await;
         let mut browser = Browser::with(app, stranger.secret.expose()).await;

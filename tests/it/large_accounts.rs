@@ -143,7 +143,7 @@ const QUERIES: [&str; 20] = [
     "yer31",
     "buyer12",
     "order 250 of",
-    "rder 25",
+    "der 25",
     "250",
     "99@example.com",
     "buyer1",

@@ -112,7 +112,7 @@ rules! {
             .faulty(&[("bank_account", "Exactly one of bank_account or bank_account_token is required")]);
     }
 
-    async fn its_own_bank_accounts_token_changes_nothing_and_anothers_is_used(app) {
+    async fn its_own_bank_accounts_token_changes_nothing_and_that_of_another_is_used(app) {
         let client = app.client();
         let made = client.post(PATH, &payee()).await.ok(201);
         let own = made["bank_account"]["token"].clone();

@@ -213,7 +213,7 @@ rules! {
         client.get(&format!("{LOG}?page=x")).await.refused(422, "invalid_resource");
     }
 
-    async fn nobody_finds_anothers_requests_nor_one_that_never_was(app) {
+    async fn nobody_finds_requests_of_another_account_nor_one_that_never_was(app) {
         let (client, stranger) = (app.client(), app.stranger().await);
         let answer = client.get("/1/balance").await;
         logged(&client, &answer).await;

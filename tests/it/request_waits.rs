@@ -125,7 +125,7 @@ rules! {
         assert!(began.elapsed() >= Duration::from_secs(1));
     }
 
-    async fn anothers_requests_end_no_wait(app) {
+    async fn requests_of_another_account_end_no_wait(app) {
         let (client, stranger) = (app.client(), app.stranger().await);
         let (found, ()) = join(search(&client, "wait=1"), sent(&stranger, "theirs", "/1/balance")).await;
         assert_eq!(found, (0, vec![]));

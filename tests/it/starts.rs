@@ -229,14 +229,14 @@ fn a_port_of_another_installation_is_told_from_ones_own() {
 fn a_misspelled_variable_is_warned_of() {
     let data = folder();
     let mut command = program(data.path());
-    command.env("CARD_PAYMENTS_RETENTION_DASY", "40").env("CARD_PAYMENTS_COLOUR_OF_THE_DOOR", "red");
+    command.env("CARD_PAYMENTS_RETENTION_DAY", "40").env("CARD_PAYMENTS_COLOUR_OF_THE_DOOR", "red");
     let log = Process::start(&mut command).stopped();
     let warnings: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let warns = |name: &str, mend: &str| {
         let message = format!("{name} is no variable of this release and has no effect; {mend}");
         warnings.iter().any(|line| line["level"] == "WARN" && line["fields"]["message"] == message.as_str())
     };
-    assert!(warns("CARD_PAYMENTS_RETENTION_DASY", "did you mean CARD_PAYMENTS_RETENTION_DAYS?"), "{log}");
+    assert!(warns("CARD_PAYMENTS_RETENTION_DAY", "did you mean CARD_PAYMENTS_RETENTION_DAYS?"), "{log}");
     let help = "remove it; card-payments serve --help lists all variables";
     assert!(warns("CARD_PAYMENTS_COLOUR_OF_THE_DOOR", help), "{log}");
     let log = Process::start(&mut program(data.path())).stopped();
