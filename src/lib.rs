@@ -24,3 +24,10 @@ pub mod vault;
 pub mod views;
 pub mod wallet;
 pub mod workers;
+
+/// The settings of properties: cases that once failed are stored, and tried first.
+#[cfg(test)]
+fn properties() -> proptest::prelude::ProptestConfig {
+    let folder = proptest::test_runner::FileFailurePersistence::SourceParallel("tests/proptest-regressions");
+    proptest::prelude::ProptestConfig::with_failure_persistence(folder)
+}

@@ -252,7 +252,7 @@ fn fields(names: &'static str, value: impl Strategy<Value = Value>) -> impl Stra
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig { cases: 1000, ..crate::properties() })]
 
     #[test]
     fn no_tree_makes_it_panic(tree in anything()) {

@@ -219,6 +219,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties())]
+
         #[test]
         fn a_masked_number_shows_nothing_but_its_last_four_digits(number in card_numbers()) {
             let display = parsed(&number).expect("a possible number").masked();

@@ -144,7 +144,7 @@ fn every_link_leads_somewhere() {
 fn every_file_that_a_document_names_is_there() {
     for name in documents() {
         for named in read(&name).split('`').skip(1).step_by(2) {
-            let is_path = ["src/", "docs/", "tests/", "entity/", "macros/", "migration/", ".ci/"]
+            let is_path = ["src/", "docs/", "tests/", "entity/", "crates/", "migration/", ".ci/"]
                 .iter()
                 .any(|room| named.starts_with(room));
             let plain = !named.contains(['*', '<', '{', ' ', '\n', '(']);

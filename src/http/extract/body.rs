@@ -270,6 +270,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties())]
+
         #[test]
         fn no_bytes_make_it_panic(bytes: Vec<u8>, text in "[ab\\[\\]=&%+0-9{}\":,]{0,80}", query: String) {
             for content_type in [None, JSON, MULTIPART] {

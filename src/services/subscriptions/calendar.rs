@@ -114,6 +114,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::properties())]
+
         #[test]
         fn intervals_follow_one_another_without_a_gap_of_more_than_their_length(
             day in 0_u64..40_000, length in 1_i32..=1000, unit in 0..IntervalUnit::ALL.len(), count in 0_i32..200,

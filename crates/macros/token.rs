@@ -1,0 +1,1 @@
+../../entity/src/token.rs

@@ -1,1 +1,0 @@
-../entity/src/token.rs
