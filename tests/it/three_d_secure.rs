@@ -400,12 +400,38 @@ rules! {
         let (_, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
         let shown = app.unchanged(open(app, &page)).await;
         assert_eq!(shown.status, 200);
-        for part in [
-            "<!DOCTYPE html>", "<html lang=\"en\">", "width=device-width, initial-scale=1", "<title>Verify your payment</title>",
-            "<main>", "<h1>Verify your payment</h1>", "Tea &amp; &lt;b&gt;&quot;Biscuits&quot;&lt;/b&gt;", "AUD 4.00", "XXXX-XXXX-XXXX-0000",
-            "<form method=\"post\">", "<button name=\"decision\" value=\"approve\">Approve</button>", ">Fail</button>",
-        ] {
-            assert!(shown.text.contains(part), "{part}: {}", shown.text);
+        let (above, rest) = shown.text.split_once("<style>").unwrap();
+        let (_, below) = rest.split_once("</style>").unwrap();
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(format!("{above}{below}").replace("><", ">\n<"), @r#"
+            <!DOCTYPE html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <title>Verify your payment</title>
+            </head>
+            <body>
+            <main>
+            <h1>Verify your payment</h1>
+            <p>Your card's issuer asks you to confirm this payment.</p>
+            <dl>
+            <dt>Merchant</dt>
+            <dd>Tea &amp; &lt;b&gt;&quot;Biscuits&quot;&lt;/b&gt;</dd>
+            <dt>Amount</dt>
+            <dd>AUD 4.00</dd>
+            <dt>Card</dt>
+            <dd>XXXX-XXXX-XXXX-0000</dd>
+            </dl>
+            <form method="post">
+            <button name="decision" value="approve">Approve</button>
+            <button class="other" name="decision" value="fail">Fail</button>
+            </form>
+            <p class="note">This is a test: the page stands in for an issuer's, and no money moves. Approve sends the charge on, Fail ends it.</p>
+            </main>
+            </body>
+            </html>
+            "#);
         }
         for absent in ["<script", "javascript:", "http:", "https:", "role=\"alert\"", "width:4"] {
             assert!(!shown.text.contains(absent), "{absent}");
