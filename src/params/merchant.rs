@@ -27,13 +27,13 @@ pub struct NewMerchant {
     /// The legal entity.
     #[validate(nested)]
     pub entity: LegalEntity,
-    /// The business: what the merchant sells.
+    /// The business.
     #[validate(nested)]
     pub business: Business,
     /// The bank account for its payouts.
     #[validate(nested)]
     pub bank_account: NewBankAccount,
-    /// The people who answer for the merchant.
+    /// The director.
     #[validate(nested)]
     pub director: Director,
     /// Free text.
@@ -136,7 +136,7 @@ pub struct Business {
     pub url: HttpUrl,
 }
 
-/// A person who answers for a merchant.
+/// The director of a merchant.
 #[params]
 #[derive(Debug, Clone, Serialize)]
 pub struct Director {
@@ -163,10 +163,10 @@ pub struct Application {
     /// The legal entity.
     #[validate(nested)]
     pub entity: LegalEntity,
-    /// The business: what the merchant sells.
+    /// The business.
     #[validate(nested)]
     pub business: Business,
-    /// The people who answer for the merchant.
+    /// The director.
     #[validate(nested)]
     pub director: Director,
     /// Free text.
