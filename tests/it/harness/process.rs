@@ -7,6 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -39,9 +40,21 @@ pub fn machine_time() -> Timestamp {
     SystemClock.now() - SystemClock::ahead()
 }
 
+/// How long a program may take that is to end by itself: one that serves instead fails its test, which would wait for ever.
+const ENDS_WITHIN: Duration = Duration::from_secs(300);
+
 /// Runs a program to its end. Returns exit code, stdout, stderr.
 pub fn output(command: &mut Command) -> (Option<i32>, String, String) {
-    let Output { status, stdout, stderr } = command.output().unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (pid, (ended, end)) = (child.id().to_string(), mpsc::channel::<()>());
+    let killer = std::thread::spawn(move || {
+        if end.recv_timeout(ENDS_WITHIN) == Err(RecvTimeoutError::Timeout) {
+            Command::new("kill").args(["-KILL", &pid]).status().unwrap();
+        }
+    });
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    drop(ended);
+    killer.join().unwrap();
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
