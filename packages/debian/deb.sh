@@ -10,7 +10,7 @@ trap 'rm -rf "$root"' EXIT
 chmod 0755 "$root"
 
 install -D -m 0755 "$program" "$root/usr/bin/card-payments"
-# The unit of docs/operating.md, with a user to whom the data belongs, so that commands may run as that user.
+# The unit of docs/operating/install.md, with a user to whom the data belongs, so that commands may run as that user.
 install -d "$root/usr/lib/systemd/system"
 sed -e 's|/usr/local/bin/|/usr/bin/|' -e 's|^DynamicUser=yes|User=card-payments|' -e '1d' \
     "$here/../../deploy/card-payments.service" >"$root/usr/lib/systemd/system/card-payments.service"

@@ -89,7 +89,7 @@ fn look(configuration: &Configuration, findings: &mut Findings) {
         findings.wrong(error.to_string(), "write it as info, or as info,card_payments=debug");
     }
     if let Err(error) = trace::Settings::from_environment(database.environment.name()) {
-        findings.wrong(error.to_string(), "see Traces in docs/operating.md");
+        findings.wrong(error.to_string(), "see Traces in docs/operating/monitor.md");
     }
     if configuration.is_live() && !serve.base_url.as_deref().is_some_and(app::is_https) {
         findings.warning(

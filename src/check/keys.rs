@@ -112,7 +112,8 @@ async fn operator_keys(
         Ok(keys) => Some(keys),
         Err(error) => {
             let is_malformed = matches!(error, StartError::VaultKey(..));
-            let other = "no server starts without the key: see The vault key in docs/operating.md";
+            let other =
+                "no server starts without the key: see The vault key in docs/operating/cards-and-keys.md";
             findings.wrong(error.to_string(), if is_malformed { MEND } else { other });
             None
         }

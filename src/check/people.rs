@@ -10,7 +10,7 @@ pub async fn look(configuration: &Configuration, findings: &mut Findings) {
     let Configuration { serve, database, secrets, .. } = configuration;
     let provider = match app::identity_provider(&serve.people, database.environment, secrets) {
         Ok(provider) => provider,
-        Err(error) => return findings.wrong(error.to_string(), "see People in docs/operating.md"),
+        Err(error) => return findings.wrong(error.to_string(), "see docs/operating/people-and-audit.md"),
     };
     let Some(provider) = provider else {
         if configuration.is_live() && secrets.operator_key.is_some() {

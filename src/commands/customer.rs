@@ -23,7 +23,7 @@ pub enum Customer {
     /// dispute is open. Safe to kill and to repeat. A running server makes a last pass two minutes later, for requests that
     /// were in flight; without one, the next start does.
     ///
-    /// Needs the vault key as a server does. Backups made before still hold the data: see docs/operating.md.
+    /// Needs the vault key as a server does. Backups made before still hold the data: see docs/operating/backup.md.
     #[command(
         after_help = "Example:\n  card-payments customer erase cus_AZqYv3rVcBKUQ1mHn7tKRw --account acct_AZqYv3rVcBKUQ1mHn7tKRw\n\n\
         Prints how much was erased; with --json {token, account, charges, events, files, ends_at}."

@@ -1,5 +1,5 @@
 //! Traces: the causes of work, across programs. Each request, what it waits for and the webhooks that it causes are
-//! spans of one trace, exported by OTLP if the operator names a collector (docs/operating.md).
+//! spans of one trace, exported by OTLP if the operator names a collector (docs/operating/monitor.md).
 //!
 //! A request's `traceparent` is always passed to the acquirer and to webhooks; without a collector unchanged, and
 //! nothing

@@ -1,5 +1,5 @@
 //! Several copies of the server over one PostgreSQL: they start at once, and are replaced one by one under load without
-//! a request that fails (docs/operating.md). `crashes.rs` has what a killed one leaves.
+//! a request that fails (docs/operating/upgrade.md). `crashes.rs` has what a killed one leaves.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};

@@ -1,4 +1,4 @@
-//! The way of an installation from a laptop to a cluster, by the commands of docs/operating.md, word by word but for addresses and
+//! The way of an installation from a laptop to a cluster, by the commands of docs/operating/laptop-to-cluster.md, word by word but for addresses and
 //! folders. Its last part needs a cluster.
 
 use std::path::{Path, PathBuf};
@@ -18,9 +18,8 @@ struct Story {
 impl Story {
     /// Reads the section, and names what is here in place of the document's databases and folders.
     fn open(places: &[(&str, &str)]) -> Self {
-        let document = site::read("docs/operating.md");
-        let (_, section) = document.split_once("\n## From a laptop to a cluster\n").unwrap();
-        let (section, _) = section.split_once("\n### ").unwrap();
+        let document = site::read("docs/operating/laptop-to-cluster.md");
+        let (section, _) = document.split_once("\n## ").unwrap();
         let folder = tempfile::tempdir().unwrap();
         let data = |machine: &str| folder.path().join(machine).display().to_string();
         let key = Path::new(&data("8080")).join("vault.key").display().to_string();

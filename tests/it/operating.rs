@@ -1,8 +1,9 @@
-//! What operators read (docs/operating.md, README, deploy/) names what there is, and all of it.
+//! What operators read (docs/operating, README, deploy/) names what there is, and all of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::harness::process::{Process, program};
+use crate::site::operating;
 
 fn text(name: &str) -> String {
     let path = format!("{}/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -44,7 +45,7 @@ fn of_the_readme() -> BTreeSet<String> {
 
 #[test]
 fn every_variable_is_in_the_operators_guide_and_the_readme_names_some_of_them() {
-    assert_eq!(variables(&text("docs/operating.md")), known());
+    assert_eq!(variables(&operating()), known());
     let of_the_readme = of_the_readme();
     assert!(!of_the_readme.is_empty() && of_the_readme.is_subset(&known()), "{of_the_readme:?}");
 }
@@ -78,7 +79,7 @@ fn every_metric_is_in_the_operators_guide_and_alerts_look_at_nothing_else() {
     let metrics = metrics();
     let is_metric = |letter: char| letter.is_ascii_lowercase() || letter == '_';
     let known: BTreeSet<_> = metrics.keys().cloned().collect();
-    assert_eq!(words(&text("docs/operating.md"), "card_payments_", is_metric), known);
+    assert_eq!(words(&operating(), "card_payments_", is_metric), known);
     let series = |name: &String| {
         let whole = ["_bucket", "_sum", "_count"].iter().find_map(|part| name.strip_suffix(part));
         whole.filter(|whole| metrics.get(*whole).is_some_and(|kind| kind == "histogram")).map(str::to_owned)

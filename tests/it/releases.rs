@@ -1,4 +1,4 @@
-//! Releases: what `deploy/release.sh` makes, and the container that is made of it (docs/operating.md).
+//! Releases: what `deploy/release.sh` makes, and the container that is made of it (docs/operating/upgrade.md).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

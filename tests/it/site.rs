@@ -1,6 +1,6 @@
 //! README and docs as one small site: an order to read them in, links that lead somewhere, chapters and numbers that
 //! are right. `UPDATE_DOCUMENTS=1 cargo test --test it` writes what can be drawn from the rest: the last line of each
-//! page, and the contents of docs/decisions.md.
+//! page, and the tables of docs/decisions.md that say on which page of docs/decisions each number is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 
 /// Where the order stands.
 const CONTENTS: &str = "docs/README.md";
+/// The index of the pages in docs/decisions.
 const DECISIONS: &str = "docs/decisions.md";
+/// The folders of pages. docs/README.md names those of the first two, the index of decisions those of the last.
+const FOLDERS: [&str; 3] = ["docs", "docs/operating", "docs/decisions"];
 
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
@@ -16,12 +19,20 @@ pub fn root() -> PathBuf {
 
 /// README.md, CONTRIBUTING.md and every page of docs.
 pub fn documents() -> BTreeSet<String> {
-    let pages = std::fs::read_dir(root().join("docs")).unwrap();
-    let pages = pages
-        .map(|page| page.unwrap().path())
-        .filter(|page| page.extension().is_some_and(|ending| ending == "md"));
-    let pages = pages.map(|page| format!("docs/{}", page.file_name().unwrap().to_str().unwrap()));
-    pages.chain(["README.md", "CONTRIBUTING.md"].map(str::to_owned)).collect()
+    let mut documents = BTreeSet::from(["README.md", "CONTRIBUTING.md"].map(str::to_owned));
+    for folder in FOLDERS {
+        let pages = std::fs::read_dir(root().join(folder)).unwrap().map(|page| page.unwrap().path());
+        let pages = pages.filter(|page| page.extension().is_some_and(|ending| ending == "md"));
+        documents
+            .extend(pages.map(|page| format!("{folder}/{}", page.file_name().unwrap().to_str().unwrap())));
+    }
+    documents
+}
+
+/// The operators' guide: all pages of docs/operating, one after the other.
+pub fn operating() -> String {
+    let pages = documents().into_iter().filter(|name| name.starts_with("docs/operating/"));
+    pages.map(|page| read(&page)).collect()
 }
 
 pub fn read(name: &str) -> String {
@@ -77,12 +88,32 @@ fn headings(document: &str) -> Vec<&str> {
     lines.map(|line| line.trim_start_matches('#').trim()).collect()
 }
 
-/// The pages in the order in which the contents name them, with what they are called there.
+/// The pages that a table of this page names in the first column, with their titles there.
+fn named_by(page: &str) -> Vec<(String, String)> {
+    let page = read(page);
+    let rows = page.lines().filter(|line| line.starts_with("| ["));
+    rows.map(|row| links(row).swap_remove(0)).map(|(title, page)| (format!("docs/{page}"), title)).collect()
+}
+
+/// The pages in the order in which the contents name them, each index followed by its own pages.
 fn order() -> Vec<(String, String)> {
-    let entries =
-        read(CONTENTS).lines().filter(|line| line.starts_with("| [")).map(str::to_owned).collect::<Vec<_>>();
-    let named = entries.iter().map(|entry| links(entry).swap_remove(0));
-    named.map(|(title, page)| (format!("docs/{page}"), title)).collect()
+    let with_own = |entry: (String, String)| {
+        let own = if entry.0 == DECISIONS { named_by(DECISIONS) } else { Vec::new() };
+        [vec![entry], own].concat()
+    };
+    named_by(CONTENTS).into_iter().flat_map(with_own).collect()
+}
+
+/// How one page links to another.
+fn relative(from: &str, to: &str) -> String {
+    let to = to.trim_start_matches("docs/");
+    match from.trim_start_matches("docs/").split_once('/') {
+        None => to.to_owned(),
+        Some((folder, _)) => match to.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')) {
+            Some(beside) => beside.to_owned(),
+            None => format!("../{to}"),
+        },
+    }
 }
 
 /// The last line of a page: where the reader goes from here.
@@ -91,10 +122,10 @@ pub fn footer(name: &str) -> String {
     let Some(at) = order.iter().position(|(page, _)| page == name) else {
         panic!("{CONTENTS} does not name {name}");
     };
-    let link = |(page, title): &(String, String)| format!("[{title}]({})", page.trim_start_matches("docs/"));
+    let link = |(page, title): &(String, String)| format!("[{title}]({})", relative(name, page));
     let before = at.checked_sub(1).map(|before| format!("← {} · ", link(&order[before]))).unwrap_or_default();
     let after = order.get(at + 1).map(|after| format!(" · {} →", link(after))).unwrap_or_default();
-    format!("{FOOTER}{before}[Contents](README.md){after}\n")
+    format!("{FOOTER}{before}[Contents]({}){after}\n", relative(name, CONTENTS))
 }
 
 const FOOTER: &str = "\n---\n\n";
@@ -154,32 +185,65 @@ fn every_file_that_a_document_names_is_there() {
     }
 }
 
-/// The decisions with their contents, which are a line a chapter. Chapters and entries count from 1.
-fn with_contents(page: &str) -> String {
-    let (mut number, mut chapters) = (0, Vec::<(String, usize, usize)>::new());
-    for line in page.lines() {
-        if let Some(chapter) = line.strip_prefix("## Chapter ") {
-            assert!(chapter.starts_with(&format!("{}: ", chapters.len() + 1)), "Chapter {chapter}");
-            chapters.push((format!("Chapter {chapter}"), number + 1, number));
-        } else if let Some(entry) = line.strip_prefix("### ") {
-            number += 1;
-            assert!(entry.starts_with(&format!("{number}. ")), "this should be number {number}: {entry}");
-            chapters.last_mut().expect("an entry stands in a chapter").2 = number;
+/// The pages of decisions in their order, and all entries: the number, the page and the text from the heading on.
+fn decisions() -> (Vec<(String, String)>, BTreeMap<usize, (String, String)>) {
+    let (pages, mut entries) = (named_by(DECISIONS), BTreeMap::new());
+    for (page, title) in &pages {
+        let text = read(page);
+        assert!(text.starts_with(&format!("# Decisions: {title}\n")), "{page} is not called {title}");
+        let mut last = 0;
+        for entry in text.split_once(FOOTER).unwrap().0.split("\n## ").skip(1) {
+            let number = entry.split_once(". ").unwrap().0.parse().unwrap();
+            assert!(number > last, "{page}: {number} stands after {last}");
+            let before = entries.insert(number, (page.clone(), entry.to_owned()));
+            assert_eq!(before, None, "{number}");
+            last = number;
         }
     }
-    let mut contents = String::from("| chapter | entries |\n|---|---|\n");
-    for (title, first, last) in chapters {
-        writeln!(contents, "| [{title}](#{}) | {first} to {last} |", anchor(&title)).unwrap();
+    assert!(entries.keys().copied().eq(1..=entries.len()), "a number is missing: {:?}", entries.keys());
+    (pages, entries)
+}
+
+/// Numbers that follow one another, in words.
+fn range(first: usize, last: usize) -> String {
+    match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first} to {last}"),
     }
-    let (head, rest) = page.split_once("\n## Chapter 1:").unwrap();
-    let head = head.split_once("| chapter |").map_or(head, |(head, _)| head).trim_end();
-    format!("{head}\n\n{contents}\n## Chapter 1:{rest}")
+}
+
+/// The index of decisions with its tables by page and by number.
+fn with_contents(index: &str) -> String {
+    let (pages, entries) = decisions();
+    let mut runs = Vec::<(usize, usize, &String)>::new();
+    for (&number, (page, _)) in &entries {
+        match runs.last_mut() {
+            Some((_, last, of)) if *of == page => *last = number,
+            _ => runs.push((number, number, page)),
+        }
+    }
+    let mut tables = String::from("| page | entries |\n|---|---|\n");
+    for (page, title) in &pages {
+        let own = runs.iter().filter(|(_, _, of)| *of == page);
+        let own: Vec<_> = own.map(|&(first, last, _)| range(first, last)).collect();
+        writeln!(tables, "| [{title}]({}) | {} |", relative(DECISIONS, page), own.join(", ")).unwrap();
+    }
+    tables += "\n## By number\n\n| entries | page |\n|---|---|\n";
+    for (first, last, page) in runs {
+        let title = &pages.iter().find(|(name, _)| name == page).unwrap().1;
+        let heading = anchor(entries[&first].1.lines().next().unwrap());
+        let link = format!("{}#{heading}", relative(DECISIONS, page));
+        writeln!(tables, "| {} | [{title}]({link}) |", range(first, last)).unwrap();
+    }
+    let (head, _) = index.split_once("| page | entries |\n").unwrap();
+    let (_, topics) = index.split_once("\n## By topic\n").unwrap();
+    format!("{head}{tables}\n## By topic\n{topics}")
 }
 
 #[test]
 fn every_decision_has_an_answer_a_reason_and_a_place() {
-    let page = read(DECISIONS);
-    for entry in page.split("\n### ").skip(1) {
+    for (_, entry) in decisions().1.values() {
         let parts = ["**Answer.** ", "**Why.** ", "**Where.** "].map(|part| entry.find(part));
         assert!(parts.iter().all(Option::is_some) && parts.is_sorted(), "{entry}");
     }
@@ -189,7 +253,7 @@ fn every_decision_has_an_answer_a_reason_and_a_place() {
 fn the_index_by_topic_names_every_decision_and_nothing_else() {
     let page = read(DECISIONS);
     let (_, index) = page.split_once("\n## By topic\n").unwrap();
-    let (index, rest) = index.split_once("\n## ").unwrap();
+    let (index, _) = index.split_once(FOOTER).unwrap();
     let rows = index.lines().filter_map(|line| line.strip_suffix(" |")?.rsplit_once(" | "));
     let mut named = BTreeSet::new();
     for (_, entries) in rows.filter(|(_, entries)| *entries != "entries") {
@@ -198,14 +262,16 @@ fn the_index_by_topic_names_every_decision_and_nothing_else() {
             named.extend(first.parse::<usize>().unwrap()..=last.parse().unwrap());
         }
     }
-    let last = rest.lines().filter(|line| line.starts_with("### ")).count();
-    assert_eq!(named, (1..=last).collect());
+    assert_eq!(named, decisions().1.into_keys().collect());
 }
 
 /// ``(`file`, `item`)`` and `file::item`: an item that a change renames is renamed here, too.
 #[test]
 fn every_item_that_a_decision_names_is_in_its_file() {
-    for line in read(DECISIONS).lines().filter(|line| line.starts_with("**Where.** ")) {
+    let decisions: Vec<_> = decisions().1.into_values().map(|(_, entry)| entry).collect();
+    for line in
+        decisions.iter().flat_map(|entry| entry.lines()).filter(|line| line.starts_with("**Where.** "))
+    {
         let mut file = String::new();
         for named in line.split('`').skip(1).step_by(2) {
             let (path, item) = named.split_once("::").unwrap_or((named, ""));
@@ -229,12 +295,79 @@ fn every_item_that_a_decision_names_is_in_its_file() {
 #[test]
 fn no_question_is_answered_twice() {
     let mut answered = BTreeMap::new();
-    for heading in headings(&read(DECISIONS)) {
-        if let Some((number, question)) = heading.split_once(". ") {
-            let before = answered.insert(question.to_owned(), number.to_owned());
-            assert_eq!(before, None, "{question}");
+    for (number, (_, entry)) in decisions().1 {
+        let (_, question) = entry.lines().next().unwrap().split_once(". ").unwrap();
+        let before = answered.insert(question.to_owned(), number);
+        assert_eq!(before, None, "{question}");
+    }
+}
+
+/// All sources as one text. A name of a type, a function or a file is a word of it, or a path.
+fn sources() -> (BTreeSet<String>, Vec<String>) {
+    let (mut words, mut paths) = (BTreeSet::new(), Vec::new());
+    let tops = [
+        "src",
+        "crates",
+        "entity",
+        "migration",
+        "macros",
+        "tests/it",
+        "tests/faults",
+        "tests/contract",
+        "benches",
+        "deploy",
+        "packages",
+        "docs",
+    ];
+    let mut folders: Vec<PathBuf> =
+        tops.iter().map(|top| root().join(top)).filter(|top| top.exists()).collect();
+    paths.extend(["openapi.yaml", "Cargo.toml", "README.md", "CHANGELOG.md"].map(str::to_owned));
+    while let Some(folder) = folders.pop() {
+        let within = folder.strip_prefix(root()).unwrap().display().to_string();
+        paths.push(format!("{within}/"));
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
+            if entry.file_type().unwrap().is_dir() {
+                if name != "node_modules" && name != "target" && name != "__pycache__" {
+                    folders.push(path);
+                }
+                continue;
+            }
+            paths.push(format!("{within}/{name}"));
+            let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+            if !within.starts_with("docs")
+                && ["rs", "py", "mjs", "sh", "toml", "css", "html"].contains(&ending)
+            {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let parts = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+                words.extend(parts.map(str::to_owned));
+            }
         }
     }
+    (words, paths)
+}
+
+/// What stands between backticks in the pages for contributors is a file, or made of words of the sources.
+#[test]
+fn the_pages_for_contributors_name_what_there_is() {
+    let (words, paths) = sources();
+    let is_file = |name: &str| paths.iter().any(|path| path == name || path.ends_with(&format!("/{name}")));
+    let mut unknown = Vec::new();
+    for page in ["docs/architecture.md", "docs/adding.md"] {
+        let page_text = read(page);
+        let prose = page_text.split("```").step_by(2).collect::<String>();
+        for name in prose.split('`').skip(1).step_by(2) {
+            let parts = name.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            let is_known = parts.filter(|part| !part.is_empty()).all(|part| words.contains(part));
+            let looks_like_file = !name.contains([' ', '*', '<', '{', '(', ':', '"'])
+                && (name.ends_with('/')
+                    || [".rs", ".md", ".yaml", ".toml", ".sh"].iter().any(|ending| name.ends_with(ending)));
+            if !if looks_like_file { is_file(name) } else { is_known } {
+                unknown.push(format!("{page}: {name}"));
+            }
+        }
+    }
+    assert_eq!(unknown, [""; 0]);
 }
 
 /// What a script of CI sets, where it is a number: `export NAME="${NAME:-20}"`.

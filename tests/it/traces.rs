@@ -1,4 +1,4 @@
-//! Traces: exported by OTLP, and passed on by W3C's Trace Context (docs/operating.md, Traces).
+//! Traces: exported by OTLP, and passed on by W3C's Trace Context (docs/operating/monitor.md, Traces).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -318,7 +318,7 @@ fn every_variable_of_opentelemetry_is_in_the_operators_guide() {
         });
         found.filter(|found| found != "OTEL_").collect()
     };
-    assert_eq!(variables("docs/operating.md"), variables("src/trace/settings.rs"));
+    assert_eq!(variables("docs/operating/monitor.md"), variables("src/trace/settings.rs"));
 }
 
 #[test]
