@@ -1,5 +1,6 @@
 //! The store, the only access to the database. [`Store::read`] reads the last committed state; [`Store::write`] runs a unit
-//! of work. No other code begins, commits or retries a transaction.
+//! of work. No other code begins, commits or retries a transaction. `README.md` beside this file says how both databases are made
+//! fast.
 
 mod backup;
 mod cached_statement;
