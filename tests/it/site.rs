@@ -177,8 +177,11 @@ fn every_file_that_a_document_names_is_there() {
     }
 }
 
-/// The pages of decisions in their order, and all entries: the number, the page and the text from the heading on.
-fn decisions() -> (Vec<(String, String)>, BTreeMap<usize, (String, String)>) {
+/// Decisions by their number: the page and the text from the heading on.
+type Entries = BTreeMap<usize, (String, String)>;
+
+/// The pages of decisions in their order, and all entries.
+fn decisions() -> (Vec<(String, String)>, Entries) {
     let (pages, mut entries) = (named_by(DECISIONS), BTreeMap::new());
     for (page, title) in &pages {
         let text = read(page);
