@@ -1,9 +1,20 @@
 //! The schema of the first release, a file a resource.
 
-use crate::Step;
+use sea_orm_migration::prelude::*;
 
-pub const STEP: Step = Step {
-    name: "m0001_schema",
+use crate::Sql;
+
+#[derive(DeriveMigrationName)]
+pub struct Migration;
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        SQL.run(manager).await
+    }
+}
+
+const SQL: Sql = Sql {
     both: concat!(
         include_str!("m0001_schema/accounts.sql"),
         include_str!("m0001_schema/audit.sql"),

@@ -1,10 +1,17 @@
 //! Numbers events within their account, in the order in which they became visible (`docs/decisions.md`, 374).
 
-use crate::Step;
+use sea_orm_migration::prelude::*;
 
-pub const STEP: Step = Step {
-    name: "m0002_event_sequences",
-    both: include_str!("m0002_event_sequences.sql"),
-    postgres: "",
-    sqlite: "",
-};
+use crate::Sql;
+
+#[derive(DeriveMigrationName)]
+pub struct Migration;
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        SQL.run(manager).await
+    }
+}
+
+const SQL: Sql = Sql { both: include_str!("m0002_event_sequences.sql"), ..Sql::NONE };

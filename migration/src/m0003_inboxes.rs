@@ -1,9 +1,20 @@
 //! Inboxes of the sandbox, and what arrives there.
 
-use crate::Step;
+use sea_orm_migration::prelude::*;
 
-pub const STEP: Step = Step {
-    name: "m0003_inboxes",
+use crate::Sql;
+
+#[derive(DeriveMigrationName)]
+pub struct Migration;
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        SQL.run(manager).await
+    }
+}
+
+const SQL: Sql = Sql {
     both: "
 CREATE TABLE inboxes (
     account_id UUID NOT NULL,
@@ -34,6 +45,5 @@ CREATE TABLE inbox_deliveries (
 );
 CREATE INDEX deliveries_of_inbox ON inbox_deliveries (account_id, inbox_id, id);
 ",
-    postgres: "",
-    sqlite: "",
+    ..Sql::NONE
 };

@@ -1,10 +1,21 @@
 //! Statements of the acquirer, and the exceptions that a reconciliation finds. They belong to the operator, not to an account
 //! (`docs/decisions.md`, 383).
 
-use crate::Step;
+use sea_orm_migration::prelude::*;
 
-pub const STEP: Step = Step {
-    name: "m0005_statements",
+use crate::Sql;
+
+#[derive(DeriveMigrationName)]
+pub struct Migration;
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        SQL.run(manager).await
+    }
+}
+
+const SQL: Sql = Sql {
     both: "
 CREATE TABLE acquirer_statements (
     id UUID NOT NULL PRIMARY KEY,
@@ -67,6 +78,5 @@ CREATE INDEX exceptions_of_line ON reconciliation_exceptions (statement_id, line
 CREATE INDEX exceptions_missing ON reconciliation_exceptions (subject, movement)
     WHERE kind = 'missing' AND resolved_by IS NULL;
 ",
-    postgres: "",
-    sqlite: "",
+    ..Sql::NONE
 };

@@ -1,9 +1,20 @@
 //! The sessions of people who sign in at the dashboard, and what two of them decide. Both belong to the operator, not to an account (`docs/decisions.md`, 386).
 
-use crate::Step;
+use sea_orm_migration::prelude::*;
 
-pub const STEP: Step = Step {
-    name: "m0009_people",
+use crate::Sql;
+
+#[derive(DeriveMigrationName)]
+pub struct Migration;
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        SQL.run(manager).await
+    }
+}
+
+const SQL: Sql = Sql {
     both: "
 CREATE TABLE person_sessions (
     hash BYTES NOT NULL PRIMARY KEY,
@@ -35,6 +46,5 @@ CREATE TABLE approvals (
 );
 CREATE INDEX approvals_of_account ON approvals (account, id);
 ",
-    postgres: "",
-    sqlite: "",
+    ..Sql::NONE
 };

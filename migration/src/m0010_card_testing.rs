@@ -1,9 +1,20 @@
 //! Card testing: accounts' settings, and the attacks that were noticed (`docs/decisions.md`, 387).
 
-use crate::Step;
+use sea_orm_migration::prelude::*;
 
-pub const STEP: Step = Step {
-    name: "m0010_card_testing",
+use crate::Sql;
+
+#[derive(DeriveMigrationName)]
+pub struct Migration;
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        SQL.run(manager).await
+    }
+}
+
+const SQL: Sql = Sql {
     both: "
 ALTER TABLE accounts ADD COLUMN card_testing TEXT;
 CREATE TABLE card_attacks (
@@ -19,6 +30,5 @@ CREATE TABLE card_attacks (
 CREATE INDEX card_attacks_of_account ON card_attacks (account_id, began_at);
 CREATE INDEX card_attacks_recorded ON card_attacks (recorded_at);
 ",
-    postgres: "",
-    sqlite: "",
+    ..Sql::NONE
 };

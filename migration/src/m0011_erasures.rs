@@ -1,10 +1,21 @@
 //! Erasures of customers' personal data, and the indexes that find it (`docs/decisions.md`, 388). SQLite's full-text table
 //! keeps nothing of a deleted row from now on.
 
-use crate::Step;
+use sea_orm_migration::prelude::*;
 
-pub const STEP: Step = Step {
-    name: "m0011_erasures",
+use crate::Sql;
+
+#[derive(DeriveMigrationName)]
+pub struct Migration;
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        SQL.run(manager).await
+    }
+}
+
+const SQL: Sql = Sql {
     both: "
 CREATE TABLE erasures (
     account_id UUID NOT NULL,
@@ -22,6 +33,6 @@ CREATE INDEX charges_unlisted_of_customer ON charges (account_id, customer_id, i
     WHERE customer_id IS NOT NULL AND (state = 'failed' OR state = 'pending' OR origin = 'authorisation');
 CREATE INDEX sessions_of_charge ON three_d_secure_sessions (account_id, charge_id);
 ",
-    postgres: "",
     sqlite: "INSERT INTO charges_search (charges_search, rank) VALUES ('secure-delete', 1);",
+    ..Sql::NONE
 };

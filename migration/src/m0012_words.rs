@@ -1,7 +1,19 @@
 //! The words of searches in the fold of one letter at a time (`docs/decisions.md`, 20): former ones may hold small letters that
 //! share their capital with another small letter.
 
-use crate::Step;
+use sea_orm_migration::prelude::*;
+
+use crate::Sql;
+
+#[derive(DeriveMigrationName)]
+pub struct Migration;
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        SQL.run(manager).await
+    }
+}
 
 /// The letters.
 macro_rules! former {
@@ -40,12 +52,11 @@ macro_rules! sqlite {
     };
 }
 
-pub const STEP: Step = Step {
-    name: "m0012_words",
-    both: "",
+const SQL: Sql = Sql {
     postgres: postgres!("charges" "merchants" "recipients" "transfers"),
     sqlite: sqlite!(
         "charges" "search_text" "merchants" "search_text" "recipients" "search_text" "transfers" "search_text"
         "charges_search" "text"
     ),
+    ..Sql::NONE
 };

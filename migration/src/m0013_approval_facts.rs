@@ -1,12 +1,22 @@
 //! What a request for approval shows besides its parameters: an approval is of that (`docs/decisions.md`, 406).
 
-use crate::Step;
+use sea_orm_migration::prelude::*;
 
-pub const STEP: Step = Step {
-    name: "m0013_approval_facts",
+use crate::Sql;
+
+#[derive(DeriveMigrationName)]
+pub struct Migration;
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        SQL.run(manager).await
+    }
+}
+
+const SQL: Sql = Sql {
     both: "
 ALTER TABLE approvals ADD COLUMN facts TEXT;
 ",
-    postgres: "",
-    sqlite: "",
+    ..Sql::NONE
 };

@@ -1,9 +1,20 @@
 //! Sessions of keys at the dashboard that were signed out, which every copy of the server refuses (`docs/decisions.md`, 407).
 
-use crate::Step;
+use sea_orm_migration::prelude::*;
 
-pub const STEP: Step = Step {
-    name: "m0014_ended_sessions",
+use crate::Sql;
+
+#[derive(DeriveMigrationName)]
+pub struct Migration;
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        SQL.run(manager).await
+    }
+}
+
+const SQL: Sql = Sql {
     both: "
 CREATE TABLE ended_sessions (
     hash BYTES NOT NULL PRIMARY KEY,
@@ -11,6 +22,5 @@ CREATE TABLE ended_sessions (
 ) CLUSTERED;
 CREATE INDEX ended_sessions_by_end ON ended_sessions (ends_at);
 ",
-    postgres: "",
-    sqlite: "",
+    ..Sql::NONE
 };

@@ -1,9 +1,20 @@
 //! Statements that cover parts of days, in the zone of their bank.
 
-use crate::Step;
+use sea_orm_migration::prelude::*;
 
-pub const STEP: Step = Step {
-    name: "m0015_statement_periods",
+use crate::Sql;
+
+#[derive(DeriveMigrationName)]
+pub struct Migration;
+
+#[async_trait::async_trait]
+impl MigrationTrait for Migration {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        SQL.run(manager).await
+    }
+}
+
+const SQL: Sql = Sql {
     both: "
 ALTER TABLE acquirer_statements ADD COLUMN covers_from BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE acquirer_statements ADD COLUMN covers_until BIGINT NOT NULL DEFAULT 0;
@@ -12,6 +23,5 @@ UPDATE acquirer_statements SET
     covers_until = (CAST(last_day AS BIGINT) + 1) * 86400000;
 ALTER TABLE statement_lines ADD COLUMN utc_offset BIGINT NOT NULL DEFAULT 0;
 ",
-    postgres: "",
-    sqlite: "",
+    ..Sql::NONE
 };

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use card_payments::config::DatabaseOptions;
 use card_payments::services::installation;
-use card_payments::store::{self, Location};
+use card_payments::store::{self, Location, Migrator};
 use clap::Args;
 use serde_json::json;
 
@@ -46,7 +46,7 @@ pub async fn run(command: Migrate) -> Result<(), Box<dyn Error>> {
     let (done, kind) = if distribute {
         (store::distribute(&location, &bar).await?, "table")
     } else {
-        (store::migrate(&location, store::STEPS, &bar).await?, "step")
+        (store::migrate::<Migrator>(&location, &bar).await?, "step")
     };
     drop(bar);
     for name in done {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use migration::{RECORD, STEPS, Step};
+use migration::{Migrator, MigratorTrait, RECORD};
 use sea_orm::{
     ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, QueryResult, RuntimeErr,
     Statement, sqlx,
@@ -148,9 +148,8 @@ impl ConnectError {
 type OnStep<'a> = &'a (dyn Fn(&str, usize) + Sync);
 
 /// Runs the migrations that the database lacks, and returns their names.
-pub async fn migrate(
+pub async fn migrate<M: MigratorTrait>(
     location: &Location,
-    steps: &[Step],
     progress: &dyn Progress,
 ) -> Result<Vec<String>, ConnectError> {
     let ran = Mutex::new(Vec::new());
@@ -162,11 +161,11 @@ pub async fn migrate(
     };
     match location {
         Location::Sqlite { path } => {
-            drop(prepared_file(&Arc::new(DatabaseFile::open(path, None)?), steps, &on_step).await?);
+            drop(prepared_file::<M>(&Arc::new(DatabaseFile::open(path, None)?), &on_step).await?);
         }
         Location::Postgres { url } => {
             let database = patient(url).await?;
-            prepare(&database, steps, &on_step).await?;
+            prepare::<M>(&database, &on_step).await?;
             database.close().await?;
         }
     }
@@ -175,9 +174,8 @@ pub async fn migrate(
 
 /// Opens and migrates a file of ours. Returns the connection that writes to it and, if the file can only be read, the reason
 /// why it cannot be written.
-async fn prepared_file(
+async fn prepared_file<M: MigratorTrait>(
     file: &Arc<DatabaseFile>,
-    steps: &[Step],
     on_step: OnStep<'_>,
 ) -> Result<(WriteConnection, Option<String>), ConnectError> {
     let path = file.path();
@@ -192,7 +190,7 @@ async fn prepared_file(
         done => done.map(|_| lacks_room(path))?,
     };
     let writing = WriteConnection::on(connection);
-    sqlite::migrate(&writing, steps, on_step).await?;
+    sqlite::migrate::<M>(&writing, on_step).await?;
     Ok((writing, full))
 }
 
@@ -205,7 +203,7 @@ pub(super) async fn open(
     match location {
         Location::Sqlite { path } => {
             let file = Arc::new(DatabaseFile::open(path, lock)?);
-            let (writing, full) = prepared_file(&file, STEPS, &|_, _| ()).await?;
+            let (writing, full) = prepared_file::<Migrator>(&file, &|_, _| ()).await?;
             Ok((
                 Either::Sqlite(SqliteAdapter(Readers::new(&file))),
                 Either::Sqlite(SqliteAdapter(writing)),
@@ -215,7 +213,9 @@ pub(super) async fn open(
         Location::Postgres { url } => {
             let pool = watched(postgres(url).await?);
             let both = PostgresPool::new(pool, POSTGRES_STATEMENTS, Arc::clone(statements));
-            prepare(&both, STEPS, &|_, _| ()).await?;
+            if lacks_steps::<Migrator>(&both).await? {
+                migrate::<Migrator>(location, &()).await?;
+            }
             Ok((Either::Postgres(both.clone()), Either::Postgres(both), None))
         }
     }
@@ -237,17 +237,22 @@ fn lacks_room(path: &Path) -> Option<String> {
 }
 
 /// Checks that a PostgreSQL database is ours, and migrates its schema.
-pub(super) async fn prepare(
-    pool: &impl ConnectionTrait,
-    steps: &[Step],
+pub(super) async fn prepare<M: MigratorTrait>(
+    database: &DatabaseConnection,
     on_step: OnStep<'_>,
 ) -> Result<(), ConnectError> {
-    refuse_foreign(pool).await?;
-    if migration::missing(pool, steps).await?.is_empty() {
+    if !lacks_steps::<M>(database).await? {
         return Ok(());
     }
-    refuse_worker(pool).await?;
-    Ok(run(pool, steps, on_step).await?)
+    refuse_worker(database).await?;
+    Ok(run::<M>(database, on_step).await?)
+}
+
+/// Checks that a database is ours. Returns whether it lacks steps: the migrator itself looks with many statements.
+async fn lacks_steps<M: MigratorTrait>(database: &impl ConnectionTrait) -> Result<bool, ConnectError> {
+    let recorded =
+        if refuse_foreign(database).await? { migration::read_record(database).await? } else { Vec::new() };
+    Ok(!migration::missing::<M>(&recorded).is_empty())
 }
 
 /// Refuses a worker of a cluster: a table that it creates is only its own.
@@ -255,14 +260,14 @@ pub(super) async fn refuse_worker(database: &impl ConnectionTrait) -> Result<(),
     if distributed::is_worker(database).await? { Err(ConnectError::Worker) } else { Ok(()) }
 }
 
-/// Runs the migrations. Servers that start at the same time on an empty PostgreSQL conflict: the loser retries and finds
-/// the migration done. A server that always loses has lost once per migration.
-async fn run(connection: &impl ConnectionTrait, steps: &[Step], on_step: OnStep<'_>) -> Result<(), DbErr> {
+/// Runs the migrations. One that conflicts with a server that serves requests, or with a migrator that does not wait for this
+/// one, is tried again: the loser may find it done. Who always loses has lost once per migration.
+async fn run<M: MigratorTrait>(database: &DatabaseConnection, on_step: OnStep<'_>) -> Result<(), DbErr> {
     const OTHER_TRIES: usize = 20;
     const PAUSE: Duration = Duration::from_millis(100);
 
-    for _ in 0..steps.len() + OTHER_TRIES {
-        match migration::run(connection, steps, on_step).await {
+    for _ in 0..M::migrations().len() + OTHER_TRIES {
+        match migration::run::<M>(database, on_step).await {
             Err(DbErr::Exec(error) | DbErr::Query(error)) => {
                 tracing::debug!(%error, "a migration lost a race");
             }
@@ -270,7 +275,7 @@ async fn run(connection: &impl ConnectionTrait, steps: &[Step], on_step: OnStep<
         }
         tokio::time::sleep(PAUSE).await;
     }
-    migration::run(connection, steps, on_step).await
+    migration::run::<M>(database, on_step).await
 }
 
 /// The size of the pool. Measured: eight connections to two database cores were as fast as thirty-two; other statements wait
@@ -379,7 +384,7 @@ pub(super) fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
     if !path.exists() {
         return Ok(());
     }
-    refuse_others(Connection::to_look_at(path)?.query_one(&whose_tables(DbBackend::Sqlite))?)
+    refuse_others(Connection::to_look_at(path)?.query_one(&whose_tables(DbBackend::Sqlite))?).map(drop)
 }
 
 /// Connects to an existing file without changing its settings.
@@ -387,8 +392,8 @@ pub(super) fn connect_read_only(path: &Path) -> Result<SqliteAdapter<WriteConnec
     Ok(SqliteAdapter(WriteConnection::on(Connection::to_look_at(path)?)))
 }
 
-/// Refuses a database that has tables but not our record of migrations: another program owns it.
-pub(super) async fn refuse_foreign(connection: &impl ConnectionTrait) -> Result<(), ConnectError> {
+/// Refuses a database that has tables but not our record of migrations: another program owns it. Returns whether there is the record.
+pub(super) async fn refuse_foreign(connection: &impl ConnectionTrait) -> Result<bool, ConnectError> {
     refuse_others(connection.query_one_raw(whose_tables(connection.get_database_backend())).await?)
 }
 
@@ -404,12 +409,12 @@ fn whose_tables(backend: DbBackend) -> Statement {
     Statement::from_string(backend, sql)
 }
 
-fn refuse_others(tables: Option<QueryResult>) -> Result<(), ConnectError> {
+fn refuse_others(tables: Option<QueryResult>) -> Result<bool, ConnectError> {
     let (tables, ours) = match tables {
         Some(row) => (row.try_get::<i64>("", "tables")?, row.try_get::<i64>("", "ours")?),
         None => (0, 0),
     };
-    if tables > 0 && ours == 0 { Err(ConnectError::Foreign) } else { Ok(()) }
+    if tables > 0 && ours == 0 { Err(ConnectError::Foreign) } else { Ok(ours > 0) }
 }
 
 /// Returns the code of an error that the database itself returned.

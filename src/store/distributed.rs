@@ -1,7 +1,7 @@
 //! Distributes the tables of a Citus coordinator over its workers, for load beyond one PostgreSQL (design, The store). Rows
 //! of an account are colocated with it; rows that are found without an account are distributed by their own key.
 
-use migration::{RECORD, STEPS};
+use migration::{Migrator, RECORD};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 
 use super::connect::{self, ConnectError};
@@ -95,7 +95,7 @@ pub async fn distribute(location: &Location, progress: &dyn Progress) -> Result<
         return Err(NotDistributed::NoCitus);
     }
     connect::refuse_worker(&database).await?;
-    connect::prepare(&database, STEPS, &|_, _| ()).await?;
+    connect::prepare::<Migrator>(&database, &|_, _| ()).await?;
     let mut tables = tables(&database).await?;
     // The other tables are colocated with the accounts, which come first.
     tables.sort_by_key(|table| table.place != Place::Accounts);

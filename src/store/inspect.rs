@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use entity::{TimeSpan, Timestamp};
-use migration::STEPS;
+use migration::Migrator;
 use sea_orm::{
     AccessMode, ConnectionTrait, DbBackend, DbErr, FromQueryResult, IsolationLevel, Statement,
     TransactionTrait,
@@ -177,7 +177,7 @@ async fn inspect_file(path: &Path) -> Result<Inspection, ConnectError> {
     if bytes.is_none_or(|bytes| bytes == 0) {
         return Ok(Inspection {
             found: InstallationInfo::default(),
-            missing: STEPS.iter().map(|step| step.name.to_owned()).collect(),
+            missing: migration::names::<Migrator>(),
             unknown: Vec::new(),
             youngest_key: None,
             seals: None,
@@ -210,9 +210,9 @@ pub(super) async fn missing_and_unknown(
     connection: &impl ConnectionTrait,
 ) -> Result<(Vec<String>, Vec<String>), DbErr> {
     let mut unknown = migration::recorded(connection).await?;
-    let mut missing: Vec<_> = STEPS.iter().map(|step| step.name.to_owned()).collect();
-    missing.retain(|step| !unknown.contains(step));
-    unknown.retain(|step| STEPS.iter().all(|known| known.name != step));
+    let missing = migration::missing::<Migrator>(&unknown);
+    let known = migration::names::<Migrator>();
+    unknown.retain(|step| !known.contains(step));
     Ok((missing, unknown))
 }
 

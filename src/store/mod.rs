@@ -40,6 +40,7 @@ use std::sync::{Arc, OnceLock};
 
 use entity::{AccountToken, Timestamp};
 use futures::future::BoxFuture;
+use migration::MigratorTrait;
 use sea_orm::{AccessMode, ConnectionTrait, DbBackend, DbErr, IsolationLevel, TransactionTrait};
 
 pub use backup::{BackupError, backup};
@@ -57,7 +58,7 @@ pub use installation_info::{
 };
 pub use integrity::{Integrity, check_integrity};
 pub use location::Location;
-pub use migration::{STEPS, Step};
+pub use migration::Migrator;
 pub use notifications::Notifications;
 pub use rewrite::{Rewriting, rewrite};
 pub use rows::about;
@@ -83,7 +84,7 @@ use unit_call::UnitCalls;
 
 /// Returns the number of migrations of the schema.
 pub fn schema_steps() -> i32 {
-    i32::try_from(STEPS.len()).unwrap_or(i32::MAX)
+    i32::try_from(Migrator::migrations().len()).unwrap_or(i32::MAX)
 }
 
 /// The connections that reads run on.

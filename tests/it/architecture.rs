@@ -457,7 +457,7 @@ fn root() -> &'static Path {
 /// Every source of the project with its path from the root.
 fn sources() -> Vec<(String, String)> {
     let mut folders: Vec<PathBuf> =
-        ["src", "crates/macros/src", "entity/src", "migration/src", "tests", "benches", "packages/examples"]
+        ["src", "crates/macros/src", "entity/src", "migration/src", "migration/tests", "tests", "benches", "packages/examples"]
             .map(|name| root().join(name))
             .into();
     let mut sources = Vec::new();

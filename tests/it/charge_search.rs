@@ -1,11 +1,12 @@
 //! GET /charges/search (specification, Charges; `docs/decisions.md`, 20 and 21).
 
 use card_payments::services::search_text::folded;
-use card_payments::store::STEPS;
 use entity::TimeSpan;
+use migration::{Migrator, MigratorTrait};
 use serde_json::{Value, json};
 use url::form_urlencoded::byte_serialize;
 
+use crate::harness::steps::sql_of;
 use crate::harness::{Answer, App, Client, Database, card, charge_with, rules, token_of};
 
 /// What a search with these parameters answers.
@@ -147,8 +148,8 @@ rules! {
             }
         }
         assert_eq!(found(app, &former).await, [""; 0]);
-        let step = STEPS.iter().find(|step| step.name == "m0012_words").unwrap();
-        app.execute(step.sql(app.ctx().store.backend()).leak()).await;
+        let step = Migrator::migrations().into_iter().find(|step| step.name() == "m0012_words").unwrap();
+        app.execute(sql_of(&*step, app.ctx().store.backend()).leak()).await;
         assert_eq!(found(app, &former).await, [charge.as_str()]);
         for c in former.chars() {
             let query = format!("{c}");

@@ -27,6 +27,7 @@ pub mod rules;
 pub mod sending;
 pub mod skipped;
 pub mod small_disk;
+pub mod steps;
 pub mod stored;
 pub mod terminal;
 pub mod wallets;

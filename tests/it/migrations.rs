@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use card_payments::store::{self, STEPS, Step};
+use card_payments::store;
+use migration::{DbErr, MigrationName, MigrationTrait, Migrator, MigratorTrait, SchemaManager, Sql};
 use sea_orm::DbBackend;
 use sha2::{Digest, Sha256};
 
 use crate::harness::process::pause;
+use crate::harness::steps::sql_of;
 use crate::harness::{Installed, operated};
 
 /// Released steps, and the digests of what they run on PostgreSQL and on SQLite. Lines are added here, and none is changed.
@@ -92,18 +95,34 @@ const RELEASED: [(&str, &str, &str); 15] = [
 
 #[test]
 fn a_released_step_never_changes() {
-    let digest = |step: &Step, backend| BASE64.encode(Sha256::digest(step.sql(backend)));
-    let steps: Vec<_> = STEPS
+    let digest = |step: &dyn MigrationTrait, backend| BASE64.encode(Sha256::digest(sql_of(step, backend)));
+    let steps: Vec<_> = Migrator::migrations()
         .iter()
-        .map(|step| (step.name, digest(step, DbBackend::Postgres), digest(step, DbBackend::Sqlite)))
+        .map(|step| {
+            (step.name().to_owned(), digest(&**step, DbBackend::Postgres), digest(&**step, DbBackend::Sqlite))
+        })
         .collect();
-    let released = RELEASED.map(|(name, postgres, sqlite)| (name, postgres.to_owned(), sqlite.to_owned()));
-    assert_eq!(steps, released);
+    assert_eq!(steps, RELEASED.map(|(name, postgres, sqlite)| (name.into(), postgres.into(), sqlite.into())));
+}
+
+/// A step of no release.
+struct Step(&'static str, Sql);
+
+impl MigrationName for Step {
+    fn name(&self) -> &str {
+        self.0
+    }
+}
+
+#[async_trait]
+impl MigrationTrait for Step {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        self.1.run(manager).await
+    }
 }
 
 /// What a later release may add.
-const NEXT: Step = Step {
-    name: "m0099_next",
+const NEXT: Sql = Sql {
     both: "
         ALTER TABLE charges ADD COLUMN note TEXT NOT NULL DEFAULT 'none';
         CREATE TABLE notes (account_id UUID NOT NULL, id UUID NOT NULL, text BYTES, PRIMARY KEY (account_id, id)) CLUSTERED;
@@ -113,18 +132,34 @@ const NEXT: Step = Step {
     sqlite: "CREATE INDEX charges_by_note ON charges (account_id, note);",
 };
 
-/// A step that fails after it has changed something.
-const BROKEN: Step = Step {
-    name: "m0100_broken",
-    both: "UPDATE charges SET note = 'lost'; INSERT INTO nowhere (id) VALUES (1);",
-    postgres: "",
-    sqlite: "",
-};
+/// SQL that fails after it has changed something.
+const BROKEN: Sql =
+    Sql { both: "UPDATE charges SET note = 'lost'; INSERT INTO nowhere (id) VALUES (1);", ..Sql::NONE };
 
-/// What runs of these steps.
-async fn upgraded(installed: &Installed, steps: &[Step]) -> Result<Vec<String>, String> {
+struct NextRelease;
+
+impl MigratorTrait for NextRelease {
+    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
+        let mut steps = Migrator::migrations();
+        steps.push(Box::new(Step("m0099_next", NEXT)));
+        steps
+    }
+}
+
+struct BrokenRelease;
+
+impl MigratorTrait for BrokenRelease {
+    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
+        let mut steps = NextRelease::migrations();
+        steps.push(Box::new(Step("m0100_broken", BROKEN)));
+        steps
+    }
+}
+
+/// Returns the steps of a release that ran on an installation's database.
+async fn upgraded<M: MigratorTrait>(installed: &Installed) -> Result<Vec<String>, String> {
     let location = installed.database_url().parse().unwrap();
-    store::migrate(&location, steps, &()).await.map_err(|error| error.to_string())
+    store::migrate::<M>(&location, &()).await.map_err(|error| error.to_string())
 }
 
 operated! {
@@ -134,11 +169,10 @@ operated! {
         server.stopped();
         let before = installed.number("SELECT COUNT(*) FROM charges").await;
         assert!(before > 0);
-        assert_eq!(upgraded(installed, STEPS).await, Ok(vec![]));
-        let next = [STEPS, &[NEXT]].concat();
-        assert_eq!(upgraded(installed, &next).await, Ok(vec!["m0099_next".to_owned()]));
-        assert_eq!(upgraded(installed, &next).await, Ok(vec![]));
-        upgraded(installed, &[&next[..], &[BROKEN]].concat()).await.unwrap_err();
+        assert_eq!(upgraded::<Migrator>(installed).await, Ok(vec![]));
+        assert_eq!(upgraded::<NextRelease>(installed).await, Ok(vec!["m0099_next".to_owned()]));
+        assert_eq!(upgraded::<NextRelease>(installed).await, Ok(vec![]));
+        upgraded::<BrokenRelease>(installed).await.unwrap_err();
         for rows in ["charges WHERE note = 'none'", "notes"] {
             assert_eq!(installed.number(&format!("SELECT COUNT(*) FROM {rows}")).await, before, "{rows}");
         }

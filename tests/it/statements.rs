@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use card_payments::services::audit;
-use card_payments::store::{self, STEPS};
+use card_payments::store;
+use migration::{Migrator, MigratorTrait};
 use sea_orm::{DbBackend, Statement};
 
+use crate::harness::steps::sql_of;
 use crate::harness::{App, Database};
 use crate::large_accounts::filled;
 use crate::query_plans;
@@ -365,9 +367,11 @@ pub fn is_owned(table: &str) -> bool {
 }
 
 /// The tables of the schema, by what the steps of the migration say.
-static TABLES: std::sync::LazyLock<BTreeSet<&str>> = std::sync::LazyLock::new(|| {
-    let tables = STEPS.iter().flat_map(|step| step.both.split("CREATE TABLE ").skip(1));
-    tables.map(|rest| rest.split(' ').next().unwrap_or_default()).collect()
+static TABLES: std::sync::LazyLock<BTreeSet<String>> = std::sync::LazyLock::new(|| {
+    let steps: String =
+        Migrator::migrations().iter().map(|step| sql_of(&**step, DbBackend::Postgres)).collect();
+    let tables = steps.split("CREATE TABLE ").skip(1);
+    tables.map(|rest| rest.split(' ').next().unwrap_or_default().to_owned()).collect()
 });
 
 #[test]

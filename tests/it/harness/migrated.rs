@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use card_payments::runtime::clock::IdGenerator;
-use card_payments::store::{self, Location, Store, distribute};
+use card_payments::store::{self, Location, Migrator, Store, distribute};
 use tokio::sync::OnceCell;
 
 use super::app::Database;
@@ -42,7 +42,7 @@ async fn file() -> &'static [u8] {
     let made = FILE.get_or_init(async || {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("migrated.db");
-        store::migrate(&Location::Sqlite { path: path.clone() }, store::STEPS, &()).await.unwrap();
+        store::migrate::<Migrator>(&Location::Sqlite { path: path.clone() }, &()).await.unwrap();
         std::fs::read(path).unwrap()
     });
     made.await
