@@ -456,10 +456,18 @@ fn root() -> &'static Path {
 
 /// Every source of the project with its path from the root.
 fn sources() -> Vec<(String, String)> {
-    let mut folders: Vec<PathBuf> =
-        ["src", "crates/macros/src", "entity/src", "migration/src", "migration/tests", "tests", "benches", "packages/examples"]
-            .map(|name| root().join(name))
-            .into();
+    let mut folders: Vec<PathBuf> = [
+        "src",
+        "entity/src",
+        "crates/macros/src",
+        "migration/src",
+        "migration/tests",
+        "tests",
+        "benches",
+        "packages/examples",
+    ]
+    .map(|name| root().join(name))
+    .into();
     let mut sources = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten() {
