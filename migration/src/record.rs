@@ -11,7 +11,8 @@ use crate::sql::WITHOUT_TIMEOUTS;
 pub const RECORD: &str = "seaql_migrations";
 
 /// SQLite's integers are read by the types that columns are declared with, and the migrator would declare a narrow one.
-const SQLITE_RECORD: &str = "CREATE TABLE IF NOT EXISTS seaql_migrations (version VARCHAR NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)";
+const SQLITE_RECORD: &str = "CREATE TABLE IF NOT EXISTS seaql_migrations \
+     (version VARCHAR NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)";
 
 /// Servers that start at the same time run a step one after the other: all but the first find it done.
 const ONE_BY_ONE: &str = "SELECT pg_advisory_xact_lock(hashtext('migrated ' || current_schema()))";
@@ -63,7 +64,7 @@ pub async fn run<M: MigratorTrait>(
         }
         let missing = missing::<M>(&recorded(&transaction).await?);
         if !missing.is_empty() {
-            // Without the migrator's own log: whoever calls this tells of the steps.
+            // The caller reports the steps, so the migrator logs nothing.
             M::up(&transaction, Some(1)).with_subscriber(Dispatch::none()).await?;
         }
         transaction.commit().await?;

@@ -14,7 +14,7 @@ pub struct Sql {
     pub sqlite: &'static str,
 }
 
-/// A step takes as long as it takes, and waits for locks longer than a request does. Its notices are no news.
+/// Settings of a step: it may run longer than a request, and wait longer for locks. PostgreSQL sends no notices.
 pub(crate) const WITHOUT_TIMEOUTS: &str =
     "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL client_min_messages = warning;";
 
@@ -23,7 +23,7 @@ impl Sql {
     pub const NONE: Self = Self { both: "", postgres: "", sqlite: "" };
 
     /// Runs the SQL of the database, in one round trip. Citus sends workers the text that a statement came in, so on PostgreSQL
-    /// each comes by itself, in a block.
+    /// each statement comes by itself, in a block.
     pub async fn run(&self, manager: &SchemaManager<'_>) -> Result<(), DbErr> {
         let backend = manager.get_database_backend();
         let mut sql = self.text(backend);

@@ -260,8 +260,8 @@ pub(super) async fn refuse_worker(database: &impl ConnectionTrait) -> Result<(),
     if distributed::is_worker(database).await? { Err(ConnectError::Worker) } else { Ok(()) }
 }
 
-/// Runs the migrations. One that conflicts with a server that serves requests, or with a migrator that does not wait for this
-/// one, is tried again: the loser may find it done. Who always loses has lost once per migration.
+/// Runs the migrations. Retries after a conflict with a server that serves requests, or with a migrator that takes no lock: it may
+/// have run the migration. A server that always loses has lost once per migration.
 async fn run<M: MigratorTrait>(database: &DatabaseConnection, on_step: OnStep<'_>) -> Result<(), DbErr> {
     const OTHER_TRIES: usize = 20;
     const PAUSE: Duration = Duration::from_millis(100);
@@ -392,7 +392,8 @@ pub(super) fn connect_read_only(path: &Path) -> Result<SqliteAdapter<WriteConnec
     Ok(SqliteAdapter(WriteConnection::on(Connection::to_look_at(path)?)))
 }
 
-/// Refuses a database that has tables but not our record of migrations: another program owns it. Returns whether there is the record.
+/// Refuses a database that has tables but not our record of migrations: another program owns it. Returns whether
+/// the record exists.
 pub(super) async fn refuse_foreign(connection: &impl ConnectionTrait) -> Result<bool, ConnectError> {
     refuse_others(connection.query_one_raw(whose_tables(connection.get_database_backend())).await?)
 }

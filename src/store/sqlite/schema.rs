@@ -36,7 +36,7 @@ async fn run<M: MigratorTrait>(
     migration::run::<M>(&database, on_step).await
 }
 
-/// The connection that writes, as sea-orm's migrator takes it. Its transactions are parts of the one around it.
+/// The write connection as a proxy for sea-orm's migrator. The migrator's transactions are parts of the one around it.
 struct MigratorConnection(WriteConnection);
 
 impl fmt::Debug for MigratorConnection {
