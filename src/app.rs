@@ -207,17 +207,18 @@ impl App {
             ctx: Arc::clone(&ctx),
             test_key: keys.as_ref().filter(|_| info.fill_in_key).map(|keys| Arc::new(keys.secret.clone())),
             info: Arc::new(info),
-            document: Arc::default(),
+            document: Arc::new(http::document()),
+            rights: Arc::new(http::operation_rights()),
             metrics: Metrics::install(),
-            dashboard: dashboard.map(Arc::new),
+            has_dashboard: dashboard.is_some(),
             recorder,
         });
-        Ok(Self { router: http::router(site.clone()), ctx, keys, phase, site, _lock: lock })
+        Ok(Self { router: http::router(site.clone(), dashboard), ctx, keys, phase, site, _lock: lock })
     }
 
     /// Whether there is a dashboard.
     pub fn has_dashboard(&self) -> bool {
-        self.site.dashboard.is_some()
+        self.site.has_dashboard
     }
 
     /// Returns the admission control.

@@ -4,19 +4,11 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, header};
-use axum::middleware::Next;
-use axum::response::Response;
 use entity::AccountToken;
-use http_body_util::BodyExt;
 use moka::future::Cache;
 
-use super::answer::without_log;
 use super::connections::Connections;
 use super::metrics::{ShedKind, count_shed};
-use super::{AppState, auth};
 use crate::error::ErrorCode;
 use crate::limits::{
     ADMISSION_TIMEOUT, ANSWERS_BYTES_MAX, CONNECTIONS_PER_PERMIT, LANE_IDLE, LANES_MAX, LONG_ANSWER_WAIT,
@@ -26,6 +18,7 @@ use crate::limits::{
 use crate::runtime::permits::{Lane, Permit, PermitPool, Share};
 use crate::runtime::request_context;
 use crate::runtime::request_permits::{self, LongAnswer, release_permit};
+use crate::sensitive::secret::Secret;
 
 /// Admission control of a server: pools of permits.
 ///
@@ -133,10 +126,15 @@ impl AdmissionControl {
         Ok(())
     }
 
+    /// Returns the accounts that keys have opened.
+    pub fn lanes(&self) -> &Lanes {
+        &self.lanes
+    }
+
     /// Adjusts the reserved memory to the actual size of a response, or reserves it.
     ///
     /// Refusals: `service_unavailable`.
-    fn memory(&self, reserved: Option<Permit>, bytes: usize) -> Result<Permit, ErrorCode> {
+    pub fn memory(&self, reserved: Option<Permit>, bytes: usize) -> Result<Permit, ErrorCode> {
         let needed = kibibytes(bytes);
         let Some(mut memory) = reserved else {
             return self.answers.try_acquire(request_context::account(), needed).ok_or_else(shed_answer);
@@ -169,9 +167,10 @@ async fn acquire_or_shed(pool: &Arc<PermitPool>, lane: Lane, what: ShedKind) -> 
 }
 
 /// Maps fingerprints of API keys to the accounts that they have opened. All unknown keys share one lane.
-struct Lanes {
+pub struct Lanes {
     hasher: RandomState,
-    accounts: Cache<u64, AccountToken>,
+    /// The accounts by the fingerprints of their keys.
+    pub accounts: Cache<u64, AccountToken>,
 }
 
 impl Lanes {
@@ -181,64 +180,7 @@ impl Lanes {
     }
 
     /// Returns the fingerprint under which a key is remembered; the key itself is not kept.
-    fn fingerprint(&self, headers: &HeaderMap) -> Option<u64> {
-        auth::basic_user(headers).map(|key| self.hasher.hash_one(key.expose()))
-    }
-}
-
-/// Middleware around the routes: admits a request if there is a permit, and sheds a response for which there is no
-/// memory.
-pub async fn admit(State(app): State<AppState>, request: Request, next: Next) -> Response {
-    // Shedding is not a fault, and there may be thousands of such responses.
-    let refused = |refused: ErrorCode| without_log(&refused.into());
-    let lanes = &app.admission.lanes;
-    let key = lanes.fingerprint(request.headers());
-    let known = match key {
-        Some(key) => lanes.accounts.get(&key).await,
-        None => None,
-    };
-    if let Err(code) = app.admission.enter(known).await {
-        return refused(code);
-    }
-    // A document is the same bytes for all readers, and HEAD has no body.
-    let keeps = request.method() == Method::GET && request.uri().path().starts_with("/1/");
-    let mut response = next.run(request).await;
-    if let (Some(key), None, Some(account)) = (key, known, request_context::account()) {
-        // Boxed, so that each request need not have its memory.
-        Box::pin(lanes.accounts.insert(key, account)).await;
-    }
-    let reserved = request_permits::take_long_answer().map(|held| held.memory);
-    let bytes = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
-    match bytes {
-        // The response to a write is always sent; it is never as long as a list.
-        Some(bytes) if bytes > SMALL_ANSWER_BYTES && keeps => match app.admission.memory(reserved, bytes) {
-            Ok(memory) => response = with_permit(response, memory).await,
-            Err(code) => response = refused(code),
-        },
-        _ => {}
-    }
-    if request_context::is_shed() {
-        // The client's other requests would be shed as well.
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    }
-    response
-}
-
-/// Returns a response that releases its permit once the last byte is sent.
-async fn with_permit(response: Response, memory: Permit) -> Response {
-    let (head, body) = response.into_parts();
-    // The body is in memory already.
-    let bytes = body.collect().await.map(|body| PermitBody { bytes: body.to_bytes(), _memory: memory });
-    Response::from_parts(head, bytes.map_or_else(|_| Body::empty(), |bytes| Bytes::from_owner(bytes).into()))
-}
-
-struct PermitBody {
-    bytes: Bytes,
-    _memory: Permit,
-}
-
-impl AsRef<[u8]> for PermitBody {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
+    pub fn fingerprint(&self, key: &Secret) -> u64 {
+        self.hasher.hash_one(key.expose())
     }
 }

@@ -10,11 +10,10 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use entity::api_key::KeyKind;
 use tokio::time::timeout;
 
-use super::AppState;
 use super::extract::{Input, Path};
 use super::rate_limit::RateLimitKey;
 use super::request_log_data::log;
-use super::rights;
+use super::state::AppState;
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::params::card::BrowserKey;
@@ -64,7 +63,7 @@ pub async fn admitted(app: &AppState, authenticated: &AuthenticatedAccount) -> R
     request_context::set_account(authenticated.account.id());
     log(|data| data.account = Some((authenticated.account.id(), authenticated.account.now)));
     app.rate.count(RateLimitKey::Account(authenticated.account.id())).await?;
-    rights::check(&authenticated.account)
+    app.rights.check(&authenticated.account)
 }
 
 /// Finds whose secret key a request has that no operation answers, for the request log. It waits for nothing that is scarce: its

@@ -2,12 +2,13 @@
 
 use axum::extract::State;
 
-use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
 use super::charges::NOT_AUTHORISED;
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, declines};
+use super::operations::{Operations, routes};
 use super::sandbox::OrderedOutcome;
+use super::state::AppState;
 use super::write_request::PaymentRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{self, GatewayError, InvalidResource, NotFound, TokenAlreadyUsed};
@@ -15,6 +16,15 @@ use crate::params::authorisation::{NewAuthorisation, NewCapture};
 use crate::services::{Account, authorisations};
 use crate::views::authorisation::Authorisation;
 use crate::views::charge::Charge;
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default()
+        .routes(routes!(create_authorisation, list_authorisations))
+        .routes(routes!(get_authorisation))
+        .routes(routes!(void_authorisation))
+        .routes(routes!(capture_authorisation))
+}
 
 const UNANSWERED: (ErrorCode, &str) =
     (GatewayError, "no answer came from the acquirer; the authorisation shows what has become of it");

@@ -2,14 +2,20 @@
 
 use axum::extract::State;
 
-use super::AppState;
 use super::answer::{CreatedFrom, EnvelopeWithIp};
 use super::openapi::BrowserBankAccount;
+use super::operations::{Operations, routes};
+use super::state::AppState;
 use super::write_request::BrowserWriteRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::InvalidResource;
 use crate::services::bank_accounts;
 use crate::views::bank_account::BankAccount;
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default().routes(routes!(create_bank_account))
+}
 
 /// Store a bank account.
 ///

@@ -6,17 +6,8 @@ use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderValue, Uri, header};
 use axum::response::Response;
 
-use super::ServerInfo;
-
 /// The first segments of the server's own paths.
 const OWN: [&str; 6] = ["1", "3d-secure", "dashboard", "docs", "files", "pay"];
-
-impl ServerInfo {
-    /// Returns the path of the server's address, without a slash at the end; empty for most.
-    pub fn base_path(&self) -> &str {
-        of(&self.base_url)
-    }
-}
 
 /// Returns the path of a server's address.
 pub fn of(base_url: &str) -> &str {

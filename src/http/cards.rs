@@ -2,15 +2,21 @@
 
 use axum::extract::State;
 
-use super::AppState;
 use super::answer::{CreatedFrom, Envelope, EnvelopeWithIp, Shown};
 use super::extract::{Input, Path};
 use super::openapi::BrowserCard;
+use super::operations::{Operations, routes};
+use super::state::AppState;
 use super::write_request::BrowserWriteRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, NotFound};
 use crate::services::{Account, cards};
 use crate::views::card::Card;
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default().routes(routes!(create_card)).routes(routes!(get_card))
+}
 
 /// Store a card.
 ///

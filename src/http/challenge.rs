@@ -14,8 +14,9 @@ use serde_json::json;
 use url::form_urlencoded;
 
 use super::extract::Path;
+use super::pages;
 use super::request_log_data::log;
-use super::{AppState, pages};
+use super::state::AppState;
 use crate::error::Error;
 use crate::limits::CHALLENGE_BODY_BYTES_MAX;
 use crate::params::ReadValues;

@@ -2,12 +2,13 @@
 
 use axum::extract::State;
 
-use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
 use super::auth::AccountWith;
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, SearchParameters, declines};
+use super::operations::{Operations, routes};
 use super::sandbox::OrderedOutcome;
+use super::state::AppState;
 use super::write_request::PaymentRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{
@@ -20,6 +21,17 @@ use crate::services::three_d_secure::create::ChargeRequestInfo;
 use crate::services::{Account, charges, three_d_secure};
 use crate::views::charge::Charge;
 use crate::views::three_d_secure::{ChargeMade, VerifiedCharge};
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default()
+        .routes(routes!(create_charge, list_charges))
+        .routes(routes!(search_charges))
+        .routes(routes!(verify_charge))
+        .routes(routes!(get_charge))
+        .routes(routes!(void_charge))
+        .routes(routes!(capture_charge))
+}
 
 /// The refusals of a capture or void of a payment that is not, or no longer, only authorised.
 pub(super) const NOT_AUTHORISED: [ErrorCode; 4] =

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use axum::extract::{ConnectInfo, Request};
 
-use super::AppState;
+use super::state::AppState;
 
 /// Returns the address of the client, `None` if it is unknown. X-Forwarded-For counts only from trusted proxies; where one of them has
 /// written what cannot be read, the proxy's own address would stand for everybody behind it.

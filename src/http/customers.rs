@@ -2,12 +2,13 @@
 
 use axum::extract::State;
 
-use super::AppState;
 use super::answer::{
     Created, CreatedFrom, Deleted, Envelope, EnvelopeWithIp, Listed, ListedShort, LongList, ShortList, Shown,
 };
 use super::extract::{Input, Path};
 use super::openapi::{AddedCard, PageParameters};
+use super::operations::{Operations, routes};
+use super::state::AppState;
 use super::write_request::{BrowserWriteRequest, WriteRequest};
 use crate::error::Error;
 use crate::error::ErrorCode::{
@@ -20,6 +21,18 @@ use crate::views::card::Card;
 use crate::views::charge::Charge;
 use crate::views::customer::Customer;
 use crate::views::subscription::Subscription;
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default()
+        .routes(routes!(create_customer, list_customers))
+        .routes(routes!(get_customer, update_customer, delete_customer))
+        .routes(routes!(list_customer_charges))
+        .routes(routes!(create_customer_card, list_customer_cards))
+        .routes(routes!(delete_customer_card))
+        .routes(routes!(list_customer_subscriptions))
+        .routes(routes!(cancel_customer_subscription))
+}
 
 /// Create a customer.
 ///

@@ -2,14 +2,20 @@
 
 use axum::extract::State;
 
-use super::AppState;
 use super::answer::{Envelope, Listed, LongList, Shown};
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
+use super::operations::{Operations, routes};
+use super::state::AppState;
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, NotFound};
 use crate::services::{Account, deposits};
 use crate::views::deposit::Deposit;
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default().routes(routes!(list_deposits)).routes(routes!(get_deposit))
+}
 
 /// List deposits.
 ///

@@ -3,10 +3,11 @@
 use axum::extract::State;
 use entity::dispute::DisputeStatus;
 
-use super::AppState;
 use super::answer::{Counted, Done, Envelope, LongList, Shown};
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, SearchParameters};
+use super::operations::{Operations, routes};
+use super::state::AppState;
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{
@@ -19,6 +20,17 @@ use crate::services::disputes::{self, evidence, find};
 use crate::views::dispute::Dispute;
 use crate::views::dispute_activity::Activity;
 use crate::views::evidence::EvidenceBatch;
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default()
+        .routes(routes!(list_disputes))
+        .routes(routes!(search_disputes))
+        .routes(routes!(get_dispute))
+        .routes(routes!(get_dispute_activity))
+        .routes(routes!(get_dispute_evidence, update_dispute_evidence, submit_dispute_evidence))
+        .routes(routes!(accept_dispute))
+}
 
 /// The refusals of an answer to a dispute that awaits none.
 const CLOSED: [ErrorCode; 3] = [DisputeAlreadyUnderReview, DisputeAlreadyResolved, DisputeAlreadyCancelled];

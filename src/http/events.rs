@@ -2,16 +2,22 @@
 
 use axum::extract::State;
 
-use super::AppState;
 use super::answer::{Envelope, ListedShort, ShortList, Shown};
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
+use super::operations::{Operations, routes};
 use super::patience::page_in_time;
+use super::state::AppState;
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, RecordNotFound};
 use crate::params::event::EventSearch;
 use crate::services::{Account, events};
 use crate::views::event::Event;
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default().routes(routes!(list_events)).routes(routes!(get_event))
+}
 
 /// List events.
 ///

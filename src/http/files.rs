@@ -9,15 +9,21 @@ use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use super::AppState;
 use super::answer::{Deleted, Envelope, Shown};
 use super::extract::{Input, Path};
+use super::operations::{Operations, routes};
+use super::state::AppState;
 use super::write_request::{UploadRequest, WriteRequest};
 use crate::error::Error;
 use crate::error::ErrorCode::{DisputeEvidenceAlreadySubmitted, InvalidResource, NotFound};
 use crate::params::file::{Link, NewFile};
 use crate::services::{Account, disputes, files};
 use crate::views::file::File;
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default().routes(routes!(create_file)).routes(routes!(get_file, delete_file))
+}
 
 /// Upload a file.
 ///

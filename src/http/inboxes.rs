@@ -8,9 +8,9 @@ use axum::routing::post;
 use entity::inbox::InboxFault;
 use tokio::time::sleep;
 
-use super::AppState;
 use super::connections::unless_wanted;
 use super::extract::{Path, read_body};
+use super::state::AppState;
 use crate::error::{Error, ErrorCode};
 use crate::limits::INBOX_BODY_BYTES_MAX;
 use crate::runtime::request_permits::release_permit;

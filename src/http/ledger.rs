@@ -2,14 +2,20 @@
 
 use axum::extract::State;
 
-use super::AppState;
 use super::answer::{Envelope, Shown};
 use super::extract::Input;
+use super::operations::{Operations, routes};
+use super::state::AppState;
 use crate::error::Error;
 use crate::error::ErrorCode::InvalidResource;
 use crate::params::read_instant;
 use crate::services::{Account, ledger};
 use crate::views::balance::Balance;
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default().routes(routes!(get_balance))
+}
 
 /// Get the balance.
 ///

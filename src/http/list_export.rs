@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::AppState;
+use super::document::Document;
 use super::openapi::Columns;
 use crate::error::Error;
 use crate::limits::PER_PAGE_MAX;
@@ -33,11 +33,11 @@ const HTML: &str = "text/html; charset=utf-8";
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Middleware around the routes: answers a GET of a list with all its records, if the client wants CSV.
-pub async fn export_lists(State(app): State<AppState>, request: Request, next: Next) -> Response {
+pub async fn export_lists(State(document): State<Arc<Document>>, request: Request, next: Next) -> Response {
     let is_whole = *request.method() == Method::GET && request.body().is_end_stream();
     let route = request.extensions().get::<MatchedPath>().filter(|_| is_whole);
     let list = route.and_then(|route| exported_list(route.as_str(), request.headers()));
-    let Some(columns) = list.and_then(|list| app.document.columns(&list)) else {
+    let Some(columns) = list.and_then(|list| document.columns(&list)) else {
         return next.run(request).await;
     };
     let is_for_spreadsheet = dashboard_list(route.map_or("", MatchedPath::as_str)).is_some();

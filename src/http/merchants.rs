@@ -2,17 +2,27 @@
 
 use axum::extract::State;
 
-use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
 use super::auth::Partner;
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, SearchParameters};
+use super::operations::{Operations, routes};
+use super::state::AppState;
 use super::write_request::PartnerWriteRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, InvalidSearchQueryParam, NotFound};
 use crate::params::merchant::NewMerchant;
 use crate::services::merchants::{self, find};
 use crate::views::merchant::{DefaultSettings, MerchantDetail, MerchantSummary};
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default()
+        .routes(routes!(create_merchant, list_merchants))
+        .routes(routes!(search_merchants))
+        .routes(routes!(get_default_settings))
+        .routes(routes!(get_merchant))
+}
 
 /// Refer a merchant.
 ///

@@ -28,6 +28,7 @@ pub use parameters::{PageParameters, SearchParameters};
 pub use refusals::declines;
 
 use super::answer::{ErrorBody, ErrorMessage};
+use super::descriptions::operations;
 use super::rights;
 use crate::limits::{METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX};
 
@@ -214,19 +215,6 @@ fn metadata(document: &mut Value) {
 
 fn schema_of<T: ToSchema>() -> (String, Value) {
     (T::name().into_owned(), serde_json::to_value(T::schema()).unwrap_or_default())
-}
-
-/// Returns each operation with its path and method.
-pub(super) fn operations(
-    document: &mut Value,
-) -> impl Iterator<Item = (&String, &String, &mut Map<String, Value>)> {
-    let paths = document["paths"].as_object_mut().into_iter().flatten();
-    paths
-        .filter_map(|(path, methods)| Some((path, methods.as_object_mut()?)))
-        .flat_map(|(path, methods)| {
-            methods.into_iter().map(move |(method, operation)| (path, method, operation))
-        })
-        .filter_map(|(path, method, operation)| Some((path, method, operation.as_object_mut()?)))
 }
 
 /// Replaces values that stand in several places by references to components, which it returns. Of different values with one name,

@@ -1,35 +1,30 @@
-//! Operations: their routes, and their descriptions. A server describes them for the first reader of the document, because that
-//! takes longer than the rest of a start.
+//! Operations: their routes, and their descriptions.
 
 use axum::Router;
 use axum::routing::MethodRouter;
-use utoipa::openapi::OpenApi;
-use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
-use super::AppState;
-
-/// Describes the operations of a path.
-type Describe = fn() -> UtoipaMethodRouter<AppState>;
+use super::descriptions::{Describe, Descriptions};
+use super::state::AppState;
 
 /// Operations under /1.
 #[derive(Default)]
 pub struct Operations {
     routes: Router<AppState>,
-    describe: Vec<Describe>,
+    descriptions: Descriptions,
 }
 
 impl Operations {
     /// Adds the operations of a path, as `routes!` returns them.
     pub fn routes(mut self, (path, handlers, describe): (String, MethodRouter<AppState>, Describe)) -> Self {
         self.routes = self.routes.route(&path, handlers);
-        self.describe.push(describe);
+        self.descriptions.push(describe);
         self
     }
 
     /// Adds other operations behind these.
     pub fn merge(mut self, other: Self) -> Self {
         self.routes = self.routes.merge(other.routes);
-        self.describe.extend(other.describe);
+        self.descriptions = self.descriptions.merge(other.descriptions);
         self
     }
 
@@ -39,10 +34,8 @@ impl Operations {
     }
 
     /// Returns their descriptions.
-    pub fn document(&self) -> OpenApi {
-        let described =
-            self.describe.iter().fold(OpenApiRouter::new(), |all, describe| all.routes(describe()));
-        OpenApiRouter::new().nest("/1", described).into_openapi()
+    pub fn descriptions(self) -> Descriptions {
+        self.descriptions
     }
 }
 
@@ -60,7 +53,11 @@ macro_rules! routes {
         let path = utoipa_axum::paste! { utoipa_axum::routes!(@path [path()] of $first) };
         let handlers = $crate::http::operations::routes!(@on axum::routing::MethodRouter::new(), $first);
         $(let handlers = $crate::http::operations::routes!(@on handlers, $other);)*
-        (path, handlers, || utoipa_axum::routes!($first $(, $other)*))
+        (path, handlers, || {
+            let described: utoipa_axum::router::UtoipaMethodRouter<$crate::http::state::AppState> =
+                utoipa_axum::routes!($first $(, $other)*);
+            (described.0, described.1)
+        })
     }};
 }
 pub(crate) use routes;

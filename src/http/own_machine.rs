@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderName, Version, header};
 
-use super::AppState;
+use super::state::AppState;
 use crate::sensitive::secret::Secret;
 
 /// Returns the first account's secret key, if there is one, for a browser on this machine and for no other client

@@ -3,9 +3,9 @@
 
 use tokio::time::{Instant, sleep_until};
 
-use super::AppState;
 use super::connections::unless_wanted;
 use super::server::ServerPhase;
+use super::state::AppState;
 use crate::error::Error;
 use crate::params::Waiting;
 use crate::runtime::request_permits::{release_permit, take_long_answer};

@@ -10,7 +10,8 @@ use entity::merchant::MerchantStatus;
 use maud::{Markup, html};
 
 use super::extract::Path;
-use super::{AppState, pages};
+use super::pages;
+use super::state::AppState;
 use crate::config::Environment;
 use crate::services::merchants::{self, PaymentPage};
 

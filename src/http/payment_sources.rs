@@ -2,15 +2,21 @@
 
 use axum::extract::State;
 
-use super::AppState;
 use super::answer::{CreatedFrom, EnvelopeWithIp};
 use super::openapi::BrowserPaymentSource;
+use super::operations::{Operations, routes};
+use super::state::AppState;
 use super::write_request::BrowserWriteRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::InvalidResource;
 use crate::params::payment_source::NewPaymentSource;
 use crate::services::payment_sources;
 use crate::views::payment_source::PaymentSource;
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default().routes(routes!(create_payment_source))
+}
 
 /// Store a payment source.
 ///

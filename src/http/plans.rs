@@ -2,12 +2,13 @@
 
 use axum::extract::State;
 
-use super::AppState;
 use super::answer::{
     Created, Deleted, Envelope, ListedShort, ListedWithCount, ShortList, ShortListWithCount, Shown,
 };
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, declines};
+use super::operations::{Operations, routes};
+use super::state::AppState;
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{
@@ -19,6 +20,14 @@ use crate::params::subscription::NewPlanSubscription;
 use crate::services::{Account, plans, subscriptions};
 use crate::views::plan::Plan;
 use crate::views::subscription::Subscription;
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default()
+        .routes(routes!(create_plan, list_plans))
+        .routes(routes!(get_plan, update_plan, delete_plan))
+        .routes(routes!(create_plan_subscription, list_plan_subscriptions))
+}
 
 /// Create a plan.
 ///

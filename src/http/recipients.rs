@@ -2,10 +2,11 @@
 
 use axum::extract::State;
 
-use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
+use super::operations::{Operations, routes};
+use super::state::AppState;
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, NotFound};
@@ -13,6 +14,14 @@ use crate::params::recipient::{NewRecipient, RecipientChanges};
 use crate::services::{Account, recipients, transfers};
 use crate::views::recipient::Recipient;
 use crate::views::transfer::Transfer;
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default()
+        .routes(routes!(create_recipient, list_recipients))
+        .routes(routes!(get_recipient, update_recipient))
+        .routes(routes!(list_recipient_transfers))
+}
 
 /// Create a recipient.
 ///

@@ -2,16 +2,25 @@
 
 use axum::extract::State;
 
-use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
+use super::operations::{Operations, routes};
+use super::state::AppState;
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{InsufficientServiceBalance, InvalidResource, NotFound};
 use crate::params::refund::NewRefund;
 use crate::services::{Account, refunds};
 use crate::views::refund::Refund;
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default()
+        .routes(routes!(create_refund, list_charge_refunds))
+        .routes(routes!(list_refunds))
+        .routes(routes!(get_refund))
+}
 
 /// Refund a charge.
 ///

@@ -10,11 +10,11 @@ use entity::token::is_token;
 use entity::{JsonText, logged_request};
 use serde_json::Value;
 
-use super::AppState;
 use super::auth::basic_user;
 use super::paths::SUFFIX;
 use super::request_log_data::{self, RequestLogData, SharedLogData};
 use super::sandbox::SANDBOX_OUTCOME;
+use super::state::AppState;
 use super::write_request::{IDEMPOTENT_REPLAYED, idempotency_key, legible};
 use crate::config::Environment;
 use crate::params::LoggableParams;

@@ -2,14 +2,14 @@
 //! `write` for the others, and what their annotations add. One list checks requests and is in the document.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use axum::http::Method;
 use entity::api_key::KeyRestriction;
 use entity::section::{Right, Section};
 use serde_json::{Map, Value};
 
-use super::openapi;
+use super::descriptions::{Descriptions, operations};
 use crate::error::{Error, ErrorCode};
 use crate::runtime::request_context;
 use crate::services::Account;
@@ -25,19 +25,59 @@ pub fn everywhere(right: Right) -> Rights {
     Section::ALL.iter().map(|section| (*section, right)).collect()
 }
 
-/// Returns the rights that each operation needs, by path and method.
-pub fn needed() -> &'static HashMap<(String, Method), Rights> {
-    static NEEDED: LazyLock<HashMap<(String, Method), Rights>> = LazyLock::new(|| {
-        let mut document = super::annotated();
-        let operations = openapi::operations(&mut document);
-        let needed = operations.map(|(path, method, operation)| {
-            let method = method.to_uppercase().parse().expect("a method");
-            let rights = rights_of(&method, operation).expect("an operation of a section");
-            ((path.clone(), method), rights)
-        });
-        needed.collect()
-    });
-    &NEEDED
+/// The rights that each operation needs, by path and method. They are read from the annotations for the first restricted key,
+/// because that takes longer than the rest of a start.
+#[derive(Debug)]
+pub struct OperationRights {
+    operations: Descriptions,
+    needed: OnceLock<HashMap<(String, Method), Rights>>,
+}
+
+impl OperationRights {
+    /// Creates the list for these operations.
+    pub fn new(operations: Descriptions) -> Self {
+        Self { operations, needed: OnceLock::new() }
+    }
+
+    /// Returns the list.
+    pub fn needed(&self) -> &HashMap<(String, Method), Rights> {
+        self.needed.get_or_init(|| {
+            let annotated = self.operations.document();
+            let mut document = serde_json::to_value(annotated).expect("the document is JSON");
+            let needed = operations(&mut document).map(|(path, method, operation)| {
+                let method = method.to_uppercase().parse().expect("a method");
+                let rights = rights_of(&method, operation).expect("an operation of a section");
+                ((path.clone(), method), rights)
+            });
+            needed.collect()
+        })
+    }
+
+    /// Returns the rights that the operation of the request needs; `None` for one that is not in the list.
+    fn of_request(&self) -> Option<&Rights> {
+        let request = request_context::current();
+        let (method, route) = request.operation()?;
+        let method = if *method == Method::HEAD { Method::GET } else { method.clone() };
+        self.needed().get(&(route.to_owned(), method))
+    }
+
+    /// Returns the restriction of a request's key if the response shows keys: a repeated request must have the same one, because it may
+    /// not get a key with more rights than its own.
+    pub(super) fn restriction_of_keys<'a>(&self, account: &'a Account) -> Option<&'a KeyRestriction> {
+        let restriction = account.restriction()?;
+        self.of_request().is_none_or(|needed| needed.contains_key(&Section::Keys)).then_some(restriction)
+    }
+
+    /// Refuses a request for which its key lacks a right.
+    ///
+    /// Refusals: `forbidden`.
+    pub(super) fn check(&self, account: &Account) -> Result<(), Error> {
+        if account.restriction().is_none() {
+            return Ok(());
+        }
+        let needed = self.of_request().ok_or(ErrorCode::Forbidden)?;
+        needed.iter().try_for_each(|(section, right)| require(account, *section, *right))
+    }
 }
 
 fn rights_of(method: &Method, operation: &Map<String, Value>) -> Option<Rights> {
@@ -69,45 +109,15 @@ fn in_words(section: Section, right: Right) -> String {
     format!("`{}: {}`", section.code(), right.code())
 }
 
-/// Returns the rights that the operation of the request needs; `None` for one that is not in the list.
-fn of_request() -> Option<&'static Rights> {
-    let request = request_context::current();
-    let (method, route) = request.operation()?;
-    let method = if *method == Method::HEAD { Method::GET } else { method.clone() };
-    needed().get(&(route.to_owned(), method))
-}
-
-/// Returns the restriction of a request's key if the response shows keys: a repeated request must have the same one, because it may
-/// not get a key with more rights than its own.
-pub(super) fn restriction_of_keys(account: &Account) -> Option<&KeyRestriction> {
-    let restriction = account.restriction()?;
-    of_request().is_none_or(|needed| needed.contains_key(&Section::Keys)).then_some(restriction)
-}
-
-/// Refuses a request for which its key lacks a right.
-///
-/// Refusals: `forbidden`.
-pub(super) fn check(account: &Account) -> Result<(), Error> {
-    if account.restriction().is_none() {
-        return Ok(());
-    }
-    let needed = of_request().ok_or(ErrorCode::Forbidden)?;
-    needed.iter().try_for_each(|(section, right)| require(account, *section, *right))
-}
-
-/// Refuses a page or a form of the dashboard for which the person who is signed in lacks a right: `read` for a page and `write`
-/// for a form.
-///
-/// Refusals: `forbidden`.
-pub(super) fn check_page(account: &Account, section: Section, method: &Method) -> Result<(), Error> {
-    require(account, section, right_for(method))
-}
-
-fn right_for(method: &Method) -> Right {
+/// Returns the right that a method needs: `read` for what only reads and `write` for the others.
+pub(super) fn right_for(method: &Method) -> Right {
     if [Method::GET, Method::HEAD].contains(method) { Right::Read } else { Right::Write }
 }
 
-fn require(account: &Account, section: Section, right: Right) -> Result<(), Error> {
+/// Refuses what needs a right that a key, or the person who is signed in, lacks.
+///
+/// Refusals: `forbidden`.
+pub(super) fn require(account: &Account, section: Section, right: Right) -> Result<(), Error> {
     if account.may(section, right) {
         return Ok(());
     }

@@ -2,10 +2,11 @@
 
 use axum::extract::State;
 
-use super::AppState;
 use super::answer::{Created, Envelope, ListedShort, ShortList, Shown};
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, declines};
+use super::operations::{Operations, routes};
+use super::state::AppState;
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{
@@ -15,6 +16,15 @@ use crate::error::ErrorCode::{
 use crate::params::subscription::{NewSubscription, Reactivation, SubscriptionChanges};
 use crate::services::{Account, subscriptions};
 use crate::views::subscription::{Subscription, SubscriptionEntry};
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default()
+        .routes(routes!(create_subscription, list_subscriptions))
+        .routes(routes!(get_subscription, update_subscription, cancel_subscription))
+        .routes(routes!(reactivate_subscription))
+        .routes(routes!(get_subscription_ledger))
+}
 
 /// Create a subscription.
 ///

@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::representations::Representations;
-use super::{AppState, own_machine, pages};
+use super::server_info::ServerInfo;
+use super::state::AppState;
+use super::{own_machine, pages};
 use crate::config::Environment;
 use crate::error::ErrorCode;
 
@@ -30,8 +32,8 @@ pub fn routes() -> Router<AppState> {
 /// Serves the page. Everything comes from this server, scripts and styles from their own files. Requests also go to the
 /// address that the operator has configured, which is the document's first server, and a downloaded file is shown as a
 /// blob.
-async fn page(State(app): State<AppState>) -> Response {
-    let named = app.info.named.as_deref().and_then(|named| Url::parse(named).ok());
+async fn page(State(info): State<Arc<ServerInfo>>) -> Response {
+    let named = info.named.as_deref().and_then(|named| Url::parse(named).ok());
     let named = named.map(|named| named.origin().ascii_serialization()).unwrap_or_default();
     let policy = format!(
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self' {named}; \

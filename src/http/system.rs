@@ -5,36 +5,19 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
-use ipnet::IpNet;
 use tokio::task::spawn_blocking;
 
 use super::answer::without_log;
 use super::auth::log_account;
+use super::document::Document;
 use super::representations::Representations;
 use super::server::ServerPhase;
-use super::{AppState, Document, base_path, swagger};
-use crate::config::{Environment, LoadOptions};
+use super::server_info::ServerInfo;
+use super::state::AppState;
+use super::{base_path, swagger};
+use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
-
-/// What the server says about itself, which proxies it trusts, and its load limits.
-#[derive(Debug, Clone)]
-pub struct ServerInfo {
-    /// Its address as clients know it.
-    pub base_url: String,
-    /// The same address, if the operator has configured it.
-    pub named: Option<String>,
-    /// Test or live.
-    pub environment: Environment,
-    /// Proxies whose X-Forwarded-For counts.
-    pub trusted_proxies: Vec<IpNet>,
-    /// Whether pages fill in the first account's key on the server's own machine, if there is one.
-    pub fill_in_key: bool,
-    /// Whether /metrics answers on this listener.
-    pub metrics: bool,
-    /// Its load limits.
-    pub load: LoadOptions,
-}
 
 /// Returns the routes.
 pub fn routes() -> Router<AppState> {
@@ -73,7 +56,7 @@ async fn index(State(app): State<AppState>) -> Html<String> {
         Environment::Test => "Try it: the Swagger page",
         Environment::Live => "The Swagger page",
     };
-    let dashboard = if app.dashboard.is_some() { "<li><a href=\"/dashboard\">The dashboard</a>" } else { "" };
+    let dashboard = if app.has_dashboard { "<li><a href=\"/dashboard\">The dashboard</a>" } else { "" };
     let page = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>card-payments</title><h1>card-payments</h1><p>A card payments API, {environment} environment, at {base_url}/1.</p>\

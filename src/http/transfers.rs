@@ -2,16 +2,26 @@
 
 use axum::extract::State;
 
-use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, SearchParameters};
+use super::operations::{Operations, routes};
+use super::state::AppState;
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{InsufficientServiceBalance, InvalidResource, NotFound};
 use crate::params::transfer::NewTransfer;
 use crate::services::{Account, transfers};
 use crate::views::transfer::{LineItem, Transfer};
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default()
+        .routes(routes!(create_transfer, list_transfers))
+        .routes(routes!(search_transfers))
+        .routes(routes!(get_transfer))
+        .routes(routes!(list_transfer_line_items))
+}
 
 /// Create a transfer.
 ///

@@ -3,17 +3,25 @@
 use axum::extract::State;
 use entity::section::Right;
 
-use super::AppState;
 use super::answer::{Created, Deleted, Envelope, ListedShort, ShortList, Shown};
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
+use super::operations::{Operations, routes};
 use super::rights::everywhere;
+use super::state::AppState;
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, LimitReached, RecordNotFound};
 use crate::params::webhook_endpoint::NewWebhookEndpoint;
 use crate::services::{Account, webhook_endpoints};
 use crate::views::webhook_endpoint::WebhookEndpoint;
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default()
+        .routes(routes!(create_webhook_endpoint, list_webhook_endpoints))
+        .routes(routes!(get_webhook_endpoint, delete_webhook_endpoint))
+}
 
 /// Create a webhook endpoint.
 ///

@@ -2,15 +2,24 @@
 
 use axum::extract::State;
 
-use super::AppState;
 use super::answer::{Envelope, ListedShort, ShortList, Shown};
 use super::extract::{Input, Path};
 use super::openapi::PageParameters;
+use super::operations::{Operations, routes};
+use super::state::AppState;
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{CannotReplayWebhook, InvalidResource, RecordNotFound};
 use crate::services::{Account, webhooks};
 use crate::views::webhook::Webhook;
+
+/// Returns its operations under /1.
+pub fn operations() -> Operations {
+    Operations::default()
+        .routes(routes!(list_webhooks))
+        .routes(routes!(get_webhook))
+        .routes(routes!(replay_webhook))
+}
 
 /// List webhooks.
 ///

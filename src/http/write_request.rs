@@ -10,7 +10,6 @@ use entity::AccountToken;
 use entity::api_key::KeyKind;
 use futures::TryFutureExt;
 
-use super::AppState;
 use super::answer::KeptAnswer;
 use super::auth::{
     admitted, authenticate_partner_key, authenticate_payment_key, authenticate_publishable_key,
@@ -19,7 +18,7 @@ use super::auth::{
 use super::client_address::client_address;
 use super::extract::{Input, upload};
 use super::request_log_data::log;
-use super::rights;
+use super::state::AppState;
 use crate::blobs::Upload;
 use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEY_LENGTH_MAX;
@@ -267,7 +266,7 @@ impl RequestHead {
             return Ok(None);
         }
         let (key, method, path) = (self.key()?, self.method.as_str(), &self.path);
-        let restriction = rights::restriction_of_keys(account);
+        let restriction = app.rights.restriction_of_keys(account);
         let request = IdempotentRequest { kind, key, method, path, parameters: input.tree(), restriction };
         let claim = IdempotencyClaim::new(&app.vault, &request);
         let earlier = match claimed {

@@ -1,9 +1,11 @@
 //! Restricted keys: what they may do, from where and until when (`docs/decisions.md`, 382).
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use axum::body::Body;
-use card_payments::http::rights::{Rights, everywhere, needed};
+use card_payments::http::operation_rights;
+use card_payments::http::rights::{OperationRights, Rights, everywhere};
 use card_payments::limits::RESTRICTED_KEYS_MAX;
 use card_payments::services::accounts::keys;
 use entity::TimeSpan;
@@ -38,8 +40,9 @@ async fn order(client: &Client) -> Answer {
 
 /// The rights that the list names for an operation.
 pub fn rights_of(operation: &Operation) -> &'static Rights {
+    static NEEDED: LazyLock<OperationRights> = LazyLock::new(operation_rights);
     let method = if operation.method == Method::HEAD { Method::GET } else { operation.method.clone() };
-    needed().get(&(operation.path.clone(), method)).expect("each operation is in the list")
+    NEEDED.needed().get(&(operation.path.clone(), method)).expect("each operation is in the list")
 }
 
 fn forbidden(section: Section, right: Right) -> Value {

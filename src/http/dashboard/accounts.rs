@@ -10,9 +10,9 @@ use validator::Validate;
 use super::auth::{self, AccountSession, VerifiedForm, Viewer, has_csrf_token};
 use super::layout::{self, ErrorPage, PageContent, PageResult};
 use super::session::Session;
+use super::state::DashboardState;
 use super::{ACCOUNTS, SANDBOX, SIGN_IN};
 use crate::error::ErrorCode;
-use crate::http::AppState;
 use crate::http::client_address::client_address;
 use crate::http::extract::Input;
 use crate::services::accounts::{self, operator};
@@ -29,12 +29,12 @@ struct AccountsParams {
 }
 
 /// Lists the accounts, oldest first.
-pub async fn list(State(app): State<AppState>, request: Request) -> Response {
+pub async fn list(State(app): State<DashboardState>, request: Request) -> Response {
     let listed = listed(&app, request).await;
     listed.unwrap_or_else(|page| layout::alone(&app, page.into_response()))
 }
 
-async fn listed(app: &AppState, request: Request) -> Result<Response, ErrorPage> {
+async fn listed(app: &DashboardState, request: Request) -> Result<Response, ErrorPage> {
     let Some(session) = Viewer::of(app, request.headers()).await?.session() else {
         return Ok(to_sign_in());
     };
@@ -85,7 +85,7 @@ fn by_token(session: &Session, more: Option<AccountToken>) -> Markup {
 }
 
 /// Lists the account of the session's key, and those that it has made, newest first.
-pub async fn made(State(app): State<AppState>, user: AccountSession) -> PageResult {
+pub async fn made(State(app): State<DashboardState>, user: AccountSession) -> PageResult {
     let made = sandbox::list_made(&app, &user.own).await?;
     let made = made.iter().map(|account| (account.token, account.business_name.as_str()));
     let own = (user.own.id(), user.own.settings().business_name.as_str());
@@ -99,7 +99,10 @@ pub async fn made(State(app): State<AppState>, user: AccountSession) -> PageResu
 }
 
 /// Selects the account of the session's key, or one that it has made.
-pub async fn choose_made(State(app): State<AppState>, form: VerifiedForm) -> Result<Response, ErrorPage> {
+pub async fn choose_made(
+    State(app): State<DashboardState>,
+    form: VerifiedForm,
+) -> Result<Response, ErrorPage> {
     let token = chosen_token(&form.input)?;
     let own = &form.user.own;
     if token == own.id() {
@@ -116,12 +119,12 @@ fn chosen_token(input: &Input) -> Result<AccountToken, ErrorCode> {
 }
 
 /// Selects the account to view.
-pub async fn choose(State(app): State<AppState>, request: Request) -> Response {
+pub async fn choose(State(app): State<DashboardState>, request: Request) -> Response {
     let chosen = chosen(&app, request).await;
     chosen.unwrap_or_else(|page| layout::alone(&app, page.into_response()))
 }
 
-async fn chosen(app: &AppState, request: Request) -> Result<Response, ErrorPage> {
+async fn chosen(app: &DashboardState, request: Request) -> Result<Response, ErrorPage> {
     let Some(session) = Viewer::of(app, request.headers()).await?.session() else {
         return Ok(to_sign_in());
     };

@@ -13,13 +13,13 @@ use super::APPROVALS;
 use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, FormResult, PageContent, PageResult};
 use super::record::{facts, words};
+use super::state::DashboardState;
 use crate::error::ErrorCode;
-use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::services::approvals::{self, ApprovalRequest, ListedRequest};
 
 /// Lists the account's requests, newest first, and offers to ask for more.
-pub async fn list(State(app): State<AppState>, user: AccountSession) -> PageResult {
+pub async fn list(State(app): State<DashboardState>, user: AccountSession) -> PageResult {
     let requests = approvals::list(&app, &user.account).await?;
     let content = html! {
         p { "A payout, a dispute decided by hand, an active merchant and a new key take two persons: one asks, and another one approves \
@@ -153,7 +153,7 @@ struct RequestForm {
 
 /// Records what a person asks for.
 pub async fn request(
-    State(app): State<AppState>,
+    State(app): State<DashboardState>,
     Path(kind): Path<String>,
     form: VerifiedForm,
 ) -> FormResult {
@@ -190,7 +190,11 @@ fn rights_of(text: &str) -> Value {
 }
 
 /// Does what another person has asked for, and shows the record. A key is shown this once.
-pub async fn approve(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> PageResult {
+pub async fn approve(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> PageResult {
     let done = approvals::approve(&app, &form.caller.account, &id).await?;
     let content = html! {
         p { "Done, and recorded with both names." }
@@ -205,7 +209,11 @@ pub async fn approve(State(app): State<AppState>, Path(id): Path<String>, form: 
 }
 
 /// Declines what another person has asked for, or takes back the person's own request.
-pub async fn decline(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+pub async fn decline(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
     approvals::decline(&app, &form.caller.account, &id).await?;
     Ok(Redirect::to(APPROVALS))
 }

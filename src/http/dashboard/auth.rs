@@ -1,8 +1,6 @@
 //! Authentication of the dashboard: sessions and sign-in. In test a secret key opens its account; in live the
 //! operator's key and the people of the operator's provider open all of them.
 
-use std::sync::Arc;
-
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::uri::PathAndQuery;
@@ -11,7 +9,6 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use entity::AccountToken;
 use entity::api_key::KeyKind;
-use governor::Quota;
 use serde::Deserialize;
 use subtle::ConstantTimeEq;
 use tracing::field;
@@ -19,66 +16,27 @@ use validator::Validate;
 
 use super::layout::{self, ErrorPage};
 use super::session::Session;
+use super::sign_in::{DashboardAuth, OperatorAuth};
+use super::state::DashboardState;
 use super::{ACCOUNTS, HOME, SIGN_IN, section};
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::http::client_address::client_address;
 use crate::http::extract::Input;
-use crate::http::rate_limit::{Buckets, RateLimitKey};
-use crate::http::{AppState, metrics, own_machine, rights, system};
-use crate::identity_provider::IdentityProvider;
-use crate::limits::{SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
+use crate::http::rate_limit::RateLimitKey;
+use crate::http::{metrics, own_machine, rights};
 use crate::runtime::client_network::ClientNetwork;
-use crate::runtime::clock::Clock;
 use crate::runtime::request_context;
 use crate::sensitive::secret::Secret;
 use crate::services::sandbox::accounts as sandbox;
 use crate::services::{Account, Caller, accounts, audit, key_sessions, people};
 use crate::vault::{Purpose, Vault};
 
-/// The authentication of a dashboard.
-pub struct DashboardAuth {
-    /// How operators sign in, in live.
-    operators: Option<OperatorAuth>,
-    /// Sign-in attempts by the client's network; those without a known one are counted together.
-    pub attempts: Buckets<Option<ClientNetwork>>,
-}
-
-/// How operators sign in: by the key that they share, or each by the provider that knows them.
-pub struct OperatorAuth {
-    /// The shared key, if it opens the dashboard.
-    pub key: Option<Secret>,
-    /// The provider.
-    pub provider: Option<IdentityProvider>,
-}
-
 impl DashboardAuth {
-    /// Creates the authentication of an environment. A live server has a dashboard only if its operator has set a key or a
-    /// provider.
-    pub fn of(environment: Environment, operators: OperatorAuth, clock: Arc<dyn Clock>) -> Option<Self> {
-        let operators = match environment {
-            Environment::Test => None,
-            Environment::Live if operators.key.is_none() && operators.provider.is_none() => return None,
-            Environment::Live => Some(operators),
-        };
-        let quota = Quota::with_period(SIGN_IN_EVERY)?.allow_burst(SIGN_INS_AT_ONCE);
-        Some(Self { operators, attempts: Buckets::new(quota, clock) })
-    }
-
-    /// Returns the provider that knows the operator's people.
-    pub fn provider(&self) -> Option<&IdentityProvider> {
-        self.operators.as_ref()?.provider.as_ref()
-    }
-
-    /// Whether a key opens the dashboard.
-    pub fn takes_key(&self) -> bool {
-        self.operators.as_ref().is_none_or(|operators| operators.key.is_some())
-    }
-
     /// Opens a session for a key.
     ///
     /// Refusals: `unauthorized`.
-    async fn open(&self, app: &AppState, key: &Secret) -> Result<Session, Error> {
+    async fn open(&self, app: &DashboardState, key: &Secret) -> Result<Session, Error> {
         let session = match &self.operators {
             Some(OperatorAuth { key: Some(operator), .. }) if operator == key => {
                 Session::begin(app, operator_hash(&app.vault, operator))
@@ -93,7 +51,7 @@ impl DashboardAuth {
     }
 
     /// Returns the user of a session, checked again with each request.
-    async fn user(&self, app: &AppState, session: Session) -> Result<Viewer, Error> {
+    async fn user(&self, app: &DashboardState, session: Session) -> Result<Viewer, Error> {
         let Some(operators) = &self.operators else {
             if key_sessions::has_ended(app, &session.form).await? {
                 return Ok(Viewer::Nobody);
@@ -118,7 +76,7 @@ impl DashboardAuth {
 
 impl OperatorAuth {
     /// Returns a session with its person, if the key or a person has opened it.
-    async fn authenticate(&self, app: &AppState, session: Session) -> Result<Option<Session>, Error> {
+    async fn authenticate(&self, app: &DashboardState, session: Session) -> Result<Option<Session>, Error> {
         let of_key = |key| bool::from(operator_hash(&app.vault, key).ct_eq(&session.key));
         if self.key.as_ref().is_some_and(of_key) {
             let has_ended = key_sessions::has_ended(app, &session.form).await?;
@@ -131,7 +89,7 @@ impl OperatorAuth {
 }
 
 /// Returns the visitor whom an account's key has opened a session: of that account, or of one that it has made.
-async fn visitor_of(app: &AppState, own: Account, session: Session) -> Result<Viewer, Error> {
+async fn visitor_of(app: &DashboardState, own: Account, session: Session) -> Result<Viewer, Error> {
     let chosen = match session.chosen {
         Some(chosen) => sandbox::find_made(app, &own, chosen).await?,
         None => None,
@@ -161,10 +119,10 @@ impl Viewer {
     }
 
     /// Returns the user who sends a request.
-    pub async fn of(app: &AppState, headers: &HeaderMap) -> Result<Self, Error> {
-        match (&app.dashboard, Session::of(app, headers)) {
-            (Some(auth), Some(session)) => auth.user(app, session).await,
-            (None, _) | (_, None) => Ok(Self::Nobody),
+    pub async fn of(app: &DashboardState, headers: &HeaderMap) -> Result<Self, Error> {
+        match Session::of(app, headers) {
+            Some(session) => app.auth.user(app, session).await,
+            None => Ok(Self::Nobody),
         }
     }
 
@@ -189,10 +147,10 @@ pub struct AccountSession {
     pub session: Session,
 }
 
-impl FromRequestParts<AppState> for AccountSession {
+impl FromRequestParts<DashboardState> for AccountSession {
     type Rejection = ErrorPage;
 
-    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ErrorPage> {
+    async fn from_request_parts(parts: &mut Parts, _: &DashboardState) -> Result<Self, ErrorPage> {
         let user = parts.extensions.get::<Self>().cloned();
         user.ok_or_else(|| Error::internal("a page of the dashboard without a session").into())
     }
@@ -208,10 +166,10 @@ pub struct VerifiedForm {
     pub input: Input,
 }
 
-impl FromRequest<AppState> for VerifiedForm {
+impl FromRequest<DashboardState> for VerifiedForm {
     type Rejection = ErrorPage;
 
-    async fn from_request(request: Request, app: &AppState) -> Result<Self, ErrorPage> {
+    async fn from_request(request: Request, app: &DashboardState) -> Result<Self, ErrorPage> {
         let (mut parts, body) = request.into_parts();
         let user = AccountSession::from_request_parts(&mut parts, app).await?;
         let input = Input::from_request(Request::from_parts(parts, body), app).await?;
@@ -237,7 +195,7 @@ pub fn has_csrf_token(session: &Session, input: &Input) -> bool {
 }
 
 /// Whether a page of this server sends the form. Browsers send Origin with every form.
-fn from_own_page(app: &AppState, headers: &HeaderMap) -> bool {
+fn from_own_page(app: &DashboardState, headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let Some(origin) = text(header::ORIGIN) else { return false };
     let host = |host: &str| origin == format!("http://{host}") || origin == format!("https://{host}");
@@ -246,7 +204,11 @@ fn from_own_page(app: &AppState, headers: &HeaderMap) -> bool {
 }
 
 /// Middleware around all routes of the dashboard: refuses forms of other sites.
-pub async fn refuse_foreign_forms(State(app): State<AppState>, request: Request, next: Next) -> Response {
+pub async fn refuse_foreign_forms(
+    State(app): State<DashboardState>,
+    request: Request,
+    next: Next,
+) -> Response {
     if *request.method() == Method::POST && !from_own_page(&app, request.headers()) {
         return layout::alone(&app, ErrorPage::foreign().into_response());
     }
@@ -255,7 +217,7 @@ pub async fn refuse_foreign_forms(State(app): State<AppState>, request: Request,
 
 /// Middleware around the pages: without a session it shows the sign-in page, except in a browser for which the Swagger
 /// page would fill in the key. Puts the layout around the page.
-pub async fn require_session(State(app): State<AppState>, request: Request, next: Next) -> Response {
+pub async fn require_session(State(app): State<DashboardState>, request: Request, next: Next) -> Response {
     let network = client_address(&request, &app).map(ClientNetwork::of);
     let (mut parts, body) = request.into_parts();
     let (user, fresh) = match resolve_session(&app, &parts).await {
@@ -270,8 +232,9 @@ pub async fn require_session(State(app): State<AppState>, request: Request, next
         Environment::Live => RateLimitKey::Operator(network),
     };
     let admitted = match app.rate.count(key).await {
-        Ok(()) => section(&location.path)
-            .map_or(Ok(()), |section| rights::check_page(&user.account, section, &parts.method)),
+        Ok(()) => section(&location.path).map_or(Ok(()), |section| {
+            rights::require(&user.account, section, rights::right_for(&parts.method))
+        }),
         refused => refused,
     };
     let answer = match admitted {
@@ -286,7 +249,7 @@ pub async fn require_session(State(app): State<AppState>, request: Request, next
 }
 
 /// Returns the session, and whether it is new; or the response to show instead.
-async fn resolve_session(app: &AppState, request: &Parts) -> Result<(AccountSession, bool), Response> {
+async fn resolve_session(app: &DashboardState, request: &Parts) -> Result<(AccountSession, bool), Response> {
     let failed = |error| layout::alone(app, ErrorPage::from(error).into_response());
     let led = |to| layout::guarded(Redirect::to(to).into_response());
     match Viewer::of(app, &request.headers).await.map_err(failed)? {
@@ -297,9 +260,9 @@ async fn resolve_session(app: &AppState, request: &Parts) -> Result<(AccountSess
     }
     // A browser with an expired session may have viewed another account than the first one.
     let key = own_machine::test_key(app, request).filter(|_| !Session::is_brought(app, &request.headers));
-    if let (Some(auth), Some(key)) = (&app.dashboard, key) {
-        let session = auth.open(app, key).await.map_err(failed)?;
-        if let Viewer::Visitor(user) = auth.user(app, session).await.map_err(failed)? {
+    if let Some(key) = key {
+        let session = app.auth.open(app, key).await.map_err(failed)?;
+        if let Viewer::Visitor(user) = app.auth.user(app, session).await.map_err(failed)? {
             return Ok((*user, true));
         }
     }
@@ -315,20 +278,20 @@ struct SignInForm {
 }
 
 /// Shows the sign-in form, even in a browser that would get a session without it.
-pub async fn sign_in_page(State(app): State<AppState>) -> Response {
+pub async fn sign_in_page(State(app): State<DashboardState>) -> Response {
     layout::alone(&app, layout::sign_in(&app, HOME, None).into_response())
 }
 
 /// Opens a session.
-pub async fn sign_in(State(app): State<AppState>, request: Request) -> Response {
+pub async fn sign_in(State(app): State<DashboardState>, request: Request) -> Response {
     match signed_in(&app, request).await {
         Ok(response) => layout::guarded(response),
         Err(page) => layout::alone(&app, page.into_response()),
     }
 }
 
-async fn signed_in(app: &AppState, request: Request) -> Result<Response, ErrorPage> {
-    let Some(auth) = &app.dashboard else { return Ok(system::unknown_route().await) };
+async fn signed_in(app: &DashboardState, request: Request) -> Result<Response, ErrorPage> {
+    let auth = &app.auth;
     let address = client_address(&request, app);
     let input = Input::from_request(request, app).await?;
     let SignInForm { key, to } = input.params().value;
@@ -363,14 +326,14 @@ async fn signed_in(app: &AppState, request: Request) -> Result<Response, ErrorPa
 }
 
 /// Ends a session: the browser deletes the cookie, and every copy of the server refuses it from now on.
-pub async fn sign_out(State(app): State<AppState>, request: Request) -> Response {
+pub async fn sign_out(State(app): State<DashboardState>, request: Request) -> Response {
     match signed_out(&app, request).await {
         Ok(()) => leaving(&app),
         Err(page) => layout::alone(&app, page.into_response()),
     }
 }
 
-async fn signed_out(app: &AppState, request: Request) -> Result<(), ErrorPage> {
+async fn signed_out(app: &DashboardState, request: Request) -> Result<(), ErrorPage> {
     let Some(session) = Viewer::of(app, request.headers()).await?.session() else { return Ok(()) };
     let from = client_address(&request, app);
     let input = Input::from_request(request, app).await?;
@@ -385,14 +348,14 @@ async fn signed_out(app: &AppState, request: Request) -> Result<(), ErrorPage> {
 }
 
 /// Redirects to the sign-in page and deletes the cookie.
-pub fn leaving(app: &AppState) -> Response {
+pub fn leaving(app: &DashboardState) -> Response {
     let mut response = Redirect::to(SIGN_IN).into_response();
     keep(&mut response, Session::forgotten(app));
     layout::guarded(response)
 }
 
 /// Makes a session view an account, or that of its key.
-pub fn select_account(app: &AppState, session: Session, account: Option<AccountToken>) -> Response {
+pub fn select_account(app: &DashboardState, session: Session, account: Option<AccountToken>) -> Response {
     let mut response = Redirect::to(HOME).into_response();
     keep(&mut response, session.with_account(account).kept(app));
     layout::guarded(response)

@@ -9,8 +9,8 @@ use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
 use super::list::{Column, column, table};
 use super::record::{Record, facts, words};
+use super::state::DashboardState;
 use crate::config::Environment;
-use crate::http::AppState;
 use crate::services::card_testing::{self, CountedSubject};
 
 /// How many subjects are shown.
@@ -38,7 +38,7 @@ const ATTACKS: [Column; 5] = [
 ];
 
 /// Shows the page.
-pub async fn show(State(app): State<AppState>, user: AccountSession) -> PageResult {
+pub async fn show(State(app): State<DashboardState>, user: AccountSession) -> PageResult {
     let (account, now) = (&user.account, user.account.now);
     let settings = account.settings().card_testing();
     let action = card_testing::action(app.environment, &settings);

@@ -11,9 +11,9 @@ use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{FormResult, PageContent, PageResult};
 use super::list::{Column, DAYS, Field, FieldInput, ListView, column};
 use super::record::{Record, facts, longest_page, token, words};
+use super::state::DashboardState;
 use super::{format, is_test, layout, money_flow};
 use crate::error::Error;
-use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::params::charge::Capture;
 use crate::params::dispute::DisputeSearch;
@@ -78,14 +78,14 @@ fn status(charge: &Record) -> Markup {
 }
 
 /// Lists the charges, or those that match a search, newest first.
-pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
     let more =
         html! { @if is_test(&app) { p { a.button href="/dashboard/charges/new" { "Make a charge" } } } };
     LIST.page(&app, &user, &input, &more).await
 }
 
 fn find<'r>(
-    app: &'r AppState,
+    app: &'r DashboardState,
     account: &'r Account,
     input: &'r Input,
 ) -> BoxFuture<'r, Result<ListPage<Charge>, Error>> {
@@ -102,7 +102,11 @@ fn find<'r>(
 }
 
 /// Shows one charge.
-pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+pub async fn show(
+    State(app): State<DashboardState>,
+    user: AccountSession,
+    Path(id): Path<String>,
+) -> PageResult {
     let (account, now) = (&user.account, user.account.now);
     let charge = Record::of(now, &charges::show(&app, account, &id).await?)?;
     let refunds = Record::each(now, &refunds::of_charge(&app, account, &id, longest_page()).await?.records)?;
@@ -225,27 +229,43 @@ fn to_charge(id: &str) -> Redirect {
 }
 
 /// Captures the charge.
-pub async fn capture(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+pub async fn capture(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
     let params = params::read::<Capture>(&json!({}));
     charges::capture(&app.ctx, &form.caller, &id, params).await?;
     Ok(to_charge(&id))
 }
 
 /// Voids the charge.
-pub async fn void(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+pub async fn void(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
     charges::void(&app.ctx, &form.caller, &id).await?;
     Ok(to_charge(&id))
 }
 
 /// Refunds the charge.
-pub async fn refund(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+pub async fn refund(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
     let params = params::read::<NewRefund>(&json!({ "amount": amount(form.input.tree()) }));
     refunds::create(&app, &form.caller, &id, params).await?;
     Ok(to_charge(&id))
 }
 
 /// Opens a dispute of the charge.
-pub async fn dispute(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+pub async fn dispute(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
     let params = params::read(&json!({ "charge_token": id, "amount": amount(form.input.tree()) }));
     let now = form.caller.account.now;
     let dispute = disputes::open::open(&app, &form.caller, params).await?;
@@ -255,7 +275,7 @@ pub async fn dispute(State(app): State<AppState>, Path(id): Path<String>, form: 
 
 /// Decides a pending refund.
 pub async fn decide_refund(
-    State(app): State<AppState>,
+    State(app): State<DashboardState>,
     Path(id): Path<String>,
     form: VerifiedForm,
 ) -> FormResult {

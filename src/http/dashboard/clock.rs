@@ -9,7 +9,7 @@ use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, PageContent, PageResult};
 use super::list::{Column, column, table};
 use super::record::{Record, facts, words};
-use crate::http::AppState;
+use super::state::DashboardState;
 use crate::params;
 use crate::services::due_work::DueWork;
 use crate::services::retention::RetentionWork;
@@ -72,7 +72,7 @@ fn ways(user: &AccountSession, now: &str) -> Markup {
 }
 
 /// Moves the clock and shows what ran on the way.
-pub async fn advance(State(app): State<AppState>, form: VerifiedForm) -> PageResult {
+pub async fn advance(State(app): State<DashboardState>, form: VerifiedForm) -> PageResult {
     let sent = form.input.tree();
     let advance = match sent["days"].as_str().map(str::trim) {
         Some(days) => json!(format!("{days}d")),

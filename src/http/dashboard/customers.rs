@@ -8,8 +8,8 @@ use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
 use super::list::{Column, ListView, column, table};
 use super::record::{Record, facts, first_page, words};
+use super::state::DashboardState;
 use super::{charges, subscriptions};
-use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::services::customers;
 use crate::services::{charges as all_charges, subscriptions as all_subscriptions};
@@ -37,12 +37,16 @@ const CARDS: [Column; 4] = [
 ];
 
 /// Lists the customers, newest first.
-pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
     LIST.page(&app, &user, &input, &html! {}).await
 }
 
 /// Shows one customer.
-pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+pub async fn show(
+    State(app): State<DashboardState>,
+    user: AccountSession,
+    Path(id): Path<String>,
+) -> PageResult {
     let (account, now) = (&user.account, user.account.now);
     let customer = Record::of(now, &customers::show(&app, account, &id).await?)?;
     let cards = Record::each(now, &customers::list_cards(&app, account, &id, first_page()).await?.records)?;

@@ -11,9 +11,9 @@ use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, FormResult, PageContent, PageResult};
 use super::list::{Column, DAYS, Field, FieldInput, ListView, column, table};
 use super::record::{Record, facts, words};
+use super::state::DashboardState;
 use super::{figures, is_test};
 use crate::error::Error;
-use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::params::dispute::{DecidedDispute, DisputeSearch};
 use crate::services::Account;
@@ -64,7 +64,7 @@ const ACTIVITY: [Column; 4] = [
 ];
 
 /// Lists the disputes, newest first.
-pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
     let funnel = if is_test(&app) {
         figures::disputes(&app, &user.account).await?
     } else {
@@ -74,7 +74,7 @@ pub async fn list(State(app): State<AppState>, user: AccountSession, input: Inpu
 }
 
 fn find<'r>(
-    app: &'r AppState,
+    app: &'r DashboardState,
     account: &'r Account,
     input: &'r Input,
 ) -> BoxFuture<'r, Result<ListPage<Dispute>, Error>> {
@@ -88,7 +88,11 @@ fn find<'r>(
 }
 
 /// Shows one dispute.
-pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+pub async fn show(
+    State(app): State<DashboardState>,
+    user: AccountSession,
+    Path(id): Path<String>,
+) -> PageResult {
     let (account, now) = (&user.account, user.account.now);
     let dispute = Record::of(now, &disputes::show(&app, account, &id).await?)?;
     let activity = Record::each(now, &disputes::activity(&app, account, &id).await?)?;
@@ -125,7 +129,11 @@ fn decisions(user: &AccountSession, id: &str, status: &str) -> Markup {
 }
 
 /// Decides the dispute, as the network would.
-pub async fn decide(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+pub async fn decide(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
     let params = form.input.params::<DecidedDispute>();
     disputes::decide(&app, &form.caller, &id, params).await?;
     Ok(Redirect::to(&format!("/dashboard/disputes/{id}")))

@@ -10,8 +10,8 @@ use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
 use super::list::{Field, FieldInput, ListView, column};
 use super::record::{Record, facts, words};
+use super::state::DashboardState;
 use crate::error::Error;
-use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::params::event::EventSearch;
 use crate::services::page::{AwaitedList, ListPage};
@@ -43,12 +43,12 @@ pub static LIST: ListView<Event> = ListView {
 };
 
 /// Lists the events, newest first.
-pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
     LIST.page(&app, &user, &input, &html! {}).await
 }
 
 fn find<'r>(
-    app: &'r AppState,
+    app: &'r DashboardState,
     account: &'r Account,
     input: &'r Input,
 ) -> BoxFuture<'r, Result<ListPage<Event>, Error>> {
@@ -62,7 +62,11 @@ fn find<'r>(
 }
 
 /// Shows one event.
-pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+pub async fn show(
+    State(app): State<DashboardState>,
+    user: AccountSession,
+    Path(id): Path<String>,
+) -> PageResult {
     let event = Record::of(user.account.now, &events::show(&app, &user.account, &id).await?)?;
     let content = html! {
         (facts(&[

@@ -12,8 +12,8 @@ use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, FormResult, PageContent, PageResult};
 use super::list::{Column, column, table};
 use super::record::{Record, words};
+use super::state::DashboardState;
 use crate::error::{Error, ErrorCode};
-use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::limits::{NOTE_LENGTH_MAX, PER_PAGE_MAX};
 use crate::params::Paging;
@@ -40,7 +40,7 @@ struct FilterParams {
 }
 
 /// Shows exceptions, oldest first: those that are not resolved, unless a state is chosen.
-pub async fn show(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+pub async fn show(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
     let FilterParams { state, kind } = input.params().valid()?;
     let state = state.and_then(|code| ExceptionState::from_code(&code));
     let kind = kind.and_then(|code| ExceptionKind::from_code(&code));
@@ -111,7 +111,7 @@ struct NoteParams {
 
 /// Explains or resolves an exception, in the person's name.
 pub async fn work_off(
-    State(app): State<AppState>,
+    State(app): State<DashboardState>,
     Path((token, verb)): Path<(String, String)>,
     form: VerifiedForm,
 ) -> FormResult {

@@ -8,8 +8,8 @@ use maud::{Markup, html};
 
 use super::draw::{self, Bar, Figure, Row};
 use super::format::{self, Tone};
+use super::state::DashboardState;
 use crate::error::{Error, failure_message};
-use crate::http::AppState;
 use crate::limits::{CHARGES_PLOT_DAYS, DISPUTES_PLOT_DAYS};
 use crate::services::Account;
 use crate::services::sandbox::statistics::{self, ApprovedDay, ChargesByDay, FailedDay, RequestTiming};
@@ -18,7 +18,7 @@ use crate::services::sandbox::statistics::{self, ApprovedDay, ChargesByDay, Fail
 const REQUESTS_DRAWN: usize = 120;
 
 /// Renders the charges of the last days: their volume, how many succeeded, and why others failed.
-pub async fn charges(app: &AppState, account: &Account) -> Result<Markup, Error> {
+pub async fn charges(app: &DashboardState, account: &Account) -> Result<Markup, Error> {
     let ChargesByDay { first, approved, failed } = statistics::charges(app, account).await?;
     let last = account.now.day();
     let days: Vec<_> =
@@ -167,7 +167,7 @@ fn declines(days: &[Day], failed: &[FailedDay]) -> Markup {
 }
 
 /// Renders the disputes of the last days as a funnel.
-pub async fn disputes(app: &AppState, account: &Account) -> Result<Markup, Error> {
+pub async fn disputes(app: &DashboardState, account: &Account) -> Result<Markup, Error> {
     let counted = statistics::disputes(app, account).await?;
     let sum = |is_counted: fn(DisputeStatus) -> bool| -> i64 {
         counted.iter().filter(|row| is_counted(row.status)).map(|row| row.count).sum()
@@ -201,7 +201,7 @@ pub async fn disputes(app: &AppState, account: &Account) -> Result<Markup, Error
 }
 
 /// Renders the latency and the errors of the account's latest requests.
-pub async fn requests(app: &AppState, account: &Account) -> Result<Markup, Error> {
+pub async fn requests(app: &DashboardState, account: &Account) -> Result<Markup, Error> {
     let timings = statistics::timings(app, account).await?;
     let latest: Vec<_> = timings.iter().take(REQUESTS_DRAWN).rev().collect();
     if latest.is_empty() {

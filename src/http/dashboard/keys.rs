@@ -10,9 +10,9 @@ use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, FormResult, PageContent, PageResult};
 use super::list::{Column, column, table};
 use super::record::{Record, facts, longest_page, words};
+use super::state::DashboardState;
 use super::{KEYS, is_test};
 use crate::config::Environment;
-use crate::http::AppState;
 use crate::http::extract::Path;
 use crate::limits::NAME_LENGTH_MAX;
 use crate::params::api_key::{NewApiKey, NewKeySecret};
@@ -42,7 +42,7 @@ fn networks(key: &Record) -> String {
 }
 
 /// Shows the keys that work, newest first. Their times are of the wall clock.
-pub async fn show(State(app): State<AppState>, user: AccountSession) -> PageResult {
+pub async fn show(State(app): State<DashboardState>, user: AccountSession) -> PageResult {
     let keys = restricted_keys::list(&app, &user.account, longest_page().valid()?).await?;
     let keys = Record::each(app.clock.now(), &keys.records)?;
     let content = html! {
@@ -103,7 +103,7 @@ fn creation(user: &AccountSession) -> Markup {
 }
 
 /// Makes a key, which is shown this once.
-pub async fn create(State(app): State<AppState>, form: VerifiedForm) -> PageResult {
+pub async fn create(State(app): State<DashboardState>, form: VerifiedForm) -> PageResult {
     let sent = form.input.tree();
     let networks = sent["networks"].as_str().unwrap_or_default().split(',').map(str::trim);
     let networks: Vec<_> = networks.filter(|network| !network.is_empty()).collect();
@@ -116,13 +116,17 @@ pub async fn create(State(app): State<AppState>, form: VerifiedForm) -> PageResu
 }
 
 /// Replaces a key; the new one is shown this once.
-pub async fn roll(State(app): State<AppState>, Path(token): Path<String>, form: VerifiedForm) -> PageResult {
+pub async fn roll(
+    State(app): State<DashboardState>,
+    Path(token): Path<String>,
+    form: VerifiedForm,
+) -> PageResult {
     let grace = form.input.params::<NewKeySecret>().grace();
     let made = restricted_keys::roll(&app, &form.caller, &token, grace).await?;
     made_page(&app, &made, "A rolled key")
 }
 
-fn made_page(app: &AppState, made: &ApiKey, title: &'static str) -> PageResult {
+fn made_page(app: &DashboardState, made: &ApiKey, title: &'static str) -> PageResult {
     let made = Record::of(app.clock.now(), made)?;
     let content = html! {
         (facts(&[
@@ -139,7 +143,7 @@ fn made_page(app: &AppState, made: &ApiKey, title: &'static str) -> PageResult {
 
 /// Revokes a key.
 pub async fn revoke(
-    State(app): State<AppState>,
+    State(app): State<DashboardState>,
     Path(token): Path<String>,
     form: VerifiedForm,
 ) -> FormResult {

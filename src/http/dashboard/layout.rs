@@ -12,10 +12,11 @@ use sha2::{Digest, Sha256};
 use url::form_urlencoded;
 
 use super::session::Session;
+use super::state::DashboardState;
 use super::{ACCOUNTS, HOME, PAGES, PROVIDER, SIGN_IN, SIGN_OUT, SIGN_OUT_EVERYWHERE, is_test};
 use crate::config::Environment;
 use crate::error::{Body, Error, ErrorCode};
-use crate::http::{AppState, base_path, pages};
+use crate::http::{base_path, pages};
 use crate::runtime::request_context;
 use crate::services::Account;
 
@@ -144,7 +145,7 @@ pub fn is_own(to: &str) -> bool {
 
 /// Puts the layout of a session around a response, if it is a page.
 pub fn framed(
-    app: &AppState,
+    app: &DashboardState,
     (account, session): (&Account, &Session),
     location: &NavLocation,
     mut answer: Response,
@@ -171,12 +172,12 @@ pub fn framed(
 }
 
 /// Puts the layout without a session around a response.
-pub fn alone(app: &AppState, answer: Response) -> Response {
+pub fn alone(app: &DashboardState, answer: Response) -> Response {
     alone_with(app, answer, None)
 }
 
 /// Does the same for an operator who has not selected an account.
-pub fn alone_with(app: &AppState, mut answer: Response, session: Option<&Session>) -> Response {
+pub fn alone_with(app: &DashboardState, mut answer: Response, session: Option<&Session>) -> Response {
     let Some(page) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
     let bar = session.map_or_else(|| html! {}, leave);
     answered(app, &page, answer, &bar, &html! {}, None)
@@ -208,7 +209,7 @@ pub fn actions(session: &Session, path: &str, content: &Markup) -> Markup {
 }
 
 fn answered(
-    app: &AppState,
+    app: &DashboardState,
     page: &PageContent,
     answer: Response,
     bar: &Markup,
@@ -223,7 +224,13 @@ fn answered(
     guarded(Response::from_parts(head, page.into()))
 }
 
-fn document(app: &AppState, page: &PageContent, bar: &Markup, ways: &Markup, back: Option<&str>) -> Markup {
+fn document(
+    app: &DashboardState,
+    page: &PageContent,
+    bar: &Markup,
+    ways: &Markup,
+    back: Option<&str>,
+) -> Markup {
     let environment = app.info.environment.name();
     html! {
         (DOCTYPE)
@@ -293,9 +300,9 @@ fn operation(path: &str) -> Option<&'static str> {
 }
 
 /// Renders the sign-in form. `to` is the address to go to afterwards.
-pub fn sign_in(app: &AppState, to: &str, refused: Option<&str>) -> PageContent {
-    let has_provider = app.dashboard.as_ref().is_some_and(|auth| auth.provider().is_some());
-    let takes_key = app.dashboard.as_ref().is_some_and(|auth| auth.takes_key());
+pub fn sign_in(app: &DashboardState, to: &str, refused: Option<&str>) -> PageContent {
+    let has_provider = app.auth.provider().is_some();
+    let takes_key = app.auth.takes_key();
     let start = form_urlencoded::Serializer::new(String::new()).append_pair("to", to).finish();
     let (label, hint) = match app.info.environment {
         Environment::Test => ("Secret key", "The secret key of the account that you want to look at."),

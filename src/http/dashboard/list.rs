@@ -13,9 +13,9 @@ use super::address::Address;
 use super::auth::AccountSession;
 use super::layout::{ErrorPage, PageContent, PageResult};
 use super::record::Record;
+use super::state::DashboardState;
 use super::{format, is_test};
 use crate::error::Error;
-use crate::http::AppState;
 use crate::http::answer::Listed;
 use crate::http::extract::Input;
 use crate::services::Account;
@@ -116,7 +116,8 @@ pub const DAYS: [Field; 2] = [
 ];
 
 /// Returns the page of a list that a request asks for.
-type Find<T> = for<'r> fn(&'r AppState, &'r Account, &'r Input) -> BoxFuture<'r, Result<ListPage<T>, Error>>;
+type Find<T> =
+    for<'r> fn(&'r DashboardState, &'r Account, &'r Input) -> BoxFuture<'r, Result<ListPage<T>, Error>>;
 
 /// A section's list, with the parameters of the API's own.
 pub struct ListView<T> {
@@ -184,7 +185,7 @@ impl<T: Serialize + 'static> ListView<T> {
     /// Creates the page of the list. `more` follows the list.
     pub async fn page(
         &self,
-        app: &AppState,
+        app: &DashboardState,
         user: &AccountSession,
         input: &Input,
         more: &Markup,
@@ -228,8 +229,8 @@ impl<T: Serialize + 'static> ListView<T> {
     }
 
     /// Returns the route of the list as CSV.
-    pub fn csv(&'static self) -> MethodRouter<AppState> {
-        get(async |State(app): State<AppState>, user: AccountSession, input: Input| {
+    pub fn csv(&'static self) -> MethodRouter<DashboardState> {
+        get(async |State(app): State<DashboardState>, user: AccountSession, input: Input| {
             Ok::<_, ErrorPage>(self.export((self.find)(&app, &user.account, &input).await?))
         })
     }

@@ -27,7 +27,9 @@ mod record;
 mod requests;
 mod sandbox;
 mod session;
+mod sign_in;
 mod snapshots;
+mod state;
 mod subscriptions;
 mod timelines;
 mod transfers;
@@ -39,8 +41,9 @@ use axum::response::Redirect;
 use axum::routing::{get, post};
 use entity::section::Section;
 
-pub use self::auth::{DashboardAuth, OperatorAuth};
-use super::AppState;
+pub use self::sign_in::{DashboardAuth, OperatorAuth};
+use self::state::DashboardState;
+use super::state::AppState;
 use crate::config::Environment;
 
 const HOME: &str = "/dashboard";
@@ -81,11 +84,11 @@ const PAGES: [(&str, &str); 16] = [
 ];
 
 /// Whether a page exists: some in test only, one in live, and two where people sign in by a provider.
-fn has_page(app: &AppState, path: &str) -> bool {
+fn has_page(app: &DashboardState, path: &str) -> bool {
     match path {
         REQUESTS | CLOCK | SANDBOX => is_test(app),
         EXCEPTIONS => !is_test(app),
-        APPROVALS | PEOPLE => app.dashboard.as_ref().is_some_and(|auth| auth.provider().is_some()),
+        APPROVALS | PEOPLE => app.auth.provider().is_some(),
         _ => true,
     }
 }
@@ -103,15 +106,13 @@ fn section(path: &str) -> Option<Section> {
     }
 }
 
-fn is_test(app: &AppState) -> bool {
+fn is_test(app: &DashboardState) -> bool {
     app.info.environment == Environment::Test
 }
 
-/// Returns the routes outside of /1, if there is a dashboard.
-pub fn routes(app: &AppState) -> Router<AppState> {
-    if app.dashboard.is_none() {
-        return Router::new();
-    }
+/// Returns the routes outside of /1.
+pub fn routes(app: AppState, auth: DashboardAuth) -> Router<AppState> {
+    let app = DashboardState::new(app, auth);
     let unguarded = Router::new()
         .route(SIGN_IN, get(auth::sign_in_page).post(auth::sign_in))
         .route(SIGN_OUT, post(auth::sign_out))
@@ -124,7 +125,7 @@ pub fn routes(app: &AppState) -> Router<AppState> {
                 .route(PROVIDER_ANSWERS, get(people::finish))
                 .route(SIGN_OUT_EVERYWHERE, post(people::sign_out_everywhere))
                 .route(ACCOUNTS, get(accounts::list).post(accounts::choose));
-            let of_people = if has_page(app, PEOPLE) {
+            let of_people = if has_page(&app, PEOPLE) {
                 decided().route(PEOPLE, get(people::list).post(people::end_sessions))
             } else {
                 Router::new()
@@ -141,12 +142,13 @@ pub fn routes(app: &AppState) -> Router<AppState> {
         .route_layer(from_fn_with_state(app.clone(), auth::refuse_foreign_forms))
         .route("/dashboard/dashboard.css", get(async || layout::STYLE.answer()))
         .route("/dashboard/dashboard.js", get(async || layout::SCRIPT.answer()))
+        .with_state(app)
 }
 
 const HOME_SLASH: &str = "/dashboard/";
 
 /// Returns the routes that only read.
-fn shown() -> Router<AppState> {
+fn shown() -> Router<DashboardState> {
     Router::new()
         .route(HOME, get(overview::show))
         .route("/dashboard/charges", get(charges::list))
@@ -168,7 +170,7 @@ fn shown() -> Router<AppState> {
 }
 
 /// Returns the routes of what takes two persons.
-fn decided() -> Router<AppState> {
+fn decided() -> Router<DashboardState> {
     Router::new()
         .route(APPROVALS, get(approvals::list))
         .route("/dashboard/approvals/{id}", post(approvals::request))
@@ -177,7 +179,7 @@ fn decided() -> Router<AppState> {
 }
 
 /// Returns the routes of the sandbox.
-fn tests() -> Router<AppState> {
+fn tests() -> Router<DashboardState> {
     Router::new()
         .merge(exports())
         .route("/dashboard/charges/new", get(new_charge::show).post(new_charge::create))
@@ -208,7 +210,7 @@ fn tests() -> Router<AppState> {
 }
 
 /// Returns the routes of lists as CSV, which `list_export` makes of their pages.
-fn exports() -> Router<AppState> {
+fn exports() -> Router<DashboardState> {
     Router::new()
         .route("/dashboard/charges.csv", charges::LIST.csv())
         .route("/dashboard/customers.csv", customers::LIST.csv())

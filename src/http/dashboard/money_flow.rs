@@ -6,13 +6,13 @@ use maud::{Markup, html};
 use super::draw::{self, Figure, Row};
 use super::format::{self, Tone};
 use super::record;
+use super::state::DashboardState;
 use crate::error::Error;
-use crate::http::AppState;
 use crate::services::Account;
 use crate::services::sandbox::statistics::{self, MoneyKind, MoneyMove};
 
 /// Renders the movements of a captured charge's money.
-pub async fn of_charge(app: &AppState, account: &Account, token: &str) -> Result<Markup, Error> {
+pub async fn of_charge(app: &DashboardState, account: &Account, token: &str) -> Result<Markup, Error> {
     let (moves, transfer) = statistics::money_of_charge(app, account, token).await?;
     if moves.is_empty() {
         return Ok(html! {});

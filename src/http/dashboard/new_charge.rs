@@ -12,8 +12,8 @@ use validator::Validate;
 use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, FormResult, PageContent, PageResult};
 use super::record::Record;
+use super::state::DashboardState;
 use crate::acquirer::test_cards::TABLE;
-use crate::http::AppState;
 use crate::params::{self, non_blank};
 use crate::services::three_d_secure::create::{ChargeRequestInfo, create as create_charge};
 
@@ -66,7 +66,7 @@ struct OutcomeParams {
 }
 
 /// Makes the charge. The form names no card: it is the first one of the simulator that is approved.
-pub async fn create(State(app): State<AppState>, form: VerifiedForm) -> FormResult {
+pub async fn create(State(app): State<DashboardState>, form: VerifiedForm) -> FormResult {
     let OutcomeParams { outcome } = form.input.params().valid()?;
     let sent = form.input.tree();
     let number = TABLE.first().and_then(|cards| cards.numbers().next());

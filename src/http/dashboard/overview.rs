@@ -7,8 +7,8 @@ use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
 use super::list::table;
 use super::record::{Record, facts};
+use super::state::DashboardState;
 use super::{charges, figures, is_test, plot};
-use crate::http::AppState;
 use crate::params::Paging;
 use crate::services::{charges as all_charges, ledger};
 
@@ -16,7 +16,7 @@ use crate::services::{charges as all_charges, ledger};
 const LATEST: u64 = 6;
 
 /// Shows the overview.
-pub async fn show(State(app): State<AppState>, user: AccountSession) -> PageResult {
+pub async fn show(State(app): State<DashboardState>, user: AccountSession) -> PageResult {
     let (account, now) = (&user.account, user.account.now);
     let balance = Record::of(now, &ledger::balance(&app, account).await?)?;
     let days = ledger::history(&app, account).await?;

@@ -8,16 +8,18 @@ use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 use validator::Validate;
 
-use super::auth::{self, AccountSession, DashboardAuth, VerifiedForm, Viewer, has_csrf_token, keep};
+use super::auth::{self, AccountSession, VerifiedForm, Viewer, has_csrf_token, keep};
 use super::layout::{self, ErrorPage, FormResult, PageContent, PageResult};
 use super::list::{Column, column, table};
 use super::record::{Record, words};
 use super::session::{SealedCookie, Session};
+use super::sign_in::DashboardAuth;
+use super::state::DashboardState;
 use super::{HOME, PEOPLE, PROVIDER_ANSWERS};
 use crate::error::{Error, ErrorCode};
 use crate::http::client_address::client_address;
 use crate::http::extract::Input;
-use crate::http::{AppState, system};
+use crate::http::system;
 use crate::identity_provider::{IdentityError, IdentityProvider, SignInAttempt};
 use crate::limits::PERSON_SIGN_IN;
 use crate::runtime::client_network::ClientNetwork;
@@ -48,14 +50,14 @@ struct StartParams {
 }
 
 /// Leads the browser to the provider.
-pub async fn start(State(app): State<AppState>, request: Request) -> Response {
+pub async fn start(State(app): State<DashboardState>, request: Request) -> Response {
     match started(&app, request).await {
         Ok(response) => layout::guarded(response),
         Err(page) => layout::alone(&app, page.into_response()),
     }
 }
 
-async fn started(app: &AppState, request: Request) -> Result<Response, ErrorPage> {
+async fn started(app: &DashboardState, request: Request) -> Result<Response, ErrorPage> {
     let Some((auth, provider)) = provider(app) else { return Ok(system::unknown_route().await) };
     auth.attempts.take(client_address(&request, app).map(ClientNetwork::of)).await?;
     let to = Input::from_request(request, app).await?.params::<StartParams>().value.to;
@@ -79,7 +81,7 @@ struct AnswerParams {
 }
 
 /// Opens a session for a person whom the provider sends back.
-pub async fn finish(State(app): State<AppState>, request: Request) -> Response {
+pub async fn finish(State(app): State<DashboardState>, request: Request) -> Response {
     match finished(&app, request).await {
         Ok(mut response) => {
             keep(&mut response, ATTEMPT.forget(&app));
@@ -89,7 +91,7 @@ pub async fn finish(State(app): State<AppState>, request: Request) -> Response {
     }
 }
 
-async fn finished(app: &AppState, request: Request) -> Result<Response, ErrorPage> {
+async fn finished(app: &DashboardState, request: Request) -> Result<Response, ErrorPage> {
     let Some((auth, provider)) = provider(app) else { return Ok(system::unknown_route().await) };
     let from = client_address(&request, app);
     auth.attempts.take(from.map(ClientNetwork::of)).await?;
@@ -139,17 +141,16 @@ fn is_state(attempt: &SignInAttempt, state: Option<&str>) -> bool {
     state.is_some_and(|state| bool::from(state.as_bytes().ct_eq(attempt.state.as_bytes())))
 }
 
-fn provider(app: &AppState) -> Option<(&DashboardAuth, &IdentityProvider)> {
-    let auth = app.dashboard.as_deref()?;
-    Some((auth, auth.provider()?))
+fn provider(app: &DashboardState) -> Option<(&DashboardAuth, &IdentityProvider)> {
+    Some((&app.auth, app.auth.provider()?))
 }
 
-fn redirect(app: &AppState) -> String {
+fn redirect(app: &DashboardState) -> String {
     format!("{}{PROVIDER_ANSWERS}", app.info.base_url)
 }
 
 /// Shows the sign-in page and why nobody is signed in.
-fn refused(app: &AppState, to: &str, error: &IdentityError) -> Response {
+fn refused(app: &DashboardState, to: &str, error: &IdentityError) -> Response {
     tracing::warn!(%error, "nobody was signed in");
     let (status, text) = match error {
         IdentityError::Unavailable(_) => (
@@ -168,14 +169,14 @@ fn refused(app: &AppState, to: &str, error: &IdentityError) -> Response {
 }
 
 /// Ends all sessions of the person.
-pub async fn sign_out_everywhere(State(app): State<AppState>, request: Request) -> Response {
+pub async fn sign_out_everywhere(State(app): State<DashboardState>, request: Request) -> Response {
     match signed_out_everywhere(&app, request).await {
         Ok(()) => auth::leaving(&app),
         Err(page) => layout::alone(&app, page.into_response()),
     }
 }
 
-async fn signed_out_everywhere(app: &AppState, request: Request) -> Result<(), ErrorPage> {
+async fn signed_out_everywhere(app: &DashboardState, request: Request) -> Result<(), ErrorPage> {
     let Some(session) = Viewer::of(app, request.headers()).await?.session() else { return Ok(()) };
     let from = client_address(&request, app);
     let input = Input::from_request(request, app).await?;
@@ -202,7 +203,7 @@ fn words_of(roles: &[Record]) -> String {
 }
 
 /// Lists the people who are signed in, or whose requests wait for an approval.
-pub async fn list(State(app): State<AppState>, user: AccountSession) -> PageResult {
+pub async fn list(State(app): State<DashboardState>, user: AccountSession) -> PageResult {
     let wall = app.clock.now();
     let people = Record::each(wall, &askers::list(&app.store, wall).await?)?;
     let content = html! {
@@ -238,7 +239,7 @@ struct PersonParams {
 }
 
 /// Ends somebody's sessions, in the name of the person who does.
-pub async fn end_sessions(State(app): State<AppState>, form: VerifiedForm) -> FormResult {
+pub async fn end_sessions(State(app): State<DashboardState>, form: VerifiedForm) -> FormResult {
     let by = form.user.session.person.as_ref().ok_or(ErrorCode::Forbidden)?;
     let PersonParams { issuer, subject } = form.input.params().value;
     let (issuer, subject) = (issuer.unwrap_or_default(), subject.unwrap_or_default());

@@ -11,8 +11,8 @@ use super::format::{self, Tone};
 use super::layout::{PageContent, PageResult};
 use super::list::{Field, FieldInput, ListView, column};
 use super::record::{Record, facts, words};
+use super::state::DashboardState;
 use crate::error::Error;
-use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::params::logged_request::RequestSearch;
 use crate::services::Account;
@@ -56,13 +56,13 @@ fn status(status: i64) -> Markup {
 }
 
 /// Lists the requests, newest first.
-pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
     let latencies = figures::requests(&app, &user.account).await?;
     LIST.page(&app, &user, &input, &latencies).await
 }
 
 fn find<'r>(
-    app: &'r AppState,
+    app: &'r DashboardState,
     account: &'r Account,
     input: &'r Input,
 ) -> BoxFuture<'r, Result<ListPage<LoggedRequest>, Error>> {
@@ -74,7 +74,11 @@ fn find<'r>(
 }
 
 /// Shows one request: its fault first, and what it sent.
-pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+pub async fn show(
+    State(app): State<DashboardState>,
+    user: AccountSession,
+    Path(id): Path<String>,
+) -> PageResult {
     let request = Record::of(user.account.now, &requests::show(&app, &user.account, &id).await?)?;
     let hidden: Vec<_> = request.all("/hidden").iter().map(Record::word).collect();
     let content = html! {

@@ -12,8 +12,8 @@ use validator::Validate;
 use super::auth::{self, AccountSession, VerifiedForm};
 use super::layout::{self, ErrorPage, FormResult, PageContent, PageResult};
 use super::record::{Record, facts};
+use super::state::DashboardState;
 use super::{ACCOUNTS, SANDBOX, snapshots};
-use crate::http::AppState;
 use crate::limits::{ACQUIRER_LATENCY_MS_MAX, NAME_LENGTH_MAX, SETTLEMENT_DELAY_DAYS_MAX};
 use crate::params::sandbox::ChangedFaults;
 use crate::params::{self, Params, non_blank};
@@ -21,7 +21,7 @@ use crate::services::Caller;
 use crate::services::sandbox::{account, accounts, acquirer};
 
 /// Shows the injected faults, the account's switches, and its snapshots.
-pub async fn show(State(app): State<AppState>, user: AccountSession) -> PageResult {
+pub async fn show(State(app): State<DashboardState>, user: AccountSession) -> PageResult {
     let faults = Record::of(user.account.now, &acquirer::show(&user.account)?)?;
     let settings = Record::of(user.account.now, &account::show(&user.account))?;
     let content = html! {
@@ -135,7 +135,7 @@ fn end(user: &AccountSession) -> Markup {
 }
 
 /// Sets the acquirer's faults, or resets them.
-pub async fn order(State(app): State<AppState>, form: VerifiedForm) -> FormResult {
+pub async fn order(State(app): State<DashboardState>, form: VerifiedForm) -> FormResult {
     let none =
         json!({ "latency_ms": 0, "decline": "", "gateway_error_rate": "0", "drop_rate": "0", "seed": 0 });
     let sent = form.input.tree();
@@ -145,7 +145,7 @@ pub async fn order(State(app): State<AppState>, form: VerifiedForm) -> FormResul
 }
 
 /// Changes the account's switches.
-pub async fn change(State(app): State<AppState>, form: VerifiedForm) -> FormResult {
+pub async fn change(State(app): State<DashboardState>, form: VerifiedForm) -> FormResult {
     account::change(&app, &form.caller, form.input.params()).await?;
     Ok(Redirect::to(SANDBOX))
 }
@@ -158,7 +158,7 @@ struct NameParams {
 }
 
 /// Creates another account, made by the account of the session's key. Its keys are shown only once.
-pub async fn create(State(app): State<AppState>, form: VerifiedForm) -> PageResult {
+pub async fn create(State(app): State<DashboardState>, form: VerifiedForm) -> PageResult {
     let NameParams { name } = form.input.params().valid()?;
     let caller = Caller::without_key(form.user.own.clone());
     let made = accounts::create(&app, &caller, form.input.params(), non_blank(name.as_deref())).await?;
@@ -186,7 +186,7 @@ struct DeletionParams {
 }
 
 /// Deletes the viewed account, and with it the session of its key.
-pub async fn delete(State(app): State<AppState>, form: VerifiedForm) -> Result<Response, ErrorPage> {
+pub async fn delete(State(app): State<DashboardState>, form: VerifiedForm) -> Result<Response, ErrorPage> {
     let Params { value: DeletionParams { sure }, mut faults } = form.input.params();
     if sure != Some(true) {
         faults.add("sure", "must be checked");

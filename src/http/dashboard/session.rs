@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::http::AppState;
+use super::state::DashboardState;
 use crate::limits::DASHBOARD_SESSION;
 use crate::runtime::random::random;
 use crate::sensitive::secret::Secret;
@@ -45,7 +45,7 @@ pub struct Session {
 
 impl Session {
     /// Begins a session for a key, or by the secret of a person's.
-    pub fn begin(app: &AppState, key: [u8; 32]) -> Self {
+    pub fn begin(app: &DashboardState, key: [u8; 32]) -> Self {
         let until = (app.clock.now() + DASHBOARD_SESSION).millis();
         Self { key, chosen: None, form: URL_SAFE_NO_PAD.encode(random::<16>()), until, person: None }
     }
@@ -63,7 +63,7 @@ impl Session {
     }
 
     /// Returns the session of a request, unless it has expired.
-    pub fn of(app: &AppState, headers: &HeaderMap) -> Option<Self> {
+    pub fn of(app: &DashboardState, headers: &HeaderMap) -> Option<Self> {
         let session: Self = SESSION.open(app, headers)?;
         (app.clock.now() < session.expires()).then_some(session)
     }
@@ -74,18 +74,18 @@ impl Session {
     }
 
     /// Whether a request brings a session, expired or not.
-    pub fn is_brought(app: &AppState, headers: &HeaderMap) -> bool {
+    pub fn is_brought(app: &DashboardState, headers: &HeaderMap) -> bool {
         SESSION.value(&app.vault, headers).is_some()
     }
 
     /// Returns the Set-Cookie header that stores the session.
-    pub fn kept(&self, app: &AppState) -> Option<HeaderValue> {
+    pub fn kept(&self, app: &DashboardState) -> Option<HeaderValue> {
         let seconds = (self.expires() - app.clock.now()).whole_seconds();
         SESSION.set(app, self, seconds)
     }
 
     /// Returns the Set-Cookie header that deletes the session.
-    pub fn forgotten(app: &AppState) -> Option<HeaderValue> {
+    pub fn forgotten(app: &DashboardState) -> Option<HeaderValue> {
         SESSION.forget(app)
     }
 
@@ -123,7 +123,7 @@ pub struct SealedCookie {
 impl SealedCookie {
     /// Returns the value of a request's cookie. An unknown data key is not looked up: anybody can make up its id, and a server
     /// reloads the table of keys every few seconds.
-    pub fn open<T: DeserializeOwned>(&self, app: &AppState, headers: &HeaderMap) -> Option<T> {
+    pub fn open<T: DeserializeOwned>(&self, app: &DashboardState, headers: &HeaderMap) -> Option<T> {
         let sealed = URL_SAFE_NO_PAD.decode(self.value(&app.vault, headers)?).ok()?;
         let (key, bytes) = sealed.split_first_chunk::<16>()?;
         let plain = app.vault.data_keys().open(self.context, Uuid::from_bytes(*key), bytes).ok()?;
@@ -131,7 +131,7 @@ impl SealedCookie {
     }
 
     /// Returns the Set-Cookie header that stores a value for some seconds.
-    pub fn set(&self, app: &AppState, value: &impl Serialize, seconds: i64) -> Option<HeaderValue> {
+    pub fn set(&self, app: &DashboardState, value: &impl Serialize, seconds: i64) -> Option<HeaderValue> {
         let sealed = app.vault.seal(self.context, &serde_json::to_vec(value).ok()?);
         self.header(
             app,
@@ -141,11 +141,11 @@ impl SealedCookie {
     }
 
     /// Returns the Set-Cookie header that deletes the cookie.
-    pub fn forget(&self, app: &AppState) -> Option<HeaderValue> {
+    pub fn forget(&self, app: &DashboardState) -> Option<HeaderValue> {
         self.header(app, "", 0)
     }
 
-    fn header(&self, app: &AppState, value: &str, seconds: i64) -> Option<HeaderValue> {
+    fn header(&self, app: &DashboardState, value: &str, seconds: i64) -> Option<HeaderValue> {
         let Self { path, same_site, .. } = self;
         let secure = if app.info.base_url.starts_with("https://") { "; Secure" } else { "" };
         let (name, base) = (self.full_name(&app.vault), app.info.base_path());

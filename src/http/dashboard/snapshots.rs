@@ -7,14 +7,14 @@ use maud::{Markup, html};
 use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, FormResult};
 use super::record::{Record, first_page};
+use super::state::DashboardState;
 use super::{SANDBOX, SNAPSHOTS};
 use crate::error::Error;
-use crate::http::AppState;
 use crate::http::extract::Path;
 use crate::services::snapshots;
 
 /// Renders the account's snapshots and their actions.
-pub async fn of_account(app: &AppState, user: &AccountSession) -> Result<Markup, Error> {
+pub async fn of_account(app: &DashboardState, user: &AccountSession) -> Result<Markup, Error> {
     let kept = Record::each(
         user.account.now,
         &snapshots::list(app, &user.account, first_page().valid()?).await?.records,
@@ -39,19 +39,27 @@ pub async fn of_account(app: &AppState, user: &AccountSession) -> Result<Markup,
 }
 
 /// Creates a snapshot of the account.
-pub async fn create(State(app): State<AppState>, form: VerifiedForm) -> FormResult {
+pub async fn create(State(app): State<DashboardState>, form: VerifiedForm) -> FormResult {
     snapshots::create(&app, &form.caller).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
 /// Restores a snapshot.
-pub async fn restore(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+pub async fn restore(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
     snapshots::restore(&app.ctx, &form.caller, &id).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
 /// Deletes a snapshot.
-pub async fn delete(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+pub async fn delete(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
     snapshots::remove(&app, &form.caller, &id).await?;
     Ok(Redirect::to(SANDBOX))
 }

@@ -10,8 +10,8 @@ use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, FormResult, PageContent, PageResult};
 use super::list::{Column, ListView, column, table};
 use super::record::{Record, facts, first_page, words};
+use super::state::DashboardState;
 use super::{is_test, timelines};
-use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::services::sandbox::statistics::coming_bills;
 use crate::services::subscriptions::state::{SubscriptionAction, next};
@@ -43,12 +43,16 @@ const ENTRIES: [Column; 4] = [
 ];
 
 /// Lists the subscriptions, newest first.
-pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
     LIST.page(&app, &user, &input, &html! {}).await
 }
 
 /// Shows one subscription.
-pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+pub async fn show(
+    State(app): State<DashboardState>,
+    user: AccountSession,
+    Path(id): Path<String>,
+) -> PageResult {
     let (account, now) = (&user.account, user.account.now);
     let subscription = Record::of(now, &subscriptions::show(&app, account, &id).await?)?;
     let plan = Record::of(now, &plans::show(&app, account, subscription.text("/plan_token")).await?)?;
@@ -84,7 +88,7 @@ pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): P
 
 /// Unsubscribes, as the customer may do.
 pub async fn unsubscribe(
-    State(app): State<AppState>,
+    State(app): State<DashboardState>,
     Path(id): Path<String>,
     form: VerifiedForm,
 ) -> FormResult {

@@ -10,8 +10,8 @@ use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
 use super::list::{self, Column, DAYS, Field, FieldInput, ListView, column};
 use super::record::{Record, facts, words};
+use super::state::DashboardState;
 use crate::error::Error;
-use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::params::Search;
 use crate::services::page::ListPage;
@@ -51,12 +51,12 @@ const LINES: [Column; 4] = [
 ];
 
 /// Lists the transfers, newest first.
-pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
     LIST.page(&app, &user, &input, &html! {}).await
 }
 
 fn find<'r>(
-    app: &'r AppState,
+    app: &'r DashboardState,
     account: &'r Account,
     input: &'r Input,
 ) -> BoxFuture<'r, Result<ListPage<Transfer>, Error>> {
@@ -74,7 +74,7 @@ fn find<'r>(
 
 /// Shows one transfer.
 pub async fn show(
-    State(app): State<AppState>,
+    State(app): State<DashboardState>,
     user: AccountSession,
     Path(id): Path<String>,
     input: Input,

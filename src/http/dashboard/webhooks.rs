@@ -10,8 +10,8 @@ use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, FormResult, PageContent, PageResult};
 use super::list::{Column, ListView, column, table};
 use super::record::{Record, facts, first_page, words};
+use super::state::DashboardState;
 use super::{is_test, timelines};
-use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::params::webhook_endpoint::NewWebhookEndpoint;
 use crate::services::events::{self, ping};
@@ -40,7 +40,7 @@ const ENDPOINTS: [Column; 3] = [
 ];
 
 /// Lists the webhooks, newest first, and the endpoints.
-pub async fn list(State(app): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
     let endpoints = webhook_endpoints::list(&app, &user.account, first_page().valid()?).await?;
     let endpoints = Record::each(user.account.now, &endpoints.records)?;
     let more = html! {
@@ -71,7 +71,11 @@ fn endpoint_forms(user: &AccountSession, endpoints: &[Record]) -> Markup {
 }
 
 /// Shows one webhook: its event, what it carries, and what the endpoint answered.
-pub async fn show(State(app): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+pub async fn show(
+    State(app): State<DashboardState>,
+    user: AccountSession,
+    Path(id): Path<String>,
+) -> PageResult {
     let (account, now) = (&user.account, user.account.now);
     let webhook = Record::of(now, &webhooks::show(&app, account, &id).await?)?;
     let event = Record::of(now, &events::show(&app, account, webhook.text("/event_token")).await?)?;
@@ -120,20 +124,28 @@ fn answers(webhook: &Record) -> Markup {
 }
 
 /// Registers an endpoint.
-pub async fn register(State(app): State<AppState>, form: VerifiedForm) -> FormResult {
+pub async fn register(State(app): State<DashboardState>, form: VerifiedForm) -> FormResult {
     webhook_endpoints::register(&app, &form.caller, form.input.params::<NewWebhookEndpoint>()).await?;
     Ok(Redirect::to("/dashboard/webhooks"))
 }
 
 /// Sends a ping event to an endpoint.
-pub async fn ping(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+pub async fn ping(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
     let now = form.caller.account.now;
     let webhook = Record::of(now, &ping::ping(&app, &form.caller, &id).await?)?;
     Ok(Redirect::to(&format!("/dashboard/webhooks/{}", webhook.text("/token"))))
 }
 
 /// Delivers the webhook again.
-pub async fn replay(State(app): State<AppState>, Path(id): Path<String>, form: VerifiedForm) -> FormResult {
+pub async fn replay(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
     webhooks::replay(&app, &form.caller, &id).await?;
     Ok(Redirect::to(&format!("/dashboard/webhooks/{id}")))
 }

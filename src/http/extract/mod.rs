@@ -13,7 +13,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::path::ErrorKind;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use bytes::{Bytes, BytesMut};
@@ -24,10 +24,10 @@ use tokio::time::timeout;
 use validator::Validate;
 
 use self::unreadable::Unreadable;
-use super::AppState;
 use super::connections::unless_wanted;
 use super::metrics::{ShedKind, count_shed};
 use super::request_log_data::log;
+use super::state::AppState;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{BODY_BYTES_MAX, BODY_STALL_TIMEOUT, LARGE_BODY_TIME, SMALL_BODY_BYTES};
 use crate::params::{self, FieldErrors, Paging, ParameterTree, Params, Search, Sorting};
@@ -38,11 +38,11 @@ use crate::runtime::request_permits::release_permit;
 /// The tokens in a path.
 pub struct Path<T>(pub T);
 
-impl<T: DeserializeOwned + Default + Send> FromRequestParts<AppState> for Path<T> {
+impl<S: Send + Sync, T: DeserializeOwned + Default + Send> FromRequestParts<S> for Path<T> {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Error> {
-        match axum::extract::Path::from_request_parts(parts, app).await {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Error> {
+        match axum::extract::Path::from_request_parts(parts, state).await {
             Ok(axum::extract::Path(tokens)) => Ok(Self(tokens)),
             // A malformed token is an unknown one (`docs/decisions.md`, 15), and one that is not even UTF-8 is as
             // malformed as an empty one.
@@ -109,12 +109,16 @@ impl ParameterTree for Input {
     }
 }
 
-impl FromRequest<AppState> for Input {
+impl<S: Send + Sync> FromRequest<S> for Input
+where
+    AppState: FromRef<S>,
+{
     type Rejection = Error;
 
-    async fn from_request(request: Request, app: &AppState) -> Result<Self, Error> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
+        let app = AppState::from_ref(state);
         // Boxed, because the request keeps the memory of its largest part for as long as it runs, and some wait.
-        Box::pin(read_input(request, app)).await.inspect_err(|_| log(|data| data.is_unreadable = true))
+        Box::pin(read_input(request, &app)).await.inspect_err(|_| log(|data| data.is_unreadable = true))
     }
 }
 

@@ -17,7 +17,7 @@ use super::part::file_name;
 use super::{Input, content_type, refusal, refuse_announced};
 use crate::blobs::Upload;
 use crate::error::{Error, ErrorCode};
-use crate::http::AppState;
+use crate::http::state::AppState;
 use crate::limits::{
     BODY_BYTES_MAX, FILE_BYTES_MAX, UPLOAD_AHEAD_BYTES_MAX, UPLOAD_BYTES_MAX, UPLOAD_IDLE,
     UPLOAD_TEXT_BYTES_KEPT,

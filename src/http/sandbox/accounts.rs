@@ -5,10 +5,10 @@ use entity::section::Right;
 
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, NotFound};
-use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope};
 use crate::http::extract::Path;
 use crate::http::rights::everywhere;
+use crate::http::state::AppState;
 use crate::http::write_request::WriteRequest;
 use crate::params::sandbox::NewSandboxAccount;
 use crate::services::sandbox::accounts;

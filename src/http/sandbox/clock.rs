@@ -4,9 +4,9 @@ use axum::extract::State;
 
 use crate::error::Error;
 use crate::error::ErrorCode::{ClockMoving, InvalidResource};
-use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
 use crate::http::extract::Input;
+use crate::http::state::AppState;
 use crate::http::write_request::WriteRequest;
 use crate::params::clock::MoveClock;
 use crate::services::Account;

@@ -4,8 +4,8 @@ use axum::extract::State;
 
 use crate::error::Error;
 use crate::error::ErrorCode::InvalidResource;
-use crate::http::AppState;
 use crate::http::answer::{Created, Envelope};
+use crate::http::state::AppState;
 use crate::http::write_request::WriteRequest;
 use crate::params::deposit::NewDeposit;
 use crate::services::sandbox::deposits;

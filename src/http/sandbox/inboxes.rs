@@ -5,12 +5,12 @@ use entity::section::Right;
 
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, LimitReached, NotFound};
-use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
 use crate::http::patience::page_in_time;
 use crate::http::rights::everywhere;
+use crate::http::state::AppState;
 use crate::http::write_request::WriteRequest;
 use crate::params::inbox::{ChangedInbox, DeliverySearch};
 use crate::services::Account;

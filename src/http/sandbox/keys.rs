@@ -4,10 +4,10 @@ use axum::extract::State;
 
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, LimitReached, NotFound};
-use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList};
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
+use crate::http::state::AppState;
 use crate::http::write_request::WriteRequest;
 use crate::params::api_key::{NewApiKey, NewKeySecret};
 use crate::services::Account;

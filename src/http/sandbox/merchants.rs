@@ -4,9 +4,9 @@ use axum::extract::State;
 
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, InvalidState, NotFound};
-use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
 use crate::http::extract::Path;
+use crate::http::state::AppState;
 use crate::http::write_request::PartnerWriteRequest;
 use crate::params::merchant::DecidedMerchant;
 use crate::services::merchants;

@@ -7,7 +7,7 @@ use axum::http::HeaderName;
 use axum::http::request::Parts;
 
 use crate::config::Environment;
-use crate::http::AppState;
+use crate::http::state::AppState;
 
 /// The header's name.
 pub const SANDBOX_OUTCOME: HeaderName = HeaderName::from_static("sandbox-outcome");

@@ -5,12 +5,12 @@ use entity::section::Right;
 
 use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, NotFound};
-use crate::http::AppState;
 use crate::http::answer::{Envelope, Listed, LongList, Shown};
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
 use crate::http::patience::page_in_time;
 use crate::http::rights::everywhere;
+use crate::http::state::AppState;
 use crate::params::logged_request::RequestSearch;
 use crate::services::Account;
 use crate::services::sandbox::requests;

@@ -7,11 +7,11 @@ use crate::error::Error;
 use crate::error::ErrorCode::{
     ClockMoving, InvalidResource, InvalidState, LimitReached, NotFound, PaymentsUnderWay, SnapshotTooLarge,
 };
-use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
 use crate::http::extract::{Input, Path};
 use crate::http::openapi::PageParameters;
 use crate::http::rights::everywhere;
+use crate::http::state::AppState;
 use crate::http::write_request::WriteRequest;
 use crate::services::{Account, snapshots};
 use crate::views::snapshot::Snapshot;
