@@ -13,9 +13,8 @@ use std::time::Duration;
 
 use axum::Router;
 use entity::TimeSpan;
-use moka::future::Cache;
 use sea_orm::DbBackend;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
 pub use self::operator::{operator_context, operator_store};
@@ -34,7 +33,7 @@ use crate::http::{
     self, AdmissionControl, AppState, AppStateInner, DashboardAuth, Metrics, RateLimit, ServerInfo,
 };
 use crate::identity_provider::IdentityProvider;
-use crate::limits::{ACCOUNT_CACHE_IDLE, ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
+use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE};
 use crate::outbound::{AddressPolicy, Allowed, Outbound};
 use crate::recording::Recorder;
 use crate::runtime::clock::{Clock, FixedClock, IdGenerator, SystemClock};
@@ -42,17 +41,14 @@ use crate::runtime::durable_fs;
 use crate::runtime::random::RandomSource;
 use crate::runtime::trusted_clock::TrustedClock;
 use crate::services::accounts::{self, ApiKeyPair};
-use crate::services::arrivals::Arrivals;
 use crate::services::audit::AuditAnchor;
-use crate::services::audit::key_uses::KeyUses;
-use crate::services::card_testing::CardTesting;
-use crate::services::event_sequence::EventSequences;
+use crate::services::context::Settings;
 use crate::services::installation::{self, InstallationError};
-use crate::services::request_log::RequestLog;
+use crate::services::memory::Memory;
+use crate::services::memory::arrivals::Arrivals;
+use crate::services::memory::event_sequences::EventSequences;
 use crate::services::wallets::{Provider, Wallets};
-use crate::services::{
-    Context, Ctx, charges::SearchMemory, clock_record, data_keys, disputes, page::Positions,
-};
+use crate::services::{Context, Ctx, clock_record, data_keys, disputes};
 use crate::store::{self, ConnectError, FileLock, Location, Store};
 use crate::vault::OperatorKeys;
 use crate::wallet::{Gateway, GatewayError, Issuer, Roots};
@@ -250,6 +246,7 @@ async fn context(
     let arrivals = Arc::new(Arrivals::new(store.backend() == DbBackend::Postgres));
     let event_sequences = Arc::new(EventSequences::new(Arc::clone(&arrivals)));
     store.add_listener(Arc::clone(&event_sequences));
+    disputes::arrival::listen(&store);
     let trusted = if chance.is_seeded() {
         TrustedClock::still(Arc::clone(&parts.clock))
     } else {
@@ -264,30 +261,21 @@ async fn context(
         vault: Arc::new(vault),
         operator: parts.operator,
         acquirer: parts.acquirer,
-        acquirer_answer: parts.acquirer_answer,
         outbound: parts.outbound,
         wallets: parts.wallets.drawing_from(&chance),
         chance,
         blobs: parts.blobs,
-        incoming: parts.incoming,
-        audit_anchor: parts.audit_anchor,
-        base_url: base_url.into(),
-        retention: parts.retention,
-        erase_after: parts.erase_after,
-        clock_move: parts.clock_move,
-        due_now: Notify::new(),
-        due_webhooks: Notify::new(),
-        keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
-        accounts: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_idle(ACCOUNT_CACHE_IDLE).build(),
-        key_uses: KeyUses::default(),
-        card_testing: CardTesting::default(),
-        positions: Positions::default(),
-        search_memory: SearchMemory::default(),
         tasks: TaskTracker::new(),
-        event_sequences,
-        request_log: RequestLog::new(Arc::clone(&arrivals)),
-        arrivals,
-        open_scheduled_dispute: disputes::arrival::open_scheduled_dispute,
+        settings: Settings {
+            acquirer_answer: parts.acquirer_answer,
+            incoming: parts.incoming,
+            audit_anchor: parts.audit_anchor,
+            base_url: base_url.into(),
+            retention: parts.retention,
+            erase_after: parts.erase_after,
+            clock_move: parts.clock_move,
+        },
+        memory: Memory::new(arrivals, event_sequences),
     }))
 }
 

@@ -149,7 +149,7 @@ pub async fn serve(
         tracing::warn!("payments are still in flight; they are recovered at the next start");
     }
     workers::write_counts(&app.ctx).await;
-    if let Err(error) = app.ctx.request_log.write(&app.ctx.store, None).await {
+    if let Err(error) = app.ctx.memory.request_log.write(&app.ctx.store, None).await {
         tracing::warn!(%error, "some requests are missing in the log of requests");
     }
     if let Some(exporting) = exporting {

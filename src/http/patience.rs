@@ -23,7 +23,7 @@ pub async fn page_in_time<L: AwaitedList>(app: &AppState, list: &L) -> Result<Li
     }
     let ends_at = Instant::now() + wait;
     // Before the first check, so that nothing falls between.
-    let mut arriving = app.arrivals.watch(list.account(), L::TOPIC, list.wanted());
+    let mut arriving = app.memory.arrivals.watch(list.account(), L::TOPIC, list.wanted());
     let mut found = Box::pin(size(app, list)).await?;
     if found >= count {
         return Box::pin(page(app, list)).await;
@@ -40,7 +40,7 @@ pub async fn page_in_time<L: AwaitedList>(app: &AppState, list: &L) -> Result<Li
             }
         });
         let is_over = waited.await.unwrap_or(true);
-        let _turn = app.arrivals.turn().await;
+        let _turn = app.memory.arrivals.turn().await;
         so_far = arriving.so_far();
         let page = Box::pin(page(app, list)).await?;
         if is_over || page.count >= count {

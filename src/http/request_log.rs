@@ -105,12 +105,12 @@ impl RequestLogWriter {
         }
         if let Some(row) = self.row(this, &data, method, status, took) {
             let account = row.account_id;
-            let is_awaited = self.ctx.request_log.is_awaited(&row);
-            self.ctx.request_log.note(row);
+            let is_awaited = self.ctx.memory.request_log.is_awaited(&row);
+            self.ctx.memory.request_log.note(row);
             if is_awaited {
                 let ctx = Ctx::clone(&self.ctx);
                 tokio::spawn(async move {
-                    if let Err(error) = ctx.request_log.write(&ctx.store, Some(account)).await {
+                    if let Err(error) = ctx.memory.request_log.write(&ctx.store, Some(account)).await {
                         tracing::warn!(%error, "the log of requests lacks some requests");
                     }
                 });

@@ -6,28 +6,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use entity::api_key::{KeyKind, KeyRestriction};
+use entity::api_key::KeyRestriction;
 use entity::pricing::Pricing;
 use entity::section::{Right, Section};
-use entity::{AccountToken, ChargeToken, JsonText, TimeSpan, Timestamp, account};
+use entity::{AccountToken, TimeSpan, Timestamp, account};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use moka::future::Cache;
 use sea_orm::{DeleteMany, EntityTrait};
-use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
-use super::account_version::{AccountVersion, AssumedVersion};
-use super::arrivals::Arrivals;
-use super::audit::AuditAnchor;
-use super::audit::key_uses::KeyUses;
-use super::card_testing::CardTesting;
-use super::charges::SearchMemory;
-use super::event_sequence::EventSequences;
+use super::account_version::AssumedVersion;
+use super::audit::anchor::AuditAnchor;
 use super::idempotency::claim::IdempotencyClaim;
-use super::page::Positions;
-use super::people::Person;
-use super::request_log::RequestLog;
+use super::memory::Memory;
+use super::memory::known_keys::KeyEntry;
+use super::people::person::Person;
 use super::wallets::providers::Wallets;
 use crate::acquirer::Acquirer;
 use crate::blobs::Blobs;
@@ -45,9 +38,6 @@ use crate::vault::{OperatorKeys, Vault};
 
 /// The context, shared by all requests and workers of a process.
 pub type Ctx = Arc<Context>;
-
-/// Opens the scheduled dispute of a captured charge, if there is one.
-pub type OpenScheduledDispute = for<'a> fn(&'a Context, &'a Account, ChargeToken) -> BoxFuture<'a, ()>;
 
 /// The dependencies of the services.
 pub struct Context {
@@ -69,14 +59,24 @@ pub struct Context {
     pub operator: OperatorKeys,
     /// The acquirer, which moves the money.
     pub acquirer: Arc<dyn Acquirer>,
-    /// The acquirer's time limit for an answer.
-    pub acquirer_answer: Duration,
     /// The guarded HTTP client for addresses that clients give.
     pub outbound: Outbound,
     /// The operator's wallet settings.
     pub wallets: Wallets,
     /// The store of file contents.
     pub blobs: Arc<dyn Blobs>,
+    /// The tasks that must end before the process does.
+    pub tasks: TaskTracker,
+    /// What the process was configured with.
+    pub settings: Settings,
+    /// What the process remembers.
+    pub memory: Memory,
+}
+
+/// The settings of the services.
+pub struct Settings {
+    /// The acquirer's time limit for an answer.
+    pub acquirer_answer: Duration,
     /// The folder for uploads in progress.
     pub incoming: PathBuf,
     /// Where the heads of the audit trail go, if anywhere.
@@ -87,34 +87,8 @@ pub struct Context {
     pub retention: TimeSpan,
     /// How long after a customer's deletion its personal data is erased; `None` if it is not erased by itself.
     pub erase_after: Option<TimeSpan>,
-    /// Notified when a request has made work due now that it does not wait for.
-    pub due_now: Notify,
-    /// Notified when a request has made a webhook due.
-    pub due_webhooks: Notify,
     /// The longest time for which one request moves a clock.
     pub clock_move: Duration,
-    /// A cache of API keys.
-    pub keys: Cache<[u8; 32], KeyEntry>,
-    /// A cache of the accounts of payments, by their keys' hashes.
-    pub accounts: Cache<[u8; 32], KeptAccount>,
-    /// Counts the recent uses of API keys.
-    pub key_uses: KeyUses,
-    /// Counts failed payments, to notice card testing.
-    pub card_testing: CardTesting,
-    /// Remembers where rows of lists stand.
-    pub positions: Positions,
-    /// Remembers what makes searches of charges fast.
-    pub search_memory: SearchMemory,
-    /// The tasks that must end before the process does.
-    pub tasks: TaskTracker,
-    /// Who waits for what.
-    pub arrivals: Arc<Arrivals>,
-    /// The events without numbers.
-    pub event_sequences: Arc<EventSequences>,
-    /// The log of the accounts' recent requests, in the test environment.
-    pub request_log: RequestLog,
-    /// Opens the dispute that a simulated cardholder makes of a captured charge. Payments call it, and know no disputes.
-    pub open_scheduled_dispute: OpenScheduledDispute,
 }
 
 impl Context {
@@ -145,51 +119,6 @@ impl Context {
         });
         unit.await
     }
-}
-
-/// The cached part of an API key: never the settings of its account.
-#[derive(Debug, Clone)]
-pub struct KeyEntry {
-    /// The hash of the key.
-    pub hash: [u8; 32],
-    /// The account that the key authenticates.
-    pub account: AccountToken,
-    /// The kind of key, which sets its permissions.
-    pub kind: KeyKind,
-    /// The end of the key's validity, by the wall clock.
-    pub valid_until: Option<Timestamp>,
-    /// What a restricted key may do; `None` for any other key.
-    pub restriction: Option<Arc<KeyRestriction>>,
-}
-
-impl KeyEntry {
-    /// Returns the entry of a stored key.
-    pub fn new(
-        hash: [u8; 32],
-        account: AccountToken,
-        kind: KeyKind,
-        valid_until: Option<Timestamp>,
-        restriction: Option<&JsonText>,
-    ) -> Result<Self, Error> {
-        let restriction = restriction.map(|json| serde_json::from_str(json.as_str())).transpose()?;
-        Ok(Self { hash, account, kind, valid_until, restriction: restriction.map(Arc::new) })
-    }
-
-    /// Returns whether the key's validity has ended, by the wall clock.
-    pub fn has_ended(&self, wall: Timestamp) -> bool {
-        self.valid_until.is_some_and(|until| until <= wall)
-    }
-}
-
-/// A key and its account, as the process read them.
-#[derive(Debug, Clone)]
-pub struct KeptAccount {
-    /// The key.
-    pub key: KeyEntry,
-    /// The account's row.
-    pub row: Arc<account::Model>,
-    /// The version of both.
-    pub version: AccountVersion,
 }
 
 /// An account, as its row was when the request or the work began.

@@ -3,10 +3,6 @@
 //! A commit leaves its events without numbers, so that no payment waits for a counter. A reader of events first numbers all
 //! that are committed by then, and shows no others. So a client that has seen a number never sees a smaller one for the first time.
 
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex};
-
 use entity::event::Column;
 use entity::{AccountToken, EventToken, Owned, event, event_sequence};
 use futures::FutureExt;
@@ -17,47 +13,16 @@ use sea_orm::{
     QuerySelect, Select,
 };
 
-use super::arrivals::{Arrivals, Label, Topic};
 use super::context::Context;
 use crate::error::Error;
 use crate::limits::EVENTS_NUMBERED_AT_ONCE;
-use crate::runtime::mutex::lock;
 use crate::store::{Tx, about};
-
-/// What a process knows of the events that have no numbers yet.
-pub struct EventSequences {
-    /// The accounts of which it has committed events.
-    unnumbered: Mutex<HashSet<AccountToken>>,
-    /// Accounts that share a lock are numbered one after the other.
-    locks: [tokio::sync::Mutex<()>; 32],
-    arrivals: Arc<Arrivals>,
-}
 
 /// What to do while another copy numbers the same account.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum IfLocked {
     Wait,
     Skip,
-}
-
-impl EventSequences {
-    /// Returns what announces the events that this process commits.
-    pub fn new(arrivals: Arc<Arrivals>) -> Self {
-        let (unnumbered, locks) = Default::default();
-        Self { unnumbered, locks, arrivals }
-    }
-
-    /// Notes, after the commit, that an account has a new event with these labels.
-    pub fn committed(&self, account: AccountToken, labels: Vec<Label>) {
-        lock(&self.unnumbered).insert(account);
-        self.arrivals.announce(account, Topic::Events, labels);
-    }
-
-    fn lock_of(&self, account: AccountToken) -> &tokio::sync::Mutex<()> {
-        let mut hasher = DefaultHasher::new();
-        account.hash(&mut hasher);
-        &self.locks[usize::from(hasher.finish().to_be_bytes()[7]) % self.locks.len()]
-    }
 }
 
 /// Numbers the events of an account that are committed by now.
@@ -75,11 +40,11 @@ pub async fn number_all(
 
 /// Numbers what this process has committed, so that readers find little to number. Skips what another copy numbers.
 pub async fn number_committed(ctx: &Context) -> Result<(), Error> {
-    let unnumbered = std::mem::take(&mut *lock(&ctx.event_sequences.unnumbered));
+    let unnumbered = ctx.memory.event_sequences.take_unnumbered();
     let mut numbered = Ok(());
     for account in unnumbered {
         if let Err(error) = number_or(ctx, account, IfLocked::Skip).await {
-            lock(&ctx.event_sequences.unnumbered).insert(account);
+            ctx.memory.event_sequences.add_unnumbered(account);
             numbered = Err(error);
         }
     }
@@ -104,14 +69,14 @@ async fn number_or(ctx: &Context, account: AccountToken, if_locked: IfLocked) ->
     if ctx.store.is_fenced(account) || !lacks_numbers(ctx, account).await? {
         return Ok(());
     }
-    let _lock = ctx.event_sequences.lock_of(account).lock().await;
+    let _lock = ctx.memory.event_sequences.lock_of(account).lock().await;
     while lacks_numbers(ctx, account).await? {
         let unit = ctx.store.write((account, if_locked), |tx, (account, if_locked)| {
             number_some(tx, *account, *if_locked).boxed()
         });
         let Some(numbered) = unit.await? else {
             // It may number other events than these.
-            lock(&ctx.event_sequences.unnumbered).insert(account);
+            ctx.memory.event_sequences.add_unnumbered(account);
             break;
         };
         if numbered < EVENTS_NUMBERED_AT_ONCE {

@@ -1,7 +1,7 @@
 //! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one direction
 //! only, in this order: an operation lives with the later noun.
 //!
-//! idempotency::claim, account_version, context (which all of them get), arrivals, request_log, acquirer_lookup (of cards and
+//! idempotency::claim, account_version, memory (of the process), context (which all of them get), acquirer_lookup (of cards and
 //! rates), installation, audit (of operator actions), clock_record (of the time), people (who sign in), key_sessions (that were signed out),
 //! data_keys (of the vault), idempotency, by_key (look-ups), page (of a list), counts, search_text, state_table, due_work::clocks (work due by
 //! each account's clock), due_work::work_time (when due
@@ -16,7 +16,6 @@ mod account_version;
 pub mod accounts;
 mod acquirer_lookup;
 pub mod approvals;
-pub mod arrivals;
 pub mod audit;
 pub mod authorisations;
 pub mod bank_accounts;
@@ -40,6 +39,7 @@ pub mod idempotency;
 pub mod installation;
 pub mod key_sessions;
 pub mod ledger;
+pub mod memory;
 pub mod merchants;
 pub mod page;
 pub mod payer;
@@ -50,7 +50,6 @@ pub mod plans;
 pub mod recipients;
 pub mod reconciliation;
 pub mod refunds;
-pub mod request_log;
 pub mod retention;
 pub mod sandbox;
 pub mod search_text;

@@ -1,7 +1,6 @@
 //! Reads one page of a list and the list's size in one statement, so that both come from one snapshot.
 
 mod deep;
-mod positions;
 
 use std::future::{Future, ready};
 use std::marker::PhantomData;
@@ -17,9 +16,9 @@ use sea_orm::{
     QuerySelect, QueryTrait, Select, Statement, Value, Values,
 };
 
-use super::arrivals::{Topic, Wanted};
 use super::by_key;
 use super::context::Context;
+use super::memory::arrivals::{Topic, Wanted};
 use crate::error::Error;
 use crate::limits::PER_PAGE_DEFAULT;
 use crate::params::{Paging, Waiting};
@@ -27,7 +26,6 @@ use crate::store::{CachedStatement, ColumnReader, FromColumns};
 
 pub use deep::Growth;
 use deep::WholeSize;
-pub use positions::Positions;
 
 /// The records of one page, and the number of records on all pages.
 #[derive(Debug)]

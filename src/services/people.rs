@@ -1,21 +1,23 @@
 //! The people who sign in at a live dashboard, and their sessions (`docs/decisions.md`, 386). Sessions are rows, so that every
 //! copy of the server knows when one has ended. All times are by the wall clock.
 
+pub(super) mod person;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use entity::api_key::KeyRestriction;
 use entity::audit_entry::Action;
 use entity::person::Role;
 use entity::person_session::{Column, Entity, Model};
-use entity::section::Section;
 use entity::{JsonText, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select, UpdateMany};
 use serde_json::json;
 
+pub use self::person::Person;
+pub(super) use self::person::full_name;
 use super::audit::{self, OperatorAction};
 use super::context::Context;
 use crate::error::{Error, ErrorCode};
@@ -24,45 +26,6 @@ use crate::limits::{DASHBOARD_SESSION, PERSON_SESSION_IDLE};
 use crate::store::{Operator, Store, Tx};
 use crate::vault::{Purpose, Vault};
 use crate::views::person::SignedInPerson;
-
-/// A person who is signed in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Person {
-    /// The provider and its name for the person: who they are.
-    pub identity: Identity,
-    /// The rights of their roles, as a restricted key would have them.
-    pub restriction: KeyRestriction,
-}
-
-impl Person {
-    /// Returns a person with the rights of all their roles.
-    pub fn new(identity: Identity) -> Self {
-        let most = |section: Section| identity.roles.iter().map(|role| role.right(section)).max();
-        let rights = Section::ALL.iter().filter_map(|section| Some((*section, most(*section)?))).collect();
-        let restriction = KeyRestriction {
-            name: identity.name.clone(),
-            last_characters: String::new(),
-            rights,
-            networks: Vec::new(),
-        };
-        Self { identity, restriction }
-    }
-
-    /// Returns the name in the audit trail.
-    pub fn name(&self) -> String {
-        full_name(&self.identity.name, &self.identity.subject)
-    }
-
-    /// Returns the operator who acts, for the audit trail.
-    pub fn acting(&self, at: Timestamp) -> Operator {
-        Operator { name: self.name(), at }
-    }
-
-    /// Whether the provider has one name for both: one person, in however many sessions.
-    pub fn is(&self, issuer: &str, subject: &str) -> bool {
-        self.identity.issuer == issuer && self.identity.subject == subject
-    }
-}
 
 /// Opens a session for a sign-in. A sign-in opens one session at most, although a browser or a provider repeats its answer.
 pub(super) struct OpenSessionUnit {
@@ -225,11 +188,6 @@ fn ending(wall: Timestamp) -> UpdateMany<Entity> {
     Entity::update_many()
         .col_expr(Column::EndedAt, Expr::value(wall.millis()))
         .filter(Column::EndedAt.is_null())
-}
-
-/// Returns a person's name in the audit trail: that for people, and the one that never changes.
-pub(super) fn full_name(name: &str, subject: &str) -> String {
-    if name == subject { name.to_owned() } else { format!("{name} ({subject})") }
 }
 
 async fn update(ctx: &Context, rows: UpdateMany<Entity>) -> Result<u64, Error> {

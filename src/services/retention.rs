@@ -41,8 +41,8 @@ impl DueWork for RetentionWork {
     async fn work(ctx: &Context, time: &WorkTime, row: account::Model) -> Result<WorkResult, Error> {
         let (now, wall) = (time.earliest(ctx), ctx.trusted.earliest());
         // A day more: until the midnight at which they would have gone.
-        let dated_behind = ctx.trusted.dated_behind(ctx.retention + TimeSpan::days(1));
-        let (kept, clock_update) = (ctx.retention, time.clock_update());
+        let dated_behind = ctx.trusted.dated_behind(ctx.settings.retention + TimeSpan::days(1));
+        let (kept, clock_update) = (ctx.settings.retention, time.clock_update());
         let batch = PurgeUnit { account: row, now, wall, kept, dated_behind, clock_update };
         let gone = ctx.store.write(batch, |tx, batch| batch.record(tx).boxed()).await?;
         Ok(if gone > 0 { WorkResult::Silent } else { WorkResult::Skipped })

@@ -290,6 +290,11 @@ impl Store {
         }
     }
 
+    /// Returns the listener of this type, if there is one.
+    pub fn listener<L: 'static>(&self) -> Option<&L> {
+        self.listeners.iter().find_map(|listener| listener.get()?.downcast_ref())
+    }
+
     /// Adds a listener, which units find in their transactions (`Tx::listener`). A store has one of a type, and few types.
     pub fn add_listener(&self, listener: impl Any + Send + Sync) {
         let mut listener: Box<dyn Any + Send + Sync> = Box::new(listener);

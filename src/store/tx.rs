@@ -34,8 +34,8 @@ use crate::runtime::clock::IdGenerator;
 use crate::runtime::mutex::lock;
 use crate::trace::TraceContext;
 
-/// Values of a store that its transactions find by their types.
-pub(super) type Listeners = Arc<[OnceLock<Box<dyn Any + Send + Sync>>; 2]>;
+/// Values of a store that it and its transactions find by their types.
+pub(super) type Listeners = Arc<[OnceLock<Box<dyn Any + Send + Sync>>; 3]>;
 
 /// How PostgreSQL gets all that a unit writes at once.
 #[derive(Clone)]

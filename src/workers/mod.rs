@@ -44,7 +44,7 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
                 }
                 tokio::select! {
                     () = tokio::time::sleep(PAUSE) => {}
-                    () = ctx.due_now.notified() => {}
+                    () = ctx.memory.due_now.notified() => {}
                 }
             }
         });
@@ -80,12 +80,12 @@ async fn log_requests(ctx: Ctx) {
     loop {
         tokio::time::sleep(PAUSE).await;
         let began = Instant::now();
-        if let Err(error) = ctx.request_log.write(&ctx.store, None).await {
+        if let Err(error) = ctx.memory.request_log.write(&ctx.store, None).await {
             tracing::warn!(%error, "the log of requests lacks some requests");
         }
         tokio::select! {
             () = tokio::time::sleep((began.elapsed() * RESTS).min(9 * PAUSE)) => {}
-            () = ctx.request_log.fills() => {}
+            () = ctx.memory.request_log.fills() => {}
         }
     }
 }
@@ -129,11 +129,11 @@ async fn receive_announcements(ctx: Ctx) {
     loop {
         let received = async {
             let Some(mut messages) = ctx.store.listen().await? else { return Ok(()) };
-            ctx.arrivals.listens();
+            ctx.memory.arrivals.listens();
             loop {
                 match messages.next().await? {
-                    Some(message) => ctx.arrivals.receive(&message),
-                    None => ctx.arrivals.listens(),
+                    Some(message) => ctx.memory.arrivals.receive(&message),
+                    None => ctx.memory.arrivals.listens(),
                 }
             }
         };
@@ -147,7 +147,7 @@ async fn receive_announcements(ctx: Ctx) {
 /// Sends announcements to the other copies.
 async fn send_announcements(ctx: Ctx) {
     loop {
-        let messages = ctx.arrivals.outgoing().await;
+        let messages = ctx.memory.arrivals.outgoing().await;
         while let Err(error) = ctx.store.notify(&messages).await {
             tracing::debug!(%error, "announcements are sent again");
             tokio::time::sleep(PAUSE).await;

@@ -110,7 +110,7 @@ impl WebhookDispatcher {
             }
             tokio::select! {
                 () = tokio::time::sleep(PAUSE) => {}
-                () = self.ctx.due_webhooks.notified() => {}
+                () = self.ctx.memory.due_webhooks.notified() => {}
                 () = self.room.notified() => {}
             }
         }

@@ -23,7 +23,7 @@ async fn rotate(app: &App, grace: TimeSpan) -> ApiKeyPair {
 
 /// Returns whether a secret key works, for a server that has not seen it lately.
 async fn works(app: &App, key: &str) -> bool {
-    app.ctx().keys.invalidate_all();
+    app.ctx().memory.keys.invalidate_all();
     match app.with_key(key).get(PATH).await.status {
         200 => true,
         401 => false,

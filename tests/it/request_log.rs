@@ -28,7 +28,7 @@ async fn ids(client: &Client, query: &str) -> Vec<String> {
 
 /// As the server would have kept it.
 fn note(app: &App, account_id: AccountToken, request_id: String) {
-    app.ctx().request_log.note(logged_request::Model {
+    app.ctx().memory.request_log.note(logged_request::Model {
         account_id,
         id: app.ctx().ids.token(),
         request_id,
@@ -290,7 +290,7 @@ async fn is_not_in_live(database: Database) {
     for path in [LOG, "/1/sandbox/requests/x"] {
         request(&client, Method::GET, path, &[]).await.refused(404, "resource_not_found");
     }
-    app.ctx().request_log.write(&app.ctx().store, None).await.unwrap();
+    app.ctx().memory.request_log.write(&app.ctx().store, None).await.unwrap();
     assert_eq!(app.number("SELECT COUNT(*) FROM logged_requests").await, 0);
 }
 

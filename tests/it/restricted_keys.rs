@@ -440,7 +440,7 @@ rules! {
     async fn the_rotation_of_the_pair_leaves_restricted_keys(app) {
         let made = app.client().restricted_key(&json!({})).await;
         keys::rotate(app.ctx(), app.account().await, TimeSpan::ZERO).await.unwrap();
-        app.ctx().keys.invalidate_all();
+        app.ctx().memory.keys.invalidate_all();
         app.client().get("/1/charges").await.refused(401, "unauthorized");
         app.with_key(secret(&made)).get("/1/charges").await.ok(200);
     }

@@ -200,7 +200,7 @@ rules! {
         // What is counted and noted in memory first.
         card_testing::synchronise(app.ctx()).await.unwrap();
         audit::write_key_uses(app.ctx()).await.unwrap();
-        app.ctx().request_log.write(&app.ctx().store, None).await.unwrap();
+        app.ctx().memory.request_log.write(&app.ctx().store, None).await.unwrap();
         let filled = rows_of(app, &account).await;
         assert!(filled.iter().all(|(_, rows)| *rows > 0), "a table that nothing fills is not tested: {filled:?}");
         let (neighbour, own) = (rows_of(app, &kept).await, other.get("/1/charges").await.text);

@@ -11,7 +11,8 @@ use super::list::{Column, column, table};
 use super::record::{Record, facts, words};
 use super::state::DashboardState;
 use crate::config::Environment;
-use crate::services::card_testing::{self, CountedSubject};
+use crate::services::card_testing;
+use crate::services::memory::card_testing::CountedSubject;
 
 /// How many subjects are shown.
 const COUNTED: usize = 20;

@@ -90,7 +90,7 @@ async fn file(app: &AppState, mut part: Field<'_>, filename: String) -> Result<U
         tracing::error!(%error, "an upload cannot be written");
         Error::from(ErrorCode::ServiceUnavailable)
     };
-    let mut upload = Upload::begin(&app.incoming, filename, FILE_BYTES_MAX).await.map_err(failed)?;
+    let mut upload = Upload::begin(&app.settings.incoming, filename, FILE_BYTES_MAX).await.map_err(failed)?;
     while let Some(bytes) = piece(&mut part).await? {
         upload.write(&bytes).await.map_err(failed)?;
     }

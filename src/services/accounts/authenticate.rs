@@ -13,9 +13,10 @@ use super::restricted_keys::works_from;
 use crate::error::{Error, ErrorCode};
 use crate::runtime::request_context;
 use crate::sensitive::secret::Secret;
-use crate::services::audit::key_uses::UsedKey;
-use crate::services::context::{Account, Context, KeyEntry};
+use crate::services::context::{Account, Context};
 use crate::services::idempotency::{StoredClaim, claim};
+use crate::services::memory::key_uses::UsedKey;
+use crate::services::memory::known_keys::KeyEntry;
 use crate::store::CachedStatement;
 use crate::vault::{Purpose, Vault};
 
@@ -96,11 +97,11 @@ pub fn key_hash(vault: &Vault, key: &Secret) -> [u8; 32] {
 
 /// Returns the cached or stored entry of a key that is valid by the wall clock.
 pub(super) async fn find_key(ctx: &Context, hash: [u8; 32]) -> Result<KeyEntry, Error> {
-    let entry = if let Some(entry) = ctx.keys.get(&hash).await {
+    let entry = if let Some(entry) = ctx.memory.keys.get(&hash).await {
         entry
     } else {
         let entry = load_key(ctx, &hash).await?.ok_or(ErrorCode::Unauthorized)?;
-        ctx.keys.insert(hash, entry.clone()).await;
+        ctx.memory.keys.insert(hash, entry.clone()).await;
         entry
     };
     if entry.has_ended(ctx.clock.now()) {
@@ -176,5 +177,5 @@ pub(super) fn authenticated_account(
 }
 
 pub(super) fn count_use(ctx: &Context, opened: &AuthenticatedAccount, key: &Secret, hash: [u8; 32]) {
-    ctx.key_uses.count(UsedKey::new(opened.account.id(), opened.kind, key, hash), ctx.clock.now());
+    ctx.memory.key_uses.count(UsedKey::new(opened.account.id(), opened.kind, key, hash), ctx.clock.now());
 }

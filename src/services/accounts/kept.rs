@@ -17,7 +17,8 @@ use super::authenticate::{
 use crate::error::{Error, ErrorCode};
 use crate::sensitive::secret::Secret;
 use crate::services::account_version::{AccountVersion, AssumedVersion};
-use crate::services::context::{Account, Context, KeptAccount, KeyEntry};
+use crate::services::context::{Account, Context};
+use crate::services::memory::known_keys::{KeptAccount, KeyEntry};
 use crate::store::{CachedStatement, ColumnReader, FromColumns};
 
 /// Authenticates the key of a payment, by the account that the process keeps if there is one. The payment requires the version
@@ -30,7 +31,7 @@ pub async fn authenticate_payment(ctx: &Context, key: &Secret) -> Result<Authent
         return authenticate(ctx, key, None).await;
     }
     let hash = key_hash(&ctx.vault, key);
-    let kept = match ctx.accounts.get(&hash).await {
+    let kept = match ctx.memory.accounts.get(&hash).await {
         Some(kept) => kept,
         None => Box::pin(read(ctx, hash)).await?,
     };
@@ -83,8 +84,8 @@ async fn read(ctx: &Context, key_hash: [u8; 32]) -> Result<KeptAccount, Error> {
     let found = found.filter(|found: &KeyAndAccount| found.hash.ct_eq(&key_hash).into());
     let Some(KeyAndAccount { account, kind, valid_until, restriction, key, account_version, .. }) = found
     else {
-        ctx.accounts.invalidate(&key_hash).await;
-        ctx.keys.invalidate(&key_hash).await;
+        ctx.memory.accounts.invalidate(&key_hash).await;
+        ctx.memory.keys.invalidate(&key_hash).await;
         return Err(ErrorCode::Unauthorized.into());
     };
     let kept = KeptAccount {
@@ -92,12 +93,12 @@ async fn read(ctx: &Context, key_hash: [u8; 32]) -> Result<KeptAccount, Error> {
         version: AccountVersion { key_hash, owner: account.id, key, account: account_version },
         row: Arc::new(account),
     };
-    ctx.keys.insert(key_hash, kept.key.clone()).await;
+    ctx.memory.keys.insert(key_hash, kept.key.clone()).await;
     let works = kept.row.closed_at.is_none() && access(ctx.environment, kept.row.status) == Access::Full;
     if works && kept.row.acquirer_faults.is_none() {
-        ctx.accounts.insert(key_hash, kept.clone()).await;
+        ctx.memory.accounts.insert(key_hash, kept.clone()).await;
     } else {
-        ctx.accounts.invalidate(&key_hash).await;
+        ctx.memory.accounts.invalidate(&key_hash).await;
     }
     Ok(kept)
 }

@@ -11,10 +11,10 @@ use serde_json::json;
 use super::{ApiKeyPair, key_context, key_rows, settings};
 use crate::error::Error;
 use crate::sensitive::secret::Secret;
-use crate::services::audit::key_uses::UsedKey;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
 use crate::services::data_keys::reencrypt::SealedTable;
+use crate::services::memory::key_uses::UsedKey;
 use crate::store::Tx;
 
 /// Issues a new pair of keys; restricted keys stay as they are. Former keys work for `grace`, or until the end they already have, whichever comes first.

@@ -24,8 +24,9 @@ use crate::params::{FieldErrors, Paging, Params};
 use crate::runtime::random::RandomStream;
 use crate::sensitive::secret::Secret;
 use crate::services::audit::{self, OperatorAction};
-use crate::services::context::{Account, Caller, Context, KeyEntry};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
+use crate::services::memory::known_keys::KeyEntry;
 use crate::services::page::{List, ListPage};
 use crate::store::Tx;
 use crate::views::api_key::ApiKey;
@@ -91,7 +92,7 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Li
     let last_uses: HashMap<_, _> = uses.into_iter().collect();
     let shown = |row: &api_key::Model| {
         let hash = <[u8; 32]>::try_from(row.hash.as_slice()).ok();
-        let recent = hash.and_then(|hash| ctx.key_uses.last_use(hash, wall.day()));
+        let recent = hash.and_then(|hash| ctx.memory.key_uses.last_use(hash, wall.day()));
         let last_used_at = last_uses.get(&row.hash).copied().max(recent);
         Ok(ApiKey { last_used_at, ..shown(row)? })
     };
@@ -260,8 +261,8 @@ async fn find(
 /// Removes a changed key from the caches of this process.
 async fn forget(ctx: &Context, hash: Bytes) {
     if let Ok(hash) = <[u8; 32]>::try_from(hash) {
-        ctx.keys.invalidate(&hash).await;
-        ctx.accounts.invalidate(&hash).await;
+        ctx.memory.keys.invalidate(&hash).await;
+        ctx.memory.accounts.invalidate(&hash).await;
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tokio::fs::{File, OpenOptions};
 use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 
-use super::chain::AuditHead;
+use super::head::AuditHead;
 use crate::blobs::{Bucket, BucketError};
 use crate::vault::Vault;
 

@@ -1,13 +1,13 @@
 //! The audit trail: operator actions, recorded in the commit that made the change, and the addresses from which keys
-//! were used ([`key_uses`]) (`docs/decisions.md`, 344).
+//! were used ([`key_uses`](super::memory::key_uses)) (`docs/decisions.md`, 344).
 //!
 //! A command opens the store as its operator ([`Store::set_operator`]), so a unit that makes an operator's change records
 //! the action without knowing the operator. A write without an operator records no action: the sandbox may make the
 //! same change to its own account. A worker seals the entries afterwards (`chain`, `docs/decisions.md`, 385).
 
-mod anchor;
+pub(super) mod anchor;
 mod chain;
-pub mod key_uses;
+mod head;
 mod list;
 mod verify;
 mod watch;
@@ -22,7 +22,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 pub use self::anchor::AuditAnchor;
-pub use self::chain::{AuditHead, TAMPERING, begin, first_head, forget, old, seal};
+pub use self::chain::{begin, first_head, forget, old, seal};
+pub use self::head::{AuditHead, TAMPERING};
 pub use self::list::{AuditFilter, list};
 pub use self::verify::{AuditFinding, AuditReport, verify};
 pub use self::watch::TrailWatch;
@@ -144,7 +145,7 @@ async fn at_dashboard(ctx: &Context, by: &str, act: OperatorAction) -> Result<()
 
 /// Writes the counted uses of keys.
 pub async fn write_key_uses(ctx: &Context) -> Result<(), Error> {
-    ctx.key_uses.write(&ctx.store, ctx.clock.now().day()).await
+    ctx.memory.key_uses.write(&ctx.store, ctx.clock.now().day()).await
 }
 
 /// Selects uses of keys past their retention, by the wall clock.

@@ -9,7 +9,8 @@ use sea_orm::{ConnectionTrait, PaginatorTrait};
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::chain::{AuditHead, Mac, TrailEntry, link, sealed_after, unsealed};
+use super::chain::{TrailEntry, link, sealed_after, unsealed};
+use super::head::{AuditHead, Mac};
 use crate::error::Error;
 use crate::limits::{AUDIT_KEPT, AUDIT_READ_AT_ONCE};
 use crate::services::context::Context;

@@ -4,7 +4,8 @@
 use entity::installation;
 
 use super::anchor::AuditAnchor;
-use super::chain::{self, AuditHead, tampered};
+use super::chain;
+use super::head::{AuditHead, tampered};
 use crate::error::Error;
 use crate::services::context::Context;
 
@@ -26,7 +27,7 @@ impl TrailWatch {
 
     /// Writes the head to the configured anchor, unless it was written before or nothing is sealed.
     pub async fn write_anchor(&mut self, ctx: &Context) -> Result<(), Error> {
-        let Some(anchor) = &ctx.audit_anchor else { return Ok(()) };
+        let Some(anchor) = &ctx.settings.audit_anchor else { return Ok(()) };
         let (text, head) = self.check(ctx).await?;
         if head.number == 0 || self.anchored.as_ref() == Some(&head) {
             return Ok(());
@@ -41,7 +42,7 @@ impl TrailWatch {
     async fn check(&mut self, ctx: &Context) -> Result<(String, AuditHead), Error> {
         let (mut row, mut head) = present(ctx).await?;
         if self.seen.is_none()
-            && let Some(anchor) = &ctx.audit_anchor
+            && let Some(anchor) = &ctx.settings.audit_anchor
         {
             self.seen = last_anchored(anchor, ctx, &head).await;
             // Again: another server may have sealed meanwhile, and anchored that.

@@ -1,18 +1,14 @@
 //! Card testing: fraudsters try stolen cards with small payments. The rules are a table
 //! ([`CardTestingRule::terms`], `docs/decisions.md`, 387).
 //!
-//! Each process counts the results of its own payments in memory (`windows.rs`), by the account's clock. So a payment takes
+//! Each process counts the results of its own payments in memory (`memory/card_testing`), by the account's clock. So a payment takes
 //! no statement more, and a process that starts counts from nothing. What it shares is the attack that a rule has noticed
 //! (`attacks.rs`): a worker writes it and reads those of other copies every second, and a process that starts reads those
 //! that last.
 
 mod attacks;
-mod subject;
-mod windows;
 
 pub use attacks::{forget, list, old, synchronise};
-
-use std::sync::{Mutex, MutexGuard};
 
 use entity::card_attack::{
     CardTestingAction, CardTestingRule, CardTestingSettings, CardTestingSubject, SMALL_AMOUNT_CENTS,
@@ -20,14 +16,13 @@ use entity::card_attack::{
 use entity::charge::{self, Origin};
 use entity::{AccountToken, CustomerToken, FailureCode, Timestamp};
 
-use self::attacks::KnownAttacks;
-use self::subject::{CardHash, Subject, cardholders_network};
-use self::windows::{Attempt, Windows};
 use super::context::{Account, Context};
 use super::due_work::work_time::WorkTime;
+use super::memory::card_testing::{
+    Attempt, CardHash, CardTestingMemory, CountedSubject, Subject, cardholders_network,
+};
 use crate::config::Environment;
 use crate::runtime::client_network::ClientNetwork;
-use crate::runtime::mutex::lock;
 use crate::sensitive::secret::Secret;
 
 /// The counter of what the rules do, by `rule` and `action`: an attack `began`, a payment of it was `refused`, or only
@@ -38,22 +33,6 @@ pub const ACTIONS: [&str; 3] = [BEGAN, REFUSED, REPORTED];
 const BEGAN: &str = "began";
 const REFUSED: &str = "refused";
 const REPORTED: &str = "reported";
-
-/// The counts and attacks that the process knows.
-#[derive(Debug, Default)]
-pub struct CardTesting(Mutex<Memory>);
-
-#[derive(Debug, Default)]
-struct Memory {
-    windows: Windows,
-    attacks: KnownAttacks,
-}
-
-impl CardTesting {
-    fn lock(&self) -> MutexGuard<'_, Memory> {
-        lock(&self.0)
-    }
-}
 
 /// Returns what an account does about card testing: in live it refuses, in test it does nothing, unless it is set.
 pub fn action(environment: Environment, settings: &CardTestingSettings) -> CardTestingAction {
@@ -101,7 +80,7 @@ impl WatchedPayment {
 
     /// Returns whether the payment belongs to an attack and has to fail with `suspected_fraud`.
     pub fn is_refused(&self, ctx: &Context) -> bool {
-        let mut memory = ctx.card_testing.lock();
+        let mut memory = ctx.memory.card_testing.lock();
         if !memory.attacks.has(self.account) {
             return false;
         }
@@ -122,7 +101,7 @@ impl WatchedPayment {
             return;
         }
         let attempt = Attempt { at: self.now, card: self.card, is_declined: failure.is_some() };
-        let begun = self.count(&mut ctx.card_testing.lock(), attempt, ctx.clock.now());
+        let begun = self.count(&mut ctx.memory.card_testing.lock(), attempt, ctx.clock.now());
         for rule in begun {
             count_metric(rule, BEGAN);
             tracing::warn!(account = %self.account, rule = rule.code(), "card testing was noticed");
@@ -130,7 +109,12 @@ impl WatchedPayment {
     }
 
     /// Counts an attempt and returns the rules that notice an attack by it.
-    fn count(&self, memory: &mut Memory, attempt: Attempt, wall: Timestamp) -> Vec<CardTestingRule> {
+    fn count(
+        &self,
+        memory: &mut CardTestingMemory,
+        attempt: Attempt,
+        wall: Timestamp,
+    ) -> Vec<CardTestingRule> {
         let account_wide = (self.account, CardTestingRule::AccountCards, Subject::Account);
         let is_strict =
             self.amount < SMALL_AMOUNT_CENTS && memory.attacks.active(account_wide, self.now).is_some();
@@ -190,20 +174,9 @@ fn count_metric(rule: CardTestingRule, action: &'static str) {
     metrics::counter!(METRIC, "rule" => rule.code(), "action" => action).increment(1);
 }
 
-/// What a rule counts of one subject at this moment, in this process.
-#[derive(Debug, Clone)]
-pub struct CountedSubject {
-    /// The rule.
-    pub rule: CardTestingRule,
-    /// The subject, as attacks name it.
-    pub subject: String,
-    /// The count.
-    pub count: i64,
-}
-
 /// Returns what this process counts of the account, the highest counts first, at most `limit` of them.
 pub fn counted(ctx: &Context, account: &Account, limit: usize) -> Vec<CountedSubject> {
-    let mut counted = ctx.card_testing.lock().windows.counts_of(account.id(), account.now);
+    let mut counted = ctx.memory.card_testing.lock().windows.counts_of(account.id(), account.now);
     counted.sort_by_key(|one| (std::cmp::Reverse(one.count), one.rule));
     counted.truncate(limit);
     counted

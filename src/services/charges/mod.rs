@@ -7,4 +7,4 @@ pub mod search;
 
 pub use capture::{capture, void};
 pub use find::{ChargeByToken, list, of_customer, show, shown};
-pub use search::{SearchMemory, search};
+pub use search::search;

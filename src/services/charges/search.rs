@@ -5,7 +5,6 @@ mod rarity;
 mod sizes;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use entity::charge::{self, Column};
 use entity::counter::Counted;
@@ -13,7 +12,6 @@ use entity::{
     AccountToken, CardToken, ChargeToken, Currency, CustomerToken, Listed, Owned, RefundToken, Timestamp,
     refund,
 };
-use moka::future::Cache;
 use sea_orm::sea_query::{
     Alias, Asterisk, Expr, ExprTrait, Func, Query, SelectStatement, SimpleExpr, UnionType,
 };
@@ -27,47 +25,17 @@ use crate::error::Error;
 use crate::params::Search;
 use crate::services::by_key;
 use crate::services::context::{Account, Context};
+use crate::services::memory::charge_search::Sample;
 use crate::services::page::{Growth, List, ListPage};
 use crate::services::search_text;
 use crate::store::Reader;
 use crate::views::charge::Charge;
-use rarity::Sample;
-use sizes::Sizes;
 
 /// The fields that charges can be sorted by.
 pub const SORTS: &[&str] = &["created_at", "amount"];
 
 /// Up to this many ids are found first and sorted afterwards. With more, a scan of the sort index fills a page soon.
 const FEW: u64 = 1_000;
-
-/// What makes searches fast: samples of accounts' texts, and the sizes of broad searches.
-#[derive(Debug)]
-pub struct SearchMemory {
-    samples: Cache<AccountToken, Arc<Sample>>,
-    sizes: Sizes,
-}
-
-impl Default for SearchMemory {
-    fn default() -> Self {
-        /// So many accounts, for so long.
-        const SAMPLES_MAX: u64 = 64;
-        const LIFETIME: Duration = Duration::from_mins(1);
-        let samples = Cache::builder().max_capacity(SAMPLES_MAX).time_to_live(LIFETIME).build();
-        Self { samples, sizes: Sizes::default() }
-    }
-}
-
-impl SearchMemory {
-    /// Returns a sample of the account's texts.
-    async fn sample(&self, db: &Reader, account: AccountToken) -> Result<Arc<Sample>, Error> {
-        if let Some(sample) = self.samples.get(&account).await {
-            return Ok(sample);
-        }
-        let sample = Arc::new(Sample::read(db, account).await?);
-        self.samples.insert(account, Arc::clone(&sample)).await;
-        Ok(sample)
-    }
-}
 
 /// Searches the account's charges.
 pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<ListPage<Charge>, Error> {
@@ -127,6 +95,16 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
     Ok(page.map(|row| Charge::at(account.now, row)))
 }
 
+/// Returns a sample of the account's texts.
+async fn sample(ctx: &Context, db: &Reader, account: AccountToken) -> Result<Arc<Sample>, Error> {
+    if let Some(sample) = ctx.memory.search_memory.sample(account).await {
+        return Ok(sample);
+    }
+    let sample = Arc::new(rarity::read_sample(db, account).await?);
+    ctx.memory.search_memory.keep_sample(account, Arc::clone(&sample)).await;
+    Ok(sample)
+}
+
 /// The result of a query.
 struct SearchHits {
     /// The ids of the few among which they are, if known.
@@ -152,10 +130,10 @@ async fn matching_rows(
     let words = search_text::folded(query);
     let matches = Condition::any().add(search_text::contains(backend, Column::SearchText.into_expr(), query));
     let matches = exactly.conditions().into_iter().fold(matches, Condition::add);
-    let kept = if is_dated { None } else { ctx.search_memory.sizes.kept(account.id(), &words).await };
+    let kept = if is_dated { None } else { ctx.memory.search_memory.sizes.kept(account.id(), &words).await };
     let is_broad = kept.is_some_and(|kept| u64::try_from(kept.matching).unwrap_or_default() > FEW);
     if has_trigrams(query) && exactly.by_index() && !is_broad {
-        let sample = ctx.search_memory.sample(db, account.id()).await?;
+        let sample = sample(ctx, db, account.id()).await?;
         let part = sample.rarest_part(&words);
         // The ids are read once for both size and page, because finding a word is the slow part.
         let mut looked_up = if is_postgres && part.is_none() {
@@ -187,7 +165,14 @@ async fn matching_rows(
         let rows = rows.filter(at_any_time.clone());
         count(db, &rows.select_only().column(Column::Id).into_query()).await?
     } else {
-        ctx.search_memory.sizes.count(db, account, (&words, matches.clone().into()), kept).await?
+        sizes::count_matches(
+            &ctx.memory.search_memory.sizes,
+            db,
+            account,
+            (&words, matches.clone().into()),
+            kept,
+        )
+        .await?
     };
     let few = size <= FEW;
     // So many are soon found in their order, so an index of words would only make all of them be sorted.

@@ -14,21 +14,32 @@ use crate::error::{Error, ErrorCode};
 use crate::services::context::{Account, Context};
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
-use crate::store::Tx;
+use crate::services::payments::capture_listener::{self, CaptureListener};
+use crate::store::{Store, Tx};
 
 /// Opens the dispute scheduled with a capture before the capture is answered, so that the client then finds it. If this
 /// fails, a worker does it as due work.
-pub fn open_scheduled_dispute<'a>(
-    ctx: &'a Context,
-    account: &'a Account,
-    charge: ChargeToken,
-) -> BoxFuture<'a, ()> {
-    async move {
-        if let Err(error) = open_due(ctx, &WorkTime::on_running_clock(account.clone()), charge).await {
-            tracing::debug!(%error, "a dispute arrives later");
+struct ScheduledDisputes;
+
+impl CaptureListener for ScheduledDisputes {
+    fn captured<'a>(
+        &'a self,
+        ctx: &'a Context,
+        account: &'a Account,
+        charge: ChargeToken,
+    ) -> BoxFuture<'a, ()> {
+        async move {
+            if let Err(error) = open_due(ctx, &WorkTime::on_running_clock(account.clone()), charge).await {
+                tracing::debug!(%error, "a dispute arrives later");
+            }
         }
+        .boxed()
     }
-    .boxed()
+}
+
+/// Listens to the captures of this process from now on.
+pub fn listen(store: &Store) {
+    capture_listener::listen(store, ScheduledDisputes);
 }
 
 /// Opens scheduled disputes.

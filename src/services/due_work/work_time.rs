@@ -82,9 +82,9 @@ impl WorkTime {
     /// and only briefly for any other: its client waits, too (`docs/decisions.md`, 307).
     pub fn call_timeout(&self, ctx: &Context) -> Duration {
         match self.stop {
-            None => ctx.acquirer_answer,
+            None => ctx.settings.acquirer_answer,
             Some(_) if ctx.acquirer.answers_at_once() => Duration::ZERO,
-            Some(_) => ctx.acquirer_answer.min(CLOCK_ANSWER),
+            Some(_) => ctx.settings.acquirer_answer.min(CLOCK_ANSWER),
         }
     }
 

@@ -155,7 +155,7 @@ async fn erase_copies(ctx: &Context, row: &erasure::Model) -> Result<(), Error> 
             break;
         }
     }
-    ctx.request_log.write(&ctx.store, Some(account)).await?;
+    ctx.memory.request_log.write(&ctx.store, Some(account)).await?;
     ctx.delete(logged_request::Entity::delete_of(account)).await
 }
 

@@ -11,9 +11,9 @@ use super::readable::ReadableEvents;
 use crate::error::Error;
 use crate::params::event::{After, EventSearch};
 use crate::params::{Params, Waiting};
-use crate::services::arrivals::{Label, Topic, Wanted};
 use crate::services::context::{Account, Context};
 use crate::services::event_sequence;
+use crate::services::memory::arrivals::{Label, Topic, Wanted};
 use crate::services::page::{AwaitedList, Growth, List, ListPage};
 use crate::views;
 

@@ -37,7 +37,7 @@ pub async fn ping(ctx: &Context, caller: &Caller, token: &str) -> Result<Webhook
         trace,
     };
     let sent = idempotency::write(ctx, caller, ping, |tx, ping| ping.record(tx).boxed()).await?;
-    ctx.due_webhooks.notify_one();
+    ctx.memory.due_webhooks.notify_one();
     Ok(sent)
 }
 

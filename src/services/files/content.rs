@@ -33,7 +33,7 @@ pub(in crate::services) async fn store(
 ) -> Result<(), Error> {
     stray::announce(ctx, account, file).await?;
     let stored = async {
-        let mut written = tempfile::tempfile_in(&ctx.incoming)?;
+        let mut written = tempfile::tempfile_in(&ctx.settings.incoming)?;
         written.write_all(content)?;
         ctx.blobs.put(BlobName::new(account, file), tokio::fs::File::from_std(written)).await
     };

@@ -107,7 +107,7 @@ pub(super) async fn own(ctx: &Context, row: &merchant::Model) -> Result<OwnAccou
         Environment::Test => (here, elsewhere),
         Environment::Live => (elsewhere, here),
     };
-    Ok(OwnAccount { settings, bank_account, test, live, base_url: Arc::clone(&ctx.base_url) })
+    Ok(OwnAccount { settings, bank_account, test, live, base_url: Arc::clone(&ctx.settings.base_url) })
 }
 
 /// Adds the time of the last charge to each merchant of a page, with one query.

@@ -1,4 +1,4 @@
-//! Reads pages far back from known positions (`positions.rs`).
+//! Reads pages far back from known positions (`memory/positions.rs`).
 
 use entity::counter::Counted;
 use entity::{Listed, Owned, account};
@@ -6,11 +6,13 @@ use sea_orm::sea_query::{BinOper, Expr, ExprTrait, Order, Query, SelectStatement
 use sea_orm::{DbErr, QueryFilter, QueryResult, QuerySelect, QueryTrait, Select, Statement};
 use uuid::Uuid;
 
-use super::positions::{ANCHOR_DEPTH, Anchored, BEYOND_MAX, DEEP, Found, Key, ListPositions, Start, State};
 use super::{List, ListPage, MOVES, TOTAL, clock_moves, count, counter, rows_counted, with_limits_in_text};
 use crate::error::Error;
 use crate::params::Paging;
 use crate::services::context::Context;
+use crate::services::memory::positions::{
+    ANCHOR_DEPTH, Anchored, BEYOND_MAX, DEEP, Found, Key, ListPositions, Start, State,
+};
 use crate::store::{ColumnReader, FromColumns};
 
 /// How rows come and go in the order of a list.
@@ -40,7 +42,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         {
             return Ok(None);
         }
-        let known = ctx.positions.of(self.identity(ctx)).await;
+        let known = ctx.memory.positions.of(self.identity(ctx)).await;
         let is_ascending = self.is_ascending();
         // The first try supposes that the list is as another request saw it. Once this request has read the size, it reads the
         // page as of that moment.

@@ -6,6 +6,7 @@
 //! stored origin (`purpose::rules`).
 
 pub(super) mod call;
+pub(super) mod capture_listener;
 pub(super) mod creation;
 pub(super) mod follow_up;
 pub(super) mod order;

@@ -11,6 +11,7 @@ use entity::posting::Book;
 use entity::{AuthorisationToken, FailureCode, TimeSpan, Timestamp, scheduled_dispute};
 
 use super::call::call_name;
+use super::capture_listener;
 use super::purpose::{PaymentPurpose, rules};
 use super::row::{advance, reload};
 use super::state::ChargeTransition;
@@ -128,9 +129,9 @@ pub(in crate::services) async fn commit_outcome<P: PaymentPurpose>(
     crash_points::point(name, "outcome.after");
     if let Some(charge) = disputed {
         if P::AWAITS_DISPUTE && time.is_on_running_clock() {
-            (ctx.open_scheduled_dispute)(ctx, time.account(), charge).await;
+            capture_listener::notify(ctx, time.account(), charge).await;
         }
-        ctx.due_now.notify_waiters();
+        ctx.memory.due_now.notify_waiters();
     }
     Ok(record)
 }

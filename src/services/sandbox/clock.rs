@@ -120,7 +120,7 @@ impl<'a> ClockMoveRun<'a> {
             ran: Vec::new(),
             ran_count: 0,
             unanswered: HashMap::new(),
-            ends: Instant::now() + ctx.clock_move,
+            ends: Instant::now() + ctx.settings.clock_move,
         })
     }
 
@@ -135,7 +135,7 @@ impl<'a> ClockMoveRun<'a> {
         };
         let moved = self.end(complete).await;
         // Webhooks that wait for their next attempt may be due by now.
-        ctx.due_webhooks.notify_one();
+        ctx.memory.due_webhooks.notify_one();
         moved
     }
 

@@ -8,8 +8,8 @@ use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QueryOrder, S
 use crate::error::{Error, ErrorCode};
 use crate::params::logged_request::{RequestFilter, RequestSearch};
 use crate::params::{Params, Waiting};
-use crate::services::arrivals::{Topic, Wanted};
 use crate::services::context::{Account, Context};
+use crate::services::memory::arrivals::{Topic, Wanted};
 use crate::services::page::{AwaitedList, List, ListPage};
 use crate::views::logged_request::LoggedRequest;
 
@@ -31,7 +31,7 @@ pub async fn search(
     params: Params<RequestSearch>,
 ) -> Result<LogSearch, Error> {
     let Params { value: params, mut faults } = params;
-    ctx.request_log.write(&ctx.store, Some(account.id())).await?;
+    ctx.memory.request_log.write(&ctx.store, Some(account.id())).await?;
     let after = match &params.since {
         Some(since) if !faults.has("since") => {
             let id = newest(ctx, account, since).await?.map(|row| row.id);
@@ -118,7 +118,7 @@ fn contains(column: Column, part: &str) -> Expr {
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, request_id: &str) -> Result<LoggedRequest, Error> {
-    ctx.request_log.write(&ctx.store, Some(account.id())).await?;
+    ctx.memory.request_log.write(&ctx.store, Some(account.id())).await?;
     Ok(newest(ctx, account, request_id).await?.ok_or(ErrorCode::NotFound)?.into())
 }
 

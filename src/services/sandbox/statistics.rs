@@ -141,7 +141,7 @@ pub struct RequestTiming {
 pub async fn timings(ctx: &Context, account: &Account) -> Result<Vec<RequestTiming>, Error> {
     use logged_request::Column::{Duration, Id, Method, Route, Status};
 
-    ctx.request_log.write(&ctx.store, Some(account.id())).await?;
+    ctx.memory.request_log.write(&ctx.store, Some(account.id())).await?;
     let rows = logged_request::Entity::owned_by(account.id())
         .order_by_desc(Id)
         .limit(REQUESTS_LOGGED as u64)

@@ -48,7 +48,7 @@ pub async fn restore(ctx: &Ctx, caller: &Caller, token: &str) -> Result<Snapshot
         idempotency::write_exclusively(ctx, caller, unit, |tx, unit| unit.record(tx).boxed()).await?
     };
     // Restored webhooks may be due.
-    ctx.due_webhooks.notify_one();
+    ctx.memory.due_webhooks.notify_one();
     Ok(restored)
 }
 

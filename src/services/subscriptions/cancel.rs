@@ -81,7 +81,7 @@ async fn record(
 /// Refusals: `not_found`.
 pub async fn close_customer(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
     let row = customers::find::by_token(ctx.store.read(), &caller.account, token).await?;
-    let deletion = (row, caller.account.now, ctx.erase_after);
+    let deletion = (row, caller.account.now, ctx.settings.erase_after);
     idempotency::write(ctx, caller, deletion, |tx, (row, now, erase_after)| {
         async move {
             customers::delete::record(tx, row, *now, *erase_after).await?;

@@ -22,7 +22,7 @@ pub async fn replay(ctx: &Context, caller: &Caller, token: &str) -> Result<Webho
     let replayed =
         idempotency::write(ctx, caller, data, |tx, &(account, id, now)| record(tx, account, id, now).boxed());
     let replayed = replayed.await?;
-    ctx.due_webhooks.notify_one();
+    ctx.memory.due_webhooks.notify_one();
     Ok(replayed)
 }
 

@@ -5,92 +5,52 @@
 //! another, and all are counted. Only an erasure changes words, and the number of erased charges with them. A restored snapshot
 //! changes the account's number of clock moves.
 
-use std::time::Duration;
-
 use entity::charge::{self, Column};
 use entity::counter::Counted;
 use entity::{AccountToken, Owned, TimeSpan, Timestamp};
-use moka::future::Cache;
 use sea_orm::sea_query::{CaseStatement, Expr, ExprTrait, SimpleExpr};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
 
 use crate::error::Error;
 use crate::services::context::Account;
+use crate::services::memory::charge_search::{Size, SizeState, Sizes};
 use crate::services::page;
 use crate::store::Reader;
 
-/// So many sizes are kept, while they are read.
-const SIZES_MAX: u64 = 4_096;
-const LIFETIME: Duration = Duration::from_hours(1);
 /// Charges of the last minute are counted each time: others of that time are still under way.
 const RECENT: TimeSpan = TimeSpan::seconds(60);
 
-/// Sizes by account and folded query.
-#[derive(Debug)]
-pub(super) struct Sizes(Cache<(AccountToken, String), Size>);
-
-impl Default for Sizes {
-    fn default() -> Self {
-        Self(Cache::builder().max_capacity(SIZES_MAX).time_to_idle(LIFETIME).build())
+/// Returns the number of the account's charges that meet the condition of a query.
+pub(super) async fn count_matches(
+    sizes: &Sizes,
+    db: &Reader,
+    account: &Account,
+    (words, condition): (&str, SimpleExpr),
+    kept: Option<Size>,
+) -> Result<u64, Error> {
+    let recent = account.now - RECENT;
+    let read = |since| Found::read(db, account.id(), since, recent, condition.clone());
+    let mut size = None;
+    if let Some(kept) = kept {
+        let found = read(kept.before).await?;
+        let holds = found.state == kept.state && found.all == kept.charges + found.old + found.recent;
+        size = holds.then_some((kept, found));
     }
-}
-
-/// The number of charges before a time, and of those that match.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Size {
-    before: Timestamp,
-    charges: i64,
-    pub matching: i64,
-    state: State,
-}
-
-/// What changes with words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct State {
-    /// The number of the account's clock moves.
-    clock_moves: i64,
-    /// The number of charges whose words were erased.
-    erased: i64,
-}
-
-impl Sizes {
-    /// Returns what is kept of a query's size.
-    pub async fn kept(&self, account: AccountToken, words: &str) -> Option<Size> {
-        self.0.get(&(account, words.to_owned())).await
-    }
-
-    /// Returns the number of the account's charges that meet the condition of a query.
-    pub async fn count(
-        &self,
-        db: &Reader,
-        account: &Account,
-        (words, condition): (&str, SimpleExpr),
-        kept: Option<Size>,
-    ) -> Result<u64, Error> {
-        let recent = account.now - RECENT;
-        let read = |since| Found::read(db, account.id(), since, recent, condition.clone());
-        let mut size = None;
-        if let Some(kept) = kept {
-            let found = read(kept.before).await?;
-            let holds = found.state == kept.state && found.all == kept.charges + found.old + found.recent;
-            size = holds.then_some((kept, found));
-        }
-        let (kept, found) = if let Some(size) = size {
-            size
-        } else {
-            let before = Timestamp::from_millis(i64::MIN);
-            let found = read(before).await?;
-            (Size { before, charges: 0, matching: 0, state: found.state }, found)
-        };
-        let size = Size {
-            before: Ord::max(recent, kept.before),
-            charges: kept.charges + found.old,
-            matching: kept.matching + found.old_matching,
-            ..kept
-        };
-        self.0.insert((account.id(), words.to_owned()), size).await;
-        Ok(u64::try_from(size.matching + found.recent_matching).unwrap_or_default())
-    }
+    let (kept, found) = if let Some(size) = size {
+        size
+    } else {
+        let before = Timestamp::from_millis(i64::MIN);
+        let found = read(before).await?;
+        (Size { before, charges: 0, matching: 0, state: found.state }, found)
+    };
+    let size = Size {
+        before: Ord::max(recent, kept.before),
+        charges: kept.charges + found.old,
+        matching: kept.matching + found.old_matching,
+        ..kept
+    };
+    sizes.keep(account.id(), words, size).await;
+    Ok(u64::try_from(size.matching + found.recent_matching).unwrap_or_default())
 }
 
 /// The numbers of charges since a time, and of all charges, of one moment.
@@ -100,7 +60,7 @@ struct Found {
     old_matching: i64,
     recent: i64,
     recent_matching: i64,
-    state: State,
+    state: SizeState,
 }
 
 impl Found {
@@ -140,7 +100,7 @@ impl Found {
             old_matching: count("old_matching")?,
             recent: count("recent")?,
             recent_matching: count("recent_matching")?,
-            state: State { clock_moves: count("moves")?, erased: count("erased")? },
+            state: SizeState { clock_moves: count("moves")?, erased: count("erased")? },
         })
     }
 }

@@ -8,8 +8,8 @@ use super::find;
 use crate::error::Error;
 use crate::params::inbox::DeliverySearch;
 use crate::params::{Params, Waiting};
-use crate::services::arrivals::{Topic, Wanted};
 use crate::services::context::{Account, Context};
+use crate::services::memory::arrivals::{Topic, Wanted};
 use crate::services::page::{AwaitedList, List, ListPage};
 use crate::views::inbox::InboxDelivery;
 

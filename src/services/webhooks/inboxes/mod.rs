@@ -24,12 +24,12 @@ const PATH: &str = "/inboxes/";
 
 /// Returns the inbox that has this URL.
 pub fn by_url(ctx: &Context, url: &str) -> Option<InboxToken> {
-    let token = url.strip_prefix(&*ctx.base_url)?.strip_prefix(PATH)?;
+    let token = url.strip_prefix(&*ctx.settings.base_url)?.strip_prefix(PATH)?;
     token.parse().ok().filter(|_| ctx.environment == Environment::Test)
 }
 
 fn url(ctx: &Context, id: InboxToken) -> String {
-    format!("{}{PATH}{id}", ctx.base_url)
+    format!("{}{PATH}{id}", ctx.settings.base_url)
 }
 
 /// Returns the error message for an account at its limit of inboxes.

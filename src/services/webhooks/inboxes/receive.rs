@@ -19,8 +19,8 @@ use super::{PATH, lock};
 use crate::error::Error;
 use crate::limits::{INBOX_DELIVERIES_KEPT, WEBHOOK_ANSWER};
 use crate::outbound::OutboundError;
-use crate::services::arrivals::{Arrivals, Topic};
 use crate::services::context::Context;
+use crate::services::memory::arrivals::{Arrivals, Topic};
 use crate::services::webhook_endpoints::keys::SealedKeys;
 use crate::services::webhooks::sign;
 use crate::store::Tx;
@@ -77,7 +77,7 @@ pub async fn receive(
         body: body.to_owned(),
         signature: verdict(ctx, &owner, id, headers, body).await?,
         now: owner.now(ctx.clock.now()),
-        arrivals: Arc::clone(&ctx.arrivals),
+        arrivals: Arc::clone(&ctx.memory.arrivals),
     };
     ctx.store.write(unit, |tx, unit| unit.record(tx).boxed()).await
 }

@@ -34,6 +34,7 @@ impl CardHash {
     }
 
     #[cfg(test)]
+    /// Creates one of a hash.
     pub const fn new(hash: u64) -> Self {
         Self(hash)
     }

@@ -41,14 +41,14 @@ impl Default for Positions {
 
 impl Positions {
     /// Returns the positions of a list.
-    pub(super) async fn of(&self, list: String) -> Arc<ListPositions> {
+    pub(in crate::services) async fn of(&self, list: String) -> Arc<ListPositions> {
         self.0.get_with(list, async { Arc::default() }).await
     }
 }
 
 /// The positions of one list.
 #[derive(Debug, Default)]
-pub(super) struct ListPositions(Mutex<Option<Known>>);
+pub(in crate::services) struct ListPositions(Mutex<Option<Known>>);
 
 /// A list as it was when it was read last.
 #[derive(Debug, Clone)]
@@ -60,14 +60,14 @@ struct Known {
 
 /// The place of a row in the order: the value of the column that sorts the list, 0 if ids alone do, and the id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Key {
+pub(in crate::services) struct Key {
     pub value: i64,
     pub id: Uuid,
 }
 
 /// While this is the same, ranks up to the anchor hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct State {
+pub(in crate::services) struct State {
     /// The number of rows of the whole list up to the anchor.
     pub whole: i64,
     /// What the whole list has lost ([`entity::counter::Counted::lost`]).
@@ -78,7 +78,7 @@ pub(super) struct State {
 
 /// What a statement has found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found {
+pub(in crate::services) struct Found {
     pub state: State,
     /// The number of rows of the whole list that are beyond the anchor, at most one more than [`BEYOND_MAX`].
     pub whole_beyond: u64,
@@ -88,7 +88,7 @@ pub(super) struct Found {
 
 /// A list as a statement has found it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Anchored {
+pub(in crate::services) struct Anchored {
     /// `None` if rows may be added anywhere.
     pub anchor: Option<Key>,
     /// The number of the list's rows up to the anchor.
@@ -98,7 +98,7 @@ pub(super) struct Anchored {
 
 /// Where to begin a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Start {
+pub(in crate::services) struct Start {
     /// How the keys of the rows compare to a known one; `None` to begin at an end of the list.
     pub bound: Option<(BinOper, Key)>,
     /// Whether the rows are read in descending order.

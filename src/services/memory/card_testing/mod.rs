@@ -1,0 +1,45 @@
+//! What a process knows of card testing (`services/card_testing`): the counts of its own payments, and the attacks.
+
+mod attacks;
+mod subject;
+mod windows;
+
+use std::sync::{Mutex, MutexGuard};
+
+use entity::card_attack::CardTestingRule;
+
+pub use self::attacks::{KnownAttack, KnownAttacks, READ_BACK};
+pub use self::subject::{CardHash, Subject, cardholders_network};
+pub use self::windows::{Attempt, Windows};
+use crate::runtime::mutex::lock;
+
+/// The counts and attacks that the process knows.
+#[derive(Debug, Default)]
+pub struct CardTesting(Mutex<CardTestingMemory>);
+
+/// The counts, and the attacks that were noticed by them.
+#[derive(Debug, Default)]
+pub struct CardTestingMemory {
+    /// The counts.
+    pub windows: Windows,
+    /// The attacks.
+    pub attacks: KnownAttacks,
+}
+
+impl CardTesting {
+    /// Locks both.
+    pub fn lock(&self) -> MutexGuard<'_, CardTestingMemory> {
+        lock(&self.0)
+    }
+}
+
+/// What a rule counts of one subject at this moment, in this process.
+#[derive(Debug, Clone)]
+pub struct CountedSubject {
+    /// The rule.
+    pub rule: CardTestingRule,
+    /// The subject, as attacks name it.
+    pub subject: String,
+    /// The count.
+    pub count: i64,
+}

@@ -1,0 +1,74 @@
+//! What a process remembers between its requests. A memory knows no context and no service: services ask it, and fill it. A
+//! process that starts remembers nothing, and nothing is wrong for that.
+
+pub mod arrivals;
+pub mod card_testing;
+pub mod charge_search;
+pub mod event_sequences;
+pub mod key_uses;
+pub mod known_keys;
+pub mod positions;
+pub mod request_log;
+
+use std::sync::Arc;
+
+use moka::future::Cache;
+use tokio::sync::Notify;
+
+use self::arrivals::Arrivals;
+use self::card_testing::CardTesting;
+use self::charge_search::SearchMemory;
+use self::event_sequences::EventSequences;
+use self::key_uses::KeyUses;
+use self::known_keys::{KeptAccount, KeyEntry};
+use self::positions::Positions;
+use self::request_log::RequestLog;
+use crate::limits::{ACCOUNT_CACHE_IDLE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
+
+/// The memories of a process.
+pub struct Memory {
+    /// A cache of API keys.
+    pub keys: Cache<[u8; 32], KeyEntry>,
+    /// A cache of the accounts of payments, by their keys' hashes.
+    pub accounts: Cache<[u8; 32], KeptAccount>,
+    /// Counts the recent uses of API keys.
+    pub key_uses: KeyUses,
+    /// Counts failed payments, to notice card testing.
+    pub card_testing: CardTesting,
+    /// Remembers where rows of lists stand.
+    pub positions: Positions,
+    /// Remembers what makes searches of charges fast.
+    pub search_memory: SearchMemory,
+    /// Who waits for what.
+    pub arrivals: Arc<Arrivals>,
+    /// The events without numbers.
+    pub event_sequences: Arc<EventSequences>,
+    /// The log of the accounts' recent requests, in the test environment.
+    pub request_log: RequestLog,
+    /// Notified when a request has made work due now that it does not wait for.
+    pub due_now: Notify,
+    /// Notified when a request has made a webhook due.
+    pub due_webhooks: Notify,
+}
+
+impl Memory {
+    /// Creates empty memories.
+    pub fn new(arrivals: Arc<Arrivals>, event_sequences: Arc<EventSequences>) -> Self {
+        Self {
+            keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
+            accounts: Cache::builder()
+                .max_capacity(KEY_CACHE_ENTRIES)
+                .time_to_idle(ACCOUNT_CACHE_IDLE)
+                .build(),
+            key_uses: KeyUses::default(),
+            card_testing: CardTesting::default(),
+            positions: Positions::default(),
+            search_memory: SearchMemory::default(),
+            request_log: RequestLog::new(Arc::clone(&arrivals)),
+            arrivals,
+            event_sequences,
+            due_now: Notify::new(),
+            due_webhooks: Notify::new(),
+        }
+    }
+}
