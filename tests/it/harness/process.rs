@@ -41,7 +41,7 @@ pub fn machine_time() -> Timestamp {
 }
 
 /// How long a program may take that is to end by itself: one that serves instead fails its test, which would wait for ever.
-const ENDS_WITHIN: Duration = Duration::from_secs(300);
+const ENDS_WITHIN: Duration = Duration::from_mins(5);
 
 /// Runs a program to its end. Returns exit code, stdout, stderr.
 pub fn output(command: &mut Command) -> (Option<i32>, String, String) {
