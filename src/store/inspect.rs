@@ -15,7 +15,7 @@ use super::connect::{self, ConnectError, POSTGRES_CONNECTIONS};
 use super::installation_info::{InstallationInfo, found, is_installed, statement};
 use super::location::Location;
 use super::sqlite::{self, Connection, SqliteAdapter, WriteConnection};
-use crate::runtime::clock::Clock;
+use crate::runtime::clock::{Clock, SystemClock};
 
 /// The description of a database.
 #[derive(Debug)]
@@ -148,7 +148,9 @@ pub async fn inspect(location: &Location, clock: &dyn Clock) -> Result<Inspectio
             let (report, took) =
                 (PostgresReport::from_query_result(&row, "")?, clock.elapsed().saturating_sub(started));
             let give_or_take = TimeSpan::from_millis(i64::try_from(took.as_millis() / 2).unwrap_or(i64::MAX));
-            let ahead = Timestamp::from_millis(report.now) - (clock.now() - give_or_take);
+            // The database has the machine's time, whatever time tests run as of.
+            let now = Timestamp::from_millis(report.now) + SystemClock::ahead();
+            let ahead = now - (clock.now() - give_or_take);
             let wanted = POSTGRES_CONNECTIONS.into();
             let kind =
                 DatabaseKind::Postgres(Box::new(PostgresServer { report, ahead, give_or_take, wanted }));
