@@ -97,11 +97,11 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
 
 /// Returns a sample of the account's texts.
 async fn sample(ctx: &Context, db: &Reader, account: AccountToken) -> Result<Arc<Sample>, Error> {
-    if let Some(sample) = ctx.memory.search_memory.sample(account).await {
+    if let Some(sample) = ctx.memory.charge_search.sample(account).await {
         return Ok(sample);
     }
     let sample = Arc::new(rarity::read_sample(db, account).await?);
-    ctx.memory.search_memory.keep_sample(account, Arc::clone(&sample)).await;
+    ctx.memory.charge_search.keep_sample(account, Arc::clone(&sample)).await;
     Ok(sample)
 }
 
@@ -130,7 +130,7 @@ async fn matching_rows(
     let words = search_text::folded(query);
     let matches = Condition::any().add(search_text::contains(backend, Column::SearchText.into_expr(), query));
     let matches = exactly.conditions().into_iter().fold(matches, Condition::add);
-    let kept = if is_dated { None } else { ctx.memory.search_memory.sizes.kept(account.id(), &words).await };
+    let kept = if is_dated { None } else { ctx.memory.charge_search.sizes.kept(account.id(), &words).await };
     let is_broad = kept.is_some_and(|kept| u64::try_from(kept.matching).unwrap_or_default() > FEW);
     if has_trigrams(query) && exactly.by_index() && !is_broad {
         let sample = sample(ctx, db, account.id()).await?;
@@ -166,7 +166,7 @@ async fn matching_rows(
         count(db, &rows.select_only().column(Column::Id).into_query()).await?
     } else {
         sizes::count_matches(
-            &ctx.memory.search_memory.sizes,
+            &ctx.memory.charge_search.sizes,
             db,
             account,
             (&words, matches.clone().into()),

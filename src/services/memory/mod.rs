@@ -38,7 +38,7 @@ pub struct Memory {
     /// Remembers where rows of lists stand.
     pub positions: Positions,
     /// Remembers what makes searches of charges fast.
-    pub search_memory: SearchMemory,
+    pub charge_search: SearchMemory,
     /// Who waits for what.
     pub arrivals: Arc<Arrivals>,
     /// The events without numbers.
@@ -63,7 +63,7 @@ impl Memory {
             key_uses: KeyUses::default(),
             card_testing: CardTesting::default(),
             positions: Positions::default(),
-            search_memory: SearchMemory::default(),
+            charge_search: SearchMemory::default(),
             request_log: RequestLog::new(Arc::clone(&arrivals)),
             arrivals,
             event_sequences,

@@ -24,7 +24,7 @@ pub(super) static ITSELF: AccountTable<account::Entity> =
 /// Refusals, first match wins: `payments_under_way`, `snapshot_too_large`, `limit_reached`, `service_unavailable` if a
 /// file is deleted at the same moment.
 pub async fn create(ctx: &Context, caller: &Caller) -> Result<Snapshot, Error> {
-    let _turn = acquire_permit().await?;
+    let _permit = acquire_permit().await?;
     let unit = copy(ctx, &caller.account).await?;
     idempotency::write(ctx, caller, unit, |tx, unit| unit.record(tx).boxed()).await
 }

@@ -26,10 +26,10 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::SNAPSHOTS_AT_ONCE;
 
 /// Limits the snapshots in progress: each holds all of an account in memory.
-static TURNS: Semaphore = Semaphore::const_new(SNAPSHOTS_AT_ONCE);
+static PERMITS: Semaphore = Semaphore::const_new(SNAPSHOTS_AT_ONCE);
 
 async fn acquire_permit() -> Result<SemaphorePermit<'static>, Error> {
-    TURNS.acquire().await.map_err(|_| Error::internal("the semaphore is closed"))
+    PERMITS.acquire().await.map_err(|_| Error::internal("the semaphore is closed"))
 }
 
 /// Fails if a payment is with the acquirer: the acquirer is not rolled back, so the outcome would be lost, or happen

@@ -34,12 +34,12 @@ pub async fn restore(ctx: &Ctx, caller: &Caller, token: &str) -> Result<Snapshot
     if row.schema_steps != store::schema_steps() {
         return Err(Error::explained(ErrorCode::InvalidState, OTHER_RELEASE));
     }
-    let turn = acquire_permit().await?;
+    let permit = acquire_permit().await?;
     let contents = read(ctx, &row).await?;
     let restored = if ctx.store.backend() == DbBackend::Sqlite {
         let (task, caller) = (Ctx::clone(ctx), caller.clone());
         let parts = async move {
-            let _turn = turn;
+            let _permit = permit;
             parts::restore(&task, &caller, row, contents).await
         };
         ctx.in_own_task(parts).await?
