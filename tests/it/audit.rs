@@ -3,13 +3,13 @@
 
 use card_payments::config::Environment;
 use card_payments::limits::KEY_USES_BATCH;
-use card_payments::params::deposit::DepositOrder;
 use card_payments::params::{self, Paging};
 use card_payments::runtime::clock::Clock;
 use card_payments::runtime::random::RandomSource;
 use card_payments::services::accounts::{ApiKeyPair, create, find_by_token, keys, operator};
 use card_payments::services::audit::{self, AuditFilter};
 use card_payments::services::data_keys::rotate::rotate;
+use card_payments::services::deposits::params::DepositOrder;
 use card_payments::services::events::ping::ping;
 use card_payments::services::merchants::decide_as_operator;
 use card_payments::services::merchants::export::export;

@@ -138,10 +138,10 @@ fn broken(older: &Value, newer: &Value) -> Vec<String> {
 #[test]
 fn what_may_break_clients_is_listed_in_the_changelog() {
     let changelog = std::fs::read_to_string(file("CHANGELOG.md")).unwrap();
-    let current = card_payments::http::openapi();
+    let current = card_payments::api::openapi();
     let released = file("docs/released.yaml");
     if std::env::var_os("UPDATE_RELEASED").is_some() {
-        std::fs::write(&released, card_payments::http::openapi::yaml(&current)).unwrap();
+        std::fs::write(&released, card_payments::api::openapi::yaml(&current)).unwrap();
     }
     let versions =
         changelog.lines().filter(|line| line.starts_with("## [") && *line != "## [Unreleased]").count();
@@ -263,5 +263,5 @@ fn what_is_added_breaks_nobody() {
         "409": {},
     });
     assert_eq!(broken(&small(), &newer), [""; 0]);
-    assert_eq!(broken(&card_payments::http::openapi(), &card_payments::http::openapi()), [""; 0]);
+    assert_eq!(broken(&card_payments::api::openapi(), &card_payments::api::openapi()), [""; 0]);
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use card_payments::http::server::ServerPhase;
+use card_payments::api::server::ServerPhase;
 use card_payments::limits::WAIT_CHECKS;
 use card_payments::store::distribute;
 use card_payments::vault::OperatorKeys;

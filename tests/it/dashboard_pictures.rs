@@ -138,7 +138,7 @@ rules! {
     }
 
     async fn every_page_leads_to_its_operation_on_the_api_page(app) {
-        let document = card_payments::http::openapi();
+        let document = card_payments::api::openapi();
         let mut operations = Vec::new();
         for operation in document["paths"].as_object().unwrap().values().filter_map(|methods| methods.get("get")) {
             operations.push(format!("{}/{}", operation["tags"][0].as_str().unwrap(), operation["operationId"].as_str().unwrap()));

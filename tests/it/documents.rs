@@ -31,13 +31,13 @@ use crate::site::{committed, footer, read, root};
 
 #[test]
 fn the_committed_openapi_document_is_current() {
-    committed("openapi.yaml", &card_payments::http::openapi::yaml(&card_payments::http::openapi()));
+    committed("openapi.yaml", &card_payments::api::openapi::yaml(&card_payments::api::openapi()));
 }
 
 #[test]
 fn the_document_is_no_longer_than_400_000_bytes() {
     let document = &*DOCUMENT;
-    let yaml = card_payments::http::openapi::yaml(document);
+    let yaml = card_payments::api::openapi::yaml(document);
     assert!(yaml.len() <= 400_000, "{}", yaml.len());
     assert!(document.to_string().len() <= 400_000, "{}", document.to_string().len());
 }
@@ -328,7 +328,7 @@ fn a_refused_authorisation_is_named_and_no_charge() {
 #[test]
 fn every_reader_of_yaml_reads_the_document_alike() {
     let document = &*DOCUMENT;
-    let text = card_payments::http::openapi::yaml(document);
+    let text = card_payments::api::openapi::yaml(document);
     let read: Value = yaml_serde::from_str(&text).unwrap();
     assert!(read == *document);
     // YAML 1.1 has a type of its own for them.
@@ -422,7 +422,7 @@ fn what_makes_a_record_leads_to_what_takes_its_token() {
 #[test]
 fn the_collection_has_every_operation_once() {
     let document = &*DOCUMENT;
-    let collection = card_payments::http::openapi::postman::collection(document);
+    let collection = card_payments::api::openapi::postman::collection(document);
     let mut requests: Vec<String> = Vec::new();
     for folder in collection["item"].as_array().unwrap() {
         for item in folder["item"].as_array().unwrap() {

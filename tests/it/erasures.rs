@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use card_payments::services::accounts::find_by_token;
+use card_payments::services::erasures::view::Erasure;
 use card_payments::services::erasures::{self, COLUMNS, tables_of_customers};
 use card_payments::store::{self, Operator, Rewriting};
-use card_payments::views::erasure::Erasure;
 use entity::{AccountToken, CustomerToken, TimeSpan};
 use http::Method;
 use serde_json::{Value, json};

@@ -314,7 +314,7 @@ fn every_call_that_a_document_shows_is_run() {
 
 /// The texts from which a reader copies calls: the documents and the front page of the API's document.
 fn copied_from() -> Vec<(String, String)> {
-    let front = "src/http/openapi/front.md".to_owned();
+    let front = "src/api/openapi/front.md".to_owned();
     site::documents().into_iter().chain([front]).map(|name| (name.clone(), site::read(&name))).collect()
 }
 

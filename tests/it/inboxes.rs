@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use card_payments::http::server::ServerPhase;
+use card_payments::api::server::ServerPhase;
 use card_payments::workers;
 use entity::TimeSpan;
 use futures::future::{join, join_all};

@@ -6,7 +6,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use card_payments::http::rights::everywhere;
+use card_payments::api::rights::everywhere;
 use entity::AccountToken;
 use entity::section::Right;
 use http::Method;

@@ -10,7 +10,7 @@ use crate::harness::process::{Process, output, program};
 #[test]
 fn the_short_form_names_every_operation_in_lists_of_links() {
     let document = &*DOCUMENT;
-    let text = card_payments::http::openapi::llms::text(document, "http://127.0.0.1:1", "test");
+    let text = card_payments::api::openapi::llms::text(document, "http://127.0.0.1:1", "test");
     let mut operations = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap().iter().filter(|(method, _)| *method != "head")

@@ -122,7 +122,7 @@ fn the_program_prints_the_committed_document() {
     let (code, text, _) = output(program(data.path()).args(["openapi", "--json"]));
     assert_eq!(code, Some(0));
     let document: Value = serde_json::from_str(&text).unwrap();
-    assert!(document == card_payments::http::openapi());
+    assert!(document == card_payments::api::openapi());
     assert!(files(data.path()).is_empty(), "printing needs no database");
 }
 

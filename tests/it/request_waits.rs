@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use card_payments::http::server::ServerPhase;
+use card_payments::api::server::ServerPhase;
 use futures::future::{join, join_all};
 use http::Method;
 use serde_json::{Value, json};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use axum::body::Body;
-use card_payments::http::operation_rights;
-use card_payments::http::rights::{OperationRights, Rights, everywhere};
+use card_payments::api::operation_rights;
+use card_payments::api::rights::{OperationRights, Rights, everywhere};
 use card_payments::limits::RESTRICTED_KEYS_MAX;
 use card_payments::services::accounts::keys;
 use entity::TimeSpan;

@@ -13,8 +13,8 @@ use crate::harness::{App, Client, Database};
 use crate::site::committed;
 
 /// Committed, because ids and keys are other ones each time.
-const ANSWERS: &str = "src/http/openapi/answers.json";
-const REFUSALS: &str = "src/http/openapi/refusals.json";
+const ANSWERS: &str = "src/api/openapi/answers.json";
+const REFUSALS: &str = "src/api/openapi/refusals.json";
 
 /// An operation a line.
 fn lines(answers: &BTreeMap<String, Value>) -> String {
