@@ -36,7 +36,7 @@ const FLOATS: &[(&str, &str)] = &[
     ("src/params/complaints.rs", "validator's bounds may be floats"),
     ("src/params/tests.rs", "JSON numbers that are no integers are refused"),
     ("src/params/values.rs", "JSON numbers that are no integers are refused"),
-    ("tests/it/requests/anything.rs", "JSON numbers of any kind are sent"),
+    ("tests/it/http/requests/anything.rs", "JSON numbers of any kind are sent"),
 ];
 
 /// Files that hold examples of what the rules forbid.
@@ -175,8 +175,8 @@ const RULES: &[Rule] = &[
         covers: |_| true,
         wakes: "src",
         find: too_long,
-        bad: &[("src/error.rs", LONG), ("tests/it/charges.rs", VERY_LONG)],
-        good: &[("tests/it/charges.rs", LONG)],
+        bad: &[("src/error.rs", LONG), ("tests/it/charges/mod.rs", VERY_LONG)],
+        good: &[("tests/it/charges/mod.rs", LONG)],
     },
     Rule {
         name: "a module is named after what it holds",
@@ -199,7 +199,7 @@ const RULES: &[Rule] = &[
         bad: &[
             ("src/error.rs", "fn f() { todo!() }\n"),
             ("src/error.rs", "fn f() { unimplemented!(\"x\") }\n"),
-            ("tests/it/charges.rs", "#[ignore = \"slow\"]\n"),
+            ("tests/it/charges/mod.rs", "#[ignore = \"slow\"]\n"),
             ("src/error.rs", "// Good enough for now.\n"),
             ("src/error.rs", "// TODO: more\n"),
             ("src/error.rs", "// FIXME\n"),
@@ -222,7 +222,7 @@ const RULES: &[Rule] = &[
         },
         bad: &[
             ("src/services/charges.rs", "let now = Utc::now();\n"),
-            ("tests/it/charges.rs", "let now = std::time::SystemTime::now();\n"),
+            ("tests/it/charges/mod.rs", "let now = std::time::SystemTime::now();\n"),
             ("migration/src/first.rs", ".default(Expr::current_timestamp())\n"),
         ],
         good: &[("src/services/charges.rs", "let now = clock.now();\n// not Utc::now\n")],
@@ -252,8 +252,8 @@ const RULES: &[Rule] = &[
                 line.contains("sleep(").then(|| "a sleep: move the clock instead".to_owned())
             })
         },
-        bad: &[("tests/it/charges.rs", "tokio::time::sleep(second).await;\n")],
-        good: &[("tests/it/charges.rs", "app.clock.advance(days(7));\n")],
+        bad: &[("tests/it/charges/mod.rs", "tokio::time::sleep(second).await;\n")],
+        good: &[("tests/it/charges/mod.rs", "app.clock.advance(days(7));\n")],
     },
     Rule {
         name: "money is an integer",

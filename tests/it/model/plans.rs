@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::subscriptions::Subscription;
 use super::wire::Time;
 use super::world::{World, are, expect_record, one_in, pick, shown};
-use crate::billing_model::{self, State as Course};
+use crate::billing::model::{self, State as Course};
 use crate::harness::chance::Chance;
 
 pub struct Plan {

@@ -1,4 +1,4 @@
-//! Subscriptions. What is billed when is the course of [`crate::billing_model`]; here is who pays, what is
+//! Subscriptions. What is billed when is the course of [`crate::billing::model`]; here is who pays, what is
 //! shown and what is told of it.
 
 use http::Method;
@@ -9,7 +9,7 @@ use super::charges::Charge;
 use super::payments::{AUD, Payer, PaymentRequest, Verdict};
 use super::wire::Time;
 use super::world::{TokenSource, World, are, expect_record, newest, one_in, pick, shown};
-use crate::billing_model::{self, State as Course};
+use crate::billing::model::{self, State as Course};
 use crate::harness::chance::Chance;
 use crate::harness::with;
 
