@@ -110,14 +110,14 @@ fn in_words(section: Section, right: Right) -> String {
 }
 
 /// Returns the right that a method needs: `read` for what only reads and `write` for the others.
-pub(super) fn right_for(method: &Method) -> Right {
+pub fn right_for(method: &Method) -> Right {
     if [Method::GET, Method::HEAD].contains(method) { Right::Read } else { Right::Write }
 }
 
 /// Refuses what needs a right that a key, or the person who is signed in, lacks.
 ///
 /// Refusals: `forbidden`.
-pub(super) fn require(account: &Account, section: Section, right: Right) -> Result<(), Error> {
+pub fn require(account: &Account, section: Section, right: Right) -> Result<(), Error> {
     if account.may(section, right) {
         return Ok(());
     }

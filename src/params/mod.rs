@@ -13,7 +13,7 @@ pub mod rules;
 mod search;
 #[cfg(test)]
 mod tests;
-mod values;
+pub(crate) mod values;
 mod waiting;
 
 pub use field_errors::{FieldErrors, FieldMessage};

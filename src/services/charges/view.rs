@@ -183,7 +183,7 @@ pub struct PlatformAdjustment {
 
 impl Charge {
     /// Returns the charge as verify shows it.
-    pub(super) fn without_transfer(self) -> Self {
+    pub fn without_transfer(self) -> Self {
         Self { transfer: None, ..self }
     }
 
