@@ -10,7 +10,8 @@ use crate::harness::operated;
 use crate::harness::postgres::skipped;
 use crate::harness::process::output;
 
-const MISSING: &str = "The runner of workflows is not installed, so the tests on it are skipped: .ci/run installs it.\n";
+const MISSING: &str =
+    "The runner of workflows is not installed, so the tests on it are skipped: .ci/run installs it.\n";
 const RUNNER: &str = "tests/contract/node_modules/.bin/redocly";
 
 fn root() -> PathBuf {
