@@ -26,12 +26,11 @@ pub(crate) use self::vault_keys::{read_vault_keys, vault_key_path};
 use crate::acquirer::Acquirer;
 use crate::acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets};
 use crate::acquirer::simulator::Simulator;
+use crate::api::server::ServerPhase;
+use crate::api::{self, AdmissionControl, AppState, AppStateInner, Metrics, RateLimit, ServerInfo};
 use crate::blobs::{Blobs, Bucket, Disk};
 use crate::config::{ConfigError, DatabaseOptions, Environment, List, Secrets, ServeOptions, VaultKeySource};
-use crate::http::server::ServerPhase;
-use crate::http::{
-    self, AdmissionControl, AppState, AppStateInner, DashboardAuth, Metrics, RateLimit, ServerInfo,
-};
+use crate::dashboard::{self, DashboardAuth};
 use crate::identity_provider::IdentityProvider;
 use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE};
 use crate::outbound::{AddressPolicy, Allowed, Outbound};
@@ -203,13 +202,14 @@ impl App {
             ctx: Arc::clone(&ctx),
             test_key: keys.as_ref().filter(|_| info.fill_in_key).map(|keys| Arc::new(keys.secret.clone())),
             info: Arc::new(info),
-            document: Arc::new(http::document()),
-            rights: Arc::new(http::operation_rights()),
+            document: Arc::new(api::document()),
+            rights: Arc::new(api::operation_rights()),
             metrics: Metrics::install(),
             has_dashboard: dashboard.is_some(),
             recorder,
         });
-        Ok(Self { router: http::router(site.clone(), dashboard), ctx, keys, phase, site, _lock: lock })
+        let dashboard = dashboard.map_or_else(Router::new, |auth| dashboard::routes(site.clone(), auth));
+        Ok(Self { router: api::router(site.clone(), dashboard), ctx, keys, phase, site, _lock: lock })
     }
 
     /// Whether there is a dashboard.
@@ -225,7 +225,7 @@ impl App {
     /// Returns the routes of the operator's own listener.
     pub fn admin(&self) -> Router {
         let info = Arc::new(ServerInfo { metrics: true, ..(*self.site.info).clone() });
-        http::admin_router(AppState::new(AppStateInner { info, ..(*self.site).clone() }))
+        api::admin_router(AppState::new(AppStateInner { info, ..(*self.site).clone() }))
     }
 }
 

@@ -2,12 +2,13 @@
 //! generators accept. Start with `docs/architecture.md`.
 
 pub mod acquirer;
+pub mod api;
 pub mod app;
 pub mod blobs;
 pub mod check;
 pub mod config;
+pub mod dashboard;
 pub mod error;
-pub mod http;
 pub mod identity_provider;
 pub mod limits;
 pub mod outbound;
@@ -21,7 +22,6 @@ pub mod services;
 pub mod store;
 pub mod trace;
 pub mod vault;
-pub mod views;
 pub mod wallet;
 pub mod workers;
 

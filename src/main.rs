@@ -7,8 +7,8 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
+use card_payments::api;
 use card_payments::config::{DatabaseOptions, without_empty_variables};
-use card_payments::http;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use rustix::fs::Mode;
 use rustix::process::umask;
@@ -180,13 +180,13 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Record(command) => return Box::pin(commands::record::run(command)).await,
         Command::Serve(command) => Box::pin(commands::serve::run(*command)).await,
         Command::Openapi(Openapi { json, postman }) => {
-            let document = http::openapi();
+            let document = api::openapi();
             let text = if postman {
-                format!("{:#}\n", http::openapi::postman::collection(&document))
+                format!("{:#}\n", api::openapi::postman::collection(&document))
             } else if json {
                 format!("{document:#}\n")
             } else {
-                http::openapi::yaml(&document)
+                api::openapi::yaml(&document)
             };
             terminal::stdout().write_all(text.as_bytes())?;
             Ok(())

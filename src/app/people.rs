@@ -2,7 +2,7 @@
 
 use super::start_error::StartError;
 use crate::config::{Environment, List, PeopleOptions, Secrets};
-use crate::http::OperatorAuth;
+use crate::dashboard::OperatorAuth;
 use crate::identity_provider::IdentityProvider;
 use crate::sensitive::secret::Secret;
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
+use crate::api::INSTALLATION;
 use crate::config::reachable;
-use crate::http::INSTALLATION;
 use crate::services::installation;
 use crate::store::{DatabaseKind, Inspection};
 

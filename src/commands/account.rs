@@ -8,9 +8,9 @@ use std::error::Error;
 
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::params;
-use card_payments::params::account::{ChangedSettings, NewAccount};
+use card_payments::services::accounts::params::{ChangedSettings, NewAccount};
+use card_payments::services::accounts::view::AccountKeys;
 use card_payments::services::accounts::{ApiKeyPair, create, keys, operator};
-use card_payments::views::account::AccountKeys;
 use card_payments::workers::write_counts;
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::net::SocketAddr;
 
+use card_payments::api::ServerInfo;
 use card_payments::app::App;
-use card_payments::http::ServerInfo;
 use card_payments::services::accounts::ApiKeyPair;
 use serde::Serialize;
 

@@ -5,8 +5,8 @@ use std::error::Error;
 use card_payments::config::DatabaseOptions;
 use card_payments::limits::{DEPOSIT_CENTS_MAX, TEXT_LENGTH_MAX};
 use card_payments::params;
-use card_payments::params::deposit::DepositOrder;
 use card_payments::services::deposits::arrive;
+use card_payments::services::deposits::params::DepositOrder;
 use clap::Subcommand;
 use entity::Timestamp;
 

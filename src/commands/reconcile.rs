@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use card_payments::config::DatabaseOptions;
 use card_payments::params::Paging;
+use card_payments::services::reconciliation::view::ExceptionRecord;
 use card_payments::services::reconciliation::{
     self, ExceptionAction, ExceptionChange, ExceptionFilter, ReconcileError, change, find, list, note,
 };
-use card_payments::views::reconciliation::ExceptionRecord;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use entity::ExceptionToken;

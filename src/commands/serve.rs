@@ -6,13 +6,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use card_payments::api::server::{self, ServerPhase};
+use card_payments::api::{Connections, ServerInfo};
 use card_payments::app::{App, Parts};
 use card_payments::config::{
     self, ConfigError, DatabaseOptions, Environment, FixtureOptions, List, Secrets, ServeOptions, reachable,
     unknown_variables,
 };
-use card_payments::http::server::{self, ServerPhase};
-use card_payments::http::{Connections, ServerInfo};
 use card_payments::limits::ADMIN_CONNECTIONS;
 use card_payments::recording::Recorder;
 use card_payments::store::Location;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 macro_rules! error_codes {
     ($($variant:ident $status:literal $code:literal $description:literal)*) => {
         /// Every error code this API answers with (specification, Errors). Two codes are spelled alike, so
-        /// the lists of refusals (`http::openapi`) are serialised by the names of the variants.
+        /// the lists of refusals (`api::openapi`) are serialised by the names of the variants.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum ErrorCode {$(
             #[doc = concat!("`", $code, "`, ", stringify!($status), ": ", $description)]

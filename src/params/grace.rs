@@ -11,7 +11,7 @@ pub const GRACE: &str = "24h";
 const MINUTES_MAX: i64 = 100 * 365 * 24 * 60;
 
 /// Reads `grace` of a request.
-pub(super) fn read_grace(text: Option<&str>, mut faults: FieldErrors) -> Result<TimeSpan, FieldErrors> {
+pub fn read_grace(text: Option<&str>, mut faults: FieldErrors) -> Result<TimeSpan, FieldErrors> {
     let grace = parse_grace_period(non_blank(text).unwrap_or(GRACE));
     if grace.is_none() {
         faults.add("grace", "is not formatted properly");

@@ -104,13 +104,22 @@ mod tests {
 
     use super::*;
     use crate::params::collect::collect;
-    use crate::params::{HttpUrl, Patch, card::NewCard};
+    use crate::params::{HttpUrl, Patch};
     use crate::sensitive::secret::{Secret, Withheld};
 
     #[derive(Deserialize, Validate)]
     #[expect(dead_code, reason = "only read into")]
     struct Inner {
         plain: String,
+    }
+
+    #[derive(Deserialize, Validate)]
+    #[expect(dead_code, reason = "only read into")]
+    struct Card {
+        number: Secret,
+        cvc: Secret,
+        expiry_month: String,
+        name: String,
     }
 
     #[derive(Deserialize, Validate)]
@@ -125,7 +134,7 @@ mod tests {
         secrets: Option<Vec<Secret>>,
         payload: Option<Withheld<Inner>>,
         metadata: Option<Map<String, Value>>,
-        card: Option<NewCard>,
+        card: Option<Card>,
     }
 
     fn shown<T: DeserializeOwned>(tree: &Value) -> (Value, Vec<String>) {

@@ -1,48 +1,24 @@
 //! Request parameters: from the tree of a body or a query to a plain struct, with every fault on the way.
 
-pub mod account;
-pub mod api_key;
-pub mod authorisation;
-pub mod bank_account;
-pub mod card;
-pub mod charge;
-pub mod clock;
 mod collect;
 mod complaints;
-pub mod customer;
-pub mod deposit;
-pub mod dispute;
-pub mod event;
 mod field_errors;
-pub mod file;
 mod findings;
 mod grace;
 mod http_url;
-pub mod inbox;
 mod loggable;
-pub mod logged_request;
-pub mod merchant;
 mod paging;
 mod patch;
-pub mod payment_source;
-pub mod plan;
-pub mod recipient;
-pub mod refund;
 pub mod rules;
-pub mod sandbox;
 mod search;
-pub mod subscription;
 #[cfg(test)]
 mod tests;
-pub mod transfer;
-mod values;
+pub(crate) mod values;
 mod waiting;
-pub mod wallet;
-pub mod webhook_endpoint;
 
 pub use field_errors::{FieldErrors, FieldMessage};
 pub use findings::{ReadValues, ShownValues};
-pub use grace::{GRACE, parse_grace_period};
+pub use grace::{GRACE, parse_grace_period, read_grace};
 pub use http_url::HttpUrl;
 pub use loggable::LoggableParams;
 pub use paging::Paging;

@@ -169,7 +169,7 @@ pub fn metadata_text(metadata: &Map<String, Value>) -> impl Iterator<Item = (Str
 }
 
 /// Refuses with this predicate unless the rule is kept.
-pub(super) fn check(kept: bool, predicate: &'static str) -> Result<(), ValidationError> {
+pub fn check(kept: bool, predicate: &'static str) -> Result<(), ValidationError> {
     if kept { Ok(()) } else { Err(ValidationError::new("rule").with_message(predicate.into())) }
 }
 

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-pub(super) const BLANK: &str = "can't be blank";
-pub(super) const INVALID: &str = "is not valid";
-pub(super) const UNLISTED: &str = "is not included in the list";
-pub(super) const NO_NUMBER: &str = "is not a number";
+pub(crate) const BLANK: &str = "can't be blank";
+pub(crate) const INVALID: &str = "is not valid";
+pub(crate) const UNLISTED: &str = "is not included in the list";
+pub(crate) const NO_NUMBER: &str = "is not a number";
 const NO_INTEGER: &str = "must be an integer";
 const TOO_LARGE: &str = "must be at most 9007199254740991";
 const TOO_SMALL: &str = "must be greater than or equal to -9007199254740991";
@@ -16,7 +16,7 @@ const INTEGER_MAX_AS_FLOAT: f64 = 9_007_199_254_740_991.0;
 
 /// Returns whether a value is only white space, or an empty object or list. JSON null, too, although it usually counts as absent
 /// before.
-pub(super) fn is_blank(value: &Value) -> bool {
+pub(crate) fn is_blank(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::String(text) => text.trim().is_empty(),
@@ -27,7 +27,7 @@ pub(super) fn is_blank(value: &Value) -> bool {
 }
 
 /// Reads an integer that every JSON reader holds exactly. 10.0 is none: a client that sends decimals means another unit.
-pub(super) fn integer(value: &Value) -> Result<i64, &'static str> {
+pub(crate) fn integer(value: &Value) -> Result<i64, &'static str> {
     let text = match value {
         Value::Number(number) => number.to_string(),
         Value::String(text) => text.trim().to_owned(),
@@ -49,7 +49,7 @@ pub(super) fn integer(value: &Value) -> Result<i64, &'static str> {
 }
 
 /// Reads true, false, 1 or 0, in upper or lower case.
-pub(super) fn boolean(value: &Value) -> Result<bool, &'static str> {
+pub(crate) fn boolean(value: &Value) -> Result<bool, &'static str> {
     match text(value).map(|text| text.trim().to_ascii_lowercase()).as_deref() {
         Ok("true" | "1") => Ok(true),
         Ok("false" | "0") => Ok(false),
@@ -58,7 +58,7 @@ pub(super) fn boolean(value: &Value) -> Result<bool, &'static str> {
 }
 
 /// Reads text, or a number or boolean as text: some clients send card numbers as integers. Blank text becomes empty.
-pub(super) fn text(value: &Value) -> Result<String, &'static str> {
+pub(crate) fn text(value: &Value) -> Result<String, &'static str> {
     match value {
         Value::String(text) if text.contains('\0') => Err(INVALID),
         Value::String(text) if text.trim().is_empty() => Ok(String::new()),
@@ -71,14 +71,14 @@ pub(super) fn text(value: &Value) -> Result<String, &'static str> {
 }
 
 /// Reads one of the names that the type lists.
-pub(super) fn choice(value: &Value, names: &'static [&'static str]) -> Result<&'static str, &'static str> {
+pub(crate) fn choice(value: &Value, names: &'static [&'static str]) -> Result<&'static str, &'static str> {
     let text = text(value).map_err(|_| UNLISTED)?;
     names.iter().copied().find(|name| *name == text.trim()).ok_or(UNLISTED)
 }
 
 /// Reads the items of a list: `a[]=x`, `a[0]=x`, or a single `a=x`. Omits blank items, which is how a form sends an empty
 /// list.
-pub(super) fn items(value: &Value) -> Result<Vec<&Value>, &'static str> {
+pub(crate) fn items(value: &Value) -> Result<Vec<&Value>, &'static str> {
     let mut items: Vec<&Value> = match value {
         Value::Array(items) => items.iter().collect(),
         Value::Object(fields) => {
@@ -95,7 +95,7 @@ pub(super) fn items(value: &Value) -> Result<Vec<&Value>, &'static str> {
 
 /// Returns whether the value must be refused: databases refuse U+0000, and keys that `serde_json` reserves would make it read the
 /// value as something else, or refuse it.
-pub(super) fn is_unfit(value: &Value) -> bool {
+pub(crate) fn is_unfit(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains('\0'),
         Value::Array(items) => items.iter().any(is_unfit),

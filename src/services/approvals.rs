@@ -27,10 +27,10 @@ use super::{disputes, merchants, transfers};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{APPROVAL_OPEN, APPROVALS_LISTED};
 use crate::params;
-use crate::params::api_key::NewApiKey;
-use crate::params::dispute::DecidedDispute;
-use crate::params::merchant::DecidedMerchant;
-use crate::params::transfer::NewTransfer;
+use crate::services::accounts::key_params::NewApiKey;
+use crate::services::disputes::params::DecidedDispute;
+use crate::services::merchants::params::DecidedMerchant;
+use crate::services::transfers::params::NewTransfer;
 use crate::store::{Operator, Tx};
 
 /// What a person does with a request.

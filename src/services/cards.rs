@@ -1,7 +1,9 @@
 //! Cards: stores them and spends their single-use tokens (specification, Cards; `docs/decisions.md`, 102 and 107).
 
 mod expiry;
+pub mod params;
 mod validation;
+pub mod view;
 
 pub use expiry::CardExpiryWork;
 pub use validation::{
@@ -21,11 +23,10 @@ use super::{data_keys, idempotency};
 use crate::acquirer::NetworkProof;
 use crate::error::{Error, ErrorCode};
 use crate::limits::CARD_TOKEN_LIFETIME_MONTHS;
-use crate::params::card::NewCard;
 use crate::params::{Params, non_blank};
 use crate::sensitive::secret::Secret;
+use crate::services::cards::params::NewCard;
 use crate::store::Tx;
-use crate::views;
 
 /// Stores a card in exchange for a single-use token.
 ///
@@ -34,7 +35,7 @@ pub async fn store(
     ctx: &Context,
     caller: &Caller,
     params: Params<NewCard>,
-) -> Result<views::card::Card, Error> {
+) -> Result<crate::services::cards::view::Card, Error> {
     let Params { value, mut faults } = params;
     let card = validate(ctx, &caller.account, &value, "", &mut faults).await?;
     let (Some(card), true) = (card, faults.is_empty()) else { return Err(faults.into()) };
@@ -42,7 +43,7 @@ pub async fn store(
     let unit = idempotency::write(ctx, caller, row, |tx, row| {
         async move {
             tx.append(row);
-            Ok(views::card::Card::new(row.clone(), None))
+            Ok(crate::services::cards::view::Card::new(row.clone(), None))
         }
         .boxed()
     });
@@ -52,11 +53,15 @@ pub async fn store(
 /// Returns one card.
 ///
 /// Refusals: `not_found`, also for an unused token that has expired.
-pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<views::card::Card, Error> {
+pub async fn show(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+) -> Result<crate::services::cards::view::Card, Error> {
     let id = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let row = find(ctx, account, id).await?.ok_or(ErrorCode::NotFound)?;
     let primary = primary_beside(ctx, account, &row).await?;
-    Ok(views::card::Card::new(row, primary))
+    Ok(crate::services::cards::view::Card::new(row, primary))
 }
 
 /// Finds an account's card. An unused one that has expired is not found, even before a worker erases it.

@@ -1,5 +1,8 @@
 //! Deposits are money that arrives from outside (specification, Deposits; `docs/decisions.md`, 208).
 
+pub mod params;
+pub mod view;
+
 use entity::audit_entry::Action;
 use entity::counter::Counted;
 use entity::deposit;
@@ -17,10 +20,10 @@ use super::ledger::{self, Entry};
 use super::page::{List, ListPage};
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
-use crate::params::deposit::DepositOrder;
 use crate::services::counts;
+use crate::services::deposits::params::DepositOrder;
+use crate::services::deposits::view::Deposit;
 use crate::store::{Store, Tx};
-use crate::views::deposit::Deposit;
 
 /// Returns one deposit.
 ///

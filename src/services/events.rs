@@ -1,8 +1,10 @@
 //! Events, each written in the transaction of the change it reports (`docs/decisions.md`, 241).
 
 mod list;
+pub mod params;
 pub mod ping;
 mod readable;
+pub mod view;
 
 pub(in crate::services) use list::about;
 pub use list::list;
@@ -22,7 +24,6 @@ use super::memory::event_sequences::EventSequences;
 use super::webhooks::outbox;
 use crate::error::{Error, ErrorCode};
 use crate::store::Tx;
-use crate::views;
 
 /// Records an event of `record`, as the API shows it at this moment, and publishes it to the webhook endpoints.
 pub fn record(
@@ -58,7 +59,11 @@ pub fn note(
 /// Returns one event.
 ///
 /// Refusals: `resource_not_found`.
-pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<views::event::Event, Error> {
+pub async fn show(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+) -> Result<crate::services::events::view::Event, Error> {
     let id: EventToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
     let event = readable(ctx, account, id).await?;
     Ok(event.ok_or(ErrorCode::RecordNotFound)?.into())

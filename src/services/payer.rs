@@ -7,9 +7,8 @@ use super::cards::CardCredentials;
 use super::context::{Account, Context};
 use super::{cards, customers};
 use crate::error::Error;
-use crate::params::card::NewCard;
 use crate::params::{FieldErrors, non_blank};
-use crate::views;
+use crate::services::cards::params::NewCard;
 
 /// The payment methods that a request names.
 #[derive(Default)]
@@ -209,6 +208,6 @@ fn payer(
     digits: CardCredentials,
     token: TokenUse,
 ) -> Result<Payer, Error> {
-    let shown = JsonText::of(&views::card::Card::new(card.clone(), primary))?;
+    let shown = JsonText::of(&crate::services::cards::view::Card::new(card.clone(), primary))?;
     Ok(Payer { card, shown, digits, token })
 }

@@ -1,6 +1,9 @@
 //! Payment sources store cards in one form, whether they come from the client, a wallet or a card network
 //! (specification, Payment sources; `docs/decisions.md`, 109).
 
+pub mod params;
+pub mod view;
+
 use entity::card::SourceType;
 use entity::wallet_payload;
 use futures::FutureExt;
@@ -12,8 +15,8 @@ use super::idempotency;
 use super::wallets::{certificates, payloads};
 use crate::error::Error;
 use crate::params::Params;
-use crate::params::payment_source::{NewPaymentSource, unusable};
-use crate::views::payment_source::PaymentSource;
+use crate::services::payment_sources::params::{NewPaymentSource, unusable};
+use crate::services::payment_sources::view::PaymentSource;
 use crate::wallet::{DecryptedPayload, Unreadable, WalletAToken, WalletGToken};
 
 /// Stores a payment source in exchange for a single-use token. Verifies and decrypts a wallet's payload, which can be

@@ -2,6 +2,7 @@
 //! copy of the server knows when one has ended. All times are by the wall clock.
 
 pub(super) mod person;
+pub mod view;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -23,9 +24,9 @@ use super::context::Context;
 use crate::error::{Error, ErrorCode};
 use crate::identity_provider::Identity;
 use crate::limits::{DASHBOARD_SESSION, PERSON_SESSION_IDLE};
+use crate::services::people::view::SignedInPerson;
 use crate::store::{Operator, Store, Tx};
 use crate::vault::{Purpose, Vault};
-use crate::views::person::SignedInPerson;
 
 /// Opens a session for a sign-in. A sign-in opens one session at most, although a browser or a provider repeats its answer.
 pub(super) struct OpenSessionUnit {

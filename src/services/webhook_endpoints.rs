@@ -1,6 +1,8 @@
 //! Webhook endpoints (specification, Webhook endpoints; `docs/decisions.md`, 250 and 251).
 
 pub mod keys;
+pub mod params;
+pub mod view;
 
 use entity::counter::Counted;
 use entity::webhook_endpoint::{self, Column};
@@ -15,11 +17,11 @@ use super::idempotency;
 use super::page::{List, ListPage};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{PURGE_BATCH, WEBHOOK_ENDPOINTS_MAX};
-use crate::params::webhook_endpoint::NewWebhookEndpoint;
 use crate::params::{Paging, Params};
 use crate::services::counts;
+use crate::services::webhook_endpoints::params::NewWebhookEndpoint;
+use crate::services::webhook_endpoints::view::WebhookEndpoint;
 use crate::store::Tx;
-use crate::views::webhook_endpoint::WebhookEndpoint;
 
 /// Registers an endpoint. It receives every event from then on.
 ///

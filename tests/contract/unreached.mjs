@@ -12,10 +12,10 @@ const SPARED = [
   [/ 500 internal_error$/, 'a fault of ours, which no request can bring about'],
   [/ 503 service_unavailable$/, 'the database is away: tests/it/outbound and store.rs, at an operation each'],
   [/ 504 gateway_timeout$/, 'the request took too long: one place answers for all operations'],
-  [/^(POST|PUT|DELETE) .* 400 api_unavailable$/, 'a live merchant that is not active: tests/it/merchant_moves.rs, at an operation each'],
+  [/^(POST|PUT|DELETE) .* 400 api_unavailable$/, 'a live merchant that is not active: tests/it/merchants/moves.rs, at an operation each'],
   [/^PUT .*\/reactivate 400 (?!card_declined)\w+$/, 'charged as POST /subscriptions is, where each decline is told'],
   [/^POST \/1\/plans\/.* 502 gateway_error$/, 'the function of POST /subscriptions, where it is told'],
-  [/ 409 idempotency_key_in_use$/, 'a race of two requests: tests/it/idempotency.rs'],
+  [/ 409 idempotency_key_in_use$/, 'a race of two requests: tests/it/http/idempotency.rs'],
 ]
 
 const resolved = (value) => (value.$ref ? value.$ref.slice(2).split('/').reduce((at, name) => at[name], document) : value)

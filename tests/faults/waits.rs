@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use card_payments::http::server::raise_file_limit;
+use card_payments::api::server::raise_file_limit;
 use entity::ChargeToken;
 use uuid::Uuid;
 

@@ -1,4 +1,4 @@
-"""A server that speaks S3, with one bucket; tests/it/buckets.rs asks it."""
+"""A server that speaks S3, with one bucket; tests/it/store/buckets.rs asks it."""
 
 import urllib.request
 

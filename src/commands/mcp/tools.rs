@@ -1,7 +1,7 @@
 //! The tools: the parameters of each, and the request of the API that it makes. A tool has the name of its operation in
 //! `openapi.yaml`; lists have the parameters of theirs, too.
 
-use card_payments::http::openapi;
+use card_payments::api::openapi;
 use http::Method;
 use rmcp::handler::server::tool::schema_for_input;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};

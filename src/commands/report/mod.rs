@@ -6,8 +6,8 @@ use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
 
+use card_payments::api::INSTALLATION;
 use card_payments::config::DatabaseOptions;
-use card_payments::http::INSTALLATION;
 use card_payments::outbound::api_client::{ApiClient, ApiClientError};
 use card_payments::params::parse_time;
 use card_payments::recording::without_secrets;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::RecordReport;
 
-const STYLE: &str = include_str!("../../http/dashboard/dashboard.css");
+const STYLE: &str = include_str!("../../dashboard/dashboard.css");
 /// The page loads nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 

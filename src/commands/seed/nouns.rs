@@ -1,15 +1,15 @@
 //! The sections of a file: the fields of their entries, and the requests that create them.
 
-use card_payments::params::charge::NewCharge;
-use card_payments::params::customer::NewCustomer;
-use card_payments::params::deposit::NewDeposit;
-use card_payments::params::dispute::NewDispute;
-use card_payments::params::plan::NewPlan;
-use card_payments::params::recipient::NewRecipient;
-use card_payments::params::refund::NewRefund;
-use card_payments::params::subscription::NewSubscription;
-use card_payments::params::transfer::NewTransfer;
-use card_payments::params::webhook_endpoint::NewWebhookEndpoint;
+use card_payments::services::charges::params::NewCharge;
+use card_payments::services::customers::params::NewCustomer;
+use card_payments::services::deposits::params::NewDeposit;
+use card_payments::services::disputes::params::NewDispute;
+use card_payments::services::plans::params::NewPlan;
+use card_payments::services::recipients::params::NewRecipient;
+use card_payments::services::refunds::params::NewRefund;
+use card_payments::services::subscriptions::params::NewSubscription;
+use card_payments::services::transfers::params::NewTransfer;
+use card_payments::services::webhook_endpoints::params::NewWebhookEndpoint;
 use entity::failure::Decline;
 use entity::{Currency, CustomerToken, PlanToken, RecipientToken};
 use http::Method;

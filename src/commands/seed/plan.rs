@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use card_payments::params::sandbox::ChangedAccount;
 use card_payments::params::{self, FieldMessage};
+use card_payments::services::sandbox::params::ChangedAccount;
 use entity::Timestamp;
 use http::Method;
 use serde::de::DeserializeOwned;

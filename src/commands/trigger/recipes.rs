@@ -196,6 +196,6 @@ fn recipient(number: &str) -> Value {
 
 /// Returns the published example.
 fn application() -> Value {
-    let operation = &card_payments::http::openapi()["paths"]["/1/merchants"]["post"];
+    let operation = &card_payments::api::openapi()["paths"]["/1/merchants"]["post"];
     operation["requestBody"]["content"]["application/json"]["example"].clone()
 }

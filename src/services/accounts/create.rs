@@ -12,13 +12,13 @@ use serde_json::json;
 use super::{ApiKeyPair, FIRST_ACCOUNT, NewAccount};
 use crate::config::Environment;
 use crate::error::Error;
-use crate::params::account::NewAccount as NewAccountParams;
 use crate::params::{FieldErrors, Params};
+use crate::services::accounts::params::NewAccount as NewAccountParams;
+use crate::services::accounts::view::AccountKeys;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::bank_accounts;
 use crate::services::context::{Account, Context};
 use crate::store::Tx;
-use crate::views::account::AccountKeys;
 
 /// Returns the validated parameters, or every fault that can be found without a database.
 pub fn checked(mut params: Params<NewAccountParams>) -> Result<NewAccountParams, FieldErrors> {

@@ -6,14 +6,18 @@ mod authenticate;
 pub mod create;
 pub mod faults;
 mod kept;
+pub mod key_params;
+pub mod key_view;
 pub mod keys;
 pub mod named_rows;
 pub mod operator;
+pub mod params;
 pub mod restricted_keys;
 pub mod settings;
 pub mod snapshot_rows;
 pub mod stored_json;
 pub mod stored_rows;
+pub mod view;
 pub mod wipe;
 
 use entity::account::TransfersSchedule;

@@ -9,12 +9,12 @@ use serde_json::json;
 
 use super::settings;
 use crate::error::Error;
-use crate::params::account::ChangedSettings;
 use crate::params::{self, Params};
+use crate::services::accounts::params::ChangedSettings;
+use crate::services::accounts::view::AccountSettings;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Account;
 use crate::store::Store;
-use crate::views::account::AccountSettings;
 
 /// How many accounts are read at a time.
 const PAGE: u64 = 500;

@@ -19,17 +19,17 @@ use serde_json::{Value, json};
 use super::{key_hash, key_row};
 use crate::error::{Error, ErrorCode};
 use crate::limits::RESTRICTED_KEYS_MAX;
-use crate::params::api_key::{ApiKeyOrder, NewApiKey};
 use crate::params::{FieldErrors, Paging, Params};
 use crate::runtime::random::RandomStream;
 use crate::sensitive::secret::Secret;
+use crate::services::accounts::key_params::{ApiKeyOrder, NewApiKey};
+use crate::services::accounts::key_view::ApiKey;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
 use crate::services::memory::known_keys::KeyEntry;
 use crate::services::page::{List, ListPage};
 use crate::store::Tx;
-use crate::views::api_key::ApiKey;
 
 /// How many characters of a key lists show.
 const SHOWN: usize = 4;

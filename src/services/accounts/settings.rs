@@ -8,12 +8,12 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
-use crate::params::account::ChangedSettings;
-use crate::params::sandbox::ChangedAccount;
+use crate::services::accounts::params::ChangedSettings;
 use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
+use crate::services::sandbox::params::ChangedAccount;
+use crate::services::sandbox::view::SandboxAccount;
 use crate::store::Tx;
-use crate::views::sandbox::SandboxAccount;
 
 /// Changes the settings that were sent; the rest stays.
 ///

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value as Json};
 
-use crate::views::bank_account::BankAccount;
-use crate::views::card::Card;
+use crate::services::bank_accounts::view::BankAccount;
+use crate::services::cards::view::Card;
 
 /// Returns the first column of a row whose text is not JSON of the column's shape, if there is one.
 pub fn unreadable<E: EntityTrait>(row: &E::Model) -> Option<&'static str> {

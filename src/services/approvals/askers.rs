@@ -17,9 +17,9 @@ use crate::identity_provider::Identity;
 use crate::limits::APPROVAL_OPEN;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
+use crate::services::people::view::SignedInPerson;
 use crate::services::people::{self, OpenSessionUnit, Person, full_name};
 use crate::store::{Operator, Store, Tx};
-use crate::views::person::SignedInPerson;
 
 /// Opens a session for a sign-in, and withdraws the person's requests for what the roles do not allow any more. Returns the secret of
 /// the session's cookie.

@@ -14,12 +14,12 @@ use sha2::{Digest as _, Sha256};
 use super::ApprovalRequest;
 use crate::error::Error;
 use crate::params;
-use crate::params::transfer::NewTransfer;
 use crate::services::bank_accounts;
+use crate::services::bank_accounts::view::BankAccount;
 use crate::services::context::Account;
 use crate::services::disputes::state::effective_status;
 use crate::services::transfers::create::SELF;
-use crate::views::bank_account::BankAccount;
+use crate::services::transfers::params::NewTransfer;
 use crate::wallet::hexadecimal_of;
 
 /// How facts are read.

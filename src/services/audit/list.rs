@@ -5,8 +5,8 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Qu
 
 use crate::error::Error;
 use crate::params::Paging;
+use crate::services::audit::view::AuditRecord;
 use crate::store::Store;
-use crate::views::audit::AuditRecord;
 
 /// A filter of the audit trail.
 #[derive(Debug, Clone, Copy)]

@@ -10,6 +10,7 @@ mod chain;
 mod head;
 mod list;
 mod verify;
+pub mod view;
 mod watch;
 
 use std::net::IpAddr;

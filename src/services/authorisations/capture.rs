@@ -7,13 +7,13 @@ use serde::Deserialize;
 use super::find::by_token;
 use crate::error::Error;
 use crate::params::Params;
-use crate::params::authorisation::NewCapture;
+use crate::services::authorisations::params::NewCapture;
+use crate::services::charges::view::Charge;
 use crate::services::context::{Account, Caller, Context, Ctx};
 use crate::services::payments::follow_up::{FollowUp, capture_or_void};
 use crate::services::payments::order::SettlementAmounts;
 use crate::services::payments::outcome;
 use crate::services::payments::state::ChargeAction;
-use crate::views::charge::Charge;
 
 /// Captures an authorisation or a part of it; the rest is released.
 ///

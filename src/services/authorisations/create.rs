@@ -4,12 +4,12 @@ use entity::charge::Origin;
 
 use crate::error::Error;
 use crate::params::Params;
-use crate::params::authorisation::NewAuthorisation;
-use crate::params::charge::NewCharge;
+use crate::services::authorisations::params::NewAuthorisation;
+use crate::services::authorisations::view::Authorisation;
+use crate::services::charges::params::NewCharge;
 use crate::services::context::{Caller, Ctx};
 use crate::services::payments::creation::pay;
 use crate::services::payments::parameters::build_order;
-use crate::views::authorisation::Authorisation;
 
 /// Reserves money on a card. May take as long as the acquirer.
 ///

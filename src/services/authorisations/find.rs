@@ -7,9 +7,9 @@ use sea_orm::{ColumnTrait, QueryFilter};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
+use crate::services::authorisations::view::Authorisation;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
-use crate::views::authorisation::Authorisation;
 
 /// Returns one authorisation, failed ones included.
 ///

@@ -4,6 +4,8 @@
 pub mod capture;
 pub mod create;
 pub mod find;
+pub mod params;
+pub mod view;
 pub mod void;
 
 pub use capture::capture;

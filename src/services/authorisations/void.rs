@@ -2,10 +2,10 @@
 
 use super::find::by_token;
 use crate::error::Error;
+use crate::services::authorisations::view::Authorisation;
 use crate::services::context::{Caller, Ctx};
 use crate::services::payments::follow_up::{FollowUp, capture_or_void};
 use crate::services::payments::state::ChargeAction;
-use crate::views::authorisation::Authorisation;
 
 /// Returns the reserved funds of an authorisation.
 ///

@@ -3,6 +3,8 @@
 
 mod branches;
 mod expiry;
+pub mod params;
+pub mod view;
 
 pub use expiry::BankAccountExpiryWork;
 
@@ -18,12 +20,12 @@ use super::data_keys::unseal;
 use super::idempotency;
 use crate::error::Error;
 use crate::limits::{BANK_ACCOUNT_DIGITS_MAX, BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS};
-use crate::params::bank_account::NewBankAccount;
 use crate::params::rules::bsb_digits;
 use crate::params::{FieldErrors, Params};
 use crate::sensitive::secret::Secret;
+use crate::services::bank_accounts::params::NewBankAccount;
+use crate::services::bank_accounts::view::BankAccount;
 use crate::store::Tx;
-use crate::views::bank_account::BankAccount;
 
 /// A BSB that no bank has (`docs/decisions.md`, 200).
 const REFUSED_BSB: &str = "123456";

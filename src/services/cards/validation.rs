@@ -6,12 +6,12 @@ use sea_orm::ActiveEnum;
 use crate::acquirer::{CardInfo, NetworkProof};
 use crate::error::Error;
 use crate::params::FieldErrors;
-use crate::params::card::NewCard;
-use crate::params::payment_source::NewNetworkToken;
 use crate::sensitive::card_number::{CardNumber, cvc_length};
 use crate::sensitive::secret::Secret;
 use crate::services::acquirer_lookup;
+use crate::services::cards::params::NewCard;
 use crate::services::context::{Account, Context};
+use crate::services::payment_sources::params::NewNetworkToken;
 use crate::wallet::WalletCard;
 
 /// A card with valid parameters, and the credentials that its row stores only as ciphertext.

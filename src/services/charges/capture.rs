@@ -3,11 +3,11 @@
 use super::find::by_token;
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
-use crate::params::charge::Capture;
+use crate::services::charges::params::Capture;
+use crate::services::charges::view::Charge;
 use crate::services::context::{Caller, Ctx};
 use crate::services::payments::follow_up::{FollowUp, capture_or_void};
 use crate::services::payments::state::{ChargeAction, EffectiveState, next};
-use crate::views::charge::Charge;
 
 /// Captures an authorised charge for the full authorised amount.
 ///

@@ -9,12 +9,12 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, QueryFilter, Value};
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
 use crate::services::accounts::{self, AccountJoin, IS_PRESENT};
+use crate::services::charges::view::{Charge, ShownCharge};
 use crate::services::context::{Account, Context};
 use crate::services::customers;
 use crate::services::ledger::lines;
 use crate::services::page::{List, ListPage};
 use crate::store::CachedStatement;
-use crate::views::charge::{Charge, ShownCharge};
 
 /// A charge requested by its token, failed and pending ones included.
 pub struct ChargeByToken(ChargeToken);

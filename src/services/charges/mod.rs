@@ -3,7 +3,9 @@
 
 mod capture;
 pub mod find;
+pub mod params;
 pub mod search;
+pub mod view;
 
 pub use capture::{capture, void};
 pub use find::{ChargeByToken, list, of_customer, show, shown};

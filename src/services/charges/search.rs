@@ -24,12 +24,12 @@ use super::find::shown_columns;
 use crate::error::Error;
 use crate::params::Search;
 use crate::services::by_key;
+use crate::services::charges::view::Charge;
 use crate::services::context::{Account, Context};
 use crate::services::memory::charge_search::Sample;
 use crate::services::page::{Growth, List, ListPage};
 use crate::services::search_text;
 use crate::store::Reader;
-use crate::views::charge::Charge;
 
 /// The fields that charges can be sorted by.
 pub const SORTS: &[&str] = &["created_at", "amount"];

@@ -6,11 +6,11 @@ use super::create::{CardToAttach, card_row, stored};
 use super::find::by_token;
 use super::update::locked;
 use crate::error::{Error, ErrorCode};
-use crate::params::card::{NewCard, StoredCard};
 use crate::params::{Params, non_blank};
+use crate::services::cards::params::{NewCard, StoredCard};
+use crate::services::cards::view::Card;
 use crate::services::context::{Caller, Context};
 use crate::services::{cards, idempotency};
-use crate::views::card::Card;
 
 /// The card to add: an unused token, or a card's parameters, read only if there is no token (`docs/decisions.md`, 165).
 pub struct Addition<F> {

@@ -8,12 +8,12 @@ use futures::FutureExt;
 
 use super::find::view;
 use crate::error::{Error, ErrorCode};
-use crate::params::customer::NewCustomer;
 use crate::params::{FieldErrors, Params, non_blank};
 use crate::services::context::{Account, Caller, Context};
+use crate::services::customers::params::NewCustomer;
+use crate::services::customers::view::Customer;
 use crate::services::{cards, counts, events, idempotency};
 use crate::store::Tx;
-use crate::views::customer::Customer;
 
 /// A card to attach to a customer.
 pub(super) enum CardToAttach {
@@ -130,7 +130,7 @@ async fn record(
 pub(super) async fn validate_card(
     ctx: &Context,
     account: &Account,
-    card: &crate::params::card::NewCard,
+    card: &crate::services::cards::params::NewCard,
     owner: CustomerToken,
     faults: &mut FieldErrors,
 ) -> Result<Option<CardToAttach>, Error> {

@@ -11,10 +11,10 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryTrait};
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
 use crate::services::by_key;
+use crate::services::cards::view::Card;
 use crate::services::context::{Account, Context};
+use crate::services::customers::view::Customer;
 use crate::services::page::{List, ListPage};
-use crate::views::card::Card;
-use crate::views::customer::Customer;
 
 /// Returns one customer.
 ///

@@ -4,7 +4,9 @@ pub mod cards;
 pub mod create;
 pub mod delete;
 pub mod find;
+pub mod params;
 pub mod update;
+pub mod view;
 
 pub use cards::{add_card, delete_card};
 pub use create::create;

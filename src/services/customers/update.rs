@@ -10,12 +10,12 @@ use sea_orm::{DbBackend, QuerySelect};
 use super::create::{CardToAttach, deleted_meanwhile, stored, validate_card};
 use super::find::{by_token, view};
 use crate::error::{Error, ErrorCode};
-use crate::params::customer::CustomerChanges;
 use crate::params::{FieldErrors, Params, non_blank};
 use crate::services::context::{Account, Caller, Context};
+use crate::services::customers::params::CustomerChanges;
+use crate::services::customers::view::Customer;
 use crate::services::{cards, events, idempotency};
 use crate::store::Tx;
-use crate::views::customer::Customer;
 
 /// A change of the customer's cards.
 enum CardChange {

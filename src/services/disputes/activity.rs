@@ -7,8 +7,8 @@ use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use super::{enabled, find};
 use crate::error::Error;
 use crate::services::context::{Account, Context};
+use crate::services::disputes::activity_view::Activity;
 use crate::store::Tx;
-use crate::views::dispute_activity::Activity;
 
 /// Returns a dispute's activity, newest first; the oldest entry is the charge's capture (`docs/decisions.md`, 214).
 ///

@@ -13,13 +13,13 @@ use super::state::{check_answerable, effective_status};
 use super::transitions::{answer, lock_dispute};
 use super::{enabled, find};
 use crate::error::Error;
-use crate::params::dispute::{ChangedEvidence, ChangedKind};
 use crate::params::{FieldErrors, Params, Patch};
 use crate::services::context::{Account, Caller, Context};
+use crate::services::disputes::evidence_view::EvidenceBatch;
+use crate::services::disputes::params::{ChangedEvidence, ChangedKind};
 use crate::services::files::link::Links;
 use crate::services::idempotency;
 use crate::store::Tx;
-use crate::views::evidence::EvidenceBatch;
 
 /// Returns the current batch.
 ///

@@ -9,15 +9,15 @@ use sea_orm::{ColumnTrait, Condition, ConnectionTrait};
 
 use super::enabled;
 use crate::error::{Error, ErrorCode};
-use crate::params::dispute::DisputeSearch;
 use crate::params::{Params, Sorting};
 use crate::services::accounts::wipe::deleted;
 use crate::services::by_key;
+use crate::services::charges::view::Charge;
 use crate::services::context::{Account, Context};
+use crate::services::disputes::params::DisputeSearch;
+use crate::services::disputes::view::Dispute;
 use crate::services::ledger;
 use crate::services::page::{Growth, List, ListPage};
-use crate::views::charge::Charge;
-use crate::views::dispute::Dispute;
 
 /// The fields that disputes can be sorted by.
 pub const SORTS: &[&str] = &["received_at", "evidence_required_by", "amount"];

@@ -2,14 +2,18 @@
 //! network decides. Every transition is one transaction with its money, its event and its entry in the activity feed.
 
 pub mod activity;
+pub mod activity_view;
 pub mod arrival;
 pub mod evidence;
+pub mod evidence_view;
 pub mod files;
 pub mod find;
 pub mod open;
 pub mod operator;
+pub mod params;
 pub mod state;
 pub mod transitions;
+pub mod view;
 
 pub use activity::activity;
 pub use find::{list, search, show};

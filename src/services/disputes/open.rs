@@ -13,13 +13,13 @@ use super::activity::note;
 use super::{find, state, transitions};
 use crate::error::{Error, ErrorCode};
 use crate::limits::EVIDENCE_DAYS;
-use crate::params::dispute::NewDispute;
 use crate::params::{FieldErrors, Params};
 use crate::runtime::crash_points;
 use crate::services::context::{Caller, Context};
+use crate::services::disputes::params::NewDispute;
+use crate::services::disputes::view::Dispute;
 use crate::services::{charges, counts, events, idempotency};
 use crate::store::Tx;
-use crate::views::dispute::Dispute;
 
 /// Opens a dispute on request.
 ///

@@ -11,8 +11,8 @@ use super::open::OpenDisputeUnit;
 use super::transitions::decided;
 use crate::error::{Error, ErrorCode};
 use crate::services::audit::{self, OperatorAction};
+use crate::services::disputes::view::Dispute;
 use crate::store::Store;
-use crate::views::dispute::Dispute;
 
 /// Opens a dispute, of the whole remaining amount if none is given.
 ///

@@ -16,16 +16,16 @@ use super::{enabled, find};
 use crate::error::{Error, ErrorCode};
 use crate::limits::CHARGEBACK_FEE_CENTS;
 use crate::params::Params;
-use crate::params::dispute::DecidedDispute;
 use crate::runtime::crash_points;
 use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Caller, Context};
+use crate::services::disputes::params::DecidedDispute;
+use crate::services::disputes::view::Dispute;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::ledger::{self, Entry};
 use crate::services::{events, idempotency};
 use crate::store::Tx;
-use crate::views::dispute::Dispute;
 
 /// Accepts a dispute.
 ///

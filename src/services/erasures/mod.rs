@@ -9,6 +9,7 @@
 mod columns;
 mod marks;
 mod person;
+pub mod view;
 
 use entity::audit_entry::Action;
 use entity::erasure::{self, Column};
@@ -27,9 +28,9 @@ use crate::services::context::{Account, Context};
 use crate::services::customers::delete::plan_erasure;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
+use crate::services::erasures::view::Erasure;
 use crate::services::idempotency;
 use crate::store::Tx;
-use crate::views::erasure::Erasure;
 
 /// When an erasure looks again at a customer with unfinished business.
 const ERASURE_POSTPONED: TimeSpan = TimeSpan::days(1);

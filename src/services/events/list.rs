@@ -9,13 +9,12 @@ use sea_orm::{ColumnTrait, Condition, DbBackend, PaginatorTrait, QueryFilter, Se
 use super::readable;
 use super::readable::ReadableEvents;
 use crate::error::Error;
-use crate::params::event::{After, EventSearch};
 use crate::params::{Params, Waiting};
 use crate::services::context::{Account, Context};
 use crate::services::event_sequence;
+use crate::services::events::params::{After, EventSearch};
 use crate::services::memory::arrivals::{Label, Topic, Wanted};
 use crate::services::page::{AwaitedList, Growth, List, ListPage};
-use crate::views;
 
 /// A list of events.
 pub struct EventList {
@@ -54,7 +53,7 @@ pub async fn list(ctx: &Context, account: &Account, params: Params<EventSearch>)
 }
 
 impl AwaitedList for EventList {
-    type Record = views::event::Event;
+    type Record = crate::services::events::view::Event;
     const TOPIC: Topic = Topic::Events;
 
     fn account(&self) -> AccountToken {
@@ -83,7 +82,7 @@ impl AwaitedList for EventList {
     }
 
     /// Returns a page: after an event the oldest first, otherwise the newest first.
-    async fn page(&self, ctx: &Context) -> Result<ListPage<views::event::Event>, Error> {
+    async fn page(&self, ctx: &Context) -> Result<ListPage<crate::services::events::view::Event>, Error> {
         let EventSearch { r#type, about, paging, .. } = &self.params;
         let all = numbered(self.account);
         let hidden = event_sequence::unnumbered(self.account);
@@ -98,7 +97,7 @@ impl AwaitedList for EventList {
             let list = if about.is_some() { list.found_first() } else { list };
             list.ranged(ctx, *paging).await?
         };
-        Ok(page.map(views::event::Event::from))
+        Ok(page.map(crate::services::events::view::Event::from))
     }
 }
 

@@ -18,10 +18,10 @@ use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Caller, Context};
 use crate::services::counts;
 use crate::services::idempotency;
+use crate::services::webhook_endpoints::view::PingedEndpoint;
+use crate::services::webhooks::view::Webhook;
 use crate::store::Tx;
 use crate::trace;
-use crate::views::webhook::Webhook;
-use crate::views::webhook_endpoint::PingedEndpoint;
 
 /// Sends an endpoint an event of the type `ping`, which is delivered and retried as any other.
 ///

@@ -12,11 +12,11 @@ use crate::blobs::{BlobName, Upload};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{FILE_BYTES_MAX, NAME_LENGTH_MAX};
 use crate::params::Params;
-use crate::params::file::NewFile;
 use crate::runtime::crash_points;
 use crate::services::context::{Caller, Context, Ctx};
+use crate::services::files::params::NewFile;
+use crate::services::files::view::File;
 use crate::services::idempotency;
-use crate::views::file::File;
 
 /// Stores an uploaded file. Once the file is received, it is stored even if the client disconnects.
 ///

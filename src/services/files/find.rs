@@ -6,7 +6,7 @@ use entity::{FileToken, Listed};
 use super::link::Links;
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Account, Context};
-use crate::views::file::File;
+use crate::services::files::view::File;
 
 /// Returns one file with a new link.
 ///

@@ -12,8 +12,8 @@ use crate::blobs::{BlobName, Content};
 use crate::error::{Error, ErrorCode};
 use crate::limits::LINK_LIFETIME;
 use crate::services::context::{Account, Context};
+use crate::services::files::view::File;
 use crate::vault::{Purpose, Vault};
-use crate::views::file::File;
 
 /// Creates an account's links.
 pub(in crate::services) struct Links {

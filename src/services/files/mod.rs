@@ -8,7 +8,9 @@ pub(in crate::services) mod content;
 pub mod create;
 pub mod find;
 pub mod link;
+pub mod params;
 pub mod stray;
+pub mod view;
 
 pub use create::create;
 pub use find::show;

@@ -8,7 +8,7 @@ use super::sum_of;
 use crate::error::Error;
 use crate::limits::BALANCE_PLOT_DAYS;
 use crate::services::context::{Account, Context};
-use crate::views::balance::DayBalance;
+use crate::services::ledger::view::DayBalance;
 
 /// Returns the available balance at the end of each day on which it changed or will change, oldest first: at least two
 /// days. The first day, [`BALANCE_PLOT_DAYS`] ago, stands for all before it; today is always included.

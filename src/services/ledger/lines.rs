@@ -91,7 +91,7 @@ pub async fn transfers_of(
 }
 
 /// Joins to each charge of a statement the transfer that paid it out, with the columns that
-/// `views::charge::ShownCharge` shows.
+/// `crate::services::charges::view::ShownCharge` shows.
 pub fn with_transfer(
     statement: &mut SelectStatement,
     backend: DbBackend,

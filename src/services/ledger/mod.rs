@@ -6,6 +6,7 @@ pub mod lines;
 mod proofs;
 pub mod report;
 pub mod verify;
+pub mod view;
 
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
@@ -23,7 +24,6 @@ use crate::limits::DEBIT_SLOT;
 use crate::params::Params;
 use crate::services::context::{Account, Context};
 use crate::store::{Sum, Tx};
-use crate::views;
 
 pub use history::history;
 
@@ -221,7 +221,10 @@ fn merchant_posting(tx: &Tx, entry: &Entry) -> PostingToken {
 }
 
 /// Returns the account's balance: available today, and pending.
-pub async fn balance(ctx: &Context, account: &Account) -> Result<views::balance::Balance, Error> {
+pub async fn balance(
+    ctx: &Context,
+    account: &Account,
+) -> Result<crate::services::ledger::view::Balance, Error> {
     use balance::Column::{Amount, AvailableOn};
 
     let arriving = pending_deposits(account.id(), account.now, Some(account.now.day()));
@@ -235,7 +238,7 @@ pub async fn balance_at(
     ctx: &Context,
     account: &Account,
     at: Params<Option<Timestamp>>,
-) -> Result<views::balance::Balance, Error> {
+) -> Result<crate::services::ledger::view::Balance, Error> {
     use posting::Column::{Amount, AvailableOn, Book as InBook};
 
     let Params { value: at, mut faults } = at;
@@ -271,7 +274,7 @@ async fn read_balance<E: EntityTrait, C: ColumnTrait>(
     (amount, available_on): (&C, &C),
     today: Day,
     arriving: SelectStatement,
-) -> Result<views::balance::Balance, Error> {
+) -> Result<crate::services::ledger::view::Balance, Error> {
     let sum_where =
         |condition: SimpleExpr| sum_of(Expr::case(condition, amount.into_expr()).finally(0).into());
     let (in_days, arriving, pending) = rows
@@ -283,5 +286,5 @@ async fn read_balance<E: EntityTrait, C: ColumnTrait>(
         .one(ctx.store.read())
         .await?
         .ok_or_else(|| DbErr::RecordNotFound("a sum".into()))?;
-    Ok(views::balance::Balance::new(in_days - arriving, pending + arriving))
+    Ok(crate::services::ledger::view::Balance::new(in_days - arriving, pending + arriving))
 }

@@ -9,13 +9,13 @@ use futures::FutureExt;
 use super::transport;
 use crate::error::Error;
 use crate::params::Params;
-use crate::params::merchant::{Application, NewMerchant};
 use crate::services::accounts::{self, ApiKeyPair, NewAccount};
 use crate::services::context::{Account, Caller, Context};
+use crate::services::merchants::params::{Application, NewMerchant};
 use crate::services::merchants::password;
+use crate::services::merchants::view::MerchantSummary;
 use crate::services::{bank_accounts, counts, events, idempotency, search_text};
 use crate::store::Tx;
-use crate::views::merchant::MerchantSummary;
 
 /// Refers a merchant. Its account begins with its bank account and nothing else, at the time of its partner's clock
 /// (`docs/decisions.md`, 231). Of its two pairs of keys one works in this environment.

@@ -16,9 +16,9 @@ use crate::params::{Paging, Search};
 use crate::services::accounts::wipe::deleted;
 use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::context::{Account, Context};
+use crate::services::merchants::view::{MerchantDetail, MerchantSummary, OwnAccount, ShownKeys};
 use crate::services::page::{Growth, List, ListPage};
 use crate::services::{bank_accounts, search_text};
-use crate::views::merchant::{MerchantDetail, MerchantSummary, OwnAccount, ShownKeys};
 
 /// The columns by which merchants can be sorted.
 pub const SORTS: &[&str] = &["created_at", "email", "first_name", "last_name", "name"];

@@ -14,12 +14,12 @@ use super::transport::{Document, FORMAT, VERSION};
 use crate::config::{self, Environment};
 use crate::error::Error;
 use crate::params::FieldErrors;
-use crate::params::bank_account::NewBankAccount;
-use crate::params::merchant::Application;
 use crate::services::accounts::{self, ApiKeyPair, NewAccount};
 use crate::services::audit::{self, OperatorAction};
 use crate::services::bank_accounts;
+use crate::services::bank_accounts::params::NewBankAccount;
 use crate::services::context::{Account, Context};
+use crate::services::merchants::params::Application;
 use crate::store::Tx;
 
 /// The reason why a document is refused. No message repeats the document's content.

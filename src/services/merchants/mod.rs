@@ -6,10 +6,12 @@ pub mod export;
 pub mod find;
 pub mod import;
 mod page;
+pub mod params;
 mod password;
 pub mod state;
 pub mod transitions;
 pub mod transport;
+pub mod view;
 
 pub use create::create;
 pub use find::{list, search, show};

@@ -13,14 +13,14 @@ use super::find::{by_token, last_charge, own};
 use super::state::next;
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
-use crate::params::merchant::DecidedMerchant;
 use crate::services::accounts::settings;
 use crate::services::accounts::wipe::deleted;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Caller, Context};
+use crate::services::merchants::params::DecidedMerchant;
+use crate::services::merchants::view::{MerchantDetail, MerchantSummary};
 use crate::services::{events, idempotency};
 use crate::store::{Store, Tx};
-use crate::views::merchant::{MerchantDetail, MerchantSummary};
 
 /// Decides about a merchant, in place of the operator.
 ///

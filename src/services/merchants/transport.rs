@@ -5,12 +5,12 @@ use entity::{AccountToken, MerchantToken, merchant};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::params::bank_account::NewBankAccount;
-use crate::params::merchant::Application;
 use crate::sensitive::secret::Secret;
 use crate::services::accounts::ApiKeyPair;
+use crate::services::bank_accounts::params::NewBankAccount;
 use crate::services::context::Context;
 use crate::services::data_keys::{reencrypt, unseal};
+use crate::services::merchants::params::Application;
 use crate::vault::{SealedBytes, Vault};
 
 /// The document's `format`.

@@ -16,3 +16,4 @@ pub(super) mod purpose;
 pub mod recovery;
 pub(super) mod row;
 pub mod state;
+pub mod view;

@@ -23,11 +23,11 @@ use crate::services::due_work::work_time::WorkTime;
 use crate::services::idempotency::{self, KeptResult};
 use crate::services::ledger::{self, Entry};
 use crate::services::payer::TokenUse;
+use crate::services::payments::view::Payment;
 use crate::services::search_text;
 use crate::services::{cards, counts, events};
 use crate::store::Tx;
 use crate::vault::Vault;
-use crate::views::payment::Payment;
 
 /// The result of a call.
 #[derive(Debug, Clone)]

@@ -6,10 +6,10 @@ use serde_json::Map;
 
 use super::order::{ChargeOrder, SettlementAmounts, Terms};
 use crate::error::{Error, ErrorCode};
-use crate::params::charge::{NewCharge, NewThreeDSecure};
 use crate::params::{Params, non_blank, rules};
 use crate::services::accounts::faults::parse_sandbox_outcome;
 use crate::services::acquirer_lookup;
+use crate::services::charges::params::{NewCharge, NewThreeDSecure};
 use crate::services::context::{Account, Context};
 use crate::services::payer::{self, PaymentMethodParams};
 

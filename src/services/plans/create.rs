@@ -7,11 +7,11 @@ use entity::{Currency, Rate};
 use futures::FutureExt;
 
 use crate::error::Error;
-use crate::params::plan::NewPlan;
 use crate::params::{FieldErrors, Params};
 use crate::services::context::{Account, Caller, Context};
+use crate::services::plans::params::NewPlan;
+use crate::services::plans::view::Plan;
 use crate::services::{acquirer_lookup, counts, events, idempotency};
-use crate::views::plan::Plan;
 
 /// Creates a plan.
 ///

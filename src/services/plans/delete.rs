@@ -13,9 +13,9 @@ use super::find::by_token;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{DELETED_ENTRIES, DELETED_SUBSCRIPTIONS};
 use crate::services::context::{Caller, Context};
+use crate::services::plans::view::Plan;
 use crate::services::{counts, events, idempotency};
 use crate::store::Tx;
-use crate::views::plan::Plan;
 
 /// Deletes a plan and all its subscriptions permanently.
 ///

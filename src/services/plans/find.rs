@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
-use crate::views::plan::Plan;
+use crate::services::plans::view::Plan;
 
 /// Returns one plan.
 ///

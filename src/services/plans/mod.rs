@@ -4,7 +4,9 @@ pub mod count;
 pub mod create;
 pub mod delete;
 pub mod find;
+pub mod params;
 pub mod update;
+pub mod view;
 
 pub use create::create;
 pub use delete::delete;

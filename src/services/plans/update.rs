@@ -9,11 +9,11 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use super::find::by_token;
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
-use crate::params::plan::PlanChanges;
 use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
+use crate::services::plans::params::PlanChanges;
+use crate::services::plans::view::Plan;
 use crate::store::Tx;
-use crate::views::plan::Plan;
 
 /// Changes a plan's name or its customers' permissions. Its prices never change.
 ///

@@ -7,13 +7,13 @@ use entity::{BankAccountToken, recipient};
 use futures::FutureExt;
 
 use crate::error::Error;
-use crate::params::bank_account::NewBankAccount;
-use crate::params::recipient::NewRecipient;
 use crate::params::{FieldErrors, Params, non_blank};
+use crate::services::bank_accounts::params::NewBankAccount;
 use crate::services::context::{Account, Caller, Context};
+use crate::services::recipients::params::NewRecipient;
+use crate::services::recipients::view::Recipient;
 use crate::services::{bank_accounts, counts, events, idempotency, search_text};
 use crate::store::Tx;
-use crate::views::recipient::Recipient;
 
 /// A bank account to attach to a recipient.
 pub(super) enum BankAccountToAttach {

@@ -10,8 +10,8 @@ use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
+use crate::services::recipients::view::Recipient;
 use crate::store::Tx;
-use crate::views::recipient::Recipient;
 
 /// Returns one recipient.
 ///

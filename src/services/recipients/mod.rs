@@ -2,7 +2,9 @@
 
 pub mod create;
 pub mod find;
+pub mod params;
 pub mod update;
+pub mod view;
 
 pub use create::create;
 pub use find::{list, show};

@@ -8,11 +8,11 @@ use super::create::{BankAccountToAttach, RecipientParams};
 use super::find::{by_token, lock_recipient};
 use crate::error::Error;
 use crate::params::Params;
-use crate::params::recipient::RecipientChanges;
 use crate::services::context::{Account, Caller, Context};
+use crate::services::recipients::params::RecipientChanges;
+use crate::services::recipients::view::Recipient;
 use crate::services::{bank_accounts, events, idempotency, search_text};
 use crate::store::Tx;
-use crate::views::recipient::Recipient;
 
 /// Changes a recipient. Earlier transfers keep the bank account that they were paid to.
 ///

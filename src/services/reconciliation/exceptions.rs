@@ -17,8 +17,8 @@ use crate::limits::NOTE_LENGTH_MAX;
 use crate::params::Paging;
 use crate::recording::without_card_numbers;
 use crate::services::audit::{self, OperatorAction};
+use crate::services::reconciliation::view::ExceptionRecord;
 use crate::store::{Operator, Store, Tx};
-use crate::views::reconciliation::ExceptionRecord;
 
 /// A filter of exceptions.
 #[derive(Debug, Clone, Copy)]

@@ -19,8 +19,8 @@ use crate::acquirer::statement::{Fault, Heading, Line, StatementReader};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{RECONCILIATION_BATCH, STATEMENT_FAULTS_MAX};
 use crate::runtime::progress::Progress;
+use crate::services::reconciliation::view::Reconciled;
 use crate::store::Store;
-use crate::views::reconciliation::Reconciled;
 
 /// Why a statement is not reconciled.
 #[derive(Debug, thiserror::Error)]

@@ -13,6 +13,7 @@ mod import;
 mod matching;
 pub mod state;
 mod summary;
+pub mod view;
 
 pub use self::exceptions::{ExceptionChange, ExceptionFilter, change, find, list, note};
 pub use self::import::{ReconcileError, reconcile};

@@ -8,8 +8,8 @@ use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use crate::error::Error;
+use crate::services::reconciliation::view::{Count, Reconciled, Sum};
 use crate::store::Store;
-use crate::views::reconciliation::{Count, Reconciled, Sum};
 
 /// Returns the numbers of a statement as they are now.
 pub(super) async fn summary(

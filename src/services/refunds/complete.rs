@@ -17,9 +17,9 @@ use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::ledger::{self, Entry};
+use crate::services::refunds::view::Refund;
 use crate::services::{events, idempotency};
 use crate::store::Tx;
-use crate::views::refund::Refund;
 
 /// Completes accepted refunds with the outcome that the acquirer announced.
 pub struct RefundCompletionWork;

@@ -12,14 +12,14 @@ use sea_orm::QuerySelect;
 use sea_orm::sea_query::LockType;
 
 use crate::error::{Error, ErrorCode};
-use crate::params::refund::NewRefund;
 use crate::params::{FieldErrors, Params};
 use crate::runtime::crash_points;
 use crate::services::context::{Account, Caller, Context};
 use crate::services::ledger::{self, BalanceTooLow, Entry, FundsSource};
+use crate::services::refunds::params::NewRefund;
+use crate::services::refunds::view::Refund;
 use crate::services::{charges, counts, events, idempotency};
 use crate::store::Tx;
-use crate::views::refund::Refund;
 
 /// Refunds a charge, fully or in part, without waiting for the acquirer.
 ///

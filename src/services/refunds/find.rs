@@ -10,7 +10,7 @@ use crate::params::{Paging, Params};
 use crate::services::charges;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
-use crate::views::refund::Refund;
+use crate::services::refunds::view::Refund;
 
 /// Returns one refund.
 ///

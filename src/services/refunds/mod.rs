@@ -5,8 +5,10 @@
 pub mod complete;
 pub mod create;
 pub mod find;
+pub mod params;
 pub mod state;
 pub mod submit;
+pub mod view;
 
 pub use complete::complete;
 pub use create::create;

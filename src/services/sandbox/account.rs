@@ -2,7 +2,7 @@
 
 pub use crate::services::accounts::settings::change;
 use crate::services::context::Account;
-use crate::views::sandbox::SandboxAccount;
+use crate::services::sandbox::view::SandboxAccount;
 
 /// Returns the account's switches and settings.
 pub fn show(account: &Account) -> SandboxAccount {

@@ -8,13 +8,13 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use crate::error::Error;
 use crate::limits::ACCOUNTS_OFFERED;
 use crate::params::Params;
-use crate::params::sandbox::NewSandboxAccount;
+use crate::services::accounts::view::AccountSettings;
 pub use crate::services::accounts::wipe::close as delete;
 use crate::services::accounts::{self, ApiKeyPair, NewAccount};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
-use crate::views::account::AccountSettings;
-use crate::views::sandbox::SandboxKeys;
+use crate::services::sandbox::params::NewSandboxAccount;
+use crate::services::sandbox::view::SandboxKeys;
 
 /// Creates an account with its own keys, clock and opening deposit. A name tells it from others in the dashboard.
 ///

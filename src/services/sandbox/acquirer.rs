@@ -4,13 +4,13 @@ use entity::{AccountToken, AcquirerFaults, JsonText, account};
 use futures::FutureExt;
 
 use crate::error::Error;
-use crate::params::sandbox::{ChangedFaults, chance};
 use crate::params::{Params, Patch};
 use crate::services::accounts::{faults, settings};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
+use crate::services::sandbox::params::{ChangedFaults, chance};
+use crate::services::sandbox::view::Faults;
 use crate::store::Tx;
-use crate::views::sandbox::Faults;
 
 /// Returns the configured faults.
 pub fn show(account: &Account) -> Result<Faults, Error> {

@@ -17,15 +17,15 @@ use crate::limits::{
     CLOCK_REFUND_TRIES,
 };
 use crate::params::Params;
-use crate::params::clock::{MoveClock, RequestedMove};
 use crate::services::accounts::settings;
 use crate::services::context::{Account, Caller, Context, Ctx};
 use crate::services::due_work::registry::{self, Item};
 use crate::services::due_work::work_time::{ClockUpdate, WorkTime};
 use crate::services::due_work::{ClockMoveRange, WorkResult};
 use crate::services::idempotency;
+use crate::services::sandbox::clock_params::{MoveClock, RequestedMove};
+use crate::services::sandbox::clock_view::{Clock, MovedClock, RanItem};
 use crate::store::Tx;
-use crate::views::clock::{Clock, MovedClock, RanItem};
 
 /// Returns the time of the account's clock.
 pub fn show(account: &Account) -> Clock {

@@ -4,10 +4,10 @@ use futures::FutureExt;
 
 use crate::error::Error;
 use crate::params::Params;
-use crate::params::deposit::NewDeposit;
 use crate::services::context::{Caller, Context};
+use crate::services::deposits::params::NewDeposit;
+use crate::services::deposits::view::Deposit;
 use crate::services::{deposits, idempotency};
-use crate::views::deposit::Deposit;
 
 /// Creates a deposit, available now or later.
 ///

@@ -2,10 +2,10 @@
 
 use crate::error::Error;
 use crate::params::Params;
-use crate::params::sandbox::DecidedRefund;
 use crate::services::context::{Caller, Context};
 use crate::services::refunds;
-use crate::views::refund::Refund;
+use crate::services::refunds::view::Refund;
+use crate::services::sandbox::params::DecidedRefund;
 
 /// Ends a pending refund with the given outcome.
 ///

@@ -6,12 +6,12 @@ use sea_orm::sea_query::{Expr, ExprTrait, Func};
 use sea_orm::{ColumnTrait, Condition, PaginatorTrait, QueryFilter, QueryOrder, Select};
 
 use crate::error::{Error, ErrorCode};
-use crate::params::logged_request::{RequestFilter, RequestSearch};
 use crate::params::{Params, Waiting};
 use crate::services::context::{Account, Context};
 use crate::services::memory::arrivals::{Topic, Wanted};
 use crate::services::page::{AwaitedList, List, ListPage};
-use crate::views::logged_request::LoggedRequest;
+use crate::services::sandbox::request_params::{RequestFilter, RequestSearch};
+use crate::services::sandbox::request_view::LoggedRequest;
 
 /// A search in the log of an account.
 pub struct LogSearch {

@@ -3,13 +3,13 @@
 use futures::FutureExt;
 
 use crate::error::Error;
-use crate::params::sandbox::{NewWalletPayload, WalletType};
 use crate::params::{Params, non_blank};
 use crate::sensitive::card_number::CardNumber;
 use crate::services::context::{Caller, Context};
+use crate::services::sandbox::params::{NewWalletPayload, WalletType};
+use crate::services::sandbox::view::{WalletPayload, WalletSource};
 use crate::services::wallets::certificates;
 use crate::services::{acquirer_lookup, idempotency};
-use crate::views::sandbox::{WalletPayload, WalletSource};
 use crate::wallet::DeviceCard;
 
 /// Years until a test device's card expires.

@@ -2,10 +2,10 @@
 
 use crate::error::Error;
 use crate::params::Params;
-use crate::params::sandbox::NewWebhookKey;
 use crate::services::context::{Caller, Context};
+use crate::services::sandbox::params::NewWebhookKey;
+use crate::services::webhook_endpoints::view::RotatedKey;
 use crate::services::webhook_endpoints::{by_token, keys};
-use crate::views::webhook_endpoint::RotatedKey;
 
 /// Rotates an endpoint's key, as the operator would.
 ///

@@ -11,9 +11,9 @@ use crate::limits::{SNAPSHOT_KEPT, SNAPSHOTS_MAX};
 use crate::services::accounts::snapshot_rows::{AccountTable, Pages, SnapshotTable};
 use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Account, Caller, Context};
+use crate::services::snapshots::view::Snapshot;
 use crate::services::{data_keys, idempotency};
 use crate::store::{self, Tx};
-use crate::views::snapshot::Snapshot;
 
 /// Copies the account's own row, which is not among the rows it owns.
 pub(super) static ITSELF: AccountTable<account::Entity> =

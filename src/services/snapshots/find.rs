@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
-use crate::views::snapshot::Snapshot;
+use crate::services::snapshots::view::Snapshot;
 
 /// Lists the account's snapshots, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Snapshot>, Error> {

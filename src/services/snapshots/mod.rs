@@ -11,6 +11,7 @@ pub mod find;
 pub mod parts;
 pub mod remove;
 pub mod restore;
+pub mod view;
 
 pub use create::create;
 pub use find::list;

@@ -24,8 +24,8 @@ use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
 use crate::services::installation::{restoring, restoring_mark};
+use crate::services::snapshots::view::Snapshot;
 use crate::store::{self, Tx};
-use crate::views::snapshot::Snapshot;
 
 /// How many rows one commit deletes, or how many charges' words it replaces: a few milliseconds of the writer.
 const PART: u64 = 200;

@@ -16,9 +16,9 @@ use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Caller, Context, Ctx};
 use crate::services::customers::delete::plan_erasure;
 use crate::services::data_keys::unseal;
+use crate::services::snapshots::view::Snapshot;
 use crate::services::{files, idempotency};
 use crate::store::{self, Tx};
-use crate::views::snapshot::Snapshot;
 
 /// The error message for a snapshot of another schema.
 pub const OTHER_RELEASE: &str =

@@ -12,9 +12,9 @@ use super::rows::{lock_subscription, plan_of, put, visible};
 use super::state::{SubscriptionAction, next};
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Account, Caller, Context};
+use crate::services::subscriptions::view::Subscription;
 use crate::services::{customers, idempotency};
 use crate::store::Tx;
-use crate::views::subscription::Subscription;
 
 /// Cancels a subscription at once. A renewal that is in flight stands.
 ///

@@ -12,14 +12,14 @@ use super::record_outcome::{pay, starts};
 use super::rows::{customer_held, record_event};
 use super::state::next;
 use crate::error::{Error, ErrorCode};
-use crate::params::subscription::{NewPlanSubscription, NewSubscription};
 use crate::params::{Params, non_blank};
 use crate::services::context::{Account, Caller, Context, Ctx};
 use crate::services::payments::creation::{PaymentIntent, record_row};
 use crate::services::payments::order::{ChargeIntent, ChargeOrder, Terms};
+use crate::services::subscriptions::params::{NewPlanSubscription, NewSubscription};
+use crate::services::subscriptions::view::Subscription;
 use crate::services::{acquirer_lookup, cards, counts, customers, idempotency, payer, plans};
 use crate::store::Tx;
-use crate::views::subscription::Subscription;
 
 /// Subscribes a customer to a plan. May take as long as the acquirer.
 ///

@@ -11,8 +11,8 @@ use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
+use crate::services::subscriptions::view::SubscriptionEntry;
 use crate::store::Tx;
-use crate::views::subscription::SubscriptionEntry;
 
 /// Records a bill and the charge that paid it.
 pub(super) fn record(

@@ -10,8 +10,8 @@ use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
+use crate::services::subscriptions::view::Subscription;
 use crate::services::{customers, plans};
-use crate::views::subscription::Subscription;
 
 /// Returns one subscription.
 ///

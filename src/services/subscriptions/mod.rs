@@ -9,12 +9,14 @@ pub mod create;
 pub mod ending;
 mod entries;
 pub mod find;
+pub mod params;
 pub mod reactivate;
 mod record_outcome;
 pub mod recover;
 mod rows;
 pub mod state;
 pub mod update;
+pub mod view;
 
 pub use cancel::{cancel, cancel_of_customer, close_customer, unsubscribe};
 pub use create::{create, create_for_plan};

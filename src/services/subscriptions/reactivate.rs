@@ -14,13 +14,13 @@ use super::rows::{customer_held, lock_subscription, plan_of, put};
 use super::state::{SubscriptionAction, SubscriptionTransition, next};
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
-use crate::params::subscription::Reactivation;
 use crate::services::context::{Account, Caller, Ctx};
 use crate::services::payments::creation::{PaymentIntent, record_row};
 use crate::services::payments::order::{ChargeIntent, ChargeOrder};
+use crate::services::subscriptions::params::Reactivation;
+use crate::services::subscriptions::view::Subscription;
 use crate::services::{cards, customers, idempotency, plans};
 use crate::store::Tx;
-use crate::views::subscription::Subscription;
 
 /// Reactivates a cancelled subscription. May take as long as the acquirer.
 ///

@@ -27,8 +27,8 @@ use crate::services::payments::outcome::{self, AttemptResult, PaymentOutcome};
 use crate::services::payments::purpose::PaymentPurpose;
 use crate::services::payments::recovery;
 use crate::services::plans;
+use crate::services::subscriptions::view::Subscription;
 use crate::store::Tx;
-use crate::views::subscription::Subscription;
 
 /// What became of a bill.
 pub(super) enum BillingOutcome {

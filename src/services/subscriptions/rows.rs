@@ -7,9 +7,9 @@ use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 
 use crate::error::Error;
+use crate::services::subscriptions::view::Subscription;
 use crate::services::{events, plans};
 use crate::store::Tx;
-use crate::views::subscription::Subscription;
 
 /// Selects the subscriptions that clients see: not those whose first charge is in flight, nor those of a deleted plan.
 pub(super) fn visible(account: AccountToken) -> Select<subscription::Entity> {

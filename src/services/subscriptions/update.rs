@@ -7,12 +7,12 @@ use super::create::{card_of, check_card};
 use super::find::by_token;
 use super::rows::{customer_held, lock_subscription};
 use crate::error::{Error, ErrorCode};
-use crate::params::subscription::SubscriptionChanges;
 use crate::params::{Params, Patch};
 use crate::services::context::{Caller, Context};
+use crate::services::subscriptions::params::SubscriptionChanges;
+use crate::services::subscriptions::view::Subscription;
 use crate::services::{customers, idempotency};
 use crate::store::Tx;
-use crate::views::subscription::Subscription;
 
 /// Changes the card that pays.
 ///

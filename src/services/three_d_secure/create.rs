@@ -8,18 +8,18 @@ use futures::FutureExt;
 use super::find::page_hash;
 use crate::error::Error;
 use crate::limits::SESSION_LIFETIME;
-use crate::params::charge::NewCharge;
 use crate::params::{Params, non_blank};
 use crate::runtime::random::RandomStream;
 use crate::sensitive::card_number::CardNumber;
 use crate::services::cards::{self, CardCredentials};
+use crate::services::charges::params::NewCharge;
+use crate::services::charges::view::Charge;
 use crate::services::context::{Caller, Context, Ctx};
 use crate::services::payments::creation::{pay, record_row};
 use crate::services::payments::order::{ChargeIntent, ChargeOrder};
 use crate::services::payments::parameters::build_order;
+use crate::services::three_d_secure::view::{ChargeMade, PendingCharge};
 use crate::services::{acquirer_lookup, idempotency};
-use crate::views::charge::Charge;
-use crate::views::three_d_secure::{ChargeMade, PendingCharge};
 
 /// The parts of a POST /charges request that are not its parameters.
 pub struct ChargeRequestInfo<'a> {

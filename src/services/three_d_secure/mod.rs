@@ -7,6 +7,7 @@ pub mod expire;
 mod find;
 pub mod state;
 pub mod verify;
+pub mod view;
 
 pub use create::create;
 pub use decide::{ChallengeQuestion, ChallengeView, decide, show, view};

@@ -6,7 +6,7 @@ use entity::three_d_secure::SessionState;
 use super::find;
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Account, Context};
-use crate::views::three_d_secure::VerifiedCharge;
+use crate::services::three_d_secure::view::VerifiedCharge;
 
 /// Returns the charge, possibly declined, of a session that its cardholder has approved.
 ///

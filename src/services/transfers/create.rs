@@ -9,14 +9,14 @@ use futures::FutureExt;
 use super::record;
 use crate::error::{Error, ErrorCode};
 use crate::limits::TRANSFER_RETURNS_AFTER;
-use crate::params::transfer::NewTransfer;
 use crate::params::{FieldErrors, Params};
 use crate::runtime::crash_points;
 use crate::services::context::{Account, Caller, Context};
 use crate::services::ledger::{self, BalanceTooLow, Debit, Entry, FundsSource};
+use crate::services::transfers::params::NewTransfer;
+use crate::services::transfers::view::Transfer;
 use crate::services::{bank_accounts, idempotency, recipients, search_text};
 use crate::store::Tx;
-use crate::views::transfer::Transfer;
 
 /// Names the account's own bank account as the recipient.
 pub const SELF: &str = "self";

@@ -14,7 +14,7 @@ use crate::services::by_key;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::services::recipients;
-use crate::views::transfer::{LineItem, Transfer};
+use crate::services::transfers::view::{LineItem, Transfer};
 
 /// Returns one transfer.
 ///

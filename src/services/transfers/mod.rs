@@ -2,9 +2,11 @@
 
 pub mod create;
 pub mod find;
+pub mod params;
 pub mod returns;
 pub mod search;
 pub mod state;
+pub mod view;
 
 use entity::counter::Counted;
 use entity::event::EventType;
@@ -17,8 +19,8 @@ pub use search::search;
 use crate::error::Error;
 use crate::services::counts;
 use crate::services::events;
+use crate::services::transfers::view::Transfer;
 use crate::store::Tx;
-use crate::views::transfer::Transfer;
 
 /// Records a transfer whose money has been debited, with its count and its event.
 pub fn record(tx: &Tx, row: transfer::Model) -> Result<Transfer, Error> {

@@ -15,8 +15,8 @@ use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::events;
 use crate::services::ledger::{self, Entry};
+use crate::services::transfers::view::Transfer;
 use crate::store::Tx;
-use crate::views::transfer::Transfer;
 
 /// Returns amount and fee a day after the transfer.
 pub struct TransferReturnWork;

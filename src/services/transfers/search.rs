@@ -12,7 +12,7 @@ use crate::params::Search;
 use crate::services::context::{Account, Context};
 use crate::services::page::{Growth, List, ListPage};
 use crate::services::search_text;
-use crate::views::transfer::Transfer;
+use crate::services::transfers::view::Transfer;
 
 /// The keys that transfers can be sorted by.
 pub const SORTS: &[&str] = &["paid_at"];

@@ -7,15 +7,15 @@ use sea_orm::{ColumnTrait, QueryFilter};
 
 use super::enabled;
 use crate::error::{Error, ErrorCode};
-use crate::params::wallet::IssuedCertificate;
 use crate::params::{FieldErrors, Paging, Params};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::data_keys::reencrypt::SealedTable;
 use crate::services::data_keys::unseal;
 use crate::services::idempotency;
 use crate::services::page::{List, ListPage};
+use crate::services::wallets::params::IssuedCertificate;
+use crate::services::wallets::view::WalletCertificate;
 use crate::store::Tx;
-use crate::views::wallet::WalletCertificate;
 use crate::wallet::certificate::{Certified, MerchantKey};
 use crate::wallet::{Merchant, Unreadable};
 

@@ -9,12 +9,12 @@ use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use super::enabled;
 use crate::error::{Error, ErrorCode};
 use crate::limits::WALLET_ANSWER;
-use crate::params::wallet::NamedDomain;
 use crate::params::{FieldErrors, Paging, Params};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
 use crate::services::page::{List, ListPage};
-use crate::views::wallet::WalletDomain;
+use crate::services::wallets::params::NamedDomain;
+use crate::services::wallets::view::WalletDomain;
 
 /// The path of the verification file, as the provider defines it.
 const VERIFICATION_FILE: &str = "/.well-known/apple-developer-merchantid-domain-association";

@@ -3,9 +3,11 @@
 
 pub mod certificates;
 pub mod domains;
+pub mod params;
 pub mod payloads;
 pub mod providers;
 pub mod sessions;
+pub mod view;
 
 pub use providers::{Provider, Wallets};
 

@@ -9,12 +9,12 @@ use url::Url;
 use super::{Provider, domains, enabled};
 use crate::error::{Error, ErrorCode};
 use crate::limits::WALLET_ANSWER;
-use crate::params::wallet::{Initiative, NewSession};
 use crate::params::{Params, non_blank, rules};
 use crate::runtime::random::RandomStream;
 use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
-use crate::views::wallet::WalletSession;
+use crate::services::wallets::params::{Initiative, NewSession};
+use crate::services::wallets::view::WalletSession;
 use crate::wallet::hexadecimal_of;
 
 /// The time for which a device may show the payment.

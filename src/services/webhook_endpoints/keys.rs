@@ -24,9 +24,9 @@ use crate::services::data_keys::{reload, unseal};
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::idempotency;
+use crate::services::webhook_endpoints::view::RotatedKey;
 use crate::store::Tx;
 use crate::vault::{DataKeys, VaultError};
-use crate::views::webhook_endpoint::RotatedKey;
 
 /// Generates a key: `whsec_` and the base64 of 24 bytes.
 pub fn generate(chance: &RandomSource) -> Secret {

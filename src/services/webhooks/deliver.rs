@@ -19,9 +19,9 @@ use crate::limits::{WEBHOOK_ANSWER, WEBHOOK_RETRIES};
 use crate::runtime::random::RandomStream;
 use crate::services::context::Context;
 use crate::services::webhook_endpoints::keys::SigningKeys;
+use crate::services::webhooks::view::WebhookError;
 use crate::store::{Tx, about};
 use crate::trace::{self, SpanKind};
-use crate::views::webhook::WebhookError;
 
 /// A webhook leased to this process, with everything its delivery needs.
 pub struct LeasedWebhook {

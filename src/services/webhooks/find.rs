@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
-use crate::views::webhook::Webhook;
+use crate::services::webhooks::view::Webhook;
 
 /// Returns one webhook.
 ///

@@ -25,7 +25,6 @@ use crate::services::due_work::clocks;
 use crate::services::event_sequence;
 use crate::services::webhook_endpoints::keys::SealedKeys;
 use crate::store::about;
-use crate::views;
 
 /// A webhook that is due and not leased.
 #[derive(Debug, Clone, Copy)]
@@ -210,7 +209,7 @@ async fn leased_webhook(ctx: &Context, row: &QueryResult) -> Result<LeasedWebhoo
         keys: keys.open(ctx, row.account_id, row.endpoint_id).await?,
         url: row.url,
         event: event.id,
-        body: serde_json::to_vec(&views::event::Event::from(event))?.into(),
+        body: serde_json::to_vec(&crate::services::events::view::Event::from(event))?.into(),
         clock_offset: row.clock_offset,
         trace: row.trace.and_then(|trace| trace.parse().ok()),
     })

@@ -9,6 +9,7 @@ pub mod outbox;
 mod replay;
 mod sign;
 pub mod state;
+pub mod view;
 
 pub use deliver::{DeliveryAttempt, LeasedWebhook, record, send};
 pub use find::{list, show};

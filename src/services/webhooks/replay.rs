@@ -9,8 +9,8 @@ use super::state::{WebhookAction, next};
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
+use crate::services::webhooks::view::Webhook;
 use crate::store::Tx;
-use crate::views::webhook::Webhook;
 
 /// Sends a webhook again as if for the first time and erases its earlier errors. A delivery in flight continues, but
 /// its outcome is not recorded.

@@ -19,7 +19,35 @@ fn order_of_services() -> Vec<String> {
     bare.trim().trim_end_matches('.').split(',').map(|name| name.trim().to_owned()).collect()
 }
 
-/// The nouns of services that a file names, with their lines.
+/// Whether a file holds the parameters or the view of a noun: shapes, which every service may name.
+pub fn is_shape(path: &str) -> bool {
+    path.strip_prefix("src/services/").is_some_and(|path| {
+        path.rsplit('/').next().is_some_and(|file| is_module_of_shapes(file.trim_end_matches(".rs")))
+    })
+}
+
+fn is_module_of_shapes(module: &str) -> bool {
+    ["params", "view"]
+        .into_iter()
+        .any(|shape| module.strip_suffix(shape).is_some_and(|rest| rest.is_empty() || rest.ends_with('_')))
+}
+
+/// Whether a path below `services` leads to parameters or a view.
+fn leads_to_shape(path: &str) -> bool {
+    let end = path.find(|letter: char| !letter.is_alphanumeric() && !"_:".contains(letter));
+    path[..end.unwrap_or(path.len())].split("::").skip(1).any(is_module_of_shapes)
+}
+
+/// What a file of parameters or a view names of services that is neither.
+pub fn beyond_shapes(path: &str, text: &str) -> Found {
+    // Tests of a file name what is in it.
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let relative = matching(code, |line| line.contains("super::").then(|| "names its service".to_owned()));
+    let named = services_named(path, code).into_iter().map(|(line, noun)| (line, format!("names {noun}")));
+    relative.into_iter().chain(named).collect()
+}
+
+/// The nouns of services that a file names, with their lines, but for their parameters and views.
 fn services_named(path: &str, text: &str) -> Found {
     let inside = path.strip_prefix("src/services/").expect("a file of services");
     let up = "super::".repeat(inside.matches('/').count() + usize::from(!inside.ends_with("mod.rs")));
@@ -33,6 +61,7 @@ fn services_named(path: &str, text: &str) -> Found {
                 let following = code[index + 1..].iter().map(|(_, line)| line.as_str());
                 let names = match rest.strip_prefix('{') {
                     Some(group) => outer_names(std::iter::once(group).chain(following)),
+                    None if leads_to_shape(rest) => Vec::new(),
                     None => words(rest).take(1).map(str::to_owned).collect(),
                 };
                 found.extend(names.into_iter().map(|name| (*number, name)));
@@ -79,4 +108,9 @@ fn a_service_that_names_a_later_one_is_noticed() {
     assert_eq!(named("src/services/payments/outcome.rs", "use super::state::next;\n"), [""; 0]);
     assert_eq!(named("src/services/payments/mod.rs", "use super::disputes;\n"), ["disputes"]);
     assert_eq!(named("src/services/payer.rs", "crate::services::disputes::open();\n"), ["disputes"]);
+    assert_eq!(named("src/services/payer.rs", "use crate::services::disputes::view::Dispute;\n"), [""; 0]);
+    assert_eq!(
+        named("src/services/payer.rs", "crate::services::sandbox::clock_view::Clock::new();\n"),
+        [""; 0]
+    );
 }

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use card_payments::acquirer::Acquirer;
 use card_payments::acquirer::simulator::{Numbers, Simulator};
+use card_payments::api::server::{self, ServerPhase};
+use card_payments::api::{AdmissionControl, Connections, ServerInfo};
 use card_payments::app::Parts;
 use card_payments::blobs::Disk;
 use card_payments::config::{Environment, LoadOptions, Secrets};
-use card_payments::http::server::{self, ServerPhase};
-use card_payments::http::{AdmissionControl, Connections, ServerInfo};
 use card_payments::identity_provider::IdentityProvider;
 use card_payments::limits::CLOCK_MOVE;
 use card_payments::outbound::{AddressPolicy, Outbound};
@@ -47,7 +47,7 @@ pub enum Database {
 }
 
 /// The document, which an unoptimised build makes in a fifth of a second.
-pub static DOCUMENT: LazyLock<Value> = LazyLock::new(card_payments::http::openapi);
+pub static DOCUMENT: LazyLock<Value> = LazyLock::new(card_payments::api::openapi);
 
 /// The document as every answer is checked against it.
 pub static CONTRACT: LazyLock<Contract> = LazyLock::new(|| Contract::new(DOCUMENT.clone()));

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use card_payments::acquirer::Acquirer;
 use card_payments::acquirer::http::{Address, HttpAcquirer, Secrets, router};
+use card_payments::api::Connections;
+use card_payments::api::server::{self, ServerPhase};
 use card_payments::config::Environment;
-use card_payments::http::Connections;
-use card_payments::http::server::{self, ServerPhase};
 use card_payments::runtime::clock::{Clock, SystemClock};
 use card_payments::sensitive::secret::Secret;
 use tokio::net::TcpListener;

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{RemoteSetup, remote_rules};
+use crate::charges::lost_answers::{compared, loses, sites};
 use crate::harness::fault_proxy::{FAULTS, ProxyFault};
 use crate::harness::sending::post_with;
 use crate::harness::wallets::network_token;
 use crate::harness::{Answer, App, Database, card, charge, charge_with, token_of};
-use crate::lost_answers::{compared, loses, sites};
 use crate::three_d_secure::{pending, press};
 
 const CARD: &str = "4200000000000000";

@@ -10,9 +10,9 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
+use crate::document::site::committed;
 use crate::harness::process::{Process, RawResponse, read_first_response, try_to_ask};
 use crate::harness::remote_acquirer::{self, SECRET};
-use crate::site::committed;
 
 /// As an adapter in another language would make it.
 pub fn signature(secret: &str, text: &str) -> String {
@@ -275,7 +275,7 @@ fn the_program_prints_the_document_of_the_protocol() {
     let (code, yaml, stderr) =
         crate::harness::process::output(command.env_remove("CARD_PAYMENTS_ACQUIRER_SECRET").arg("--openapi"));
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
-    assert!(yaml == crate::site::read("docs/acquirer/openapi.yaml"));
+    assert!(yaml == crate::document::site::read("docs/acquirer/openapi.yaml"));
 }
 
 #[test]

@@ -6,12 +6,12 @@ use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, Select};
 
 use super::find;
 use crate::error::Error;
-use crate::params::inbox::DeliverySearch;
 use crate::params::{Params, Waiting};
 use crate::services::context::{Account, Context};
 use crate::services::memory::arrivals::{Topic, Wanted};
 use crate::services::page::{AwaitedList, List, ListPage};
-use crate::views::inbox::InboxDelivery;
+use crate::services::webhooks::inboxes::params::DeliverySearch;
+use crate::services::webhooks::inboxes::view::InboxDelivery;
 
 /// The deliveries of one inbox.
 pub struct InboxDeliveries {

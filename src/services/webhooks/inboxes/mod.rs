@@ -1,7 +1,9 @@
 //! Inboxes of the sandbox: receivers of webhooks inside the server, whose answers a test orders (`docs/decisions.md`, 375).
 
 pub mod deliveries;
+pub mod params;
 pub mod receive;
+pub mod view;
 
 use entity::{AccountToken, InboxToken, Listed, Owned, account, inbox, inbox_delivery};
 use futures::FutureExt;
@@ -11,13 +13,13 @@ use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QuerySelect};
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::limits::INBOXES_MAX;
-use crate::params::inbox::ChangedInbox;
 use crate::params::{Paging, Params, Patch};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
 use crate::services::page::{List, ListPage};
+use crate::services::webhooks::inboxes::params::ChangedInbox;
+use crate::services::webhooks::inboxes::view::Inbox;
 use crate::store::Tx;
-use crate::views::inbox::Inbox;
 
 /// Where an inbox is, below the server's address.
 const PATH: &str = "/inboxes/";

@@ -1,0 +1,92 @@
+//! Schemas of request bodies that no single struct decodes: their endpoints read them in parts.
+
+use serde::Deserialize;
+use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::services::bank_accounts::params::NewBankAccount;
+use crate::services::cards::params::NewCard;
+use crate::services::payment_sources::params::NewNetworkToken;
+use crate::wallet::{WalletAToken, WalletGToken};
+
+macro_rules! bodies {
+    ($(#[doc = $doc:literal] $name:ident = $schema:expr;)*) => {$(
+        #[doc = $doc]
+        pub struct $name;
+
+        impl ToSchema for $name {}
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                let mut schema: Object = $schema;
+                schema.description = Some($doc.trim().to_owned());
+                schema.into()
+            }
+        }
+    )*};
+}
+
+bodies! {
+    /// A card, from a server or a browser.
+    BrowserCard = with_key::<NewCard>();
+    /// A bank account, from a server or a browser.
+    BrowserBankAccount = with_key::<NewBankAccount>();
+    /// A card for a customer: an unused card token, or the parameters of a card.
+    AddedCard = card_or_token();
+}
+
+/// Returns the schema of a body that may also hold the publishable key.
+fn with_key<Fields: PartialSchema>() -> Object {
+    let RefOr::T(Schema::Object(mut schema)) = Fields::schema() else { unreachable!("fields are an object") };
+    let key = optional_text("Instead of basic authentication, from an insecure environment.");
+    schema.properties.shift_insert(0, "publishable_api_key".into(), key);
+    schema
+}
+
+fn card_or_token() -> Object {
+    let mut schema = with_key::<NewCard>();
+    schema.required.clear();
+    for field in schema.properties.values_mut() {
+        if let RefOr::T(Schema::Object(Object { schema_type, .. })) = field
+            && let SchemaType::Type(known) = schema_type
+        {
+            *schema_type = SchemaType::from_iter([known.clone(), Type::Null]);
+        }
+    }
+    let token = optional_text("An unused card token; the other parameters are for a card without one.");
+    schema.properties.shift_insert(1, "card_token".into(), token);
+    schema
+}
+
+fn optional_text(description: &str) -> RefOr<Schema> {
+    let schema_type = SchemaType::from_iter([Type::String, Type::Null]);
+    ObjectBuilder::new().schema_type(schema_type).description(Some(description)).into()
+}
+
+/// A payment source, from a server or a browser.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only described here; the endpoint reads its parts")]
+pub struct BrowserPaymentSource {
+    /// Instead of basic authentication, from an insecure environment.
+    publishable_api_key: Option<String>,
+    /// `card`, `walletApay`, `walletGpay` or `network_token`.
+    #[schema(example = "card")]
+    r#type: String,
+    /// Its shape depends on the type.
+    source: PaymentSourceSource,
+}
+
+/// What a payment source is made of.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum PaymentSourceSource {
+    /// card
+    Card(NewCard),
+    /// walletApay
+    WalletA(WalletAToken),
+    /// walletGpay
+    WalletG(WalletGToken),
+    /// network_token
+    NetworkToken(NewNetworkToken),
+}

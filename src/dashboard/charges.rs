@@ -1,0 +1,286 @@
+//! Charges, a charge with its history, and the sandbox actions on it.
+
+use axum::extract::State;
+use axum::response::Redirect;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use maud::{Markup, html};
+use serde_json::{Value, json};
+
+use super::auth::{AccountSession, VerifiedForm};
+use super::layout::{FormResult, PageContent, PageResult};
+use super::list::{Column, DAYS, Field, FieldInput, ListView, column};
+use super::record::{Record, facts, longest_page, token, words};
+use super::state::DashboardState;
+use super::{format, is_test, layout, money_flow};
+use crate::api::extract::{Input, Path};
+use crate::error::Error;
+use crate::params::{self, Search};
+use crate::services::charges::params::Capture;
+use crate::services::charges::view::Charge;
+use crate::services::disputes::params::DisputeSearch;
+use crate::services::page::ListPage;
+use crate::services::refunds::params::NewRefund;
+use crate::services::sandbox::charges::{OfferedAction, allowed_actions};
+use crate::services::sandbox::params::DecidedRefund;
+use crate::services::sandbox::refunds as sandbox;
+use crate::services::{Account, charges, disputes, refunds};
+
+/// The columns of a list of charges.
+pub const COLUMNS: [Column; 6] = [
+    column("Charge", |charge| charge.token("/token")),
+    column("Amount", |charge| charge.money("/amount")).figures().sorted("amount"),
+    column("Status", status),
+    column("Created", |charge| charge.ago("/created_at")).wide().sorted("created_at"),
+    column("Description", |charge| words(charge.text("/description"))).wide(),
+    column("E-mail", |charge| words(charge.text("/email"))).wide(),
+];
+
+pub static LIST: ListView<Charge> = ListView {
+    title: "Charges",
+    name: "charges",
+    api: "charges",
+    search: "charges/search",
+    columns: &COLUMNS,
+    fields: &[
+        &[Field {
+            name: "query",
+            label: "Description, e-mail, cardholder, token, currency, or amount in base units",
+            input: FieldInput::Search,
+        }],
+        &DAYS,
+    ],
+    order: Some("created_at"),
+    is_searched_in_live: true,
+    find,
+};
+
+/// Renders the state of a charge in a word or two.
+fn status(charge: &Record) -> Markup {
+    let word = if charge.is("/active_chargebacks") {
+        "Disputed"
+    } else if charge.is("/authorisation_expired") {
+        "Authorisation expired"
+    } else if charge.is("/refund_pending") {
+        "Refund pending"
+    } else if charge.number("/amount_refunded") == charge.number("/amount") {
+        "Refunded"
+    } else if charge.number("/amount_refunded") > Some(0) {
+        "Partly refunded"
+    } else if charge.is("/captured") {
+        "Captured"
+    } else if charge.is("/success") && !charge.is("/authorisation_voided") {
+        "Authorised"
+    } else {
+        charge.text("/status_message")
+    };
+    format::status(word)
+}
+
+/// Lists the charges, or those that match a search, newest first.
+pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
+    let more =
+        html! { @if is_test(&app) { p { a.button href="/dashboard/charges/new" { "Make a charge" } } } };
+    LIST.page(&app, &user, &input, &more).await
+}
+
+fn find<'r>(
+    app: &'r DashboardState,
+    account: &'r Account,
+    input: &'r Input,
+) -> BoxFuture<'r, Result<ListPage<Charge>, Error>> {
+    async move {
+        match LIST.searched(input) {
+            None => charges::list(app, account, input.paging().valid()?).await,
+            Some(search) => {
+                let search = Search::read(&search, charges::search::SORTS, "created_at").valid()?;
+                charges::search(app, account, search).await
+            }
+        }
+    }
+    .boxed()
+}
+
+/// Shows one charge.
+pub async fn show(
+    State(app): State<DashboardState>,
+    user: AccountSession,
+    Path(id): Path<String>,
+) -> PageResult {
+    let (account, now) = (&user.account, user.account.now);
+    let charge = Record::of(now, &charges::show(&app, account, &id).await?)?;
+    let refunds = Record::each(now, &refunds::of_charge(&app, account, &id, longest_page()).await?.records)?;
+    let mut disputes = Vec::new();
+    if account.settings().disputes {
+        let params = DisputeSearch::read(&json!({ "query": id }), disputes::find::SORTS);
+        for dispute in &disputes::search(&app, account, params).await?.records {
+            disputes.push(Record::of(now, dispute)?);
+        }
+    }
+    let card = charge.at("/card");
+    let content = html! {
+        (facts(&[
+            ("Amount", charge.money("/amount")),
+            ("Status", status(&charge)),
+            ("Description", words(charge.text("/description"))),
+            ("E-mail", words(charge.text("/email"))),
+            ("Card", html! { (card.text("/scheme")) " " (card.text("/display_number")) }),
+            ("Customer", card.token("/customer_token")),
+            ("Refunded", charge.money("/amount_refunded")),
+            ("Fees", charge.cents("/total_fees")),
+            ("For the merchant", charge.cents("/merchant_entitlement")),
+            ("Authorisation", charge.token("/authorisation_token")),
+        ]))
+        @if is_test(&app) { (buttons(&user, &id, &allowed_actions(&app, account, &id).await?, &refunds)) }
+        @if is_test(&app) { (money_flow::of_charge(&app, account, &id).await?) }
+        h2 { "History" }
+        ol.history {
+            @for (when, what) in history(&charge, &refunds, &disputes) {
+                li { (format::time(&when, now)) " " (what) }
+            }
+        }
+        (charge.whole())
+    };
+    Ok(PageContent::of(format!("/1/charges/{id}"), format!("Charge {id}"), content))
+}
+
+/// Returns what happened to a charge, in order of time.
+fn history(charge: &Record, refunds: &[Record], disputes: &[Record]) -> Vec<(String, Markup)> {
+    let mut history = vec![(charge.text("/created_at").to_owned(), html! { "Created" })];
+    let captured = charge.text("/captured_at");
+    if !captured.is_empty() {
+        history.push((captured.to_owned(), html! { "Captured" }));
+    }
+    for transfer in charge.all("/transfer") {
+        let what = html! { "Paid out by " (transfer.token("/token")) ", " (transfer.text("/state")) };
+        history.push((transfer.text("/paid_at").to_owned(), what));
+    }
+    for refund in refunds {
+        let what = html! {
+            "Refund " (refund.token("/token")) " of " (refund.money("/amount")) ": " (refund.text("/status_message"))
+        };
+        history.push((refund.text("/created_at").to_owned(), what));
+    }
+    for dispute in disputes {
+        let what = html! {
+            "Dispute " (dispute.token("/token")) " of " (dispute.money("/amount")) ": " (dispute.state("/status"))
+        };
+        history.push((dispute.text("/received_at").to_owned(), what));
+    }
+    history.sort_by(|(earlier, _), (later, _)| earlier.cmp(later));
+    history
+}
+
+/// Renders the buttons of the possible actions.
+fn buttons(user: &AccountSession, id: &str, possible: &[OfferedAction], refunds: &[Record]) -> Markup {
+    let action = |verb: &str| format!("/dashboard/charges/{id}/{verb}");
+    let carried = layout::carried(&user.session);
+    let pending: Vec<_> =
+        refunds.iter().filter(|refund| refund.text("/status_message") == "Pending").collect();
+    if possible.is_empty() && pending.is_empty() {
+        return html! {};
+    }
+    html! {
+        section.deeds aria-label="What you can do" {
+            @for verb in possible {
+                @match verb {
+                    OfferedAction::Capture => { form method="post" action=(action("capture")) { (carried) button { "Capture" } } }
+                    OfferedAction::Void => { form method="post" action=(action("void")) { (carried) button.other { "Void" } } }
+                    OfferedAction::Refund => { (of_an_amount(&carried, &action("refund"), "Refund", "Amount to refund")) }
+                    OfferedAction::Dispute => { (of_an_amount(&carried, &action("dispute"), "Dispute it", "Disputed amount")) }
+                }
+            }
+            @for refund in pending {
+                form method="post" action={ "/dashboard/refunds/" (refund.text("/token")) "/decide" } {
+                    (carried)
+                    span { "Pending refund " (token(refund.text("/token"))) }
+                    button name="outcome" value="succeeded" { "Let it succeed" }
+                    button.other name="outcome" value="failed" { "Let it fail" }
+                }
+            }
+        }
+    }
+}
+
+/// Renders a form that asks for an amount in the base unit; left empty, it means the whole rest.
+fn of_an_amount(carried: &Markup, action: &str, verb: &str, what: &str) -> Markup {
+    html! {
+        form method="post" action=(action) {
+            (carried)
+            label {
+                span { (what) ", in base units (all that is left if empty)" }
+                input name="amount" inputmode="numeric" autocomplete="off" size="9";
+            }
+            button { (verb) }
+        }
+    }
+}
+
+/// Returns the form's amount; an empty one is null.
+fn amount(tree: &Value) -> Value {
+    match tree["amount"].as_str().map(str::trim) {
+        None | Some("") => Value::Null,
+        Some(amount) => amount.into(),
+    }
+}
+
+fn to_charge(id: &str) -> Redirect {
+    Redirect::to(&format!("/dashboard/charges/{id}"))
+}
+
+/// Captures the charge.
+pub async fn capture(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
+    let params = params::read::<Capture>(&json!({}));
+    charges::capture(&app.ctx, &form.caller, &id, params).await?;
+    Ok(to_charge(&id))
+}
+
+/// Voids the charge.
+pub async fn void(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
+    charges::void(&app.ctx, &form.caller, &id).await?;
+    Ok(to_charge(&id))
+}
+
+/// Refunds the charge.
+pub async fn refund(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
+    let params = params::read::<NewRefund>(&json!({ "amount": amount(form.input.tree()) }));
+    refunds::create(&app, &form.caller, &id, params).await?;
+    Ok(to_charge(&id))
+}
+
+/// Opens a dispute of the charge.
+pub async fn dispute(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
+    let params = params::read(&json!({ "charge_token": id, "amount": amount(form.input.tree()) }));
+    let now = form.caller.account.now;
+    let dispute = disputes::open::open(&app, &form.caller, params).await?;
+    let dispute = Record::of(now, &dispute)?;
+    Ok(Redirect::to(&format!("/dashboard/disputes/{}", dispute.text("/token"))))
+}
+
+/// Decides a pending refund.
+pub async fn decide_refund(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
+    let params = form.input.params::<DecidedRefund>();
+    let now = form.caller.account.now;
+    let refund = Record::of(now, &sandbox::decide(&app, &form.caller, &id, params).await?)?;
+    Ok(to_charge(refund.text("/charge")))
+}

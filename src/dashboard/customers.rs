@@ -1,0 +1,71 @@
+//! Customers, and a customer with its cards, charges and subscriptions.
+
+use axum::extract::State;
+use futures::FutureExt;
+use maud::html;
+
+use super::auth::AccountSession;
+use super::layout::{PageContent, PageResult};
+use super::list::{Column, ListView, column, table};
+use super::record::{Record, facts, first_page, words};
+use super::state::DashboardState;
+use super::{charges, subscriptions};
+use crate::api::extract::{Input, Path};
+use crate::services::customers;
+use crate::services::customers::view::Customer;
+use crate::services::{charges as all_charges, subscriptions as all_subscriptions};
+
+pub static LIST: ListView<Customer> = ListView::plain(
+    "Customers",
+    "customers",
+    &[
+        column("Customer", |customer| customer.token("/token")),
+        column("E-mail", |customer| words(customer.text("/email"))),
+        column("Created", |customer| customer.ago("/created_at")),
+        column("Card", |customer| words(customer.text("/card/display_number"))).wide(),
+    ],
+    |app, account, input| async move { customers::list(app, account, input.paging().valid()?).await }.boxed(),
+);
+
+const CARDS: [Column; 4] = [
+    column("Card", |card| card.token("/token")),
+    column("Number", |card| html! { (card.text("/scheme")) " " (card.text("/display_number")) }),
+    column("Expires", |card| {
+        html! { (card.number("/expiry_month").unwrap_or_default()) "/" (card.number("/expiry_year").unwrap_or_default()) }
+    }),
+    column("Primary", |card| html! { @if card.is("/primary") { "primary" } }),
+];
+
+/// Lists the customers, newest first.
+pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
+    LIST.page(&app, &user, &input, &html! {}).await
+}
+
+/// Shows one customer.
+pub async fn show(
+    State(app): State<DashboardState>,
+    user: AccountSession,
+    Path(id): Path<String>,
+) -> PageResult {
+    let (account, now) = (&user.account, user.account.now);
+    let customer = Record::of(now, &customers::show(&app, account, &id).await?)?;
+    let cards = Record::each(now, &customers::list_cards(&app, account, &id, first_page()).await?.records)?;
+    let charged =
+        Record::each(now, &all_charges::of_customer(&app, account, &id, first_page()).await?.records)?;
+    let subscribed =
+        Record::each(now, &all_subscriptions::of_customer(&app, account, &id, first_page()).await?.records)?;
+    let content = html! {
+        (facts(&[
+            ("E-mail", words(customer.text("/email"))),
+            ("Name", words(format!("{} {}", customer.text("/first_name"), customer.text("/last_name")).trim())),
+            ("Company", words(customer.text("/company"))),
+            ("Telephone", words(customer.text("/phone_number"))),
+            ("Created", customer.time("/created_at")),
+        ]))
+        (table("Cards", &CARDS, &cards))
+        (table("Latest charges", &charges::COLUMNS, &charged))
+        (table("Subscriptions", &subscriptions::COLUMNS, &subscribed))
+        (customer.whole())
+    };
+    Ok(PageContent::of(format!("/1/customers/{id}"), format!("Customer {id}"), content))
+}

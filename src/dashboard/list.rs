@@ -1,0 +1,357 @@
+//! Tables of records, and lists: a page of one, its filters, its order, and the other pages.
+
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get};
+use futures::future::BoxFuture;
+use maud::{Markup, html};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::address::Address;
+use super::auth::AccountSession;
+use super::layout::{ErrorPage, PageContent, PageResult};
+use super::record::Record;
+use super::state::DashboardState;
+use super::{format, is_test};
+use crate::api::answer::Listed;
+use crate::api::extract::Input;
+use crate::error::Error;
+use crate::services::Account;
+use crate::services::page::ListPage;
+
+/// A column of a table.
+#[derive(Clone, Copy)]
+pub struct Column {
+    name: &'static str,
+    cell: fn(&Record) -> Markup,
+    /// Its classes: what is `wide` is left out on a phone, `figures` are amounts.
+    class: Option<&'static str>,
+    /// The API's name of the order by it.
+    sort: Option<&'static str>,
+}
+
+/// Creates a column: its heading, and what it shows of a record.
+pub const fn column(name: &'static str, cell: fn(&Record) -> Markup) -> Column {
+    Column { name, cell, class: None, sort: None }
+}
+
+impl Column {
+    /// Returns the same column, left out on a phone.
+    pub const fn wide(self) -> Self {
+        Self { class: Some("wide"), ..self }
+    }
+
+    /// Returns the same column, for amounts.
+    pub const fn figures(self) -> Self {
+        Self { class: Some("figures"), ..self }
+    }
+
+    /// Returns the same column, by which the list can be sorted.
+    pub const fn sorted(self, sort: &'static str) -> Self {
+        Self { sort: Some(sort), ..self }
+    }
+}
+
+/// Renders a table of records under a caption.
+pub fn table(caption: &str, columns: &[Column], records: &[Record]) -> Markup {
+    table_headed(caption, columns, records, plain_heading)
+}
+
+fn plain_heading(column: &Column) -> Markup {
+    html! { th scope="col" class=[column.class] { (column.name) } }
+}
+
+fn table_headed(
+    caption: &str,
+    columns: &[Column],
+    records: &[Record],
+    heading: impl Fn(&Column) -> Markup,
+) -> Markup {
+    html! {
+        div.scroll role="region" aria-label=(caption) tabindex="0" {
+            table {
+                caption { (caption) }
+                thead { tr { @for column in columns { (heading(column)) } } }
+                tbody {
+                    @for record in records {
+                        tr { @for column in columns { td class=[column.class] { ((column.cell)(record)) } } }
+                    }
+                }
+            }
+        }
+        @if records.is_empty() { p.nothing { "There are none." } }
+    }
+}
+
+/// A field of a list's filters: a parameter of the API's list.
+pub struct Field {
+    /// The parameter.
+    pub name: &'static str,
+    /// What it filters by.
+    pub label: &'static str,
+    /// How it is entered.
+    pub input: FieldInput,
+}
+
+/// How a parameter is entered.
+pub enum FieldInput {
+    /// A word of the record.
+    Search,
+    /// A text of this form.
+    Text(&'static str),
+    /// A whole number.
+    Number,
+    /// A day.
+    Day,
+    /// One of these codes.
+    Choice(fn() -> Vec<&'static str>),
+}
+
+/// The days of a search.
+pub const DAYS: [Field; 2] = [
+    Field { name: "start_date", label: "From the day", input: FieldInput::Day },
+    Field { name: "end_date", label: "Before the day", input: FieldInput::Day },
+];
+
+/// Returns the page of a list that a request asks for.
+type Find<T> =
+    for<'r> fn(&'r DashboardState, &'r Account, &'r Input) -> BoxFuture<'r, Result<ListPage<T>, Error>>;
+
+/// A section's list, with the parameters of the API's own.
+pub struct ListView<T> {
+    pub title: &'static str,
+    /// The path below /dashboard.
+    pub name: &'static str,
+    /// The path below /1.
+    pub api: &'static str,
+    /// The path below /1 that answers if there are filters.
+    pub search: &'static str,
+    pub columns: &'static [Column],
+    /// The filters: the first one stands by itself.
+    pub fields: &'static [&'static [Field]],
+    /// The order of the list, if it can be chosen; the newest first.
+    pub order: Option<&'static str>,
+    /// Whether live has the first filter.
+    pub is_searched_in_live: bool,
+    pub find: Find<T>,
+}
+
+impl<T: Serialize + 'static> ListView<T> {
+    /// Returns a list without filters, which has the same path everywhere.
+    pub const fn plain(
+        title: &'static str,
+        name: &'static str,
+        columns: &'static [Column],
+        find: Find<T>,
+    ) -> Self {
+        let (api, search) = (name, name);
+        Self { title, name, api, search, columns, fields: &[], order: None, is_searched_in_live: false, find }
+    }
+
+    fn fields(&self) -> impl Iterator<Item = &'static Field> {
+        self.fields.iter().copied().flatten()
+    }
+
+    /// Returns the filters and the order of a request, as it sends them.
+    fn asked(&self, input: &Input) -> Vec<(&'static str, String)> {
+        let order = ["sort", "direction"].into_iter().filter(|_| self.order.is_some());
+        let sent = |name: &'static str| {
+            let text = input.tree()[name].as_str().map(str::trim).filter(|text| !text.is_empty())?;
+            Some((name, text.to_owned()))
+        };
+        self.fields().map(|field| field.name).chain(order).filter_map(sent).collect()
+    }
+
+    /// Returns the parameters of the API's list for a request.
+    pub fn parameters(&self, input: &Input) -> Value {
+        with_paging(input, self.asked(input))
+    }
+
+    /// Returns the parameters of the API's search for a request, newest first unless it asks otherwise; `None` if it asks for
+    /// the whole list.
+    pub fn searched(&self, input: &Input) -> Option<Value> {
+        let mut asked = self.asked(input);
+        if asked.is_empty() {
+            return None;
+        }
+        if self.order.is_some() && !asked.iter().any(|(name, _)| *name == "direction") {
+            asked.push(("direction", "-1".to_owned()));
+        }
+        Some(with_paging(input, asked))
+    }
+
+    /// Creates the page of the list. `more` follows the list.
+    pub async fn page(
+        &self,
+        app: &DashboardState,
+        user: &AccountSession,
+        input: &Input,
+        more: &Markup,
+    ) -> PageResult {
+        let page = (self.find)(app, &user.account, input).await?;
+        let asked = self.asked(input);
+        let per_page = input.tree()["per_page"].as_str().unwrap_or_default();
+        let here =
+            Address::of(format!("/dashboard/{}", self.name)).with_all(&asked).with("per_page", per_page);
+        let api = match self.searched(input) {
+            None => Address::of(format!("/1/{}", self.api)),
+            Some(search) => {
+                let texts = search.as_object().into_iter().flatten();
+                let names = texts.filter(|(name, _)| !["page", "per_page"].contains(&name.as_str()));
+                names.fold(Address::of(format!("/1/{}", self.search)), |address, (name, text)| {
+                    address.with(name, text.as_str().unwrap_or_default())
+                })
+            }
+        };
+        let same = api.page(page.paging).with("per_page", per_page).to_string();
+        let is_test = is_test(app);
+        let caption = if asked.is_empty() {
+            format!("{}, newest first", self.title)
+        } else {
+            format!("{} that match", self.title)
+        };
+        let count = page.count;
+        let headings = |column: &Column| match column.sort.filter(|_| is_test) {
+            Some(sort) => self.sort_link(column, sort, &asked),
+            None => plain_heading(column),
+        };
+        let content = html! {
+            (self.filters(is_test, &asked))
+            (listed(&caption, self.columns, user, page, &here, headings)?)
+            @if is_test && count > 0 {
+                p { a href=(Address::of(format!("/dashboard/{}.csv", self.name)).with_all(&asked)) { "CSV of what is shown" } " (all pages)" }
+            }
+            (more)
+        };
+        Ok(PageContent::of(same, self.title, content))
+    }
+
+    /// Returns the route of the list as CSV.
+    pub fn csv(&'static self) -> MethodRouter<DashboardState> {
+        get(async |State(app): State<DashboardState>, user: AccountSession, input: Input| {
+            Ok::<_, ErrorPage>(self.export((self.find)(&app, &user.account, &input).await?))
+        })
+    }
+
+    /// Returns a page of the list as JSON, of which `list_export` makes CSV.
+    fn export(&self, page: ListPage<T>) -> Response {
+        let mut response = Listed(page).into_response();
+        let file = format!("attachment; filename=\"{}.csv\"", self.name);
+        if let Ok(file) = HeaderValue::from_str(&file) {
+            response.headers_mut().insert(header::CONTENT_DISPOSITION, file);
+        }
+        response
+    }
+
+    /// Renders the heading of a column as a link that sorts by it, or reverses its order.
+    fn sort_link(&self, column: &Column, sort: &'static str, asked: &[(&'static str, String)]) -> Markup {
+        let sent =
+            |wanted: &str| asked.iter().find(|(name, _)| *name == wanted).map(|(_, text)| text.as_str());
+        let is_current = sent("sort").or(self.order) == Some(sort);
+        let ascending = sent("direction") == Some("1");
+        let filters = asked.iter().filter(|(name, _)| !["sort", "direction"].contains(name));
+        let to = filters
+            .fold(Address::of(format!("/dashboard/{}", self.name)), |to, (name, text)| to.with(name, text));
+        let to = to.with("sort", sort).with("direction", if is_current && !ascending { "1" } else { "-1" });
+        let order = is_current.then_some(if ascending { "ascending" } else { "descending" });
+        html! {
+            th scope="col" class=[column.class] aria-sort=[order] {
+                a href=(to) { (column.name) @if is_current { span aria-hidden="true" { @if ascending { " ↑" } @else { " ↓" } } } }
+            }
+        }
+    }
+
+    /// Renders the form of the filters.
+    fn filters(&self, is_test: bool, asked: &[(&'static str, String)]) -> Markup {
+        let fields: Vec<_> = self
+            .fields()
+            .take(if is_test { usize::MAX } else { usize::from(self.is_searched_in_live) })
+            .collect();
+        let Some((first, others)) = fields.split_first() else { return html! {} };
+        let sent = |field: &Field| {
+            asked.iter().find(|(name, _)| *name == field.name).map_or("", |(_, text)| text.as_str())
+        };
+        let is_open = others.iter().any(|field| !sent(field).is_empty());
+        let here = format!("/dashboard/{}", self.name);
+        html! {
+            form.search role="search" method="get" action=(here) {
+                (field(first, sent(first)))
+                button { "Search" }
+                @if !asked.is_empty() { a href=(here) { "Show all" } }
+                @if !others.is_empty() {
+                    details.filters open[is_open] {
+                        summary { "More filters" }
+                        div { @for other in others { (field(other, sent(other))) } }
+                    }
+                }
+                @for (name, text) in asked.iter().filter(|(name, _)| ["sort", "direction"].contains(name)) {
+                    input type="hidden" name=(name) value=(text);
+                }
+            }
+        }
+    }
+}
+
+fn with_paging(input: &Input, asked: Vec<(&'static str, String)>) -> Value {
+    let paging = ["page", "per_page"].map(|name| (name.to_owned(), input.tree()[name].clone()));
+    let asked = asked.into_iter().map(|(name, text)| (name.to_owned(), text.into()));
+    Value::Object(asked.chain(paging).collect::<Map<_, _>>())
+}
+
+fn field(field: &Field, text: &str) -> Markup {
+    let name = field.name;
+    html! {
+        label {
+            span { (field.label) }
+            @match field.input {
+                FieldInput::Search => { input type="search" name=(name) value=(text) maxlength="1000"; }
+                FieldInput::Text(example) => { input name=(name) value=(text) placeholder=(example) autocomplete="off"; }
+                FieldInput::Number => { input name=(name) value=(text) inputmode="numeric" autocomplete="off" size="5"; }
+                FieldInput::Day => { input type="date" name=(name) value=(text); }
+                FieldInput::Choice(codes) => {
+                    select name=(name) {
+                        option value="" { "any" }
+                        @for code in codes() { option value=(code) selected[code == text] { (code.replace('_', " ")) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Renders a page of a list, with links to the other pages. `here` is its address with its query.
+pub fn list<T: Serialize>(
+    caption: &str,
+    columns: &[Column],
+    user: &AccountSession,
+    page: ListPage<T>,
+    here: &Address,
+) -> Result<Markup, Error> {
+    listed(caption, columns, user, page, here, plain_heading)
+}
+
+fn listed<T: Serialize>(
+    caption: &str,
+    columns: &[Column],
+    user: &AccountSession,
+    page: ListPage<T>,
+    here: &Address,
+    heading: impl Fn(&Column) -> Markup,
+) -> Result<Markup, Error> {
+    let ListPage { records, count, paging } = page;
+    let records = Record::each(user.account.now, &records)?;
+    let last = count.div_ceil(paging.per_page).max(1);
+    let at = |page: u64| here.clone().with("page", &page.to_string()).to_string();
+    Ok(html! {
+        (table_headed(caption, columns, &records, heading))
+        @if count > paging.per_page || paging.page > 1 {
+            nav.pager aria-label="Pages of the list" {
+                @if paging.page > 1 { a rel="prev" href=(at(paging.page - 1)) { "Previous" } }
+                span { "Page " (paging.page) " of " (format::count(last)) ", " (format::count(count)) " in all" }
+                @if paging.page < last { a rel="next" href=(at(paging.page + 1)) { "Next" } }
+            }
+        }
+    })
+}

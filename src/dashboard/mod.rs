@@ -1,0 +1,223 @@
+//! The dashboard (docs/dashboard.md): HTML pages on the services of the API. A handler calls the same service as the
+//! API, takes the record as responses show it, and renders it. Forms call the services that write.
+
+mod accounts;
+mod address;
+mod approvals;
+mod auth;
+mod card_testing;
+mod charges;
+mod clock;
+mod customers;
+mod disputes;
+mod draw;
+mod events;
+mod exceptions;
+mod figures;
+mod format;
+mod keys;
+mod layout;
+mod list;
+mod money_flow;
+mod new_charge;
+mod overview;
+mod people;
+mod plot;
+mod record;
+mod requests;
+mod sandbox;
+mod session;
+mod sign_in;
+mod snapshots;
+mod state;
+mod subscriptions;
+mod timelines;
+mod transfers;
+mod webhooks;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::response::Redirect;
+use axum::routing::{get, post};
+use entity::section::Section;
+
+pub use self::sign_in::{DashboardAuth, OperatorAuth};
+use self::state::DashboardState;
+use crate::api::AppState;
+use crate::config::Environment;
+
+const HOME: &str = "/dashboard";
+const SIGN_IN: &str = "/dashboard/sign-in";
+/// Where people begin to sign in by the provider, and where it sends them back.
+const PROVIDER: &str = "/dashboard/sign-in/provider";
+const PROVIDER_ANSWERS: &str = "/dashboard/sign-in/answer";
+const SIGN_OUT: &str = "/dashboard/sign-out";
+const SIGN_OUT_EVERYWHERE: &str = "/dashboard/sign-out/everywhere";
+const ACCOUNTS: &str = "/dashboard/accounts";
+const APPROVALS: &str = "/dashboard/approvals";
+const EXCEPTIONS: &str = "/dashboard/exceptions";
+const PEOPLE: &str = "/dashboard/people";
+const KEYS: &str = "/dashboard/keys";
+const REQUESTS: &str = "/dashboard/requests";
+const CLOCK: &str = "/dashboard/clock";
+const SANDBOX: &str = "/dashboard/sandbox";
+const SNAPSHOTS: &str = "/dashboard/sandbox/snapshots";
+
+/// The pages of the navigation, in order.
+const PAGES: [(&str, &str); 16] = [
+    (HOME, "Overview"),
+    ("/dashboard/charges", "Charges"),
+    ("/dashboard/customers", "Customers"),
+    ("/dashboard/subscriptions", "Subscriptions"),
+    ("/dashboard/transfers", "Transfers"),
+    ("/dashboard/disputes", "Disputes"),
+    ("/dashboard/card_testing", "Card testing"),
+    ("/dashboard/events", "Events"),
+    ("/dashboard/webhooks", "Webhooks"),
+    (APPROVALS, "Approvals"),
+    (EXCEPTIONS, "Exceptions"),
+    (PEOPLE, "People"),
+    (KEYS, "Keys"),
+    (REQUESTS, "Requests"),
+    (CLOCK, "Clock"),
+    (SANDBOX, "Sandbox"),
+];
+
+/// Whether a page exists: some in test only, one in live, and two where people sign in by a provider.
+fn has_page(app: &DashboardState, path: &str) -> bool {
+    match path {
+        REQUESTS | CLOCK | SANDBOX => is_test(app),
+        EXCEPTIONS => !is_test(app),
+        APPROVALS | PEOPLE => app.auth.provider().is_some(),
+        _ => true,
+    }
+}
+
+/// Returns the section of the API whose rights a page needs, by its path: the balance for the overview and for exceptions, keys
+/// for people, whose sessions end as keys are revoked, the sandbox for pages of tests. Requests for approval need those of what
+/// they ask for, which their service checks.
+fn section(path: &str) -> Option<Section> {
+    let name = path.trim_start_matches(HOME).split('/').find(|part| !part.is_empty());
+    match name {
+        None | Some("exceptions") => Some(Section::Balance),
+        Some("approvals") => None,
+        Some("people") => Some(Section::Keys),
+        Some(name) => Some(Section::from_code(name).unwrap_or(Section::Sandbox)),
+    }
+}
+
+fn is_test(app: &DashboardState) -> bool {
+    app.info.environment == Environment::Test
+}
+
+/// Returns the routes outside of /1.
+pub fn routes(app: AppState, auth: DashboardAuth) -> Router<AppState> {
+    let app = DashboardState::new(app, auth);
+    let unguarded = Router::new()
+        .route(SIGN_IN, get(auth::sign_in_page).post(auth::sign_in))
+        .route(SIGN_OUT, post(auth::sign_out))
+        .route(HOME_SLASH, get(async || Redirect::permanent(HOME)));
+    let (pages, unguarded) = match app.info.environment {
+        Environment::Test => (shown().merge(tests()), unguarded),
+        Environment::Live => {
+            let unguarded = unguarded
+                .route(PROVIDER, get(people::start))
+                .route(PROVIDER_ANSWERS, get(people::finish))
+                .route(SIGN_OUT_EVERYWHERE, post(people::sign_out_everywhere))
+                .route(ACCOUNTS, get(accounts::list).post(accounts::choose));
+            let of_people = if has_page(&app, PEOPLE) {
+                decided().route(PEOPLE, get(people::list).post(people::end_sessions))
+            } else {
+                Router::new()
+            };
+            let exceptions = Router::new()
+                .route(EXCEPTIONS, get(exceptions::show))
+                .route("/dashboard/exceptions/{token}/{verb}", post(exceptions::work_off));
+            (shown().merge(of_people).merge(exceptions), unguarded)
+        }
+    };
+    pages
+        .route_layer(from_fn_with_state(app.clone(), auth::require_session))
+        .merge(unguarded)
+        .route_layer(from_fn_with_state(app.clone(), auth::refuse_foreign_forms))
+        .route("/dashboard/dashboard.css", get(async || layout::STYLE.answer()))
+        .route("/dashboard/dashboard.js", get(async || layout::SCRIPT.answer()))
+        .with_state(app)
+}
+
+const HOME_SLASH: &str = "/dashboard/";
+
+/// Returns the routes that only read.
+fn shown() -> Router<DashboardState> {
+    Router::new()
+        .route(HOME, get(overview::show))
+        .route("/dashboard/charges", get(charges::list))
+        .route("/dashboard/charges/{token}", get(charges::show))
+        .route("/dashboard/customers", get(customers::list))
+        .route("/dashboard/customers/{token}", get(customers::show))
+        .route("/dashboard/subscriptions", get(subscriptions::list))
+        .route("/dashboard/subscriptions/{token}", get(subscriptions::show))
+        .route("/dashboard/transfers", get(transfers::list))
+        .route("/dashboard/transfers/{token}", get(transfers::show))
+        .route("/dashboard/disputes", get(disputes::list))
+        .route("/dashboard/disputes/{token}", get(disputes::show))
+        .route("/dashboard/card_testing", get(card_testing::show))
+        .route("/dashboard/events", get(events::list))
+        .route("/dashboard/events/{token}", get(events::show))
+        .route("/dashboard/webhooks", get(webhooks::list))
+        .route("/dashboard/webhooks/{token}", get(webhooks::show))
+        .route(KEYS, get(keys::show))
+}
+
+/// Returns the routes of what takes two persons.
+fn decided() -> Router<DashboardState> {
+    Router::new()
+        .route(APPROVALS, get(approvals::list))
+        .route("/dashboard/approvals/{id}", post(approvals::request))
+        .route("/dashboard/approvals/{id}/approve", post(approvals::approve))
+        .route("/dashboard/approvals/{id}/decline", post(approvals::decline))
+}
+
+/// Returns the routes of the sandbox.
+fn tests() -> Router<DashboardState> {
+    Router::new()
+        .merge(exports())
+        .route("/dashboard/charges/new", get(new_charge::show).post(new_charge::create))
+        .route("/dashboard/webhook_endpoints", post(webhooks::register))
+        .route(ACCOUNTS, get(accounts::made).post(accounts::choose_made))
+        .route("/dashboard/charges/{token}/capture", post(charges::capture))
+        .route("/dashboard/charges/{token}/void", post(charges::void))
+        .route("/dashboard/charges/{token}/refund", post(charges::refund))
+        .route("/dashboard/charges/{token}/dispute", post(charges::dispute))
+        .route("/dashboard/refunds/{token}/decide", post(charges::decide_refund))
+        .route("/dashboard/subscriptions/{token}/unsubscribe", post(subscriptions::unsubscribe))
+        .route("/dashboard/disputes/{token}/decide", post(disputes::decide))
+        .route("/dashboard/webhooks/{token}/replay", post(webhooks::replay))
+        .route("/dashboard/webhook_endpoints/{token}/ping", post(webhooks::ping))
+        .route(KEYS, post(keys::create))
+        .route("/dashboard/keys/{token}/roll", post(keys::roll))
+        .route("/dashboard/keys/{token}/revoke", post(keys::revoke))
+        .route(REQUESTS, get(requests::list))
+        .route("/dashboard/requests/{request_id}", get(requests::show))
+        .route(CLOCK, get(clock::show).post(clock::advance))
+        .route(SANDBOX, get(sandbox::show).post(sandbox::order))
+        .route("/dashboard/sandbox/switches", post(sandbox::change))
+        .route("/dashboard/sandbox/accounts", post(sandbox::create))
+        .route("/dashboard/sandbox/delete", post(sandbox::delete))
+        .route(SNAPSHOTS, post(snapshots::create))
+        .route("/dashboard/sandbox/snapshots/{token}/restore", post(snapshots::restore))
+        .route("/dashboard/sandbox/snapshots/{token}/delete", post(snapshots::delete))
+}
+
+/// Returns the routes of lists as CSV, which `list_export` makes of their pages.
+fn exports() -> Router<DashboardState> {
+    Router::new()
+        .route("/dashboard/charges.csv", charges::LIST.csv())
+        .route("/dashboard/customers.csv", customers::LIST.csv())
+        .route("/dashboard/subscriptions.csv", subscriptions::LIST.csv())
+        .route("/dashboard/transfers.csv", transfers::LIST.csv())
+        .route("/dashboard/disputes.csv", disputes::LIST.csv())
+        .route("/dashboard/events.csv", events::LIST.csv())
+        .route("/dashboard/webhooks.csv", webhooks::LIST.csv())
+        .route("/dashboard/requests.csv", requests::LIST.csv())
+}

@@ -1,0 +1,117 @@
+//! The request log: the account's latest requests, and their responses.
+
+use axum::extract::State;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use maud::{Markup, html};
+
+use super::auth::AccountSession;
+use super::figures;
+use super::format::{self, Tone};
+use super::layout::{PageContent, PageResult};
+use super::list::{Field, FieldInput, ListView, column};
+use super::record::{Record, facts, words};
+use super::state::DashboardState;
+use crate::api::extract::{Input, Path};
+use crate::error::Error;
+use crate::services::Account;
+use crate::services::page::{AwaitedList, ListPage};
+use crate::services::sandbox::request_params::RequestSearch;
+use crate::services::sandbox::request_view::LoggedRequest;
+use crate::services::sandbox::requests;
+
+pub static LIST: ListView<LoggedRequest> = ListView {
+    title: "Requests",
+    name: "requests",
+    api: "sandbox/requests",
+    search: "sandbox/requests",
+    columns: &[
+        column("Request", |request| {
+            let id = request.text("/request_id");
+            html! { a.path href={ "/dashboard/requests/" (id) } { (request.text("/method")) " " (request.text("/path")) } }
+        }),
+        column("Status", |request| status(request.number("/status").unwrap_or_default())),
+        column("Error", |request| words(request.text("/error/error"))),
+        column("Time", |request| request.ago("/created_at")).wide(),
+        column("Took", |request| html! { (request.number("/duration_ms").unwrap_or_default()) " ms" }).wide(),
+    ],
+    fields: &[&[
+        Field { name: "token", label: "A token in it", input: FieldInput::Text("ch_...") },
+        Field {
+            name: "method",
+            label: "Method",
+            input: FieldInput::Choice(|| vec!["GET", "POST", "PUT", "DELETE"]),
+        },
+        Field { name: "route", label: "Route", input: FieldInput::Text("/1/charges/{charge_token}") },
+        Field { name: "status", label: "Status", input: FieldInput::Number },
+        Field { name: "error", label: "Error code", input: FieldInput::Text("invalid_resource") },
+    ]],
+    order: None,
+    is_searched_in_live: false,
+    find,
+};
+
+fn status(status: i64) -> Markup {
+    format::toned(Tone::of_http(status), &status.to_string())
+}
+
+/// Lists the requests, newest first.
+pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
+    let latencies = figures::requests(&app, &user.account).await?;
+    LIST.page(&app, &user, &input, &latencies).await
+}
+
+fn find<'r>(
+    app: &'r DashboardState,
+    account: &'r Account,
+    input: &'r Input,
+) -> BoxFuture<'r, Result<ListPage<LoggedRequest>, Error>> {
+    async move {
+        let search = RequestSearch::read(&LIST.parameters(input));
+        requests::search(app, account, search).await?.page(app).await
+    }
+    .boxed()
+}
+
+/// Shows one request: its fault first, and what it sent.
+pub async fn show(
+    State(app): State<DashboardState>,
+    user: AccountSession,
+    Path(id): Path<String>,
+) -> PageResult {
+    let request = Record::of(user.account.now, &requests::show(&app, &user.account, &id).await?)?;
+    let hidden: Vec<_> = request.all("/hidden").iter().map(Record::word).collect();
+    let content = html! {
+        @if !request.text("/error/error").is_empty() { (fault(&request)) }
+        (facts(&[
+            ("Request", html! { (request.text("/method")) " " span.path { (request.text("/path")) } }),
+            ("Status", status(request.number("/status").unwrap_or_default())),
+            ("Time", request.time("/created_at")),
+            ("Took", html! { (request.number("/duration_ms").unwrap_or_default()) " ms" }),
+            ("Idempotency-Key", words(request.text("/idempotency_key"))),
+            ("Replayed", html! { @if request.is("/idempotent_replayed") { "yes" } @else { "no" } }),
+        ]))
+        h2 { "What it sent" }
+        (request.json("/parameters"))
+        @if !hidden.is_empty() { p.hint { "Left out: " (hidden.join(", ")) } }
+        (request.whole())
+    };
+    Ok(PageContent::of(format!("/1/sandbox/requests/{id}"), format!("Request {id}"), content))
+}
+
+/// Renders the error of a request: its code, its sentence, and the invalid parameters.
+fn fault(request: &Record) -> Markup {
+    let messages = request.all("/error/messages");
+    html! {
+        section.alert aria-label="Its error" {
+            p { strong { code { (request.text("/error/error")) } } ": " (request.text("/error/error_description")) }
+            @if !messages.is_empty() {
+                ul {
+                    @for message in &messages {
+                        li { code { (message.text("/param")) } ": " (message.text("/message")) }
+                    }
+                }
+            }
+        }
+    }
+}

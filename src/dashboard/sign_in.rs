@@ -1,0 +1,53 @@
+//! How users sign in to the dashboard: in test by a secret key, in live by the operator's key or their provider.
+
+use std::sync::Arc;
+
+use governor::Quota;
+
+use crate::api::rate_limit::Buckets;
+use crate::config::Environment;
+use crate::identity_provider::IdentityProvider;
+use crate::limits::{SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
+use crate::runtime::client_network::ClientNetwork;
+use crate::runtime::clock::Clock;
+use crate::sensitive::secret::Secret;
+
+/// The authentication of a dashboard.
+pub struct DashboardAuth {
+    /// How operators sign in, in live.
+    pub(super) operators: Option<OperatorAuth>,
+    /// Sign-in attempts by the client's network; those without a known one are counted together.
+    pub attempts: Buckets<Option<ClientNetwork>>,
+}
+
+/// How operators sign in: by the key that they share, or each by the provider that knows them.
+pub struct OperatorAuth {
+    /// The shared key, if it opens the dashboard.
+    pub key: Option<Secret>,
+    /// The provider.
+    pub provider: Option<IdentityProvider>,
+}
+
+impl DashboardAuth {
+    /// Creates the authentication of an environment. A live server has a dashboard only if its operator has set a key or a
+    /// provider.
+    pub fn of(environment: Environment, operators: OperatorAuth, clock: Arc<dyn Clock>) -> Option<Self> {
+        let operators = match environment {
+            Environment::Test => None,
+            Environment::Live if operators.key.is_none() && operators.provider.is_none() => return None,
+            Environment::Live => Some(operators),
+        };
+        let quota = Quota::with_period(SIGN_IN_EVERY)?.allow_burst(SIGN_INS_AT_ONCE);
+        Some(Self { operators, attempts: Buckets::new(quota, clock) })
+    }
+
+    /// Returns the provider that knows the operator's people.
+    pub fn provider(&self) -> Option<&IdentityProvider> {
+        self.operators.as_ref()?.provider.as_ref()
+    }
+
+    /// Whether a key opens the dashboard.
+    pub fn takes_key(&self) -> bool {
+        self.operators.as_ref().is_none_or(|operators| operators.key.is_some())
+    }
+}

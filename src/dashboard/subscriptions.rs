@@ -1,0 +1,97 @@
+//! Subscriptions, and a subscription with its plan and its ledger.
+
+use axum::extract::State;
+use axum::response::Redirect;
+use entity::subscription::SubscriptionState;
+use futures::FutureExt;
+use maud::html;
+
+use super::auth::{AccountSession, VerifiedForm};
+use super::layout::{self, FormResult, PageContent, PageResult};
+use super::list::{Column, ListView, column, table};
+use super::record::{Record, facts, first_page, words};
+use super::state::DashboardState;
+use super::{is_test, timelines};
+use crate::api::extract::{Input, Path};
+use crate::services::sandbox::statistics::coming_bills;
+use crate::services::subscriptions::state::{SubscriptionAction, next};
+use crate::services::subscriptions::view::Subscription;
+use crate::services::{plans, subscriptions};
+
+/// The columns of a list of subscriptions.
+pub const COLUMNS: [Column; 5] = [
+    column("Subscription", |subscription| subscription.token("/token")),
+    column("State", |subscription| subscription.state("/state")),
+    column("Billed next", |subscription| subscription.ago("/next_billing_date")),
+    column("Created", |subscription| subscription.ago("/created_at")).wide(),
+    column("Customer", |subscription| subscription.token("/customer_token")).wide(),
+];
+
+/// How many coming bills are shown.
+const BILLS_SHOWN: i32 = 3;
+
+pub static LIST: ListView<Subscription> =
+    ListView::plain("Subscriptions", "subscriptions", &COLUMNS, |app, account, input| {
+        async move { subscriptions::list(app, account, input.paging().valid()?).await }.boxed()
+    });
+
+const ENTRIES: [Column; 4] = [
+    column("Time", |entry| entry.ago("/created_at")),
+    column("Type", |entry| words(entry.text("/type"))),
+    column("Amount", |entry| entry.money("/amount")).figures(),
+    column("What", |entry| entry.state("/annotation")),
+];
+
+/// Lists the subscriptions, newest first.
+pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
+    LIST.page(&app, &user, &input, &html! {}).await
+}
+
+/// Shows one subscription.
+pub async fn show(
+    State(app): State<DashboardState>,
+    user: AccountSession,
+    Path(id): Path<String>,
+) -> PageResult {
+    let (account, now) = (&user.account, user.account.now);
+    let subscription = Record::of(now, &subscriptions::show(&app, account, &id).await?)?;
+    let plan = Record::of(now, &plans::show(&app, account, subscription.text("/plan_token")).await?)?;
+    let entries = Record::each(now, &subscriptions::ledger(&app, account, &id, first_page()).await?.records)?;
+    let coming =
+        if is_test(&app) { coming_bills(&app, account, &id, BILLS_SHOWN).await? } else { Vec::new() };
+    let state = SubscriptionState::from_code(subscription.text("/state"));
+    let is_open = state.is_some_and(|state| next(state, SubscriptionAction::Unsubscribe).is_ok());
+    let may_cancel = !plan.all("/customer_permissions").is_empty();
+    let unsubscribe = format!("/dashboard/subscriptions/{id}/unsubscribe");
+    let content = html! {
+        (facts(&[
+            ("State", subscription.state("/state")),
+            ("Customer", subscription.token("/customer_token")),
+            ("Plan", html! { (plan.text("/name")) " " (plan.token("/token")) }),
+            ("Amount", html! {
+                (plan.money("/amount")) ", interval " (plan.number("/interval").unwrap_or_default()) " " (plan.text("/interval_unit"))
+            }),
+            ("Interval began", subscription.time("/active_interval_started_at")),
+            ("Interval ends", subscription.time("/active_interval_finishes_at")),
+            ("Billed next", subscription.time("/next_billing_date")),
+            ("Cancelled", subscription.time("/cancelled_at")),
+        ]))
+        @if is_test(&app) && is_open && may_cancel {
+            (layout::actions(&user.session, &unsubscribe, &html! { button { "Unsubscribe as the customer" } }))
+        }
+        @if is_test(&app) { (timelines::of_subscription(now, &subscription, &entries, &coming)) }
+        (table("Ledger, newest first", &ENTRIES, &entries))
+        (subscription.whole())
+    };
+    Ok(PageContent::of(format!("/1/subscriptions/{id}"), format!("Subscription {id}"), content))
+}
+
+/// Unsubscribes, as the customer may do.
+pub async fn unsubscribe(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
+    subscriptions::unsubscribe(&app, &form.caller, &id).await?;
+    Ok(Redirect::to(&format!("/dashboard/subscriptions/{id}")))
+}

@@ -1,0 +1,107 @@
+//! Authorisation (specification, Authorisation).
+
+use entity::charge::{self, ChargeState};
+use entity::{AuthorisationToken, Currency, JsonText, Timestamp};
+use macros::view;
+
+use crate::error::failure_message;
+use crate::services::cards::view::Card;
+
+/// Money reserved on a card. One charge may capture all or a part of it.
+#[view]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of the specification")]
+pub struct Authorisation {
+    /// `auth_...`
+    token: AuthorisationToken,
+    /// Whether the card was accepted.
+    success: bool,
+    /// The authorised amount, in the currency's base unit.
+    #[schema(example = 400)]
+    amount: i64,
+    /// The captured part.
+    #[schema(example = 0)]
+    amount_captured: i64,
+    /// The part that can still be captured; a capture releases the rest.
+    #[schema(example = 400)]
+    amount_remaining: i64,
+    /// ISO 4217 code.
+    currency: Currency,
+    /// The purchase.
+    #[schema(example = "test authorisation")]
+    description: String,
+    /// The purchaser's e-mail address.
+    #[schema(example = "roland@example.com")]
+    email: String,
+    /// The purchaser's IP address.
+    #[schema(example = "203.192.1.172")]
+    ip_address: String,
+    /// Creation time.
+    created_at: Timestamp,
+    /// The reason of failure.
+    error_message: Option<&'static str>,
+    /// The card as it was authorised.
+    #[schema(value_type = Card)]
+    card: JsonText,
+    /// The settlement currency.
+    settlement_currency: Currency,
+    /// The client's own keys and values.
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    metadata: JsonText,
+    /// `Success`, `Authorisation Voided`, `Pending`, or the reason of failure.
+    #[schema(example = "Success")]
+    status_message: &'static str,
+    /// Whether it expired: seven days passed without a capture.
+    expired: bool,
+    /// Whether the reserved funds were released.
+    voided: bool,
+    /// The time of the release.
+    voided_at: Option<Timestamp>,
+    /// Whether it can be captured.
+    capturable: bool,
+}
+
+impl Authorisation {
+    /// Returns an authorisation at an instant of the account's clock. A verb in flight shows as not done.
+    pub fn at(now: Timestamp, row: charge::Model) -> Self {
+        let error_message = row.failure.map(failure_message);
+        let reserved = match row.state {
+            ChargeState::Authorised | ChargeState::Capturing | ChargeState::Voiding => true,
+            ChargeState::Pending
+            | ChargeState::Processing
+            | ChargeState::Captured
+            | ChargeState::Voided
+            | ChargeState::Failed => false,
+        };
+        let expired = reserved && row.expires_at <= now;
+        let capturable = reserved && !expired;
+        let voided = row.state == ChargeState::Voided;
+        let captured = row.state == ChargeState::Captured;
+        let success = reserved || voided || captured;
+        Self {
+            token: AuthorisationToken::new(row.id.id()),
+            success,
+            amount: row.amount,
+            amount_captured: row.amount_captured.filter(|_| captured).unwrap_or(0),
+            amount_remaining: if capturable { row.amount } else { 0 },
+            currency: row.currency,
+            description: row.description,
+            email: row.email,
+            ip_address: row.ip_address,
+            created_at: row.created_at,
+            error_message,
+            card: row.card,
+            settlement_currency: Currency::Aud,
+            metadata: row.metadata,
+            status_message: match error_message {
+                Some(message) => message,
+                None if voided => "Authorisation Voided",
+                None if success => "Success",
+                None => "Pending",
+            },
+            expired,
+            voided,
+            voided_at: row.voided_at,
+            capturable,
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The responses of POST /charges with 3-D Secure, and of GET /charges/verify (specification, Charge).
+
+use entity::charge;
+use entity::{ChargeToken, Timestamp};
+use macros::view;
+use serde::Serialize;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::services::charges::view::Charge;
+
+/// A charge that waits for its cardholder.
+#[view]
+pub struct PendingCharge {
+    /// `ch_...`, which the final charge keeps.
+    pub token: ChargeToken,
+    /// `Pending`
+    #[schema(example = "Pending")]
+    pub status_message: &'static str,
+    /// The page on which the cardholder verifies the payment.
+    #[schema(example = "http://127.0.0.1:8080/3d-secure/AZqYv3rVcBKUQ1mHn7tKRw")]
+    pub redirect_url: String,
+}
+
+/// The response of POST /charges.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(untagged)]
+#[expect(clippy::large_enum_variant, reason = "it is made once, and answered")]
+pub enum ChargeMade {
+    /// A charge without 3-D Secure.
+    Charge(Charge),
+    /// A pending charge.
+    Pending(PendingCharge),
+}
+
+/// The charge of a 3-D Secure session, without its transfers.
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+pub struct VerifiedCharge(Charge);
+
+impl VerifiedCharge {
+    /// Returns the charge at an instant of the account's clock.
+    pub fn at(now: Timestamp, row: charge::Model) -> Self {
+        Self(Charge::at(now, row).without_transfer())
+    }
+}
+
+impl PartialSchema for VerifiedCharge {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = Charge::schema();
+        if let RefOr::T(Schema::Object(charge)) = &mut schema {
+            charge.properties.retain(|name, _| name != "transfer");
+            charge.required.retain(|name| name != "transfer");
+        }
+        schema
+    }
+}
+
+impl ToSchema for VerifiedCharge {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        Charge::schemas(schemas);
+    }
+}

@@ -1,0 +1,81 @@
+//! What docs/clients.md says about generators is drawn from their table and from the files that pin their versions.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::Generator;
+use super::generators::GENERATORS;
+use crate::document::site::{committed_below, read};
+
+const PAGE: &str = "docs/clients.md";
+/// Packages that are no generators, and the programs that are theirs.
+const HELPERS: &[(&str, &str)] = &[("@apiture/openapi-down-convert", "openapi-down-convert")];
+const DRAWN: &str = "## The generators\n";
+
+/// What each registry's file pins, and how its client installs that.
+fn pinned() -> BTreeMap<String, (String, String)> {
+    let mut pinned = BTreeMap::new();
+    for file in ["requirements.txt", "requirements-all.txt"] {
+        let python = read(&format!("tests/clients/{file}"));
+        for (package, version) in python.lines().filter_map(|line| line.split_once("==")) {
+            pinned.insert(
+                package.to_owned(),
+                (version.to_owned(), format!("pip install {package}=={version}")),
+            );
+        }
+    }
+    let node: Value = serde_json::from_str(&read("tests/clients/package.json")).unwrap();
+    for (package, version) in node["dependencies"].as_object().unwrap() {
+        let version = version.as_str().unwrap();
+        pinned.insert(package.clone(), (version.to_owned(), format!("npm install {package}@{version}")));
+    }
+    for (package, version) in read("tests/clients/cargo.txt").lines().filter_map(|line| line.split_once(' '))
+    {
+        let install = format!("cargo install --locked {package}@{version}");
+        pinned.insert(package.to_owned(), (version.to_owned(), install));
+    }
+    pinned
+}
+
+fn drawn() -> String {
+    let pinned = pinned();
+    let mut page =
+        String::from("\n| generator | version | client in | checked | in |\n|---|---|---|---|---|\n");
+    for Generator { tool, package, language, proof, flow, long, .. } in GENERATORS {
+        let lives = if flow.is_empty() { "" } else { ", lives the flow" };
+        let run = if *long { ".ci/full" } else { ".ci/run" };
+        let version = &pinned[*package].0;
+        writeln!(page, "| {tool} | {version} | {language} | complete, {proof}{lives} | `{run}` |").unwrap();
+    }
+    let mut packages: Vec<&str> = Vec::new();
+    for generator in GENERATORS {
+        if !packages.contains(&generator.package) {
+            packages.push(generator.package);
+        }
+    }
+    for package in packages {
+        let rows: Vec<_> = GENERATORS.iter().filter(|generator| generator.package == package).collect();
+        writeln!(page, "\n### {}\n\n```", rows[0].tool).unwrap();
+        // What a command runs beside its generator.
+        for (helper, program) in HELPERS {
+            if rows.iter().any(|row| row.make.contains(program)) {
+                writeln!(page, "{}", pinned[*helper].1).unwrap();
+            }
+        }
+        writeln!(page, "{}\n", pinned[package].1).unwrap();
+        for Generator { language, make, .. } in rows {
+            // The tests run it beside their files; a reader has them in their folder.
+            let make = make.replace("-f progenitor.jq", "-f tests/clients/progenitor.jq");
+            writeln!(page, "# {language}\n{make}").unwrap();
+        }
+        page += "```\n";
+    }
+    page
+}
+
+#[test]
+fn the_page_lists_every_generator_with_its_version_and_its_command() {
+    committed_below(PAGE, DRAWN, &drawn());
+}

@@ -1,0 +1,10 @@
+//! The document, its clients, and the pages.
+
+mod clients;
+mod compatibility;
+pub mod documents;
+mod guides;
+mod llms;
+pub mod site;
+mod swagger_page;
+mod workflows;

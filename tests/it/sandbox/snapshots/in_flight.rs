@@ -1,0 +1,111 @@
+//! What is under way when a snapshot is put back: whoever acts for the account as it was, and the acquirer, who does not go
+//! back.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use card_payments::error::ErrorCode;
+use card_payments::runtime::clock::Clock;
+use card_payments::services::due_work::work_time::ClockUpdate;
+use entity::TimeSpan;
+use futures::FutureExt;
+use serde_json::{Value, json};
+
+use super::{restore, restoring, snapshot};
+use crate::harness::flaky_acquirer::CallFault;
+use crate::harness::{Behaviour, Receiver, rules, token_of};
+use crate::sandbox::accounts::made;
+
+rules! {
+    async fn a_move_that_was_thought_dead_does_not_move_a_restored_clock(app) {
+        let (account, client) = made(app).await;
+        let snapshot = snapshot(&client).await;
+        app.execute("UPDATE accounts SET clock_moves = 7, moving_until = 1").await;
+        restore(&client, &snapshot).await;
+        let stop = ClockUpdate {
+            account: account.parse().unwrap(), number: 7, offset: TimeSpan::days(40), moving_until: Some(app.clock.now() + TimeSpan::seconds(5)),
+        };
+        let late = app.ctx().store.write(stop, |tx, stop| stop.set(tx).boxed()).await;
+        assert_eq!(late.unwrap_err().code(), ErrorCode::ClockMoving);
+        assert_eq!(client.get("/1/sandbox/clock").await.ok(200)["offset_seconds"], 0);
+        client.move_clock("1d").await;
+    }
+
+    async fn what_a_delivery_from_before_a_restore_comes_to_is_not_recorded(app) {
+        let ((_, client), receiver) = (made(app).await, Receiver::start().await);
+        client.endpoint(&receiver.url()).await;
+        client.captured(400).await;
+        let snapshot = snapshot(&client).await;
+        receiver.behave(Behaviour::Slow(Duration::from_secs(1)));
+        let late = app.do_due_work();
+        let again = async {
+            receiver.receives(1).await;
+            restore(&client, &snapshot).await;
+            app.clock.advance(TimeSpan::seconds(1));
+            receiver.behave(Behaviour::Status(500));
+            app.do_due_work().await;
+        };
+        futures::join!(late, again);
+        // The first one was accepted, the one that counts was not.
+        let webhook = client.newest_webhook().await;
+        assert_eq!((&webhook["status"], &webhook["retries"]), (&json!("retrying"), &json!(1)));
+        assert_eq!(receiver.received().len(), 2);
+    }
+}
+
+rules! {
+    async fn the_acquirer_is_asked_for_nothing_else_under_a_key_that_he_knows(app, acquirer) {
+        let (_, client) = made(app).await;
+        let older = snapshot(&client).await;
+        let authorisation = client.authorisation(400).await;
+        let newer = snapshot(&client).await;
+        let capture = async |amount: i64| {
+            client.post(&format!("/1/authorisations/{authorisation}/charges"), &json!({ "amount": amount })).await.ok(200)
+        };
+        capture(100).await;
+        restore(&client, &newer).await;
+        capture(400).await;
+        // By way of a time in which it was not there.
+        restore(&client, &older).await;
+        restore(&client, &newer).await;
+        client.put(&format!("/1/authorisations/{authorisation}/void"), &json!({})).await.ok(200);
+        restore(&client, &newer).await;
+        capture(250).await;
+        let keys: BTreeSet<_> = acquirer.calls().into_iter().collect();
+        assert_eq!(keys.len(), 5, "{keys:?}");
+        assert_eq!(acquirer.calls().len(), 5);
+    }
+
+    async fn a_card_comes_back_without_its_cvc(app, acquirer) {
+        let (_, client) = made(app).await;
+        let (one, two) = (client.card_token("4200000000000000").await, client.card_token("4200000000000000").await);
+        let snapshot = snapshot(&client).await;
+        client.charge_by(&one).await.ok(201);
+        restore(&client, &snapshot).await;
+        client.charge_by(&two).await.ok(201);
+        let cvcs: Vec<_> = acquirer.proofs().into_iter().map(|proof| proof.cvc).collect();
+        assert_eq!(cvcs, [Some("123".to_owned()), None]);
+    }
+
+    async fn a_clock_that_is_moved_is_waited_for_and_a_refund_is_asked_for_again_under_its_key(app, acquirer) {
+        let (_, client) = made(app).await;
+        let paid = token_of(&client.captured(400).await);
+        let refund = token_of(&client.refund(&paid, 400).await.ok(201));
+        let snapshot = snapshot(&client).await;
+        acquirer.carry(CallFault::Nothing);
+        let (caller, calls) = (client.clone(), acquirer.calls().len());
+        let moving = tokio::spawn(async move { caller.move_clock("1d").await });
+        acquirer.called(calls + 1).await;
+        client.put(&restoring(&snapshot), &json!({})).await.refused(409, "clock_moving");
+        acquirer.carry(CallFault::Both);
+        assert_eq!(moving.await.unwrap()["complete"], true);
+        let state = async || client.get(&format!("/1/refunds/{refund}")).await.ok(200)["success"].clone();
+        assert_eq!(state().await, true);
+        restore(&client, &snapshot).await;
+        assert_eq!(state().await, Value::Null);
+        client.move_clock("1d").await;
+        assert_eq!(state().await, true);
+        let keys: BTreeSet<_> = acquirer.calls().split_off(calls).into_iter().collect();
+        assert_eq!(keys, BTreeSet::from([format!("{refund}:refund")]));
+    }
+}
