@@ -70,9 +70,10 @@ runs() {
 for target in "${!platforms[@]}"; do
     [ -d "$sysroot/lib/rustlib/$target/lib" ] || missing "there is no $target: rustup target add $target"
     program=$root/small-${platforms[$target]}
-    [[ $target != *-windows-* ]] || program+=.exe
+    independent=-fPIC
+    [[ $target != *-windows-* ]] || program+=.exe independent=
     export ZIG_TARGET=${zig_targets[$target]}
-    deploy/zig-cc -O2 -fno-sanitize=undefined -c -o "$root/half.o" "$root/half.c"
+    deploy/zig-cc -O2 ${independent:+"$independent"} -fno-sanitize=undefined -c -o "$root/half.o" "$root/half.c"
     read -ra linked <<<"$(linking "$target")"
     # Without the symbols that profiles strip; on macOS the signature is that of what is left.
     rustc --edition 2024 -O -C strip=symbols --target "$target" "${linked[@]}" -C link-arg="$root/half.o" -o "$program" "$root/small.rs"
