@@ -23,11 +23,12 @@ pub use self::variables::{
     UnknownVariable, serve_options, set_variable, unknown_variables, variable, without_empty_variables,
 };
 pub use self::vault_key::{KeyCommandError, VaultKeySource};
+use base::client_network::parse_network;
+use base::secret::Secret;
+use base::secret_shares::ShareError;
+
 use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 use crate::outbound::Allowed;
-use crate::runtime::client_network::parse_network;
-use crate::sensitive::secret::Secret;
-use crate::sensitive::shares::ShareError;
 
 /// Test or live money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -4,6 +4,7 @@
 //! The provider's document and keys are read for each call, so they are never old. Tokens are neither stored nor logged:
 //! what remains of a sign-in is an [`Identity`].
 
+use base::secret::Secret;
 use chrono::DateTime;
 use entity::Timestamp;
 use entity::person::Role;
@@ -29,7 +30,6 @@ use url::Url;
 use crate::config::RoleName;
 use crate::limits::{PERSON_NAME_MAX, PROVIDER_ANSWER, PROVIDER_BYTES_MAX};
 use crate::outbound::{AddressPolicy, Allowed, ExchangeError, Outbound};
-use crate::sensitive::secret::Secret;
 
 /// The longest name that a provider gives a person.
 const SUBJECT_MAX: usize = 255;

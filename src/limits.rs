@@ -299,10 +299,6 @@ pub const IDEMPOTENCY_KEY_LENGTH_MAX: usize = 255;
 /// How long its response is kept, by the wall clock (`docs/decisions.md`, 65).
 pub const IDEMPOTENCY_KEPT: TimeSpan = TimeSpan::days(1);
 
-/// How far the wall clock may be set before it is doubted (`docs/decisions.md`, 404).
-pub const CLOCK_TOLERANCE: TimeSpan = TimeSpan::seconds(3600);
-/// The longest time that a doubted wall clock has to stand before it is believed.
-pub const CLOCK_STANDS: TimeSpan = TimeSpan::days(1);
 /// How often a server notes the time in the database.
 pub const CLOCK_NOTED: Duration = Duration::from_mins(1);
 

@@ -9,13 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use base::client_network::ClientNetwork;
+use base::mutex::lock;
+use base::request_context;
 use entity::AccountToken;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
-
-use crate::runtime::client_network::ClientNetwork;
-use crate::runtime::mutex::lock;
-use crate::runtime::request_context;
 
 /// One of so many connections is free or idle for as long as requests wait on others, so that a new client need not wait until one of
 /// them is answered.

@@ -11,6 +11,7 @@ use std::task::{Context, Poll, ready};
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use base::mutex::lock;
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
@@ -20,7 +21,6 @@ use super::connections::ConnectionSlot;
 use super::frame::{self, InputPart, RefusedHead};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{FIRST_BYTE, UNREAD_BYTES_MAX, UNREAD_TIME};
-use crate::runtime::mutex::lock;
 
 /// The stream; see the module.
 pub struct Heads<S> {

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, header};
+use base::request_context::{RequestContext, UNMATCHED};
+use base::secret::Secret;
 use entity::token::is_token;
 use entity::{JsonText, logged_request};
 use serde_json::Value;
@@ -21,8 +23,6 @@ use crate::params::LoggableParams;
 use crate::recording::{
     HIDDEN, REFUSED_IDEMPOTENCY_KEY, RecordedRequest, Recorder, UNREAD_BODY, UNREAD_QUERY,
 };
-use crate::runtime::request_context::{RequestContext, UNMATCHED};
-use crate::sensitive::secret::Secret;
 use crate::services::Ctx;
 use crate::services::sandbox::request_view::LoggedError;
 

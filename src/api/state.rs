@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::FromRef;
+use base::secret::Secret;
 use tokio::sync::watch;
 
 use super::admission::AdmissionControl;
@@ -13,7 +14,6 @@ use super::rights::OperationRights;
 use super::server::ServerPhase;
 use super::server_info::ServerInfo;
 use crate::recording::Recorder;
-use crate::sensitive::secret::Secret;
 use crate::services::{Context, Ctx};
 
 /// The state that requests and handlers share. Every layer around a handler holds it, and every request clones those layers.

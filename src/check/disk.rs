@@ -4,13 +4,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use base::clock::IdGenerator;
+use base::durable_fs;
 use rustix::fs::statvfs;
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use crate::blobs::{BlobName, Blobs, Bucket, BucketError};
-use crate::runtime::clock::IdGenerator;
-use crate::runtime::durable_fs;
 use crate::store::{ConnectError, Location};
 
 const MIB: u64 = 1024 * 1024;

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base::clock::SystemClock;
 use card_payments::acquirer::http::{Secrets, document, router};
 use card_payments::acquirer::simulator::Simulator;
 use card_payments::acquirer::statement::book::{Book, write_statement};
@@ -14,7 +15,6 @@ use card_payments::api::Connections;
 use card_payments::api::server::{self, ServerPhase};
 use card_payments::config::{self, Environment, parse_listen_address};
 use card_payments::limits::ACQUIRER_CONNECTIONS;
-use card_payments::runtime::clock::SystemClock;
 use clap::Args;
 use entity::Day;
 use serde_json::json;

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::fmt;
 
+use base::plain_text::OneLine;
 use card_payments::check::{self, Finding, Level};
-use card_payments::plain_text::OneLine;
 use clap::Args;
 
 use super::{print_result, terminal};

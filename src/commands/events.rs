@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use base::plain_text::OneLine;
 use card_payments::outbound::api_client::{ApiClient, ApiClientError};
-use card_payments::plain_text::OneLine;
 use entity::EventToken;
 use http::Method;
 use serde::Deserialize;

@@ -41,13 +41,13 @@ use std::error::Error;
 use std::fmt::Display;
 use std::path::Path;
 
+use base::clock::{Clock, IdGenerator, SystemClock};
+use base::durable_fs;
+use base::plain_text::OneLine;
 use card_payments::app;
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, Body, ErrorCode};
 use card_payments::params;
-use card_payments::plain_text::OneLine;
-use card_payments::runtime::clock::{Clock, IdGenerator, SystemClock};
-use card_payments::runtime::durable_fs;
 use card_payments::services::{Account, Ctx, accounts, installation};
 use card_payments::store::{self, ConnectError, Location, Operator, Store};
 use entity::{TimeSpan, Timestamp};

@@ -3,10 +3,10 @@
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use base::secret::Secret;
 use card_payments::config::{parse_base_url, parse_listen_address, reachable, set_variable};
 use card_payments::outbound::api_client::ApiClient;
 use card_payments::params::rules;
-use card_payments::sensitive::secret::Secret;
 use clap::Args;
 use http::{Method, Uri};
 

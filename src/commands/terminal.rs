@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, StdoutLock, Write};
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
-use card_payments::plain_text::escape;
+use base::plain_text::escape;
 use serde::Serialize;
 use tracing_subscriber::fmt::MakeWriter;
 

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
+use base::plain_text::OneLine;
 use card_payments::outbound::api_client::{ApiClient, ApiClientError};
-use card_payments::plain_text::OneLine;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use entity::event::EventType;

@@ -3,11 +3,11 @@
 use std::error::Error;
 use std::path::PathBuf;
 
+use base::durable_fs;
+use base::secret;
+use base::secret_shares::split;
 use card_payments::app;
 use card_payments::config::{DatabaseOptions, Secrets};
-use card_payments::runtime::durable_fs;
-use card_payments::sensitive::secret;
-use card_payments::sensitive::shares::split;
 use card_payments::services::data_keys::rotate::rotate_watched;
 use card_payments::vault::OperatorKeys;
 use clap::Subcommand;

@@ -3,10 +3,10 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
+use base::clock::TESTS_AS_OF;
 use clap::{Arg, Args, Command};
 
 use super::{DatabaseOptions, FixtureOptions, Secrets, ServeOptions, VaultKeySource};
-use crate::runtime::clock::TESTS_AS_OF;
 
 const PREFIX: &str = "CARD_PAYMENTS_";
 /// Variables of the commands that call a running server, and of those that run beside one.

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use base::secret::Secret;
+use base::secret_shares::{self, ShareError};
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use tokio::io::AsyncReadExt;
@@ -17,8 +19,6 @@ use zeroize::Zeroizing;
 
 use super::{ConfigError, Secrets, read, set_variable};
 use crate::limits::{KEY_COMMAND_OUTPUT_MAX, KEY_COMMAND_TIME};
-use crate::sensitive::secret::Secret;
-use crate::sensitive::shares::{self, ShareError};
 
 /// The source of the operator's vault keys.
 #[derive(Debug, Clone)]

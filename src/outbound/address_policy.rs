@@ -3,10 +3,9 @@
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
+use base::address_zone::{AddressZone, plain};
 use ipnet::IpNet;
 use url::{Host, Url};
-
-use super::zone::{AddressZone, plain};
 
 /// Which addresses may be called.
 #[derive(Debug, Clone)]

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use base::plain_text::OneLine;
+use base::secret::Secret;
 use http::header::AsHeaderName;
 use http::{HeaderMap, Method, header};
 use reqwest::redirect::Policy;
@@ -10,8 +12,6 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use crate::outbound::{OutboundError, tls};
-use crate::plain_text::OneLine;
-use crate::sensitive::secret::Secret;
 
 /// A running server accepts a connection sooner.
 const CONNECT: Duration = Duration::from_secs(5);

@@ -11,13 +11,13 @@ pub mod api_client;
 mod lookup;
 pub(crate) mod tls;
 mod unreached;
-pub(crate) mod zone;
 
 use std::cell::Cell;
 use std::mem::take;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use base::request_permits::release_permit;
 use bytes::{Bytes, BytesMut};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Request};
@@ -35,7 +35,6 @@ pub use tls::{Identity, NoIdentity, platform, read_platform};
 pub use unreached::{ExchangeError, OutboundError};
 
 use crate::limits::OUTBOUND_ANSWER_BYTES_MAX;
-use crate::runtime::request_permits::release_permit;
 use lookup::GuardedResolver;
 
 /// The User-Agent of outbound calls.

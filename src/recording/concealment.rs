@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
+use base::card_number::CardNumber;
+use base::secret::Secret;
 use entity::token::is_token;
 use serde_json::{Map, Value};
 
 use super::{HIDDEN, KEY, PUBLISHABLE_KEY, SERVER};
 use crate::acquirer::test_cards::{self, TestCards};
 use crate::params::{ReadValues, ShownValues};
-use crate::sensitive::card_number::CardNumber;
-use crate::sensitive::secret::Secret;
 
 /// Fields of answers whose texts are secret, or drawn again in each run.
 const DRAWN: [&str; 22] = [

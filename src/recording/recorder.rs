@@ -5,6 +5,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 
+use base::mutex::lock;
+use base::secret::Secret;
 use entity::Timestamp;
 use serde_json::{Map, Value};
 
@@ -12,8 +14,6 @@ use super::concealment::Concealment;
 use super::file::RecordingFile;
 use super::{Exchange, Format};
 use crate::params::ReadValues;
-use crate::runtime::mutex::lock;
-use crate::sensitive::secret::Secret;
 
 /// A recording in progress. Its file is there once it is finished.
 pub struct Recorder(Mutex<State>);

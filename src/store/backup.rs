@@ -7,13 +7,13 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use base::progress::Progress;
 use sea_orm::{DbBackend, DbErr, Statement};
 use tempfile::NamedTempFile;
 
 use super::connect::{ConnectError, refuse_foreign_file};
 use super::location::Location;
 use super::sqlite::{Connection, DatabaseFile};
-use crate::runtime::progress::Progress;
 
 /// An error that prevents a copy, in one line for the operator.
 #[derive(Debug, thiserror::Error)]

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use base::durable_fs::{self, NoFolder};
+use base::mutex::lock;
+use base::progress::Progress;
 use migration::{Migrator, MigratorTrait, RECORD};
 use sea_orm::{
     ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, QueryResult, RuntimeErr,
@@ -20,9 +23,6 @@ use super::sqlite::{self, Connection, DatabaseFile, FileLock, Readers, SqliteAda
 use super::statement_observer::watched;
 use super::statements::Statements;
 use crate::limits::{GROUPS_MAX, PROVING_BYTES};
-use crate::runtime::durable_fs::{self, NoFolder};
-use crate::runtime::mutex::lock;
-use crate::runtime::progress::Progress;
 
 /// An error that makes a database unusable, in one line for the operator.
 #[derive(Debug, thiserror::Error)]

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use base::clock::Clock;
+use base::request_permits::release_permit;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{HeaderName, StatusCode};
@@ -15,8 +17,6 @@ use super::{Address, Call, ENVIRONMENT, KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VER
 use crate::config::Environment;
 use crate::limits::{ACQUIRER_BYTES_MAX, ACQUIRER_CONNECT};
 use crate::outbound::{self, OpenResolver, OutboundError, tls};
-use crate::runtime::clock::Clock;
-use crate::runtime::request_permits::release_permit;
 use crate::trace;
 
 /// Why there is no answer. Holds nothing of the content of messages.

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
 
+use base::secret::{self, Secret};
 use card_payments::config::{DatabaseOptions, Secrets};
-use card_payments::sensitive::secret::{self, Secret};
 use card_payments::services::merchants::export::export;
 use clap::Args;
 use serde_json::json;

@@ -8,11 +8,11 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
+use base::clock::{Clock, FixedClock};
+use base::plain_text::OneLine;
+use base::secret::Secret;
 use card_payments::outbound::api_client::{ApiClient, ExactResponse};
-use card_payments::plain_text::OneLine;
 use card_payments::recording::{self, Exchange, HIDDEN, KEY, PUBLISHABLE_KEY, UNREAD_BODY, UNREAD_QUERY};
-use card_payments::runtime::clock::{Clock, FixedClock};
-use card_payments::sensitive::secret::Secret;
 use chrono::DateTime;
 use clap::Args;
 use entity::Timestamp;

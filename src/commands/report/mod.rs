@@ -6,12 +6,12 @@ use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
 
+use base::durable_fs;
 use card_payments::api::INSTALLATION;
 use card_payments::config::DatabaseOptions;
 use card_payments::outbound::api_client::{ApiClient, ApiClientError};
 use card_payments::params::parse_time;
 use card_payments::recording::without_secrets;
-use card_payments::runtime::durable_fs;
 use card_payments::services::installation::read_fingerprint;
 use card_payments::services::ledger::report::{ReportFilter, report};
 use card_payments::store::Store;

@@ -13,12 +13,12 @@ use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use base::secret::Secret;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use card_payments::app::StartError;
 use card_payments::config::{Environment, FixtureOptions, reachable};
 use card_payments::outbound::api_client::ApiClient;
-use card_payments::sensitive::secret::Secret;
 use clap::Args;
 use http::Method;
 use serde_json::json;

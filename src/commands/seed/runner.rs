@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use base::plain_text::OneLine;
+use base::progress::Progress;
 use card_payments::outbound::api_client::{ApiClient, ApiClientError, ClientResponse};
 use card_payments::params;
-use card_payments::plain_text::OneLine;
-use card_payments::runtime::progress::Progress;
 use entity::Timestamp;
 use http::Method;
 use serde::Serialize;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use base::client_network::parse_network;
 use entity::section::{Right, Section};
 use entity::{TimeSpan, Timestamp};
 use ipnet::IpNet;
@@ -12,7 +13,6 @@ use crate::limits::{KEY_NETWORKS_MAX, NAME_LENGTH_MAX};
 use crate::params::parse_time;
 use crate::params::read_grace;
 use crate::params::{FieldErrors, Params, non_blank, rules};
-use crate::runtime::client_network::parse_network;
 
 /// A restricted key.
 #[params]

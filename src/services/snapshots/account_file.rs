@@ -5,6 +5,8 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 
+use base::clock::{Clock, FixedClock};
+use base::random::{RandomSource, start_of};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use entity::card::CardState;
@@ -21,8 +23,6 @@ use super::restore::{AccountContents, is_kept};
 use crate::acquirer::test_cards::TestCards;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{SNAPSHOT_BYTES_MAX, SNAPSHOT_ROWS_MAX};
-use crate::runtime::clock::{Clock, FixedClock};
-use crate::runtime::random::{RandomSource, start_of};
 use crate::services::accounts::named_rows::{self, NamedRow};
 use crate::services::accounts::snapshot_rows::SnapshotTable;
 use crate::services::accounts::{self, settings, wipe};

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use base::random::{RandomSource, RandomStream};
+use base::secret::Secret;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use entity::audit_entry::Action;
@@ -15,8 +17,6 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::error::{Error, ErrorCode};
-use crate::runtime::random::{RandomSource, RandomStream};
-use crate::sensitive::secret::Secret;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Caller, Context};
 use crate::services::data_keys::reencrypt::SealedTable;

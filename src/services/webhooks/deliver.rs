@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use base::random::RandomStream;
 use bytes::Bytes;
 use entity::webhook::WebhookState;
 use entity::{
@@ -16,7 +17,6 @@ use super::sign;
 use super::state::{WebhookAction, next};
 use crate::error::Error;
 use crate::limits::{WEBHOOK_ANSWER, WEBHOOK_RETRIES};
-use crate::runtime::random::RandomStream;
 use crate::services::context::Context;
 use crate::services::webhook_endpoints::keys::SigningKeys;
 use crate::services::webhooks::view::WebhookError;

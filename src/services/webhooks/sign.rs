@@ -1,5 +1,6 @@
 //! Signs webhooks as the Standard Webhooks specification requires, so that every public verifier works.
 
+use base::secret::Secret;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use entity::Timestamp;
@@ -9,7 +10,6 @@ use sha2::Sha256;
 
 use crate::error::Error;
 use crate::limits::SIGNATURE_TOLERANCE;
-use crate::sensitive::secret::Secret;
 
 /// Returns the headers of one delivery, with a signature for each key in use: a receiver accepts the signature of any
 /// of its keys.

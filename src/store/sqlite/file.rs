@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use base::durable_fs;
 use sea_orm::{DbErr, RuntimeErr};
 use tempfile::NamedTempFile;
 
 use super::connection::Connection;
 use super::fence::Fences;
-use crate::runtime::durable_fs;
 use crate::store::connect::ConnectError;
 
 /// On other systems flock on a file conflicts with SQLite's own locks.

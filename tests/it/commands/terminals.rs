@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use card_payments::plain_text::OneLine;
+use base::plain_text::OneLine;
 use card_payments::recording::{Exchange, KEY};
 use serde_json::{Value, json};
 

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use base::clock::{Clock, TESTS_AS_OF};
+use base::secret::Secret;
 use card_payments::acquirer::Acquirer;
 use card_payments::acquirer::simulator::{Numbers, Simulator};
 use card_payments::api::server::{self, ServerPhase};
@@ -16,8 +18,6 @@ use card_payments::config::{Environment, LoadOptions, Secrets};
 use card_payments::identity_provider::IdentityProvider;
 use card_payments::limits::CLOCK_MOVE;
 use card_payments::outbound::{AddressPolicy, Outbound};
-use card_payments::runtime::clock::{Clock, TESTS_AS_OF};
-use card_payments::sensitive::secret::Secret;
 use card_payments::services::accounts::{self, ApiKeyPair, NewAccount};
 use card_payments::services::due_work::registry;
 use card_payments::services::due_work::work_time::WorkTime;

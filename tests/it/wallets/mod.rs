@@ -5,12 +5,12 @@ pub mod parsers;
 mod payloads;
 mod signatures;
 
+use base::random::RandomSource;
 use card_payments::app::Parts;
 use card_payments::config::{
     DatabaseOptions, Environment, LoadOptions, PeopleOptions, Secrets, ServeOptions,
 };
 use card_payments::outbound::AddressPolicy;
-use card_payments::runtime::random::RandomSource;
 use card_payments::services::wallets::{Provider, Wallets};
 use card_payments::vault::OperatorKeys;
 use card_payments::wallet::Issuer;

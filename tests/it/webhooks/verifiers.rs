@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use base::clock::Clock;
 use bytes::Bytes;
 use card_payments::outbound::{AddressPolicy, Outbound};
-use card_payments::runtime::clock::Clock;
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 

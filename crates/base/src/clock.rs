@@ -8,8 +8,8 @@ use entity::{TimeSpan, Timestamp, Token};
 use rustix::time::{ClockId, clock_gettime};
 use uuid::{ContextV7, Uuid};
 
-use crate::runtime::mutex::lock;
-use crate::runtime::random::RandomSource;
+use crate::mutex::lock;
+use crate::random::RandomSource;
 
 /// The wall clock. An account's own clock is this plus the account's offset (`docs/decisions.md`, 290).
 pub trait Clock: Send + Sync + 'static {

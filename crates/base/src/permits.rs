@@ -8,7 +8,7 @@ use entity::AccountToken;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::runtime::mutex::lock;
+use crate::mutex::lock;
 
 /// The unit of sharing: an account. Requests whose account is not known share one lane.
 pub type Lane = Option<AccountToken>;

@@ -12,9 +12,9 @@ use std::time::Duration;
 use entity::{TimeSpan, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::clock::Clock;
-use super::mutex::lock;
+use crate::clock::Clock;
 use crate::limits::{CLOCK_STANDS, CLOCK_TOLERANCE};
+use crate::mutex::lock;
 
 /// What the database notes of the time, for all copies of the server and their next starts: in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::runtime::mutex::lock;
-use crate::runtime::permits::{Lane, Permit, PermitPool};
+use crate::mutex::lock;
+use crate::permits::{Lane, Permit, PermitPool};
 
 tokio::task_local! {
     static PERMITS: Arc<RequestPermits>;

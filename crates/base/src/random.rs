@@ -11,7 +11,7 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 use uuid::Uuid;
 
-use crate::runtime::mutex::lock;
+use crate::mutex::lock;
 
 /// Returns unpredictable bytes, whatever the seed: for ciphers, and for values that no client sees.
 pub fn random<const N: usize>() -> [u8; N] {

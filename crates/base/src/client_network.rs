@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-use crate::outbound::zone::plain;
+use crate::address_zone::plain;
 
 const V4_LENGTH: u8 = 24;
 /// The network of one home, machine or phone, which chooses the other 64 bits as it likes.

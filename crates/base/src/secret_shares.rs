@@ -7,8 +7,8 @@ use blahaj::{Share, Sharks};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-use super::secret::Secret;
-use crate::runtime::random::random;
+use crate::random::random;
+use crate::secret::Secret;
 
 /// How a share begins, so that it is recognised in a safe.
 const PREFIX: &str = "vault-share-";

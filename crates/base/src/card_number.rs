@@ -3,7 +3,7 @@
 use entity::Scheme;
 use zeroize::Zeroizing;
 
-use crate::sensitive::secret::Secret;
+use crate::secret::Secret;
 
 const GROUP_DIGITS: usize = 4;
 
@@ -219,8 +219,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(crate::properties())]
-
         #[test]
         fn a_masked_number_shows_nothing_but_its_last_four_digits(number in card_numbers()) {
             let display = parsed(&number).expect("a possible number").masked();
