@@ -7,11 +7,10 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
+use base::platform;
 use card_payments::api;
 use card_payments::config::{DatabaseOptions, without_empty_variables};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use rustix::fs::Mode;
-use rustix::process::umask;
 use serde_json::json;
 use tikv_jemallocator::Jemalloc;
 
@@ -132,7 +131,7 @@ fn main() -> ExitCode {
     // Files that the program creates are its user's only: the database, its log, uploads, copies. A command of the user's
     // keeps the user's mask.
     if !matches!(command, Command::Exec(_) | Command::Record(_)) {
-        umask(Mode::RWXG | Mode::RWXO);
+        platform::hide_new_files();
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

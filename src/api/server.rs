@@ -11,11 +11,11 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderValue, Request, header};
+use base::platform;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
@@ -165,12 +165,7 @@ const OTHER_FILES: u64 = 1024;
 /// low.
 pub fn raise_file_limit(connections: usize) {
     let wanted = u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(OTHER_FILES);
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    // None means no limit.
-    let Some(current) = current.filter(|current| *current < wanted) else { return };
-    let raised = maximum.map_or(wanted, |maximum| maximum.min(wanted));
-    let done = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum }).is_ok();
-    let open = if done { raised } else { current };
+    let open = platform::raise_open_files(wanted);
     if open < wanted {
         tracing::warn!(open, wanted, "too few files may be open (ulimit -n): connections may be refused");
     }

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use base::clock::IdGenerator;
-use base::durable_fs;
-use rustix::fs::statvfs;
+use base::{durable_fs, platform};
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
@@ -109,8 +108,8 @@ fn look_at_folder(folder: &Path, findings: &mut Findings) {
 
 fn room(folder: &Path, findings: &mut Findings) {
     let name = folder.display();
-    let free = match statvfs(folder) {
-        Ok(disk) => disk.f_bavail.saturating_mul(disk.f_frsize),
+    let free = match platform::free_bytes(folder) {
+        Ok(free) => free,
         Err(error) => {
             return findings.warning(format!("the free room at {name} is unknown: {error}"), "use df");
         }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::clock::SystemClock;
+use base::platform::on_signals;
 use card_payments::acquirer::http::{Secrets, document, router};
 use card_payments::acquirer::simulator::Simulator;
 use card_payments::acquirer::statement::book::{Book, write_statement};
@@ -20,7 +21,7 @@ use entity::Day;
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::serve::{STOP, bind, log, on_signals};
+use super::serve::{STOP, bind, log};
 use super::{print_result, terminal};
 
 /// Serve the built-in acquirer to other servers, by the protocol in docs/acquirer.md.

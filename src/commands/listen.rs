@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use base::clock::{Clock, SystemClock};
 use base::plain_text::OneLine;
+use base::platform::on_signals;
 use base::random::RandomSource;
 use base::secret::Secret;
 use base64::Engine;
@@ -24,7 +25,7 @@ use serde_json::value::RawValue;
 
 use super::events::{self, Event};
 use super::print_result;
-use super::serve::{STOP, on_signals};
+use super::serve::STOP;
 use super::server::{ServerOptions, receiver_address};
 use super::terminal::print_notice;
 

@@ -42,8 +42,8 @@ use std::fmt::Display;
 use std::path::Path;
 
 use base::clock::{Clock, IdGenerator, SystemClock};
-use base::durable_fs;
 use base::plain_text::OneLine;
+use base::{durable_fs, platform};
 use card_payments::app;
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, Body, ErrorCode};
@@ -119,28 +119,15 @@ async fn with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx,
 
 /// Returns the operator as the machine knows them: the user number, which cannot be chosen, and the name, which can.
 fn operator() -> Operator {
-    let login = std::fs::read_to_string("/proc/self/loginuid").unwrap_or_default();
-    let number = number(&login, rustix::process::getuid().as_raw());
     let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
     let name =
         ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(variable).unwrap_or_else(|| "nobody".into());
-    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| variable("HOSTNAME"));
-    let machine = machine.unwrap_or_else(|| "a machine without a name".into());
-    let description = format!("{name} (user {number}) on {}", machine.trim());
+    let machine = platform::host_name().unwrap_or_else(|| "a machine without a name".into());
+    let description = format!("{name} (user {}) on {}", platform::user(), machine.trim());
     // The name is printed on terminals.
     Operator {
         name: description.chars().filter(|letter| !letter.is_control()).collect(),
         at: SystemClock.now(),
-    }
-}
-
-/// Returns the login's user number, which `sudo` does not change, and the effective one if it differs; only the latter if there
-/// was no login, as in a container.
-fn number(login: &str, own: u32) -> String {
-    const NOBODY: u32 = u32::MAX;
-    match login.trim().parse::<u32>() {
-        Ok(login) if login != NOBODY && login != own => format!("{login} as {own}"),
-        Ok(_) | Err(_) => own.to_string(),
     }
 }
 
@@ -201,22 +188,4 @@ pub fn refused_of(error: &error::Error, kind: &str, named: &impl Display) -> Str
         return format!("there is no {kind} {}", OneLine(named));
     }
     refused(error)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_operator_is_who_has_logged_in_whomever_he_acts_as() {
-        for (login, own, expected) in [
-            ("1000", 1000, "1000"),
-            ("1000\n", 0, "1000 as 0"),
-            // All ones: there was no login.
-            ("4294967295", 10001, "10001"),
-            ("", 7, "7"),
-        ] {
-            assert_eq!(number(login, own), expected);
-        }
-    }
 }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::platform::{Signal, on_signals};
 use card_payments::api::server::{self, ServerPhase};
 use card_payments::api::{Connections, ServerInfo};
 use card_payments::app::{App, Parts};
@@ -18,9 +19,7 @@ use card_payments::recording::Recorder;
 use card_payments::store::Location;
 use card_payments::{outbound, trace, workers};
 use clap::Args;
-use rustix::process::Signal;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tracing_subscriber::fmt::MakeWriter;
@@ -191,23 +190,7 @@ where
 }
 
 /// The signals that end a server.
-pub const STOP: [Signal; 2] = [Signal::TERM, Signal::INT];
-
-/// Yields each of these signals. They are handled from now on, before anything slow: the first process of a container gets only
-/// signals that it handles.
-pub fn on_signals<const N: usize>(signals: [Signal; N]) -> io::Result<mpsc::Receiver<Signal>> {
-    let (sender, received) = mpsc::channel(2);
-    for number in signals {
-        let (mut signals, sender) = (signal(SignalKind::from_raw(number.as_raw()))?, sender.clone());
-        tokio::spawn(async move {
-            while signals.recv().await.is_some() {
-                // A third signal adds nothing.
-                let _ = sender.try_send(number);
-            }
-        });
-    }
-    Ok(received)
-}
+pub const STOP: [Signal; 2] = [Signal::Terminate, Signal::Interrupt];
 
 /// Runs the work, unless `stop` yields first.
 async fn unless_stopped<T>(stop: &mut mpsc::Receiver<Signal>, work: impl Future<Output = T>) -> Option<T> {

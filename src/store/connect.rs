@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use base::durable_fs::{self, NoFolder};
 use base::mutex::lock;
+use base::platform;
 use base::progress::Progress;
 use migration::{Migrator, MigratorTrait, RECORD};
 use sea_orm::{
@@ -230,8 +231,7 @@ fn is_full(error: &DbErr) -> bool {
 /// Describes a disk that lacks room for payments. If the system does not tell its free space, it counts as having room.
 fn lacks_room(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let disk = rustix::fs::statvfs(folder).ok()?;
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let free = platform::free_bytes(folder).ok()?;
     let needed = u64::try_from(PROVING_BYTES).unwrap_or(u64::MAX);
     (free < needed).then(|| format!("the disk is full: {} KiB are free at {}", free / 1024, folder.display()))
 }

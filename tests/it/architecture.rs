@@ -232,6 +232,30 @@ const RULES: &[Rule] = &[
         good: &[("src/vault/seals.rs", "lock(&self.0)\n")],
     },
     Rule {
+        name: "one module asks which system it runs on",
+        covers: |path| is_of_program(path) && !path.starts_with("crates/base/src/platform/"),
+        wakes: "crates/base/src/platform",
+        find: |_, text| {
+            matching(text, |line| {
+                let systems = ["unix", "windows", "target_os", "target_family"];
+                let asks = line.contains("cfg") && words(line).any(|word| systems.contains(&word));
+                let calls = ["std::os::", "signal::unix", "signal::windows", "rustix", "\"/proc/"];
+                let calls = calls.into_iter().any(|call| line.contains(call));
+                (asks || calls).then(|| "base::platform has a function for it, or gets one".to_owned())
+            })
+        },
+        bad: &[
+            ("src/check/disk.rs", "use rustix::fs::statvfs;\n"),
+            ("src/store/sqlite/file.rs", "use std::os::unix::fs::MetadataExt;\n"),
+            ("crates/base/src/clock.rs", "#[cfg(target_os = \"linux\")]\n"),
+            ("src/commands/mod.rs", "std::fs::read_to_string(\"/proc/self/loginuid\")\n"),
+        ],
+        good: &[
+            ("src/services/memory/card_testing/windows.rs", "windows.remove(&(rule, subject));\n"),
+            ("src/check/disk.rs", "// statvfs of rustix\nuse base::platform::free_bytes;\n"),
+        ],
+    },
+    Rule {
         name: "tests move the clock instead of waiting",
         // The harness waits for processes and sockets, which have no clock of ours; so do programs that are killed.
         covers: |path| {

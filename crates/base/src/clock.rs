@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use entity::token::TokenKind;
 use entity::{TimeSpan, Timestamp, Token};
-use rustix::time::{ClockId, clock_gettime};
 use uuid::{ContextV7, Uuid};
 
 use crate::mutex::lock;
+use crate::platform;
 use crate::random::RandomSource;
 
 /// The wall clock. An account's own clock is this plus the account's offset (`docs/decisions.md`, 290).
@@ -59,13 +59,7 @@ impl Clock for SystemClock {
     }
 
     fn elapsed(&self) -> Duration {
-        // Unlike `Instant`, it goes on while the machine sleeps.
-        #[cfg(target_os = "linux")]
-        const SINCE_BOOT: ClockId = ClockId::Boottime;
-        #[cfg(not(target_os = "linux"))]
-        const SINCE_BOOT: ClockId = ClockId::Monotonic;
-        let since = clock_gettime(SINCE_BOOT);
-        Duration::new(since.tv_sec.unsigned_abs(), u32::try_from(since.tv_nsec).unwrap_or_default())
+        platform::since_boot()
     }
 }
 

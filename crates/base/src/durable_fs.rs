@@ -1,11 +1,11 @@
 //! Folders that survive a power cut and that only their owner can enter, and files that are replaced as wholes.
 
-use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
+
+use crate::platform;
 
 /// The error for a path that names something other than a folder.
 #[derive(Debug, thiserror::Error)]
@@ -29,12 +29,12 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
     }
     let above = folder_of(folder);
     create_folder(above)?;
-    match DirBuilder::new().mode(0o700).create(folder) {
+    match platform::create_private_folder(folder) {
         // Of two processes that start at once, one creates it.
         Err(error) if error.kind() != ErrorKind::AlreadyExists || !folder.is_dir() => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    File::open(above)?.sync_all()
+    platform::flush_folder(above)
 }
 
 /// Replaces a file, or creates it: complete and flushed to the disk, or not at all.
@@ -43,7 +43,7 @@ pub fn replace_file(file: &Path, bytes: &[u8]) -> io::Result<()> {
     written.write_all(bytes)?;
     written.as_file().sync_all()?;
     written.persist(file)?;
-    File::open(folder_of(file))?.sync_all()
+    platform::flush_folder(folder_of(file))
 }
 
 /// Refuses a file that [`replace_file`] could not write.
@@ -56,8 +56,9 @@ pub fn refuse_unwritable(file: &Path) -> io::Result<()> {
 
 /// Creates a file that is deleted unless it gets the other one's name. The user's mask decides who may read it.
 fn new_beside(file: &Path) -> io::Result<NamedTempFile> {
-    let permissions = Permissions::from_mode(0o666);
-    tempfile::Builder::new().prefix(".card-payments-").permissions(permissions).tempfile_in(folder_of(file))
+    let mut named = tempfile::Builder::new();
+    platform::set_mode(&mut named, 0o666);
+    named.prefix(".card-payments-").tempfile_in(folder_of(file))
 }
 
 fn folder_of(file: &Path) -> &Path {

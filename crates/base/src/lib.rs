@@ -14,6 +14,7 @@ pub mod limits;
 pub mod mutex;
 pub mod permits;
 pub mod plain_text;
+pub mod platform;
 pub mod progress;
 pub mod random;
 pub mod request_context;

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 use std::str::FromStr;
@@ -12,6 +11,8 @@ use subtle::ConstantTimeEq as _;
 use tempfile::NamedTempFile;
 use validator::{Validate, ValidateLength, ValidationErrors};
 use zeroize::Zeroizing;
+
+use crate::platform;
 
 /// A text that wipes its memory, compares in constant time and never prints its content.
 ///
@@ -55,7 +56,7 @@ pub fn write_secret_file(file: &Path, text: &Secret) -> std::io::Result<()> {
     written.write_all(text.expose().as_bytes())?;
     written.as_file().sync_all()?;
     written.persist_noclobber(file)?;
-    File::open(folder)?.sync_all()
+    platform::flush_folder(folder)
 }
 
 /// Constant-time but for the length, which may be known: it is that of a card number, a code or a key.
