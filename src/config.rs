@@ -1,8 +1,6 @@
 //! Configuration: every option is a flag and an environment variable; secrets are environment variables or files only,
 //! because `ps` shows flags.
 
-mod address;
-mod list;
 mod people;
 mod variables;
 mod vault_key;
@@ -16,19 +14,17 @@ use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
-pub use self::address::{parse_base_url, parse_listen_address, reachable};
-pub use self::list::List;
 pub use self::people::{PeopleOptions, RoleName};
 pub use self::variables::{
-    UnknownVariable, serve_options, set_variable, unknown_variables, variable, without_empty_variables,
+    UnknownVariable, serve_options, unknown_variables, variable, without_empty_variables,
 };
 pub use self::vault_key::{KeyCommandError, VaultKeySource};
 use base::client_network::parse_network;
 use base::secret::Secret;
 use base::secret_shares::ShareError;
+use outbound::Allowed;
 
 use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
-use crate::outbound::Allowed;
 
 /// Test or live money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

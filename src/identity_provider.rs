@@ -23,13 +23,13 @@ use openidconnect::{
     PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RequestTokenError, Scope, StandardErrorResponse,
     StandardTokenResponse, TokenResponse,
 };
+use outbound::{AddressPolicy, Allowed, ExchangeError, Outbound};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use url::Url;
 
 use crate::config::RoleName;
 use crate::limits::{PERSON_NAME_MAX, PROVIDER_ANSWER, PROVIDER_BYTES_MAX};
-use crate::outbound::{AddressPolicy, Allowed, ExchangeError, Outbound};
 
 /// The longest name that a provider gives a person.
 const SUBJECT_MAX: usize = 255;

@@ -302,8 +302,6 @@ pub const IDEMPOTENCY_KEPT: TimeSpan = TimeSpan::days(1);
 /// How often a server notes the time in the database.
 pub const CLOCK_NOTED: Duration = Duration::from_mins(1);
 
-/// How far an account's clock may run ahead of the wall clock (`docs/decisions.md`, 267).
-pub const CLOCK_AHEAD_MAX_MONTHS: u32 = 100 * 12;
 /// How long one request moves a clock.
 pub const CLOCK_MOVE: Duration = Duration::from_secs(50);
 /// How long a remote acquirer may take to answer while a clock is moved (`docs/decisions.md`, 307).
@@ -323,9 +321,6 @@ pub const CLOCK_REFUND_TRIES: u32 = 5;
 /// How many items of `ran` a move returns.
 pub const CLOCK_RAN_REPORTED_MAX: usize = 1000;
 
-/// How much of the response to an outbound call is read (`docs/decisions.md`, 246).
-pub const OUTBOUND_ANSWER_BYTES_MAX: usize = 64 * 1024;
-
 /// How many spans wait for the trace collector; more are lost (`docs/decisions.md`, 350).
 pub const SPANS_WAITING_MAX: usize = 2048;
 /// How many spans one post sends.
@@ -335,11 +330,6 @@ pub const SPAN_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a wallet's provider, or a merchant's own site, may take to answer (`docs/decisions.md`, 229).
 pub const WALLET_ANSWER: Duration = Duration::from_secs(15);
-
-/// How long the addresses of a name are cached: for one burst of calls (`docs/decisions.md`, 248).
-pub const LOOKUP_LIFETIME: Duration = Duration::from_secs(1);
-/// How many names' addresses are cached.
-pub const LOOKUPS_MAX: u64 = 1000;
 
 /// How many units of work one SQLite transaction groups.
 pub const BATCH_UNITS_MAX: usize = 64;
@@ -366,8 +356,6 @@ pub const DUE_POLL_PAUSE: Duration = Duration::from_secs(1);
 
 /// The most webhook endpoints of an account (`docs/decisions.md`, 250).
 pub const WEBHOOK_ENDPOINTS_MAX: usize = 5;
-/// How long an endpoint may take to answer (`docs/decisions.md`, 246).
-pub const WEBHOOK_ANSWER: Duration = Duration::from_secs(15);
 /// The pauses between a failed delivery and the next one; after the last one there is none (`docs/decisions.md`, 255).
 pub const WEBHOOK_RETRIES: [TimeSpan; 8] = [
     TimeSpan::seconds(60),
@@ -446,12 +434,10 @@ pub const INBOXES_MAX: u64 = 10;
 pub const INBOX_DELIVERIES_KEPT: u64 = WAIT_COUNT_MAX.unsigned_abs();
 /// The longest body that an inbox takes from outside; webhooks are shorter.
 pub const INBOX_BODY_BYTES_MAX: usize = 64 * 1024;
-/// The longest latency of an inbox: longer than [`WEBHOOK_ANSWER`], which a tester may want to exceed.
+/// The longest latency of an inbox: longer than an endpoint may take, which a tester may want to exceed.
 pub const INBOX_LATENCY_MS_MAX: i64 = 30_000;
 /// The rarest answer of an inbox.
 pub const INBOX_EVERY_MAX: i64 = 1000;
-/// How far the time of a signature may be from now: as far as the libraries of Standard Webhooks allow.
-pub const SIGNATURE_TOLERANCE: Duration = Duration::from_mins(5);
 
 /// The longest latency that the sandbox gives an acquirer's response.
 pub const ACQUIRER_LATENCY_MS_MAX: i64 = 30_000;

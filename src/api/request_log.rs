@@ -10,6 +10,7 @@ use base::request_context::{RequestContext, UNMATCHED};
 use base::secret::Secret;
 use entity::token::is_token;
 use entity::{JsonText, logged_request};
+use recording::{HIDDEN, REFUSED_IDEMPOTENCY_KEY, UNREAD_BODY, UNREAD_QUERY};
 use serde_json::Value;
 
 use super::auth::basic_user;
@@ -20,9 +21,7 @@ use super::state::AppState;
 use super::write_request::{IDEMPOTENT_REPLAYED, idempotency_key, legible};
 use crate::config::Environment;
 use crate::params::LoggableParams;
-use crate::recording::{
-    HIDDEN, REFUSED_IDEMPOTENCY_KEY, RecordedRequest, Recorder, UNREAD_BODY, UNREAD_QUERY,
-};
+use crate::recorder::{RecordedRequest, Recorder};
 use crate::services::Ctx;
 use crate::services::sandbox::request_view::LoggedError;
 

@@ -13,7 +13,7 @@ use super::rate_limit::RateLimit;
 use super::rights::OperationRights;
 use super::server::ServerPhase;
 use super::server_info::ServerInfo;
-use crate::recording::Recorder;
+use crate::recorder::Recorder;
 use crate::services::{Context, Ctx};
 
 /// The state that requests and handlers share. Every layer around a handler holds it, and every request clones those layers.

@@ -1,9 +1,10 @@
 //! How the operator's people sign in: by the configured provider, or with the key that they share.
 
+use base::list::List;
 use base::secret::Secret;
 
 use super::start_error::StartError;
-use crate::config::{Environment, List, PeopleOptions, Secrets};
+use crate::config::{Environment, PeopleOptions, Secrets};
 use crate::dashboard::OperatorAuth;
 use crate::identity_provider::IdentityProvider;
 

@@ -4,11 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use base::platform::{OTHERS, mode_of};
+use base::variables::set_variable;
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use crate::app::{self, StartError};
-use crate::config::{self, Secrets, VaultKeySource, set_variable};
+use crate::config::{self, Secrets, VaultKeySource};
 use crate::limits::{SEALS_MANY, SEALS_MAX};
 use crate::services::data_keys;
 use crate::store::{Inspection, InstallationInfo};

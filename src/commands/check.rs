@@ -7,8 +7,8 @@ use std::fmt;
 use base::plain_text::OneLine;
 use card_payments::check::{self, Finding, Level};
 use clap::Args;
-
-use super::{print_result, terminal};
+use tools::terminal;
+use tools::terminal::print_result;
 
 /// Check the configuration, the database and the machine, and say how to fix what is wrong. Changes nothing.
 ///

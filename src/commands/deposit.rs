@@ -58,5 +58,5 @@ pub async fn run(command: Deposit, database: &DatabaseOptions) -> Result<(), Box
     let deposit = arrive(&store, account, DepositOrder { amount, narration, available_at }).await;
     let deposit = deposit.map_err(|error| super::refused(&error))?;
     let text = format!("{}: {} cents, available at {}", deposit.token, deposit.amount, deposit.available_at);
-    super::print_result(&deposit, &text, json)
+    print_result(&deposit, &text, json)
 }

@@ -62,5 +62,5 @@ pub async fn run(command: Dispute, database: &DatabaseOptions) -> Result<(), Box
         }
     };
     let dispute = dispute?;
-    super::print_result(&dispute, &dispute, json)
+    print_result(&dispute, &dispute, json)
 }

@@ -12,14 +12,15 @@ use std::time::Duration;
 
 use base::platform::{self, Signal, on_signals};
 use card_payments::config::{FixtureOptions, without_empty_variables};
-use card_payments::recording::Recorder;
+use card_payments::recorder::Recorder;
 use clap::{Args, FromArgMatches};
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
+use tools::terminal;
+use tools::terminal::print_result;
 
 use super::serve::{self, Serve};
-use super::{print_result, terminal};
 
 /// Run a command beside a test server that lives as long as the command.
 ///

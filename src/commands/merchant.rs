@@ -48,5 +48,5 @@ pub async fn run(command: Merchant, database: &DatabaseOptions) -> Result<(), Bo
     let token = merchant.parse().map_err(|_| format!("there is no merchant {merchant}"))?;
     let decided = decide_as_operator(&store, super::now(database)?, token, status).await;
     let decided = decided.map_err(|error| super::refused_of(&error, "merchant", &merchant))?;
-    super::print_result(&decided, &decided, json)
+    print_result(&decided, &decided, json)
 }

@@ -1,5 +1,5 @@
 //! The commands that operators run beside a server. A command opens the database, brings its schema up to date, and
-//! calls a service; `listen`, `trigger`, `seed`, `mcp`, `requests` and `replay` call the server itself.
+//! calls a service. The commands that call a running server instead are a crate of their own, `tools`.
 
 pub mod account;
 mod account_file;
@@ -13,27 +13,18 @@ pub mod copy;
 pub mod customer;
 pub mod deposit;
 pub mod dispute;
-mod events;
 pub mod exec;
+mod fixtures;
 pub mod health;
+pub mod known_api;
 pub mod ledger;
-pub mod listen;
-pub mod mcp;
 pub mod merchant;
 pub mod migrate;
 pub mod people;
-mod progress_bar;
 pub mod reconcile;
 pub mod record;
-pub mod replay;
 pub mod report;
-pub mod requests;
-pub mod seed;
 pub mod serve;
-mod server;
-pub mod terminal;
-mod test_cards;
-pub mod trigger;
 pub mod vault;
 pub mod webhook;
 
@@ -44,12 +35,11 @@ use std::path::Path;
 use base::clock::{Clock, IdGenerator, SystemClock};
 use base::plain_text::OneLine;
 use base::{durable_fs, platform};
-use card_payments::app;
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, Body, ErrorCode};
-use card_payments::params;
 use card_payments::services::{Account, Ctx, accounts, installation};
 use card_payments::store::{self, ConnectError, Location, Operator, Store};
+use card_payments::{app, params};
 use entity::{TimeSpan, Timestamp};
 use serde::Serialize;
 
@@ -157,16 +147,6 @@ fn folder(location: &Location) -> Option<&Path> {
         Location::Sqlite { path } => path.parent().filter(|parent| !parent.as_os_str().is_empty()),
         Location::Postgres { .. } => None,
     }
-}
-
-/// Prints one record: as text, or as JSON.
-pub fn print_result(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(), Box<dyn Error>> {
-    if json {
-        terminal::print_json(record)?;
-    } else {
-        writeln!(terminal::styled_stdout(), "{text}")?;
-    }
-    Ok(())
 }
 
 /// Parses how long a replaced key keeps working.

@@ -17,6 +17,7 @@ use entity::section::{Right, Section};
 use entity::{AccountToken, TimeSpan, Timestamp, account};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use outbound::Outbound;
 use sea_orm::{DeleteMany, EntityTrait};
 use tokio_util::task::TaskTracker;
 
@@ -31,7 +32,6 @@ use crate::acquirer::Acquirer;
 use crate::blobs::Blobs;
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
-use crate::outbound::Outbound;
 use crate::store::{Store, Tx};
 use crate::trace;
 use crate::vault::{OperatorKeys, Vault};

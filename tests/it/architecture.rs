@@ -305,7 +305,7 @@ fn is_of_program(path: &str) -> bool {
 }
 
 fn is_leaf(path: &str) -> bool {
-    ["config", "error", "limits", "outbound", "params", "recording", "trace", "wallet"]
+    ["config", "error", "limits", "params", "recorder", "trace", "wallet"]
         .iter()
         .any(|leaf| in_room(path, leaf))
 }

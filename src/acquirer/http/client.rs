@@ -15,6 +15,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use moka::future::Cache;
+use outbound::OutboundError;
 use serde::de::DeserializeOwned;
 use sha2::Sha256;
 use tokio::time::timeout;
@@ -33,7 +34,6 @@ use crate::acquirer::{
 };
 use crate::config::Environment;
 use crate::limits::{ACQUIRER_QUESTION, CARDS_LIFETIME, CARDS_REMEMBERED_MAX, RATES_LIFETIME};
-use crate::outbound::OutboundError;
 
 /// A remote acquirer. Cards and rates are cached for a while; a card number is cached only as a keyed hash, under a key
 /// that no other process has.

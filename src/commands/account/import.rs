@@ -33,5 +33,5 @@ pub async fn run(Import { file, json }: Import, database: &DatabaseOptions) -> R
     let text = format!(
         "{token}: the account of {merchant}, pending approval; `merchant activate {merchant}` lets it trade"
     );
-    commands::print_result(&json!({ "token": token, "merchant": merchant }), &text, json)
+    print_result(&json!({ "token": token, "merchant": merchant }), &text, json)
 }

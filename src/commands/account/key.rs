@@ -14,8 +14,9 @@ use card_payments::workers::write_counts;
 use clap::Subcommand;
 use entity::TimeSpan;
 use serde_json::{Map, Value, json};
+use tools::terminal::print_result;
 
-use crate::commands::{self, grace, print_result, refused};
+use crate::commands::{self, grace, refused};
 
 /// Manages restricted keys: secret keys that may do only what their rights say.
 #[derive(Subcommand)]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use base::random::RandomSource;
 use base::secret::Secret;
+use outbound::{AddressPolicy, Identity, Outbound};
 
-use crate::outbound::{AddressPolicy, Identity, Outbound};
 use crate::wallet::certificate::Certified;
 use crate::wallet::{Gateway, Issuer, Roots};
 

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use base::plain_text::OneLine;
-use card_payments::recording::{Exchange, KEY};
+use recording::{Exchange, KEY};
 use serde_json::{Value, json};
 
 use crate::harness::process::{Process, output, program};

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use base::clock::Clock;
 use bytes::Bytes;
-use card_payments::outbound::{AddressPolicy, Outbound};
 use http::{HeaderMap, HeaderValue};
+use outbound::{AddressPolicy, Outbound};
 use serde_json::json;
 
 use crate::harness::postgres::skipped;

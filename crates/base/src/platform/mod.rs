@@ -32,6 +32,9 @@ pub enum Signal {
 }
 
 impl Signal {
+    /// The signals that end a server.
+    pub const STOP: [Self; 2] = [Self::Terminate, Self::Interrupt];
+
     /// Returns its number.
     pub const fn number(self) -> i32 {
         self as i32
