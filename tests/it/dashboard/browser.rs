@@ -1,5 +1,5 @@
 //! The dashboard in a real browser: what it looks like on a desk and on a phone, by keyboard alone, and without scripts.
-//! `SCREENSHOTS=target/screenshots cargo test --test it dashboard_page::` takes a picture of every page, and those of the
+//! `SCREENSHOTS=target/screenshots cargo test --test it dashboard::browser::` takes a picture of every page, and those of the
 //! documents.
 
 use std::path::Path;

@@ -12,7 +12,7 @@ use crate::harness::chance::Chance;
 pub struct Plan {
     pub token: Value,
     pub is_there: bool,
-    pub course: billing_model::Plan,
+    pub course: model::Plan,
     pub name: Value,
     pub permissions: Value,
     created: Time,
@@ -45,7 +45,7 @@ impl World {
     }
 
     pub async fn adds_plan(&mut self, chance: &mut Chance) {
-        let course = billing_model::plan(chance);
+        let course = model::plan(chance);
         let mut parameters = json!({
             "name": "Coffee plan", "amount": course.amount, "setup_amount": course.setup,
             "trial_amount": course.trial_amount, "interval": course.every.0, "interval_unit": course.every.1,

@@ -20,7 +20,7 @@ pub struct Subscription {
     /// The card that it names.
     pub card: Option<usize>,
     created: Time,
-    pub course: billing_model::Subscription,
+    pub course: model::Subscription,
 }
 
 impl Subscription {
@@ -139,7 +139,7 @@ impl World {
         let verdict = self.verdict_of(customer, card).unwrap();
         let accepted = verdict == Verdict::Approved;
         let course = &self.plans[plan].course;
-        let Some(course) = billing_model::Subscription::new(course, accepted, include_setup, self.now) else {
+        let Some(course) = model::Subscription::new(course, accepted, include_setup, self.now) else {
             let amount = if course.trial.0 > 0 {
                 course.trial_amount
             } else {
