@@ -8,9 +8,16 @@ mod vault_key;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use base::client_network::parse_network;
+use base::http_address::{parse_base_url, parse_listen_address};
+use base::list::List;
+use base::secret::Secret;
+use base::secret_shares::ShareError;
+use base::variables::set_variable;
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args, ValueEnum};
 use ipnet::IpNet;
+use outbound::Allowed;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
@@ -19,10 +26,6 @@ pub use self::variables::{
     UnknownVariable, serve_options, unknown_variables, variable, without_empty_variables,
 };
 pub use self::vault_key::{KeyCommandError, VaultKeySource};
-use base::client_network::parse_network;
-use base::secret::Secret;
-use base::secret_shares::ShareError;
-use outbound::Allowed;
 
 use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 

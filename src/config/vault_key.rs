@@ -9,13 +9,14 @@ use std::time::Duration;
 use base::platform::{self, HiddenInput};
 use base::secret::Secret;
 use base::secret_shares::{self, ShareError};
+use base::variables::set_variable;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
-use super::{ConfigError, Secrets, read, set_variable};
+use super::{ConfigError, Secrets, read};
 use crate::limits::{KEY_COMMAND_OUTPUT_MAX, KEY_COMMAND_TIME};
 
 /// The source of the operator's vault keys.
