@@ -29,11 +29,11 @@ use base::list::List;
 use base::random::RandomSource;
 use base::trusted_clock::TrustedClock;
 use outbound::{AddressPolicy, Allowed, Outbound};
+use web::server::ServerPhase;
 
 use crate::acquirer::Acquirer;
 use crate::acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets};
 use crate::acquirer::simulator::Simulator;
-use crate::api::server::ServerPhase;
 use crate::api::{self, AdmissionControl, AppState, AppStateInner, Metrics, RateLimit, ServerInfo};
 use crate::blobs::{Blobs, Bucket, Disk};
 use crate::config::{ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, VaultKeySource};

@@ -7,23 +7,7 @@ use entity::TimeSpan;
 
 /// The longest body; a longer one is 413 (`docs/decisions.md`, 5).
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
-/// The time-out of a request (`docs/decisions.md`, 22).
-pub const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The longest head of a request in bytes, path and query included (`docs/decisions.md`, 28).
-pub const HEAD_BYTES_MAX: usize = 64 * 1024;
-/// How long a connection may be idle, or take to send the head of a request: longer than proxies keep theirs (a
-/// minute), so that no proxy sends a request on a connection that is just being closed.
-pub const CONNECTION_IDLE: Duration = Duration::from_secs(75);
-/// How long a new connection may send nothing at all.
-pub const FIRST_BYTE: Duration = Duration::from_secs(5);
-/// The most headers of a request.
-pub const HEADERS_MAX: usize = 100;
-/// The length of the listener's queue, as far as the system allows.
-pub const LISTEN_BACKLOG: u32 = 4096;
-/// How long a client may read nothing at all of its response (`docs/decisions.md`, 43). Kernels report free buffer
-/// space in steps of many kilobytes, so a client that reads one byte at a time is cut off, too.
-pub const ANSWER_STALLED: Duration = Duration::from_secs(30);
 /// The default of CARD_PAYMENTS_CONCURRENCY: more requests than two cores and their database are ever busy with.
 pub const CONCURRENCY: u16 = 128;
 /// Connections per permit of a request: idle ones, those that wait for a permit, and those whose request waits for the
@@ -41,14 +25,8 @@ pub const ADMISSION_TIMEOUT: Duration = Duration::from_secs(1);
 pub const QUEUE_A_PLACE: usize = 4;
 /// How long a request may wait for its own body before it releases its permit: others wait for the permit.
 pub const BODY_STALL_TIMEOUT: Duration = Duration::from_millis(20);
-/// The longest body that is read without a permit; larger ones wait for one.
-pub const SMALL_BODY_BYTES: usize = 16 * 1024;
 /// How long a large body may take once it has its permit.
 pub const LARGE_BODY_TIME: Duration = Duration::from_secs(10);
-/// How much of an unread body is discarded: more than the longest that any endpoint accepts.
-pub const UNREAD_BYTES_MAX: usize = 12 * 1024 * 1024;
-/// How long discarding may take.
-pub const UNREAD_TIME: Duration = Duration::from_secs(5);
 /// One permit for a large body per this many permits of requests.
 pub const PLACES_A_LARGE_BODY: usize = 8;
 /// The largest response that needs no permit; larger ones take from `ANSWERS_BYTES_MAX` until their last byte is sent.

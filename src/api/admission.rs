@@ -10,8 +10,8 @@ use base::request_permits::{self, LongAnswer, release_permit};
 use base::secret::Secret;
 use entity::AccountToken;
 use moka::future::Cache;
+use web::connections::Connections;
 
-use super::connections::Connections;
 use super::metrics::{ShedKind, count_shed};
 use crate::error::ErrorCode;
 use crate::limits::{

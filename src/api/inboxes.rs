@@ -8,8 +8,8 @@ use axum::routing::post;
 use base::request_permits::release_permit;
 use entity::inbox::InboxFault;
 use tokio::time::sleep;
+use web::connections::unless_wanted;
 
-use super::connections::unless_wanted;
 use super::extract::{Path, read_body};
 use super::state::AppState;
 use crate::error::{Error, ErrorCode};

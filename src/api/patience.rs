@@ -3,9 +3,9 @@
 
 use base::request_permits::{release_permit, take_long_answer};
 use tokio::time::{Instant, sleep_until};
+use web::connections::unless_wanted;
+use web::server::ServerPhase;
 
-use super::connections::unless_wanted;
-use super::server::ServerPhase;
 use super::state::AppState;
 use crate::error::Error;
 use crate::params::Waiting;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use base::secret::Secret;
 use tokio::sync::watch;
+use web::server::ServerPhase;
 
 use super::admission::AdmissionControl;
 use super::document::Document;
 use super::metrics::Metrics;
 use super::rate_limit::RateLimit;
 use super::rights::OperationRights;
-use super::server::ServerPhase;
 use super::server_info::ServerInfo;
 use crate::recorder::Recorder;
 use crate::services::{Context, Ctx};

@@ -13,8 +13,6 @@ use card_payments::acquirer::http::{Secrets, document, router};
 use card_payments::acquirer::simulator::Simulator;
 use card_payments::acquirer::statement::book::{Book, write_statement};
 use card_payments::acquirer::statement::parse_day;
-use card_payments::api::Connections;
-use card_payments::api::server::{self, ServerPhase};
 use card_payments::config::{self, Environment};
 use card_payments::limits::ACQUIRER_CONNECTIONS;
 use clap::Args;
@@ -23,6 +21,8 @@ use serde_json::json;
 use tokio::sync::watch;
 use tools::terminal;
 use tools::terminal::print_result;
+use web::connections::Connections;
+use web::server::{self, ServerPhase};
 
 use super::serve::{bind, log};
 

@@ -9,8 +9,7 @@ use std::time::Duration;
 use base::http_address::reachable;
 use base::list::List;
 use base::platform::{Signal, on_signals};
-use card_payments::api::server::{self, ServerPhase};
-use card_payments::api::{Connections, ServerInfo};
+use card_payments::api::ServerInfo;
 use card_payments::app::{App, Parts};
 use card_payments::config::{
     self, ConfigError, DatabaseOptions, Environment, FixtureOptions, Secrets, ServeOptions, unknown_variables,
@@ -25,6 +24,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tools::terminal::{LineLog, print_result};
 use tracing_subscriber::fmt::MakeWriter;
+use web::connections::Connections;
+use web::server::{self, ServerPhase};
 
 use super::account_file::AccountFiles;
 use super::banner::Banner;

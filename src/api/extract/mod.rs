@@ -25,14 +25,15 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::timeout;
 use validator::Validate;
+use web::connections::unless_wanted;
+use web::limits::SMALL_BODY_BYTES;
 
 use self::unreadable::Unreadable;
-use super::connections::unless_wanted;
 use super::metrics::{ShedKind, count_shed};
 use super::request_log_data::log;
 use super::state::AppState;
 use crate::error::{Error, ErrorCode};
-use crate::limits::{BODY_BYTES_MAX, BODY_STALL_TIMEOUT, LARGE_BODY_TIME, SMALL_BODY_BYTES};
+use crate::limits::{BODY_BYTES_MAX, BODY_STALL_TIMEOUT, LARGE_BODY_TIME};
 use crate::params::{self, FieldErrors, Paging, ParameterTree, Params, Search, Sorting};
 
 /// The tokens in a path.

@@ -10,8 +10,7 @@ use base::clock::{Clock, TESTS_AS_OF};
 use base::secret::Secret;
 use card_payments::acquirer::Acquirer;
 use card_payments::acquirer::simulator::{Numbers, Simulator};
-use card_payments::api::server::{self, ServerPhase};
-use card_payments::api::{AdmissionControl, Connections, ServerInfo};
+use card_payments::api::{AdmissionControl, ServerInfo};
 use card_payments::app::Parts;
 use card_payments::blobs::Disk;
 use card_payments::config::{Environment, LoadOptions, Secrets};
@@ -32,6 +31,8 @@ use outbound::{AddressPolicy, Outbound};
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
 use tokio::net::TcpListener;
+use web::connections::Connections;
+use web::server::{self, ServerPhase};
 
 use super::client::Client;
 use super::contract::Contract;

@@ -1,4 +1,4 @@
-//! A stream that gives the HTTP library one request at a time, after [`super::frame`] has checked its head.
+//! A stream that gives the HTTP library one request at a time, after [`crate::frame`] has checked its head.
 //!
 //! In place of a refused head the library gets a valid one, marked as refused, and the service answers it like any
 //! other request: with the documented body, a request id and a line in the log.
@@ -8,18 +8,14 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
-use axum::extract::Request;
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
 use base::mutex::lock;
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 use tokio_util::io::poll_read_buf;
 
-use super::connections::ConnectionSlot;
-use super::frame::{self, InputPart, RefusedHead};
-use crate::error::{Error, ErrorCode};
+use crate::connections::ConnectionSlot;
+use crate::frame::{self, InputPart, RefusedHead};
 use crate::limits::{FIRST_BYTE, UNREAD_BYTES_MAX, UNREAD_TIME};
 
 /// The stream; see the module.
@@ -47,14 +43,6 @@ impl RefusedHeadSlot {
     pub fn take(&self) -> Option<RefusedHead> {
         lock(&self.0).take()
     }
-}
-
-/// Middleware around the routes: answers requests that stand for a refused head.
-pub async fn refuse(request: Request, next: Next) -> Response {
-    let Some(refused) = request.extensions().get::<RefusedHead>() else { return next.run(request).await };
-    let mut response = Error::explained(ErrorCode::BadRequest, refused.why).into_response();
-    *response.status_mut() = refused.status;
-    response
 }
 
 const READ_BYTES: usize = 8 * 1024;

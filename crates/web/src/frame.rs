@@ -2,7 +2,7 @@
 //! (`docs/decisions.md`, 39). The library answers such heads without a body, and accepts some that two servers in a row
 //! may read differently.
 
-use axum::http::{HeaderName, StatusCode, Uri, header};
+use http::{HeaderName, StatusCode, Uri, header};
 use httparse::{EMPTY_HEADER, Error, Header, Status};
 
 use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};

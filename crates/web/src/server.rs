@@ -10,8 +10,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use axum::http::{HeaderValue, Request, header};
 use base::platform;
+use http::{HeaderValue, Request, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -23,12 +23,12 @@ use tokio::time::{sleep, timeout};
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
-use super::connections::Connections;
-use super::heads::Heads;
-use super::socket::Socket;
-use super::stall_timeout::StallTimeoutStream;
-use super::unread_body::{self, UnreadBody};
+use crate::connections::Connections;
+use crate::heads::Heads;
 use crate::limits::{ANSWER_STALLED, CONNECTION_IDLE, HEAD_BYTES_MAX, LISTEN_BACKLOG, REQUEST_TIMEOUT};
+use crate::socket::Socket;
+use crate::stall_timeout::StallTimeoutStream;
+use crate::unread_body::{self, UnreadBody};
 
 /// How far a server has started or shut down. The owner of the sender decides when.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
