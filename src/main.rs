@@ -13,7 +13,9 @@ use card_payments::config::{DatabaseOptions, without_empty_variables};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
 use tikv_jemallocator::Jemalloc;
-use tools::terminal::{self, BAD};
+use tools::terminal::{self, BAD, print_result};
+
+use self::commands::known_api::known_api;
 
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;

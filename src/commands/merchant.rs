@@ -6,6 +6,7 @@ use card_payments::config::DatabaseOptions;
 use card_payments::services::merchants::decide_as_operator;
 use clap::{Args, Subcommand};
 use entity::merchant::MerchantStatus;
+use tools::terminal::print_result;
 
 /// Decides about a merchant.
 #[derive(Subcommand)]

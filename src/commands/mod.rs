@@ -41,7 +41,6 @@ use card_payments::services::{Account, Ctx, accounts, installation};
 use card_payments::store::{self, ConnectError, Location, Operator, Store};
 use card_payments::{app, params};
 use entity::{TimeSpan, Timestamp};
-use serde::Serialize;
 
 /// Returns the account with this token at an instant of the wall clock. As in a path, malformed tokens are not found.
 pub async fn account(store: &Store, named: &str, wall: Timestamp) -> Result<Account, Box<dyn Error>> {

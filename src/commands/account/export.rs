@@ -9,7 +9,7 @@ use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::services::merchants::export::export;
 use clap::Args;
 use serde_json::json;
-use tools::terminal;
+use tools::terminal::{self, print_result};
 
 use crate::commands;
 

@@ -7,6 +7,7 @@ use card_payments::config::{self, DatabaseOptions, Secrets};
 use card_payments::services::merchants::import::{import, read};
 use clap::Args;
 use serde_json::json;
+use tools::terminal::print_result;
 
 use crate::commands;
 
