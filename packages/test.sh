@@ -204,7 +204,8 @@ cargo package --quiet --workspace --no-verify --locked --allow-dirty
 in_crate() { tar --extract --to-stdout --file="target/package/$1-$version.crate" "$1-$version/$2"; }
 in_crate card-payments-macros limits.rs | cmp - src/limits.rs
 in_crate card-payments-macros token.rs | cmp - entity/src/token.rs
-in_crate card-payments fixtures/sample.yaml | cmp - fixtures/sample.yaml
+in_crate card-payments-tools sample.yaml | cmp - fixtures/sample.yaml
+in_crate card-payments-tools dashboard.css | cmp - src/dashboard/dashboard.css
 # The program as it is compiled from the crates alone, in an empty folder.
 if [ -n "${CRATES:-}" ]; then
     mkdir "$root/crates"

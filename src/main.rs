@@ -7,15 +7,15 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
+use base::platform;
 use card_payments::api;
 use card_payments::config::{DatabaseOptions, without_empty_variables};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use rustix::fs::Mode;
-use rustix::process::umask;
 use serde_json::json;
 use tikv_jemallocator::Jemalloc;
+use tools::terminal::{self, BAD, print_result};
 
-use self::commands::terminal::{self, BAD};
+use self::commands::known_api::known_api;
 
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
@@ -77,15 +77,15 @@ enum Command {
     Copy(commands::copy::Copy),
     Check(commands::check::Check),
     Audit(commands::audit::Audit),
-    Listen(commands::listen::Listen),
-    Trigger(commands::trigger::Trigger),
-    Seed(commands::seed::Seed),
-    Mcp(commands::mcp::Mcp),
+    Listen(tools::listen::Listen),
+    Trigger(tools::trigger::Trigger),
+    Seed(tools::seed::Seed),
+    Mcp(tools::mcp::Mcp),
     Exec(commands::exec::Exec),
     Record(commands::record::Record),
-    Replay(commands::replay::Replay),
+    Replay(tools::replay::Replay),
     Report(Box<commands::report::Report>),
-    Requests(commands::requests::Requests),
+    Requests(tools::requests::Requests),
     Health(commands::health::Health),
     Acquirer(commands::acquirer::Acquirer),
     Completions(Completions),
@@ -132,7 +132,7 @@ fn main() -> ExitCode {
     // Files that the program creates are its user's only: the database, its log, uploads, copies. A command of the user's
     // keeps the user's mask.
     if !matches!(command, Command::Exec(_) | Command::Record(_)) {
-        umask(Mode::RWXG | Mode::RWXO);
+        platform::hide_new_files();
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -223,13 +223,13 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Copy(command) => commands::copy::run(command).await,
         Command::Check(command) => commands::check::run(command).await,
         Command::Audit(command) => commands::audit::run(command).await,
-        Command::Listen(command) => commands::listen::run(command).await,
-        Command::Trigger(command) => commands::trigger::run(command).await,
-        Command::Seed(command) => commands::seed::run(command).await,
-        Command::Mcp(command) => commands::mcp::run(command).await,
-        Command::Replay(command) => commands::replay::run(command).await,
+        Command::Listen(command) => tools::listen::run(command).await,
+        Command::Trigger(command) => tools::trigger::run(command, &known_api()).await,
+        Command::Seed(command) => tools::seed::run(command, &known_api()).await,
+        Command::Mcp(command) => tools::mcp::run(command, &known_api()).await,
+        Command::Replay(command) => tools::replay::run(command, &known_api()).await,
         Command::Report(command) => commands::report::run(*command).await,
-        Command::Requests(command) => commands::requests::run(command).await,
+        Command::Requests(command) => tools::requests::run(command).await,
         Command::Health(command) => commands::health::run(&command),
         Command::Acquirer(command) => commands::acquirer::run(command).await,
         Command::Completions(Completions { shell, json }) => {
@@ -237,7 +237,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);
             if json {
                 let script = String::from_utf8_lossy(&script);
-                commands::print_result(&json!({ "shell": shell.to_string(), "script": script }), &"", true)?;
+                print_result(&json!({ "shell": shell.to_string(), "script": script }), &"", true)?;
             } else {
                 terminal::stdout().write_all(&script)?;
             }

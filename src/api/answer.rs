@@ -9,7 +9,8 @@ use super::request_log_data::log;
 use crate::error::{Error, ErrorCode};
 use crate::response::{ApiResponse, ResponseKind};
 pub use crate::response::{Envelope, EnvelopeWithIp};
-use crate::runtime::request_context;
+use base::request_context;
+
 use crate::services::page::ListPage;
 
 /// A page of a list.

@@ -12,6 +12,7 @@ use axum::http::uri::InvalidUri;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header, request, response};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use base::request_context::{self, RequestContext};
 use csv::{Terminator, WriterBuilder};
 use futures::{StreamExt, stream};
 use http_body_util::BodyExt;
@@ -23,7 +24,6 @@ use super::document::Document;
 use super::openapi::Columns;
 use crate::error::Error;
 use crate::limits::PER_PAGE_MAX;
-use crate::runtime::request_context::{self, RequestContext};
 
 /// How often a page that is shed or over the rate is tried, a second apart.
 const TRIES: u32 = 60;

@@ -11,20 +11,21 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use base::clock::SystemClock;
+use base::random::RandomStream;
+use base::request_context::{self, RequestContext, Wait};
 use chrono::DateTime;
 use entity::{TimeSpan, Timestamp};
 use futures::FutureExt;
+use web::limits::REQUEST_TIMEOUT;
 
 use super::client_address::client_address;
 use super::paths::SUFFIX;
 use super::request_log::RequestLogWriter;
 use super::state::AppState;
-use super::{heads, request_log_data};
+use super::{refused_head, request_log_data};
 use crate::error::{Error, ErrorCode};
-use crate::limits::{REQUEST_ID_LENGTH_MAX, REQUEST_TIMEOUT};
-use crate::runtime::clock::SystemClock;
-use crate::runtime::random::RandomStream;
-use crate::runtime::request_context::{self, RequestContext, Wait};
+use crate::limits::REQUEST_ID_LENGTH_MAX;
 use crate::trace::{self, Span};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -46,7 +47,7 @@ pub async fn observe(State(app): State<AppState>, request: Request, next: Next) 
         logged,
     };
     let data = report.logged.as_ref().map(RequestLogWriter::data);
-    let work = request_log_data::scope(data, trace::within(context, heads::refuse(request, next)));
+    let work = request_log_data::scope(data, trace::within(context, refused_head::refuse(request, next)));
     let mut response = request_context::scope(Arc::clone(&report.this), work).await;
     let headers = response.headers_mut();
     finish(headers, &report.this);

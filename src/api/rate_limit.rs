@@ -5,6 +5,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::client_network::ClientNetwork;
+use base::clock::Clock;
 use entity::AccountToken;
 use governor::middleware::NoOpMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
@@ -14,8 +16,6 @@ use moka::future::Cache;
 use super::metrics::count_rate_limited;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{RATE_BUCKET_IDLE, RATE_BUCKETS_MAX, RATE_BURST_SECONDS};
-use crate::runtime::client_network::ClientNetwork;
-use crate::runtime::clock::Clock;
 
 /// The rate limit, if the operator has set one.
 pub struct RateLimit(Option<Buckets<RateLimitKey>>);

@@ -14,9 +14,9 @@ use super::rights::OperationRights;
 use super::state::AppState;
 use super::{
     admission_layer, authorisations, bank_accounts, base_path, browser, cards, challenge, charges, customers,
-    deposits, disputes, events, files, heads, inboxes, ledger, list_export, merchants, observe, paths, pay,
-    payment_sources, plans, recipients, refunds, sandbox, subscriptions, system, transfers, wallets,
-    webhook_endpoints, webhooks, write_request,
+    deposits, disputes, events, files, inboxes, ledger, list_export, merchants, observe, paths, pay,
+    payment_sources, plans, recipients, refunds, refused_head, sandbox, subscriptions, system, transfers,
+    wallets, webhook_endpoints, webhooks, write_request,
 };
 use crate::config::Environment;
 
@@ -62,7 +62,7 @@ pub fn operation_rights() -> OperationRights {
 
 /// Returns the routes of the operator's own listener: health and metrics.
 pub fn admin_router(app: AppState) -> Router {
-    let routes = system::health().fallback(system::unknown_route).layer(from_fn(heads::refuse));
+    let routes = system::health().fallback(system::unknown_route).layer(from_fn(refused_head::refuse));
     routes.with_state(app)
 }
 

@@ -8,12 +8,12 @@ use axum::http::{HeaderMap, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use tokio::task::spawn_blocking;
+use web::server::ServerPhase;
 
 use super::answer::without_log;
 use super::auth::log_account;
 use super::document::Document;
 use super::representations::Representations;
-use super::server::ServerPhase;
 use super::server_info::ServerInfo;
 use super::state::AppState;
 use super::{base_path, swagger};

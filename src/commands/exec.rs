@@ -2,27 +2,25 @@
 
 use std::error::Error;
 use std::ffi::OsString;
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::platform::{self, Signal, on_signals};
 use card_payments::config::{FixtureOptions, without_empty_variables};
-use card_payments::recording::Recorder;
+use card_payments::recorder::Recorder;
 use clap::{Args, FromArgMatches};
-use rustix::process::{Pid, Signal, getpgrp, kill_process};
-use rustix::termios::tcgetpgrp;
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
+use tools::terminal;
+use tools::terminal::print_result;
 
-use super::serve::{self, Serve, on_signals};
-use super::{print_result, terminal};
+use super::serve::{self, Serve};
 
 /// Run a command beside a test server that lives as long as the command.
 ///
@@ -72,9 +70,10 @@ pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
 
 /// Serves for a command, and records its requests.
 pub async fn serve_for(exec: Exec, recorder: Option<Arc<Recorder>>) -> Result<ExitCode, Box<dyn Error>> {
-    let mut signals = on_signals([Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT])?;
-    let private = Permissions::from_mode(0o700);
-    let mut folder = tempfile::Builder::new().prefix("card-payments-").permissions(private).tempdir()?;
+    let mut signals = on_signals([Signal::Interrupt, Signal::Terminate, Signal::HangUp, Signal::Quit])?;
+    let mut named = tempfile::Builder::new();
+    platform::set_mode(&mut named, 0o700);
+    let mut folder = named.prefix("card-payments-").tempdir()?;
     let exports = exec.fixtures.export_on_exit.is_some();
     let server = server(folder.path(), exec.fixtures)?;
     if let Some(path) = &exec.log {
@@ -94,7 +93,7 @@ pub async fn serve_for(exec: Exec, recorder: Option<Arc<Recorder>>) -> Result<Ex
     let running = async {
         let [url, secret_key, publishable_key] = tokio::select! {
             server = is_ready => server?,
-            Some(signal) = signals.recv() => return Ok(code(128 + signal.as_raw())),
+            Some(signal) = signals.recv() => return Ok(code(128 + signal.number())),
         };
         let Some((program, arguments)) = command else { return Ok(until_input_ends(signals).await) };
         let variables = [
@@ -173,24 +172,17 @@ async fn until_end(
     loop {
         let signal = tokio::select! {
             status = child.wait() => {
-                let status = status?;
-                return Ok(code(status.code().unwrap_or(128 + status.signal().unwrap_or_default())));
+                return Ok(code(platform::exit_code(status?)));
             }
             Some(signal) = signals.recv() => signal,
         };
-        let process = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         // A terminal has sent its Ctrl-C or Ctrl-\ to the command as well.
-        let is_of_terminal = [Signal::INT, Signal::QUIT].contains(&signal) && is_in_foreground();
-        if let Some(process) = process.filter(|_| !is_of_terminal) {
-            // A command that has just ended gets nothing.
-            let _ = kill_process(process, signal);
+        let is_of_terminal =
+            [Signal::Interrupt, Signal::Quit].contains(&signal) && platform::is_in_foreground();
+        if let Some(process) = child.id().filter(|_| !is_of_terminal) {
+            platform::send_signal(process, signal);
         }
     }
-}
-
-/// Returns whether this process and its command are what a terminal runs.
-fn is_in_foreground() -> bool {
-    File::open("/dev/tty").is_ok_and(|terminal| tcgetpgrp(terminal).is_ok_and(|group| group == getpgrp()))
 }
 
 /// Waits for the end of the input, or a signal.
@@ -203,7 +195,7 @@ async fn until_input_ends(mut signals: mpsc::Receiver<Signal>) -> ExitCode {
     });
     tokio::select! {
         _ = ended => ExitCode::SUCCESS,
-        Some(signal) = signals.recv() => code(128 + signal.as_raw()),
+        Some(signal) = signals.recv() => code(128 + signal.number()),
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use base::request_context;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use maud::{DOCTYPE, Markup, html};
@@ -17,7 +18,6 @@ use super::{ACCOUNTS, HOME, PAGES, PROVIDER, SIGN_IN, SIGN_OUT, SIGN_OUT_EVERYWH
 use crate::api::{base_path, pages};
 use crate::config::Environment;
 use crate::error::{Body, Error, ErrorCode};
-use crate::runtime::request_context;
 use crate::services::Account;
 
 /// The content of a page, without the layout.

@@ -5,8 +5,8 @@ pub mod catalogue;
 
 use std::borrow::Cow;
 
-use entity::FailureCode;
-use entity::charge;
+use entity::{FailureCode, charge};
+use outbound::signature::NotSignable;
 use sea_orm::DbErr;
 use serde::Serialize;
 
@@ -299,6 +299,12 @@ impl From<ErrorCode> for Error {
 impl From<FieldErrors> for Error {
     fn from(faults: FieldErrors) -> Self {
         Self::Invalid(faults)
+    }
+}
+
+impl From<NotSignable> for Error {
+    fn from(error: NotSignable) -> Self {
+        Self::internal(error.to_string())
     }
 }
 

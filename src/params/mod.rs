@@ -23,7 +23,7 @@ pub use http_url::HttpUrl;
 pub use loggable::LoggableParams;
 pub use paging::Paging;
 pub use patch::Patch;
-pub use search::{Search, Sorting, parse_time, read_instant};
+pub use search::{Search, Sorting, read_instant};
 pub use waiting::Waiting;
 
 use serde::de::DeserializeOwned;

@@ -2,11 +2,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use base::secret::Secret;
 use entity::{Timestamp, WebhookEndpointToken, webhook_endpoint};
 use macros::view;
 use serde::Serialize;
-
-use crate::sensitive::secret::Secret;
 
 /// An endpoint for the account's events.
 #[view(secret)]

@@ -2,11 +2,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use base::plain_text::OneLine;
 use entity::webhook::{self, WebhookState};
 use entity::{EventToken, JsonText, Timestamp, WebhookEndpointToken, WebhookToken};
 use macros::view;
-
-use crate::plain_text::OneLine;
 
 /// A request sent to an endpoint for one event.
 #[view]

@@ -6,9 +6,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use base::time_text::parse_time;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use card_payments::params::parse_time;
 use entity::{TimeSpan, Timestamp};
 use serde_json::{Value, json};
 

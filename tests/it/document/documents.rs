@@ -11,7 +11,6 @@ use std::path::PathBuf;
 
 use card_payments::error::ErrorCode;
 use card_payments::limits::WEBHOOK_RETRIES;
-use card_payments::outbound::OutboundError;
 use card_payments::services::{
     approvals, disputes, merchants, payments, reconciliation, refunds, subscriptions, three_d_secure,
     transfers, webhooks,
@@ -22,6 +21,7 @@ use entity::failure::Decline;
 use entity::wallet_certificate::CertificateState;
 use entity::webhook::WebhookState;
 use http::Method;
+use outbound::OutboundError;
 use serde_json::{Value, json};
 
 use crate::answers::Operation;

@@ -6,7 +6,7 @@ mod servers;
 
 use std::fmt::Write as _;
 
-use card_payments::runtime::clock::Clock;
+use base::clock::Clock;
 use card_payments::services::audit::{self, AuditFinding, AuditReport, TrailWatch};
 use card_payments::vault::Wrapped;
 use entity::audit_entry::{self, Column};

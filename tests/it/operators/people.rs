@@ -6,10 +6,10 @@ use std::io::{Seek, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
 
+use base::clock::{Clock, SystemClock};
+use base::secret::Secret;
 use card_payments::identity_provider::IdentityProvider;
 use card_payments::limits::{DASHBOARD_SESSION, PERSON_SESSION_IDLE, PERSON_SIGN_IN, PROVIDER_BYTES_MAX};
-use card_payments::runtime::clock::{Clock, SystemClock};
-use card_payments::sensitive::secret::Secret;
 use card_payments::services::reconciliation::reconcile;
 use card_payments::vault::OperatorKeys;
 use entity::TimeSpan;

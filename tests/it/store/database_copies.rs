@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use card_payments::runtime::clock::IdGenerator;
+use base::clock::IdGenerator;
 use card_payments::store::{Copy, CopyError, FollowingCopy, Location, Store};
 use sea_orm::{ConnectionTrait, TransactionTrait};
 use serde_json::Value;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use base::clock::Clock;
 use bytes::Bytes;
-use card_payments::outbound::{AddressPolicy, Outbound};
-use card_payments::runtime::clock::Clock;
 use http::{HeaderMap, HeaderValue};
+use outbound::{AddressPolicy, Outbound};
 use serde_json::json;
 
 use crate::harness::postgres::skipped;
