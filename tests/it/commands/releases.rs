@@ -94,6 +94,22 @@ fn the_container_starts_the_program_that_the_release_makes() {
     assert_eq!(listed("CMD"), ["serve"]);
 }
 
+/// What an image does with the files that are copied into it.
+fn instructions(file: &str) -> Vec<String> {
+    let file = text(file);
+    let last = file.rsplit("\nFROM ").next().unwrap();
+    let lines =
+        last.lines().filter(|line| !["#", "COPY ", "ARG "].iter().any(|start| line.starts_with(start)));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn the_image_from_the_sources_is_like_that_of_a_release() {
+    let image = instructions("deploy/Containerfile");
+    assert!(image.iter().any(|line| line.starts_with("ENTRYPOINT ")), "{image:?}");
+    assert_eq!(instructions("deploy/Containerfile.source"), image);
+}
+
 #[test]
 fn the_program_says_which_release_it_is() {
     let nowhere = folder();
