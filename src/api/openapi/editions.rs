@@ -47,14 +47,16 @@ const JSON: &str = "application/json";
 
 fn json_bodies(document: &mut Value) {
     for (.., operation) in operations(document) {
-        let sent = operation.get_mut("requestBody").and_then(|body| body.get_mut("content"));
         let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
-        let answered = responses.into_iter().flat_map(Map::values_mut).filter_map(|it| it.get_mut("content"));
-        for content in sent.into_iter().chain(answered).filter_map(Value::as_object_mut) {
-            if content.contains_key(JSON) {
-                content.retain(|media, _| media == JSON);
-            }
-        }
+        responses.into_iter().flat_map(Map::values_mut).for_each(json_body);
+        operation.get_mut("requestBody").into_iter().for_each(json_body);
+    }
+}
+
+fn json_body(message: &mut Value) {
+    let content = message.get_mut("content").and_then(Value::as_object_mut);
+    if let Some(content) = content.filter(|content| content.contains_key(JSON)) {
+        content.retain(|media, _| media == JSON);
     }
 }
 
