@@ -12,6 +12,8 @@ use crate::document::site::{committed_below, read};
 const PAGE: &str = "docs/clients.md";
 /// Packages that are no generators, and the programs that are theirs.
 const HELPERS: &[(&str, &str)] = &[("@apiture/openapi-down-convert", "openapi-down-convert")];
+/// What a package leaves to its user to choose, and what it runs with.
+const PEERS: &[(&str, &str)] = &[("@hey-api/openapi-ts", "typescript")];
 const DRAWN: &str = "## The generators\n";
 
 /// What each registry's file pins, and how its client installs that.
@@ -64,7 +66,9 @@ fn drawn() -> String {
                 writeln!(page, "{}", pinned[*helper].1).unwrap();
             }
         }
-        writeln!(page, "{}\n", pinned[package].1).unwrap();
+        let peers = PEERS.iter().filter(|(of, _)| *of == package);
+        let peers: String = peers.map(|(_, peer)| format!(" {peer}@{}", pinned[*peer].0)).collect();
+        writeln!(page, "{}{peers}\n", pinned[package].1).unwrap();
         for Generator { language, make, .. } in rows {
             // The tests run it beside their files; a reader has them in their folder.
             let make = make.replace("-f progenitor.jq", "-f tests/clients/progenitor.jq");
