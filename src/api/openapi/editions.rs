@@ -72,9 +72,9 @@ fn to_3_0(document: &mut Value) {
     }
     if let Some(components) = document["components"].as_object_mut() {
         components.shift_remove("pathItems");
-        let schemas = components.get_mut("schemas").and_then(Value::as_object_mut);
-        schemas.into_iter().flat_map(Map::values_mut).for_each(schema_3_0);
     }
+    let schemas = document["components"]["schemas"].as_object_mut();
+    schemas.into_iter().flat_map(Map::values_mut).for_each(schema_3_0);
     for part in ["paths", "components"] {
         schemas_inside(&mut document[part]);
     }
@@ -166,7 +166,7 @@ fn nullable(keywords: &mut Map<String, Value>) {
         if let [only] = alternatives.as_mut_slice() {
             let mut only = only.take();
             keywords.shift_remove(kind);
-            // Beside a reference its words are not read.
+            // Beside a reference its words are not read. A type beside it would hide the reference from readers of Rust.
             if only.get("$ref").is_some()
                 && let Some(words) = only.as_object_mut().and_then(|only| only.shift_remove("description"))
             {

@@ -21,7 +21,7 @@ pub(super) fn describe(operation: &mut Map<String, Value>, schemas: &Value) {
         let mut form = json!({ "schema": sent["schema"] });
         let properties = schemas[&name]["properties"].as_object().into_iter().flatten();
         let encoding: Map<_, _> =
-            properties.filter_map(|(name, schema)| Some((name.clone(), encoding(schema)?))).collect();
+            properties.filter_map(|(name, schema)| Some((name.clone(), encoding(schema, schemas)?))).collect();
         if !encoding.is_empty() {
             form["encoding"] = encoding.into();
         }
@@ -34,12 +34,13 @@ pub(super) fn describe(operation: &mut Map<String, Value>, schemas: &Value) {
     }
 }
 
-/// Returns how a form writes a field that is a list or has fields of its own.
-fn encoding(schema: &Value) -> Option<Value> {
-    let text = schema.to_string();
-    if text.contains("\"array\"") {
+/// Returns how a form writes a field that is a list or has fields of its own. A named schema is an object or a list of words.
+fn encoding(schema: &Value, schemas: &Value) -> Option<Value> {
+    let name = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix(SCHEMAS));
+    let schema = name.map_or(schema, |name| &schemas[name]);
+    if schema["type"].to_string().contains("\"array\"") {
         Some(json!({ "style": "form", "explode": true }))
-    } else if text.contains("\"$ref\"") || text.contains("\"object\"") {
+    } else if schema.get("oneOf").is_some() || schema.to_string().contains("\"object\"") {
         Some(json!({ "style": "deepObject", "explode": true }))
     } else {
         None

@@ -5,6 +5,7 @@ mod chain;
 
 use serde_json::{Map, Value, json};
 
+use super::examples::of_success;
 use super::names::SCHEMAS;
 
 const SCHEMA: &str = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json";
@@ -99,11 +100,11 @@ impl<'a> Operation<'a> {
         if let Some(content) = self.operation["requestBody"]["content"].as_object() {
             request["body"] = match content.get("application/json") {
                 Some(body) => json!({
-                    "mode": "raw", "raw": format!("{:#}", sent(&body["example"], changes)),
+                    "mode": "raw", "raw": format!("{:#}", sent(of_success(body), changes)),
                     "options": { "raw": { "language": "json" } },
                 }),
                 None => {
-                    json!({ "mode": "formdata", "formdata": content.values().flat_map(|body| upload(&body["example"])).collect::<Vec<_>>() })
+                    json!({ "mode": "formdata", "formdata": content.values().flat_map(|body| upload(of_success(body))).collect::<Vec<_>>() })
                 }
             };
         }

@@ -232,7 +232,9 @@ pub(super) fn shared(document: &mut Value) {
 fn refusals(document: &mut Value) -> impl Iterator<Item = &mut Value> {
     operations(document)
         .filter_map(|(.., operation)| operation.get_mut("responses")?.as_object_mut())
-        .flat_map(|responses| responses.values_mut())
+        .flatten()
+        .filter(|(status, _)| status.as_str() >= "400")
+        .map(|(_, response)| response)
         .filter(|response| response.pointer("/content/application~1json/examples").is_some())
 }
 

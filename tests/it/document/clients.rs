@@ -1,5 +1,6 @@
 //! Generated clients against the real server: see docs/clients.md. `.ci/run` installs the generators.
 
+mod collection;
 mod generators;
 mod page;
 
@@ -121,7 +122,12 @@ fn tried(generator: &Generator) -> bool {
     if generator.long && std::env::var(CLIENTS).as_deref() != Ok("all") {
         return false;
     }
-    let there = [TOOLS, PACKAGES].iter().chain(generator.needs).all(|needed| root().join(needed).exists());
+    installed(generator.needs)
+}
+
+/// Returns whether the generators and these files are there; where everything must be, a missing one is a failure.
+fn installed(needs: &[&str]) -> bool {
+    let there = [TOOLS, PACKAGES].iter().chain(needs).all(|needed| root().join(needed).exists());
     if !there {
         skipped(MISSING).unwrap_or_else(|missing| panic!("{missing}"));
     }

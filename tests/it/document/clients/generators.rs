@@ -208,7 +208,8 @@ generators! {
         tool: "progenitor",
         language: "Rust",
         // It reads OpenAPI 3.0, and less of it than there is.
-        make: "npx openapi-down-convert -i openapi.yaml -o converted.json && jq -f progenitor.jq converted.json >reduced.json && \
+        make: "card-payments openapi --json --json-bodies --edition 3.0 >openapi.json && \
+               jq -f progenitor.jq openapi.json >reduced.json && \
                cargo progenitor -i reduced.json -o client -n client -v 0.1.0",
         compile: "cargo check --quiet --locked --manifest-path progenitor/Cargo.toml --target-dir ../progenitor-target",
         holds: &[(Operations, "pub async fn {snake}<")],

@@ -10,8 +10,6 @@ use super::generators::GENERATORS;
 use crate::document::site::{committed_below, read};
 
 const PAGE: &str = "docs/clients.md";
-/// Packages that are no generators, and the programs that are theirs.
-const HELPERS: &[(&str, &str)] = &[("@apiture/openapi-down-convert", "openapi-down-convert")];
 /// What a package leaves to its user to choose, and what it runs with.
 const PEERS: &[(&str, &str)] = &[("@hey-api/openapi-ts", "typescript")];
 const DRAWN: &str = "## The generators\n";
@@ -60,12 +58,6 @@ fn drawn() -> String {
     for package in packages {
         let rows: Vec<_> = GENERATORS.iter().filter(|generator| generator.package == package).collect();
         writeln!(page, "\n### {}\n\n```", rows[0].tool).unwrap();
-        // What a command runs beside its generator.
-        for (helper, program) in HELPERS {
-            if rows.iter().any(|row| row.make.contains(program)) {
-                writeln!(page, "{}", pinned[*helper].1).unwrap();
-            }
-        }
         let peers = PEERS.iter().filter(|(of, _)| *of == package);
         let peers: String = peers.map(|(_, peer)| format!(" {peer}@{}", pinned[*peer].0)).collect();
         writeln!(page, "{}{peers}\n", pinned[package].1).unwrap();
