@@ -1,4 +1,6 @@
-//! Routes outside of /1: a small index, the OpenAPI document, its page and its short form, health, metrics.
+//! Routes outside of /1: a small index, the OpenAPI document, its page, its short form and its workflows, health, metrics.
+
+use std::sync::LazyLock;
 
 use axum::Router;
 use axum::extract::rejection::QueryRejection;
@@ -27,6 +29,7 @@ pub fn routes() -> Router<AppState> {
         .route("/openapi.yaml", get(async |app, headers, choice| document(app, headers, choice, Document::yaml).await))
         .route("/openapi.json", get(async |app, headers, choice| document(app, headers, choice, Document::json).await))
         .route("/llms.txt", get(llms))
+        .route("/arazzo.yaml", get(workflows))
         .merge(swagger::routes())
 }
 
@@ -50,6 +53,18 @@ async fn llms(State(app): State<AppState>, headers: HeaderMap) -> Result<Respons
 /// Writing and compressing a document takes a while, once, so it runs on a thread that serves no other requests.
 async fn written_once(respond: impl FnOnce() -> Response + Send + 'static) -> Result<Response, Error> {
     spawn_blocking(respond).await.map_err(|error| Error::internal(error.to_string()))
+}
+
+/// Flows over the operations as an Arazzo document, which is also a file of the repository.
+static WORKFLOWS: LazyLock<Representations> =
+    LazyLock::new(|| Representations::new("application/yaml", include_str!("../../arazzo.yaml")));
+
+/// Serves the flows in test only: the sandbox decides in them what in life takes time.
+async fn workflows(State(app): State<AppState>, headers: HeaderMap) -> Response {
+    match app.info.environment {
+        Environment::Test => WORKFLOWS.respond(&headers),
+        Environment::Live => unknown_operation(State(app), headers).await,
+    }
 }
 
 /// Returns the routes of monitoring, which work under any load.

@@ -1,6 +1,8 @@
 //! Schemas of request bodies that no single struct decodes: their endpoints read them in parts.
 
 use entity::card::SourceType;
+use serde_json::Map;
+use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
@@ -97,15 +99,18 @@ impl PartialSchema for PaymentSourceSource {
             (SourceType::WalletA, WalletAToken::schema()),
             (SourceType::WalletG, WalletGToken::schema()),
         ];
-        let (mut merged, mut needs) = (ObjectBuilder::new().build(), Vec::new());
+        let (mut merged, mut needs, mut required) = (ObjectBuilder::new().build(), Vec::new(), Map::new());
         for (kind, fields) in types {
             let RefOr::T(Schema::Object(fields)) = fields else { unreachable!("fields are an object") };
             needs.push(format!("`{}` needs {}", kind.code(), fields.required.join(", ")));
+            required.insert(kind.code().to_owned(), fields.required.into());
             for (name, field) in fields.properties {
                 merged.properties.entry(name).or_insert(field);
             }
         }
         merged.description = Some(format!("The fields of its type: {}.", needs.join("; ")));
+        // The Swagger page offers the types by it.
+        merged.extensions = Some(ExtensionsBuilder::new().add("x-types", required).build());
         merged.into()
     }
 }
