@@ -180,7 +180,7 @@ fn head(document: &mut Value) {
         "contact": { "name": "The operator of this server" },
         "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
     });
-    document["servers"] = json!([{ "url": INSTALLED, "description": "A server as it is installed.", "x-internal": false }]);
+    document["servers"] = json!([{ "url": INSTALLED, "description": "A local server, as it is installed.", "x-internal": false }]);
     document["tags"] = tags();
     document["security"] = json!([{ "secret_key": [] }]);
 }

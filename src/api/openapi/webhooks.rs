@@ -51,7 +51,7 @@ fn callbacks(document: &mut Value) {
     let event = json!({ "event": { "https://example.com/webhooks": { "post": {
         "summary": "An event.",
         "requestBody": { "required": true, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Event" } } } },
-        "responses": { "2XX": { "description": "Accepted" } },
+        "responses": { "2XX": { "description": "Accepted" }, "4XX": { "description": "Not accepted: it is sent again" } },
     } } } });
     for (.., operation) in super::operations(document) {
         if operation["operationId"].as_str().is_some_and(|id| CAUSES.contains(&id)) {
