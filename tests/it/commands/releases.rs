@@ -84,8 +84,9 @@ fn the_container_starts_the_program_that_the_release_makes() {
     let name = program.trim_start_matches('/');
     assert!(file.contains(&format!("\nCOPY {name}-linux-${{TARGETARCH}} {program}\n")));
     assert!(script.contains(&format!("=$dist/{name}-${{platforms[$target]}}$suffix\n")));
+    let targets = text("deploy/targets.sh");
     for (target, architecture) in [("x86_64", "amd64"), ("aarch64", "arm64")] {
-        assert!(script.contains(&format!("[{target}-unknown-linux-musl]=linux-{architecture}\n")));
+        assert!(targets.contains(&format!("[{target}-unknown-linux-musl]=linux-{architecture}\n")));
     }
     let last = file.rsplit("\nFROM ").next().unwrap();
     assert!(last.starts_with("scratch\n"), "nothing else is in it");
