@@ -44,7 +44,7 @@ fn drawn() -> String {
     let mut page =
         String::from("\n| generator | version | client in | checked | in |\n|---|---|---|---|---|\n");
     for Generator { tool, package, language, proof, flow, long, .. } in GENERATORS {
-        let lives = if flow.is_empty() { "" } else { ", lives the flow" };
+        let lives = if flow.is_empty() { "" } else { ", lives both flows" };
         let run = if *long { ".ci/full" } else { ".ci/run" };
         let version = &pinned[*package].0;
         writeln!(page, "| {tool} | {version} | {language} | complete, {proof}{lives} | `{run}` |").unwrap();
