@@ -15,6 +15,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 ADDED = {"added_tomorrow": {"since": "tomorrow", "items": [1, None]}}
+# Properties that are maps: all that they hold is the client's own.
+MAPS = {"metadata", "rights"}
 # Properties whose words are an open set.
 OPEN = {"scheme": "scheme_of_tomorrow"}
 
@@ -23,7 +25,7 @@ def tomorrow(value):
     if isinstance(value, list):
         return [tomorrow(item) for item in value]
     if isinstance(value, dict):
-        return {name: OPEN.get(name, tomorrow(inner)) for name, inner in value.items()} | ADDED
+        return {name: inner if name in MAPS else OPEN.get(name, tomorrow(inner)) for name, inner in value.items()} | ADDED
     return value
 
 
