@@ -26,8 +26,14 @@ use crate::services::installation;
 pub fn routes() -> Router<AppState> {
     Router::new()
         .route("/", get(index))
-        .route("/openapi.yaml", get(async |app, headers, choice| document(app, headers, choice, Document::yaml).await))
-        .route("/openapi.json", get(async |app, headers, choice| document(app, headers, choice, Document::json).await))
+        .route(
+            "/openapi.yaml",
+            get(async |app, headers, choice| document(app, headers, choice, Document::yaml).await),
+        )
+        .route(
+            "/openapi.json",
+            get(async |app, headers, choice| document(app, headers, choice, Document::json).await),
+        )
         .route("/llms.txt", get(llms))
         .route("/arazzo.yaml", get(workflows))
         .merge(swagger::routes())

@@ -43,7 +43,9 @@ impl Form {
             _ if self.pairs > PAIRS_MAX => Err(TOO_MANY),
             _ if path.len() > LEVELS_MAX => Err(TOO_DEEP),
             [] | ["", ..] => Ok(()),
-            [name] if LISTS.contains(&name) => insert_item(self.tree.entry(name).or_insert(Value::Null), text),
+            [name] if LISTS.contains(&name) => {
+                insert_item(self.tree.entry(name).or_insert(Value::Null), text)
+            }
             [first, ref rest @ ..] => insert(self.tree.entry(first).or_insert(Value::Null), rest, text),
         }
     }

@@ -227,10 +227,7 @@ mod tests {
             (json!({ "examples": ["a", "b"] }), json!({ "example": "a" })),
             (json!({ "examples": [], "example": "a" }), json!({ "example": "a" })),
             (json!({ "exclusiveMinimum": 0 }), json!({ "exclusiveMinimum": true, "minimum": 0 })),
-            (
-                json!({ "type": "object", "propertyNames": { "maxLength": 40 } }),
-                json!({ "type": "object" }),
-            ),
+            (json!({ "type": "object", "propertyNames": { "maxLength": 40 } }), json!({ "type": "object" })),
             (
                 json!({ "$ref": "#/a", "description": "A card." }),
                 json!({ "allOf": [{ "$ref": "#/a" }], "description": "A card." }),

@@ -20,8 +20,9 @@ pub(super) fn describe(operation: &mut Map<String, Value>, schemas: &Value) {
     if media == "application/json" {
         let mut form = json!({ "schema": sent["schema"] });
         let properties = schemas[&name]["properties"].as_object().into_iter().flatten();
-        let encoding: Map<_, _> =
-            properties.filter_map(|(name, schema)| Some((name.clone(), encoding(schema, schemas)?))).collect();
+        let encoding: Map<_, _> = properties
+            .filter_map(|(name, schema)| Some((name.clone(), encoding(schema, schemas)?)))
+            .collect();
         if !encoding.is_empty() {
             form["encoding"] = encoding.into();
         }

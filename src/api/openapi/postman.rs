@@ -133,14 +133,17 @@ impl<'a> Operation<'a> {
     }
 
     fn resolved(&self, value: &'a Value) -> &'a Value {
-        let shared = value["$ref"].as_str().and_then(|shared| self.document.pointer(shared.trim_start_matches('#')));
+        let shared =
+            value["$ref"].as_str().and_then(|shared| self.document.pointer(shared.trim_start_matches('#')));
         shared.unwrap_or(value)
     }
 
     /// Returns the script that checks the answer and stores the tokens of which the document's links tell.
     fn tests(&self) -> Vec<String> {
         let responses = self.operation["responses"].as_object();
-        let success = || responses.into_iter().flatten().map(|(status, _)| status.as_str()).find(|status| *status < "300");
+        let success = || {
+            responses.into_iter().flatten().map(|(status, _)| status.as_str()).find(|status| *status < "300")
+        };
         let status = chain::refused(self.id()).or_else(success).unwrap_or_default();
         let response = self.resolved(&self.operation["responses"][status]);
         let mut script =
@@ -153,12 +156,15 @@ impl<'a> Operation<'a> {
             ));
         }
         let links = response["links"].as_object().into_iter().flatten();
-        let mut stored: Map<_, _> = links.filter_map(|(_, link)| link["parameters"].as_object().cloned()).flatten().collect();
+        let mut stored: Map<_, _> =
+            links.filter_map(|(_, link)| link["parameters"].as_object().cloned()).flatten().collect();
         if self.id() == "create_charge" {
             stored.insert("redirect_url".to_owned(), "$response.body#/response/redirect_url".into());
         }
         for (name, value) in &stored {
-            let Some(place) = value.as_str().and_then(|value| value.strip_prefix("$response.body#/")) else { continue };
+            let Some(place) = value.as_str().and_then(|value| value.strip_prefix("$response.body#/")) else {
+                continue;
+            };
             let keys: String = place.split('/').map(|key| format!("?.['{key}']")).collect();
             let get = format!("pm.response.json(){keys}");
             script.push(format!("if ({get}) pm.collectionVariables.set('{name}', {get})"));

@@ -352,7 +352,8 @@ fn every_list_that_a_form_sends_is_read_as_one() {
     for (_, operation) in operations(&DOCUMENT) {
         let form = &operation["requestBody"]["content"]["application/x-www-form-urlencoded"];
         let schema = form["schema"]["$ref"].as_str().and_then(|schema| schema.rsplit('/').next());
-        let fields = schema.and_then(|schema| schemas[schema]["properties"].as_object()).into_iter().flatten();
+        let fields =
+            schema.and_then(|schema| schemas[schema]["properties"].as_object()).into_iter().flatten();
         for (name, _) in fields.filter(|(_, field)| field["type"].to_string().contains("\"array\"")) {
             assert_eq!(form["encoding"][name], json!({ "style": "form", "explode": true }), "{name}");
             lists.insert(name.as_str());

@@ -34,7 +34,8 @@ fn the_collection_succeeds_on_a_fresh_server() {
     let requests = report["run"]["executions"].as_array().unwrap();
     // Each asserts a status, and a body by its schema if there is one.
     let asserted = |request: &&Value| request["assertions"].as_array().is_some_and(|all| !all.is_empty());
-    let names: HashSet<_> = requests.iter().filter(asserted).map(|request| &request["item"]["name"]).collect();
+    let names: HashSet<_> =
+        requests.iter().filter(asserted).map(|request| &request["item"]["name"]).collect();
     for operation in operations().iter().filter(|operation| operation.method != http::Method::HEAD) {
         assert!(names.contains(&operation.described["summary"]), "{}", operation.described["operationId"]);
     }

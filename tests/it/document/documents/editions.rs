@@ -36,7 +36,8 @@ fn foreign(place: &str, value: &Value, found: &mut Vec<String>) {
             "example" | "examples" | "value" => continue,
             "type" => inner.is_array() || inner == "null",
             "$ref" => inner.is_string() && value.as_object().is_some_and(|fields| fields.len() > 1),
-            "const" | "propertyNames" | "patternProperties" | "prefixItems" | "$defs" | "webhooks" | "pathItems" => true,
+            "const" | "propertyNames" | "patternProperties" | "prefixItems" | "$defs" | "webhooks"
+            | "pathItems" => true,
             "exclusiveMinimum" | "exclusiveMaximum" => !inner.is_boolean(),
             _ => false,
         };
@@ -78,7 +79,10 @@ fn a_server_and_a_command_have_each_edition() {
         ("?bodies=json&edition=3.0", &["--json-bodies", "--edition", "3.0"], Bodies::Json, Edition::V30),
     ] {
         let expected = edited(DOCUMENT.clone(), bodies, edition);
-        let printed = Command::new(env!("CARGO_BIN_EXE_card-payments")).args(["openapi", "--json"]).args(options).output();
+        let printed = Command::new(env!("CARGO_BIN_EXE_card-payments"))
+            .args(["openapi", "--json"])
+            .args(options)
+            .output();
         let printed: Value = serde_json::from_slice(&printed.unwrap().stdout).unwrap();
         assert!(printed == expected, "{options:?}");
         let mut json = server.ask("GET", &format!("/openapi.json{query}"), None, "").json();
