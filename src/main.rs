@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use base::platform;
 use card_payments::api;
+use card_payments::api::openapi::editions::{Bodies, Edition, edited};
 use card_payments::config::{DatabaseOptions, without_empty_variables};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
@@ -98,8 +99,14 @@ struct Openapi {
     /// Print JSON instead of YAML.
     #[arg(long)]
     json: bool,
+    /// Describe only JSON bodies, where there are others beside them: for generators that make a client of each.
+    #[arg(long)]
+    json_bodies: bool,
+    /// Write it as OpenAPI 3.0, for programs that read no later one.
+    #[arg(long, value_name = "VERSION", default_value = "3.1")]
+    edition: Edition,
     /// Print a collection of requests for Postman and compatible programs.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "json_bodies", "edition"])]
     postman: bool,
 }
 
@@ -179,8 +186,9 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Exec(command) => return Box::pin(commands::exec::run(command)).await,
         Command::Record(command) => return Box::pin(commands::record::run(command)).await,
         Command::Serve(command) => Box::pin(commands::serve::run(*command)).await,
-        Command::Openapi(Openapi { json, postman }) => {
-            let document = api::openapi();
+        Command::Openapi(Openapi { json, json_bodies, edition, postman }) => {
+            let bodies = if json_bodies { Bodies::Json } else { Bodies::All };
+            let document = edited(api::openapi(), bodies, edition);
             let text = if postman {
                 format!("{:#}\n", api::openapi::postman::collection(&document))
             } else if json {

@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
@@ -12,7 +13,7 @@ use web::server::ServerPhase;
 
 use super::answer::without_log;
 use super::auth::log_account;
-use super::document::Document;
+use super::document::{Document, DocumentChoice};
 use super::representations::Representations;
 use super::server_info::ServerInfo;
 use super::state::AppState;
@@ -25,22 +26,39 @@ use crate::services::installation;
 pub fn routes() -> Router<AppState> {
     Router::new()
         .route("/", get(index))
-        .route("/openapi.yaml", get(async |app, headers| document(app, headers, Document::yaml).await))
-        .route("/openapi.json", get(async |app, headers| document(app, headers, Document::json).await))
-        .route("/llms.txt", get(async |app, headers| document(app, headers, Document::llms).await))
+        .route(
+            "/openapi.yaml",
+            get(async |app, headers, choice| document(app, headers, choice, Document::yaml).await),
+        )
+        .route(
+            "/openapi.json",
+            get(async |app, headers, choice| document(app, headers, choice, Document::json).await),
+        )
+        .route("/llms.txt", get(llms))
         .route("/arazzo.yaml", get(workflows))
         .merge(swagger::routes())
 }
 
-/// Serves the document. Writing and compressing it takes a while, once, so it runs on a thread that serves no other
-/// requests.
+/// Serves the document, whole or as the query chooses.
 async fn document(
     State(app): State<AppState>,
     headers: HeaderMap,
-    written: for<'a> fn(&'a Document, &ServerInfo) -> &'a Representations,
+    choice: Result<Query<DocumentChoice>, QueryRejection>,
+    written: for<'a> fn(&'a Document, &ServerInfo, DocumentChoice) -> &'a Representations,
 ) -> Result<Response, Error> {
-    let answer = spawn_blocking(move || written(&app.document, &app.info).respond(&headers));
-    answer.await.map_err(|error| Error::internal(error.to_string()))
+    let Query(choice) = choice.map_err(|_| Error::explained(ErrorCode::BadRequest, CHOICES))?;
+    written_once(move || written(&app.document, &app.info, choice).respond(&headers)).await
+}
+
+const CHOICES: &str = "The document has the choices bodies=all, bodies=json, edition=3.1 and edition=3.0";
+
+async fn llms(State(app): State<AppState>, headers: HeaderMap) -> Result<Response, Error> {
+    written_once(move || app.document.llms(&app.info).respond(&headers)).await
+}
+
+/// Writing and compressing a document takes a while, once, so it runs on a thread that serves no other requests.
+async fn written_once(respond: impl FnOnce() -> Response + Send + 'static) -> Result<Response, Error> {
+    spawn_blocking(respond).await.map_err(|error| Error::internal(error.to_string()))
 }
 
 /// Flows over the operations as an Arazzo document, which is also a file of the repository.

@@ -30,6 +30,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use validator::Validate;
 
+/// The parameters that are lists. A form may repeat their names, and each value is an item.
+pub const LISTS: [&str; 2] = ["customer_permissions", "networks"];
+
 /// Decoded parameters with every fault found so far. Services add the faults that only they can see, then take the value.
 #[derive(Debug)]
 pub struct Params<T> {

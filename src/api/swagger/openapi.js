@@ -29,6 +29,8 @@ const dereferenced = (node) => (typeof node?.$ref === 'string' ? target(node.$re
 // Execute would get 404.
 export const read = (text) => {
   openapi = JSON.parse(text)
+  // The page shows what stands under webhooks, and follows no reference there.
+  openapi.webhooks = Object.fromEntries(Object.entries(openapi.webhooks ?? {}).map(([name, item]) => [name, dereferenced(item)]))
   namesByPrefix = new Map()
   const learn = (sample, name) => {
     const prefix = TOKEN.exec(sample)?.[1]
@@ -111,7 +113,7 @@ export const fieldsOf = (schema, prefix = '', isRequired = true) =>
 export const bodyOf = (operation) => {
   const content = operation.requestBody?.content ?? {}
   const form = content['application/x-www-form-urlencoded'] ?? content['multipart/form-data']
-  const example = content['application/json']?.example ?? {}
+  const example = content['application/json']?.examples?.success?.value ?? {}
   return form && { schema: resolve(form.schema), example }
 }
 
@@ -137,13 +139,11 @@ export const choicesOf = ({ schema, example }) => {
     const isOptional = drop.every((name) => !(name in example))
     return isOptional ? [{ name: '', description: 'None of them', add: {}, drop }, ...choices] : choices
   }
-  // The types are named in the order of the alternatives.
-  const kinds = properties.source?.oneOf?.filter((one) => one.properties) ?? []
-  const words = [...(properties.type?.description ?? '').matchAll(/`(\w+)`/g)].map(([, word]) => word)
-  return kinds.length < 2 ? [] : kinds.map((kind, index) => {
-    const name = words[index]
-    const source = name === example.type ? example.source : sample(kind)
-    return { name, description: kind.description, add: { type: name, source }, drop: ['type', 'source'] }
+  // A source is made of the fields of its type.
+  const source = plain(properties.source ?? {})
+  return Object.entries(source['x-types'] ?? {}).map(([name, required]) => {
+    const made = name === example.type ? example.source : sample({ ...source, required })
+    return { name, description: `Needs ${required.join(', ')}`, add: { type: name, source: made }, drop: ['type', 'source'] }
   })
 }
 
