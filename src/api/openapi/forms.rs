@@ -23,7 +23,7 @@ pub(super) fn describe(operation: &mut Map<String, Value>, schemas: &Value, form
         let mut form = json!({ "schema": { "$ref": format!("{SCHEMAS}{name}Form") } });
         let properties = schemas[&name]["properties"].as_object().into_iter().flatten();
         let style = json!({ "style": "deepObject", "explode": true });
-        let nested = properties.filter(|(_, schema)| is_object(schema));
+        let nested = properties.filter(|(_, schema)| is_object(schema, schemas));
         let encoding: Map<_, _> = nested.map(|(name, _)| (name.clone(), style.clone())).collect();
         if !encoding.is_empty() {
             form["encoding"] = encoding.into();
@@ -38,13 +38,15 @@ pub(super) fn describe(operation: &mut Map<String, Value>, schemas: &Value, form
     }
 }
 
-fn is_object(schema: &Value) -> bool {
-    let text = schema.to_string();
-    text.contains("\"$ref\"") || text.contains("\"object\"")
+/// Returns whether a field has fields of its own. A named schema of a field is an object or a list of words.
+fn is_object(schema: &Value, schemas: &Value) -> bool {
+    let name = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix(SCHEMAS));
+    let schema = name.map_or(schema, |name| &schemas[name]);
+    schema.get("oneOf").is_some() || schema.to_string().contains("\"object\"")
 }
 
 /// Returns the one alternative that is not null.
-fn not_null(either: &[Value]) -> Option<Value> {
+pub(super) fn not_null(either: &[Value]) -> Option<Value> {
     let mut meant = either.iter().filter(|schema| schema["type"] != "null");
     let one = meant.next()?.clone();
     meant.next().is_none().then_some(one)
