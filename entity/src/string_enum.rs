@@ -96,8 +96,8 @@ pub fn open(about: &str, words: &[(&str, &str)]) -> Object {
 }
 
 fn text(about: &str, words: &[(&str, &str)]) -> ObjectBuilder {
-    let told = words.iter().filter(|(_, about)| !about.is_empty());
-    let lines: Vec<_> = told.map(|(code, about)| format!("- `{code}`: {about}")).collect();
+    let described = words.iter().filter(|(_, about)| !about.is_empty());
+    let lines: Vec<_> = described.map(|(code, about)| format!("- `{code}`: {about}")).collect();
     let about = if lines.is_empty() { about.to_owned() } else { format!("{about}\n\n{}", lines.join("\n")) };
     ObjectBuilder::new().schema_type(Type::String).description(Some(about))
 }

@@ -33,17 +33,17 @@ fn what_webhooks_send_is_in_the_document() {
 #[test]
 fn every_type_is_one_of_one_event_and_the_discriminator_names_that() {
     let known = schema("KnownEvent");
-    let mut told = Vec::new();
+    let mut listed = Vec::new();
     for event in known["oneOf"].as_array().unwrap() {
         for what in resolved(&DOCUMENT, event)["properties"]["type"]["enum"].as_array().unwrap() {
             let what = what.as_str().unwrap();
             assert_eq!(known["discriminator"]["mapping"][what], event["$ref"], "{what}");
-            told.push(what);
+            listed.push(what);
         }
     }
-    assert_eq!(told.len(), EventType::ALL.len());
+    assert_eq!(listed.len(), EventType::ALL.len());
     let types: BTreeSet<_> = EventType::ALL.iter().map(|what| what.code()).collect();
-    assert_eq!(told.into_iter().collect::<BTreeSet<_>>(), types);
+    assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), types);
 }
 
 #[test]

@@ -47,10 +47,10 @@ const TEXTS: &[&str] = &[
 fn words_are_listed_by_schemas_and_not_by_sentences() {
     for (place, property) in properties().filter(|(_, property)| is_of(property, "string")) {
         let place = place.replace("Form.", ".");
-        let told = words(property["description"].as_str().unwrap_or_default()).len();
+        let count = words(property["description"].as_str().unwrap_or_default()).len();
         let is_text =
             TEXTS.contains(&&*place) || property.get("pattern").is_some() || property.get("enum").is_some();
-        assert!(told < 2 || is_text, "{place}: {property}");
+        assert!(count < 2 || is_text, "{place}: {property}");
     }
 }
 
