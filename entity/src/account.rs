@@ -61,8 +61,8 @@ table! {
 }
 
 string_enum! {
-    /// The schedule of an account's settlements.
-    pub enum TransfersSchedule {
+    /// How often an account's available money is transferred to its bank account.
+    pub closed enum TransfersSchedule {
         /// Every day at 00:00 UTC.
         Daily "daily",
         /// Every Monday at 00:00 UTC.

@@ -62,15 +62,15 @@ string_enum! {
 }
 
 string_enum! {
-    /// The type of a payment source (specification, Payment source).
-    pub enum SourceType {
+    /// The type of a payment source.
+    pub closed enum SourceType {
         /// The parameters of a card.
         Card "card",
-        /// A payload of walletA.
+        /// A payment token of walletA.
         WalletA "walletApay",
-        /// A payload of walletG.
+        /// A payment token of walletG.
         WalletG "walletGpay",
-        /// A number of a card network's own, with its proof.
+        /// A number that a card network has issued in place of a card's, with its proof.
         NetworkToken "network_token",
     }
 }

@@ -22,7 +22,7 @@ table! {
 
 string_enum! {
     /// What an account does about card testing.
-    pub enum CardTestingAction {
+    pub closed enum CardTestingAction {
         /// Nothing is counted.
         Off "off",
         /// Attacks are noticed, and nothing is refused.

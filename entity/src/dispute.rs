@@ -27,7 +27,7 @@ table! {
 
 string_enum! {
     /// The reason of a dispute.
-    pub enum DisputeCategory {
+    pub closed enum DisputeCategory {
         /// No reason that the network names.
         General "general",
     }
@@ -35,10 +35,10 @@ string_enum! {
 
 string_enum! {
     /// The status of a dispute.
-    pub enum DisputeStatus {
+    pub closed enum DisputeStatus {
         /// The merchant is asked for evidence.
         EvidenceRequired "evidence_required",
-        /// The network reviews it.
+        /// The network reviews the evidence.
         EvidenceUnderReview "evidence_under_review",
         /// Decided for the merchant.
         Won "won",
@@ -52,7 +52,7 @@ string_enum! {
         Cancelled "cancelled",
         /// Resolved otherwise, in the merchant's favour.
         Resolved "resolved",
-        /// The loser of the review has asked for another review.
+        /// The loser of the review has asked for another one.
         ArbitrationUnderReview "arbitration_under_review",
         /// Finally decided for the merchant.
         ArbitrationWon "arbitration_won",
@@ -106,14 +106,21 @@ pub mod evidence {
     }
 
     string_enum! {
-        /// The kinds of evidence, in the order of the specification's `relevant_evidence`.
-        pub enum EvidenceKind {
+        /// A kind of evidence. Each has a file and a text in a batch of evidence.
+        pub closed enum EvidenceKind {
+            /// The goods were delivered, or the service was provided.
             ProofOfDeliveryOrService "proof_of_delivery_or_service",
+            /// An invoice or receipt of the purchase.
             InvoiceOrReceipt "invoice_or_receipt",
+            /// Two charges that look alike paid for two purchases.
             InvoiceShowingDistinctTransactions "invoice_showing_distinct_transactions",
+            /// Messages between the merchant and the customer.
             CustomerCommunication "customer_communication",
+            /// The policy that the customer accepted.
             RefundOrCancellationPolicy "refund_or_cancellation_policy",
+            /// The customer's consent to recurring payments.
             RecurringTransactionAgreement "recurring_transaction_agreement",
+            /// Any other evidence.
             AdditionalEvidence "additional_evidence",
         }
     }
@@ -149,6 +156,42 @@ pub mod dispute_activity {
             Recovery "chargeback_recovery",
             /// The fee was taken or came back.
             Fee "chargeback_fee",
+        }
+    }
+
+    string_enum! {
+        /// What happened to a dispute, its money or its charge. More types may join: accept unknown ones.
+        pub open enum ActivityType {
+            /// The dispute arrived.
+            DisputeCreated "dispute.created",
+            /// The status of the dispute changed.
+            DisputeUpdated "dispute.updated",
+            /// Money was taken or came back.
+            LedgerEntryCreated "ledger_entry.created",
+            /// The disputed charge took its money.
+            ChargeCaptured "charge.captured",
+        }
+    }
+
+    string_enum! {
+        /// What an activity of a dispute is about.
+        pub closed enum ActivityObject {
+            /// The dispute itself.
+            Dispute "dispute",
+            /// A movement of money.
+            LedgerEntry "ledger_entry",
+            /// The disputed charge.
+            Charge "charge",
+        }
+    }
+
+    string_enum! {
+        /// Why a dispute moved money. More reasons may join: accept unknown ones.
+        pub open enum LedgerAnnotation {
+            /// The disputed amount was taken, or came back.
+            ChargebackRecovery "chargeback_recovery",
+            /// The fee of the dispute was taken, or came back.
+            ChargebackFee "chargeback_fee",
         }
     }
 }

@@ -32,45 +32,84 @@ pub mod event_sequence {
 }
 
 string_enum! {
-    /// The types of events. More types join over time; consumers must tolerate unknown ones.
-    pub enum EventType {
+    /// The type of an event. More types join over time: accept unknown ones. `recipient.deleted` is kept for later: nothing causes it
+    /// yet.
+    pub open enum EventType {
+        /// A charge or an authorisation reserved money on a card.
         ChargeAuthorised "charge.authorised",
+        /// A charge or an authorisation was voided, and its money released.
         ChargeVoided "charge.voided",
+        /// A charge took its money.
         ChargeCaptured "charge.captured",
+        /// A charge or an authorisation was declined, or failed.
         ChargeFailed "charge.failed",
+        /// A customer was created.
         CustomerCreated "customer.created",
+        /// A customer was changed.
         CustomerUpdated "customer.updated",
+        /// A customer was deleted.
         CustomerDeleted "customer.deleted",
+        /// A refund was created; its outcome follows.
         RefundCreated "refund.created",
+        /// The cardholder got the refund.
         RefundSucceeded "refund.succeeded",
+        /// A refund failed, and its money came back.
         RefundFailed "refund.failed",
+        /// A plan was created.
         PlanCreated "plan.created",
+        /// A plan was deleted.
         PlanDeleted "plan.deleted",
+        /// A customer was subscribed to a plan.
         SubscriptionCreated "subscription.created",
+        /// A subscription will end with the paid interval.
         SubscriptionUnsubscribed "subscription.unsubscribed",
+        /// A subscription was cancelled.
         SubscriptionCancelled "subscription.cancelled",
+        /// A subscription ended with its last interval.
         SubscriptionExpired "subscription.expired",
+        /// The next interval of a subscription was paid.
         SubscriptionRenewed "subscription.renewed",
+        /// The next interval of a subscription could not be paid.
         SubscriptionRenewalFailed "subscription.renewal_failed",
+        /// A recipient was created.
         RecipientCreated "recipient.created",
+        /// A recipient was changed.
         RecipientUpdated "recipient.updated",
+        /// A transfer was paid.
         TransferCreated "transfer.created",
+        /// The bank sent a transfer back.
         TransferFailed "transfer.failed",
+        /// Money arrived from outside.
         DepositCreated "deposit.created",
+        /// A merchant was referred.
         SubMerchantApplicationSubmitted "sub_merchant_application.submitted",
+        /// A referred merchant may trade.
         SubMerchantApplicationActivated "sub_merchant_application.activated",
+        /// A referred merchant was declined.
         SubMerchantApplicationDeclined "sub_merchant_application.declined",
+        /// A referred merchant may not trade for now.
         SubMerchantApplicationOnHold "sub_merchant_application.on_hold",
+        /// A dispute arrived, or needs evidence again.
         DisputeEvidenceRequired "dispute.evidence_required",
+        /// A dispute was resolved otherwise, in the merchant's favour.
         DisputeResolved "dispute.resolved",
+        /// The cardholder withdrew a dispute.
         DisputeCancelled "dispute.cancelled",
+        /// The network reviews the evidence of a dispute.
         DisputeEvidenceUnderReview "dispute.evidence_under_review",
+        /// A dispute was decided for the cardholder.
         DisputeLost "dispute.lost",
+        /// A dispute was decided for the merchant.
         DisputeWon "dispute.won",
+        /// A dispute got no answer in time.
         DisputeExpired "dispute.expired",
+        /// The merchant accepted a dispute.
         DisputeAccepted "dispute.accepted",
+        /// A decided dispute is reviewed once more.
         DisputeArbitrationUnderReview "dispute.arbitration_under_review",
+        /// A dispute was finally decided for the merchant.
         DisputeArbitrationWon "dispute.arbitration_won",
+        /// A dispute was finally decided for the cardholder.
         DisputeArbitrationLost "dispute.arbitration_lost",
         /// A test of one endpoint, which alone gets it.
         Ping "ping",

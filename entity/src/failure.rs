@@ -1,17 +1,27 @@
 //! The reasons of failed payments.
 
 string_enum! {
-    /// The reason for which an acquirer or issuer declines a card.
-    pub enum Decline {
+    /// The reason for which an acquirer or issuer declines a card. More reasons may join: accept unknown ones.
+    pub open enum Decline {
+        /// The issuer names no reason.
         CardDeclined "card_declined",
+        /// The card has too little money or credit.
         InsufficientFunds "insufficient_funds",
+        /// The card verification code is wrong.
         InvalidCvv "invalid_cvv",
+        /// The issuer does not know the card.
         InvalidCard "invalid_card",
+        /// The issuer could not process the payment.
         ProcessingError "processing_error",
+        /// The payment looks fraudulent.
         SuspectedFraud "suspected_fraud",
+        /// The card has expired.
         ExpiredCard "expired_card",
+        /// The card was reported lost.
         LostCard "lost_card",
+        /// The card was reported stolen.
         StolenCard "stolen_card",
+        /// The acquirer's reason is none of these.
         Unknown "unknown",
     }
 }

@@ -17,15 +17,16 @@ table! {
 }
 
 string_enum! {
-    /// The purposes of files.
-    pub enum FilePurpose {
+    /// The purpose of a file.
+    pub closed enum FilePurpose {
+        /// The file is evidence for disputes.
         DisputeEvidence "dispute_evidence",
     }
 }
 
 string_enum! {
-    /// The types of files.
-    pub enum MimeType {
+    /// The type of a file's content.
+    pub closed enum MimeType {
         Pdf "application/pdf",
         Png "image/png",
         Jpeg "image/jpeg",

@@ -19,8 +19,8 @@ table! {
 }
 
 string_enum! {
-    /// Why a delivery gets no answer.
-    pub enum InboxFault {
+    /// Why a delivery to an inbox gets no answer.
+    pub closed enum InboxFault {
         /// No answer comes in time.
         Hang "hang",
         /// The connection breaks before the answer.
@@ -30,12 +30,12 @@ string_enum! {
 
 string_enum! {
     /// Whether a key of the endpoint has signed a delivery.
-    pub enum SignatureVerdict {
-        /// A key of the endpoint has.
+    pub closed enum SignatureVerdict {
+        /// A key of the endpoint has signed it.
         Valid "valid",
-        /// No key of the endpoint has.
+        /// No key of the endpoint has signed it.
         Invalid "invalid",
-        /// There is no signature.
+        /// It has no signature.
         Missing "missing",
     }
 }

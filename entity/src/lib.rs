@@ -5,7 +5,7 @@
 //! the data key whose id is in `sealed_by` (`docs/decisions.md`, 108).
 
 #[macro_use]
-mod string_enum;
+pub mod string_enum;
 #[macro_use]
 mod table;
 

@@ -45,35 +45,43 @@ impl Model {
 
 string_enum! {
     /// The operator's decision about a merchant.
-    pub enum MerchantStatus {
-        /// Not decided yet.
+    pub closed enum MerchantStatus {
+        /// The operator has not decided yet.
         PendingApproval "pending_approval",
-        /// May trade, as every account that is no merchant.
+        /// The merchant may trade.
         Active "active",
-        /// May not trade, finally.
+        /// The merchant may never trade.
         Declined "declined",
-        /// May not trade until it is active again.
+        /// The merchant may not trade until it is active again.
         OnHold "on_hold",
     }
 }
 
 string_enum! {
-    /// The countries of merchants: ISO 3166-1 alpha-2.
-    pub enum Country {
+    /// The country of a merchant, an ISO 3166-1 code of two letters.
+    pub closed enum Country {
+        /// Australia.
         Australia "AU",
+        /// New Zealand.
         NewZealand "NZ",
+        /// Singapore.
         Singapore "SG",
+        /// Hong Kong.
         HongKong "HK",
+        /// The United Kingdom.
         UnitedKingdom "GB",
+        /// Ireland.
         Ireland "IE",
+        /// The United States.
         UnitedStates "US",
+        /// Canada.
         Canada "CA",
     }
 }
 
 string_enum! {
     /// The typical price of a product, in dollars.
-    pub enum TypicalProductPrice {
+    pub closed enum TypicalProductPrice {
         Dollars20 "20",
         Dollars100 "100",
         Dollars500 "500",
@@ -84,7 +92,7 @@ string_enum! {
 
 string_enum! {
     /// The number of sales per month.
-    pub enum TransactionsPerMonth {
+    pub closed enum TransactionsPerMonth {
         Sales10 "10",
         Sales20 "20",
         Sales100 "100",
@@ -95,7 +103,7 @@ string_enum! {
 
 string_enum! {
     /// The volume of sales per year, in dollars.
-    pub enum AnnualTransactionVolume {
+    pub closed enum AnnualTransactionVolume {
         Dollars5000 "5000",
         Dollars20000 "20000",
         Dollars250000 "250000",
@@ -104,8 +112,8 @@ string_enum! {
 }
 
 string_enum! {
-    /// The average time of delivery.
-    pub enum AverageDeliveryDays {
+    /// The average time of delivery, in days.
+    pub closed enum AverageDeliveryDays {
         Days1 "1",
         Days3 "3",
         Days7 "7",

@@ -64,7 +64,7 @@ pub struct Interval {
 
 string_enum! {
     /// The unit of an interval.
-    pub enum IntervalUnit {
+    pub closed enum IntervalUnit {
         /// 24 hours.
         Day "day",
         /// Seven days.
@@ -77,9 +77,9 @@ string_enum! {
 }
 
 string_enum! {
-    /// The permissions of customers.
-    pub enum CustomerPermission {
-        /// Unsubscribe.
+    /// What customers may do with their subscriptions to a plan.
+    pub closed enum CustomerPermission {
+        /// Customers may unsubscribe.
         Cancel "cancel",
     }
 }

@@ -47,7 +47,7 @@ string_enum! {
 
 string_enum! {
     /// The outcome of a refund.
-    pub enum RefundOutcome {
+    pub closed enum RefundOutcome {
         /// The cardholder gets the money.
         Succeeded "succeeded",
         /// The issuer sends it back.

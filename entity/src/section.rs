@@ -49,9 +49,12 @@ impl Section {
 
 string_enum! {
     /// What a key may do in a section; each right includes the ones before it.
-    pub enum Right {
+    pub closed enum Right {
+        /// The key may do nothing.
         None "none",
+        /// The key may read.
         Read "read",
+        /// The key may read and write.
         Write "write",
     }
 }

@@ -41,16 +41,16 @@ table! {
 
 string_enum! {
     /// The state of a subscription.
-    pub enum SubscriptionState {
+    pub closed enum SubscriptionState without Starting {
         /// Its first charge is in flight; the API does not show it.
         Starting "starting",
-        /// In its trial.
+        /// The trial runs.
         Trial "trial",
-        /// Billed interval by interval.
+        /// The customer is billed interval by interval.
         Active "active",
-        /// The customer has unsubscribed; the paid interval runs out.
+        /// The customer has unsubscribed, and the paid interval runs out.
         Cancelling "cancelling",
-        /// Billed no more.
+        /// The customer is billed no more.
         Cancelled "cancelled",
     }
 }

@@ -19,8 +19,8 @@ table! {
 }
 
 string_enum! {
-    /// The reason of an entry.
-    pub enum Annotation {
+    /// The reason of an entry in a subscription's ledger.
+    pub open enum Annotation {
         /// The card was charged.
         ChargeCredit "charge_credit",
         /// An interval was billed.
@@ -31,8 +31,8 @@ string_enum! {
 }
 
 string_enum! {
-    /// The direction of an entry.
-    pub enum Direction {
+    /// The direction of an entry in a subscription's ledger.
+    pub closed enum Direction {
         /// Money was charged.
         Credit "credit",
         /// Money was used.

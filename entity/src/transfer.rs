@@ -44,10 +44,30 @@ string_enum! {
 
 string_enum! {
     /// The status of a transfer.
-    pub enum TransferStatus {
-        /// Paid.
+    pub closed enum TransferStatus {
+        /// The money was paid.
         Succeeded "succeeded",
-        /// The bank sent it back.
+        /// The bank sent the money back.
         Failed "failed",
+    }
+}
+
+string_enum! {
+    /// The state of the transfer that paid a charge out.
+    pub closed enum ChargeTransferState {
+        /// The money was paid.
+        Paid "paid",
+        /// The bank sent the money back.
+        Failed "failed",
+    }
+}
+
+string_enum! {
+    /// What moved the money of a line item. More types may join: accept unknown ones.
+    pub open enum LineItemType {
+        /// What remained for you of a charge.
+        ChargeMerchantEntitlement "charge_merchant_entitlement",
+        /// Anything else, such as a refund, a fee or a dispute.
+        Adjustment "adjustment",
     }
 }

@@ -30,11 +30,11 @@ pub mod wallet_certificate {
     }
 
     string_enum! {
-        /// The state of a certificate.
-        pub enum CertificateState {
-            /// The key has no certificate yet.
+        /// The state of a wallet certificate.
+        pub closed enum CertificateState {
+            /// The key waits for its certificate.
             Incomplete "incomplete",
-            /// The key is certified.
+            /// The key is certified, and payment tokens can be encrypted for it.
             Active "active",
         }
     }

@@ -27,14 +27,14 @@ table! {
 
 string_enum! {
     /// The state of a webhook.
-    pub enum WebhookState {
-        /// Waits for its first delivery, or for the first one after a replay.
+    pub closed enum WebhookState {
+        /// The webhook waits for its first delivery, or for the first one after a replay.
         Pending "pending",
         /// The last delivery failed; another one is planned.
         Retrying "retrying",
         /// The endpoint accepted it.
         Completed "completed",
-        /// Every delivery failed; none is planned.
+        /// Every delivery failed, and none is planned.
         Failed "failed",
     }
 }

@@ -269,19 +269,19 @@ const JSON: &str = "application/json; charset=utf-8";
 /// What went wrong: a code for programs and a sentence for people. A list holds the one error of `insufficient_service_balance`.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorBody {
-    /// Error code.
-    #[schema(example = "invalid_resource")]
+    /// The code of the error, for programs.
+    #[schema(value_type = ErrorCode)]
     error: String,
-    /// What it means.
+    /// A sentence that describes the error, for people.
     #[schema(example = "One or more parameters were missing or invalid")]
     error_description: String,
-    /// One item for each fault of a parameter.
+    /// One item for each fault of a parameter; absent if no parameter is at fault.
     #[schema(nullable = false)]
     messages: Option<Vec<ErrorMessage>>,
-    /// The charge that was refused or declined.
+    /// The token of the charge that was refused or declined, `ch_...`; absent if the error is about none.
     #[schema(nullable = false)]
     charge_token: Option<String>,
-    /// The authorisation that was refused or declined.
+    /// The token of the authorisation that was refused or declined, `auth_...`; absent if the error is about none.
     #[schema(nullable = false)]
     authorisation_token: Option<String>,
 }
@@ -289,13 +289,13 @@ pub struct ErrorBody {
 /// One fault of a parameter.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorMessage {
-    /// Parameter, nested ones with a dot.
+    /// The name of the parameter; nested ones have a dot.
     #[schema(example = "card.number")]
     param: String,
-    /// Code; subscriptions tell none.
+    /// The code of the fault; absent for subscriptions.
     #[schema(nullable = false, example = "card_number_invalid")]
     code: Option<String>,
-    /// Sentence.
+    /// A sentence that describes the fault, for people.
     #[schema(example = "Card number can't be blank")]
     message: String,
 }

@@ -35,7 +35,7 @@ const UNANSWERED: (ErrorCode, &str) =
 /// long-running request. Exactly one of card, card_token, payment_source_token and customer_token pays. A failed attempt
 /// is kept: its error carries authorisation_token.
 #[utoipa::path(post, path = "/authorisations", tag = "Authorisations",
-    params(("Sandbox-Outcome" = Option<String>, Header, description = "In the test environment: forces the outcome of this attempt. A decline code, gateway_error, no_answer or approved_but_lost.")),
+    params(("Sandbox-Outcome" = Option<String>, Header, description = "The outcome of this attempt in the test environment: a decline code, `gateway_error`, `no_answer` or `approved_but_lost`; the card decides if it is absent.")),
     request_body(content = NewAuthorisation, example = json!({ "card": {} })),
     responses((status = 201, description = "The authorisation", body = Envelope<Authorisation>)),
     extensions(("x-refusals" = json!([declines(), TokenAlreadyUsed, InvalidResource, (GatewayError, "nothing was reserved")]))))]

@@ -46,9 +46,9 @@ const UNANSWERED: (ErrorCode, &str) =
 /// within seven days. With three_d_secure the cardholder is asked first, on the page redirect_url; the charge is then
 /// fetched with verify. A card that has expired by the account's clock is declined: expired_card.
 #[utoipa::path(post, path = "/charges", tag = "Charges",
-    params(("Sandbox-Outcome" = Option<String>, Header, description = "In the test environment: forces the outcome of this attempt. A decline code, gateway_error, no_answer, approved_but_lost or disputed.")),
+    params(("Sandbox-Outcome" = Option<String>, Header, description = "The outcome of this attempt in the test environment: a decline code, `gateway_error`, `no_answer`, `approved_but_lost` or `disputed`; the card decides if it is absent.")),
     request_body(content = NewCharge, example = json!({ "card": {}, "metadata": { "order": "1001" } })),
-    responses((status = 201, description = "The charge; with 3-D Secure the pending object", body = Envelope<ChargeMade>)),
+    responses((status = 201, description = "The charge; with 3-D Secure its token, and where to send the cardholder", body = Envelope<ChargeMade>)),
     extensions(("x-refusals" = json!([declines(), TokenAlreadyUsed, InvalidResource, (GatewayError, "nothing was charged")]))))]
 pub async fn create_charge(
     State(app): State<AppState>,
@@ -87,7 +87,7 @@ pub async fn list_charges(
 #[utoipa::path(get, path = "/charges/search", tag = "Charges",
     params(
         SearchParameters,
-        ("sort" = Option<String>, Query, description = "created_at (default) or amount",
+        ("sort" = Option<String>, Query, description = "The field by which the charges are ordered; `created_at` if absent.",
             extensions(("x-enum" = json!(charges::search::SORTS)))),
         PageParameters,
     ),
@@ -107,7 +107,7 @@ pub async fn search_charges(
 /// Returns the charge of a 3-D Secure session whose cardholder has approved the payment, without its transfers. A declined
 /// charge is returned as well: success is false.
 #[utoipa::path(get, path = "/charges/verify", tag = "Charges",
-    params(("session_token" = String, Query, description = "From the address at which the cardholder came back")),
+    params(("session_token" = String, Query, description = "The token of the session, from the query of the URL to which the cardholder returned.")),
     responses((status = 200, description = "The charge", body = Envelope<VerifiedCharge>)),
     extensions(("x-refusals" = json!([
         (TransactionForbidden, "not approved, or not settled yet", TransactionForbidden.description()), NotFound, ThreeDSecureUnavailable,

@@ -40,9 +40,9 @@ const CLOSED: [ErrorCode; 3] = [DisputeAlreadyUnderReview, DisputeAlreadyResolve
 /// Returns a paginated list of all disputes, newest first unless an order is asked for. X-Total-Count is their number.
 #[utoipa::path(get, path = "/disputes", tag = "Disputes",
     params(
-        ("sort" = Option<String>, Query, description = "received_at, evidence_required_by or amount",
+        ("sort" = Option<String>, Query, description = "The field by which the disputes are ordered; the newest come first if it is absent.",
             extensions(("x-enum" = json!(find::SORTS)))),
-        ("direction" = Option<i32>, Query, description = "With sort: 1 ascending (default), -1 descending"),
+        ("direction" = Option<i64>, Query, description = "The direction of the order: 1 is ascending, and is meant if it is absent, -1 is descending; not read without `sort`."),
         PageParameters,
     ),
     responses((status = 200, description = "A page of disputes", body = LongList<Dispute>,
@@ -63,9 +63,8 @@ pub async fn list_disputes(
 #[utoipa::path(get, path = "/disputes/search", tag = "Disputes",
     params(
         SearchParameters,
-        ("status" = Option<String>, Query, description = "Only disputes in this status",
-            extensions(("x-enum" = json!(DisputeStatus::ALL.iter().map(|status| status.code()).collect::<Vec<_>>())))),
-        ("sort" = Option<String>, Query, description = "received_at (default), evidence_required_by or amount",
+        ("status" = Option<DisputeStatus>, Query, description = "The status of the disputes; all if it is absent."),
+        ("sort" = Option<String>, Query, description = "The field by which the disputes are ordered; `received_at` if absent.",
             extensions(("x-enum" = json!(find::SORTS)))),
         PageParameters,
     ),

@@ -1,6 +1,7 @@
 //! Events (specification, Endpoints, Events).
 
 use axum::extract::State;
+use entity::event::EventType;
 
 use super::answer::{Envelope, ListedShort, ShortList, Shown};
 use super::extract::{Input, Path};
@@ -26,11 +27,11 @@ pub fn operations() -> Operations {
 /// `wait` it answers as soon as `count` events match, or after that time. The filters, `after`, `count` and `wait` are extensions.
 #[utoipa::path(get, path = "/events", tag = "Events",
     params(
-        ("type" = Option<String>, Query, description = "Only events of this type"),
-        ("about" = Option<String>, Query, description = "Only events about the record with this token"),
-        ("after" = Option<String>, Query, description = "Only events after this one: its token or `sequence`; 0 for all"),
-        ("count" = Option<i32>, Query, description = "How many to wait for; 1 if absent", minimum = 1, maximum = 1000),
-        ("wait" = Option<i32>, Query, description = "Seconds to wait; 0 if absent", minimum = 0, maximum = 30),
+        ("type" = Option<EventType>, Query, description = "The type of the events; all types if it is absent."),
+        ("about" = Option<String>, Query, description = "The token of the record that the events are about; all records if it is absent."),
+        ("after" = Option<String>, Query, description = "The last event that you have seen, by its token or its `sequence`; 0 means none. With it the oldest of the later events come first; if it is absent, the newest of all."),
+        ("count" = Option<i64>, Query, description = "How many records `wait` waits for; 1 if absent.", minimum = 1, maximum = 1000),
+        ("wait" = Option<i64>, Query, description = "The seconds to wait for them at most; 0 if absent.", minimum = 0, maximum = 30),
         PageParameters,
     ),
     responses((status = 200, description = "A page of events", body = ShortList<Event>)),

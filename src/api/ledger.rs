@@ -21,7 +21,7 @@ pub fn operations() -> Operations {
 ///
 /// Returns what the account owns: available now, and pending until a later day; with `at` as it was then.
 #[utoipa::path(get, path = "/balance", tag = "Balance",
-    params(("at" = Option<String>, Query, description = "An extension: a day, for its first moment in UTC, or an ISO 8601 time; not in the future",
+    params(("at" = Option<String>, Query, description = "The time of the balance: a day, for its first moment in UTC, or an ISO 8601 time, but none in the future; now if it is absent. An extension.",
         example = "2026-03-01")),
     responses((status = 200, description = "The balance", body = Envelope<Balance>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]

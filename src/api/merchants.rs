@@ -59,7 +59,7 @@ pub async fn list_merchants(
 #[utoipa::path(get, path = "/merchants/search", tag = "Merchants",
     params(
         SearchParameters,
-        ("sort" = Option<String>, Query, description = "created_at (default), email, first_name, last_name or name",
+        ("sort" = Option<String>, Query, description = "The field by which the merchants are ordered; `created_at` if absent.",
             extensions(("x-enum" = json!(find::SORTS)))),
         PageParameters,
     ),

@@ -4,6 +4,7 @@ mod answers;
 mod bodies;
 mod columns;
 pub mod editions;
+mod events;
 mod examples;
 mod forms;
 mod headers;
@@ -13,12 +14,12 @@ mod names;
 mod parameters;
 pub mod postman;
 mod refusals;
+mod tags;
 mod webhooks;
 mod yaml;
 
 use std::collections::BTreeMap;
 
-use entity::section::Section;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::OpenApi;
@@ -31,69 +32,11 @@ pub use refusals::declines;
 use super::answer::{ErrorBody, ErrorMessage};
 use super::descriptions::operations;
 use super::rights;
+use crate::error::ErrorCode;
 use crate::limits::{METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX};
 
 /// The section that only test servers have.
 const SANDBOX: &str = "Sandbox";
-
-/// Returns the sentence of a section's tag; `None` if no operation belongs to it.
-const fn about(section: Section) -> Option<&'static str> {
-    Some(match section {
-        Section::Cards => "Stores card details in exchange for a single-use card token.",
-        Section::PaymentSources => {
-            "Stores cards, network tokens and the encrypted payloads of mobile wallets in exchange for a single-use token."
-        }
-        Section::Charges => {
-            "Creates charges, captured at once or authorised first, and lists, searches, captures and voids them."
-        }
-        Section::Refunds => "Refunds charges, fully or partly.",
-        Section::Authorisations => {
-            "Reserves money on a card, and later captures it as a charge, wholly or in part, or voids it (beta)."
-        }
-        Section::Customers => "Stores customers with several cards, exactly one of which is primary.",
-        Section::Plans => "Describes bills and their intervals, and subscribes customers to them.",
-        Section::Subscriptions => {
-            "Bills customers by a plan, interval by interval, until it ends or is cancelled."
-        }
-        Section::Transfers => "Pays money out, to recipients and to your own bank account.",
-        Section::BankAccounts => {
-            "Stores bank account details in exchange for a single-use bank account token."
-        }
-        Section::Recipients => "Stores the recipients of transfers.",
-        Section::Deposits => "Shows money that arrived from outside.",
-        Section::Balance => "Shows the balance of the account.",
-        Section::Merchants => {
-            "Refers merchants, and shows their settings and keys; for the key of an account that manages an approved partner."
-        }
-        Section::MobileWalletSupport => {
-            "Registers domains, creates sessions and stores the certificates to which a wallet encrypts payments."
-        }
-        Section::Disputes => "Shows disputes of charges with their activity, and submits evidence.",
-        Section::Files => "Stores uploaded files, which serve as evidence.",
-        Section::WebhookEndpoints => "Registers the URLs that get a web request for each event.",
-        Section::Webhooks => "Shows the web requests to webhook endpoints.",
-        Section::Events => "Shows the events of the account.",
-        Section::Sandbox => {
-            "Controls time, faults, disputes, refunds and deposits for tests; a live server has no sandbox."
-        }
-        Section::Keys => return None,
-    })
-}
-
-/// Returns the tags, in the order of the specification's sections.
-fn tags() -> Value {
-    let mut tags = Vec::new();
-    for section in Section::ALL {
-        if let Some(about) = about(*section) {
-            tags.push(json!({ "name": section.tag(), "description": about }));
-        }
-        if *section == Section::Webhooks {
-            let about = "The requests to a webhook endpoint; they are no operations of this server.";
-            tags.push(json!({ "name": webhooks::TAG, "description": about }));
-        }
-    }
-    tags.into()
-}
 
 /// Returns the document: the annotations, and everything that holds for all operations.
 pub fn finished(api: &OpenApi) -> Value {
@@ -104,6 +47,7 @@ pub fn finished(api: &OpenApi) -> Value {
     components(&mut document);
     names::references(&mut document);
     metadata(&mut document);
+    integers(&mut document);
     let schemas = document["components"]["schemas"].clone();
     let (answers, refused) = (answers::recorded(), answers::refused());
     for (path, method, operation) in operations(&mut document) {
@@ -154,6 +98,7 @@ pub fn live(mut document: Value) -> Value {
 /// Returns the document as a server serves it: with the address that the operator has configured, if any, and the address that the
 /// client used. Without the former the server's own address is the second one: a proxy in front of it has another.
 pub fn served(mut document: Value, named: Option<&str>, base_url: &str, base_path: &str) -> Value {
+    tags::without_guides(&mut document);
     let own = if base_path.is_empty() { "/" } else { base_path };
     let own = json!({ "url": own, "description": "Where this document is." });
     document["servers"] = match named {
@@ -181,7 +126,7 @@ fn head(document: &mut Value) {
         "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
     });
     document["servers"] = json!([{ "url": INSTALLED, "description": "A local server, as it is installed.", "x-internal": false }]);
-    document["tags"] = tags();
+    document["tags"] = tags::tags();
     document["security"] = json!([{ "secret_key": [] }]);
 }
 
@@ -189,8 +134,11 @@ fn head(document: &mut Value) {
 const DESCRIPTION: &str = include_str!("openapi/front.md");
 
 fn components(document: &mut Value) {
-    for (name, schema) in [schema_of::<ErrorBody>(), schema_of::<ErrorMessage>()] {
+    for (name, schema) in [schema_of::<ErrorBody>(), schema_of::<ErrorMessage>(), schema_of::<ErrorCode>()] {
         document["components"]["schemas"][name] = schema;
+    }
+    if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
+        events::add(schemas);
     }
     document["components"]["parameters"] = json!({
         "IdempotencyKey": {
@@ -214,6 +162,16 @@ fn metadata(document: &mut Value) {
         metadata["propertyNames"] = json!({ "maxLength": METADATA_KEY_CHARACTERS_MAX });
         metadata["additionalProperties"]["maxLength"] = METADATA_VALUE_CHARACTERS_MAX.into();
     }
+}
+
+/// Gives every integer the same format, in requests and in responses.
+fn integers(value: &mut Value) {
+    if value["type"].as_str() == Some("integer")
+        || value["type"].as_array().is_some_and(|types| types.contains(&json!("integer")))
+    {
+        value["format"] = "int64".into();
+    }
+    names::each(value).for_each(integers);
 }
 
 fn schema_of<T: ToSchema>() -> (String, Value) {

@@ -33,7 +33,8 @@ pub fn operations() -> Operations {
 ///
 /// Creates a recurring billing plan. Each amount is 0, or at least the currency's minimum. What a plan costs never
 /// changes afterwards.
-#[utoipa::path(post, path = "/plans", tag = "Plans", request_body = NewPlan,
+#[utoipa::path(post, path = "/plans", tag = "Plans",
+    request_body(content = NewPlan, example = json!({ "interval_unit": "month" })),
     responses((status = 201, description = "The plan", body = Envelope<Plan>)),
     extensions(("x-refusals" = json!([UnprocessableEntity]))))]
 pub async fn create_plan(State(app): State<AppState>, request: WriteRequest) -> Result<Created<Plan>, Error> {

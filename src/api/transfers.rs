@@ -60,7 +60,7 @@ pub async fn list_transfers(
 #[utoipa::path(get, path = "/transfers/search", tag = "Transfers",
     params(
         SearchParameters,
-        ("sort" = Option<String>, Query, description = "paid_at (default)",
+        ("sort" = Option<String>, Query, description = "The field by which the transfers are ordered; `paid_at` if absent.",
             extensions(("x-enum" = json!(transfers::search::SORTS)))),
         PageParameters,
     ),

@@ -1,6 +1,9 @@
 //! The error catalogue: one line per code, with its status and its sentence. Nowhere else are these written.
 
+use entity::string_enum;
 use serde::{Deserialize, Serialize};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 macro_rules! error_codes {
     ($($variant:ident $status:literal $code:literal $description:literal)*) => {
@@ -32,6 +35,25 @@ macro_rules! error_codes {
             }
         }
     };
+}
+
+impl ToSchema for ErrorCode {}
+
+impl PartialSchema for ErrorCode {
+    fn schema() -> RefOr<Schema> {
+        let mut words: Vec<(&str, &str)> = Vec::new();
+        for code in Self::ALL {
+            // Some codes have several sentences; the first one is about all of them.
+            if words.iter().all(|(word, _)| *word != code.code()) {
+                words.push((code.code(), code.description()));
+            }
+        }
+        string_enum::open(
+            "The code of an error, for programs. More codes may join: accept unknown ones.",
+            &words,
+        )
+        .into()
+    }
 }
 
 error_codes! {

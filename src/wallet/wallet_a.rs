@@ -32,14 +32,14 @@ const PAYMENT_BYTES_MAX: usize = 128;
 #[params]
 #[derive(Debug, Clone, Serialize)]
 pub struct WalletAToken {
-    /// Encrypted payment data, base64.
+    /// The encrypted payment data in base64.
     pub data: String,
-    /// Detached CMS signature, base64.
+    /// The detached CMS signature in base64.
     pub signature: String,
-    /// The data for its decryption.
+    /// The data for the decryption.
     #[validate(nested)]
     pub header: WalletAHeader,
-    /// `EC_v1`.
+    /// The version of the format: always `EC_v1`.
     #[schema(example = "EC_v1")]
     pub version: String,
 }
@@ -49,13 +49,13 @@ pub struct WalletAToken {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletAHeader {
-    /// SHA-256 of the merchant's public key, base64: the name of the certificate.
+    /// The SHA-256 of the merchant's public key in base64, which names the certificate.
     pub public_key_hash: String,
-    /// X.509 public key, base64.
+    /// The X.509 public key in base64.
     pub ephemeral_public_key: String,
-    /// The id of the payment, hexadecimal.
+    /// The hexadecimal id of the payment.
     pub transaction_id: String,
-    /// SHA-256 of the merchant's own data, hexadecimal, if there is any.
+    /// The hexadecimal SHA-256 of the merchant's own data; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application_data: Option<String>,
 }

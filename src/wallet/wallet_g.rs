@@ -34,27 +34,27 @@ const GATEWAY: &str = "gateway:";
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletGToken {
-    /// `ECv2`; `ECv1` is accepted, too.
+    /// The version of the protocol: `ECv2` or `ECv1`.
     #[schema(example = "ECv2")]
     pub protocol_version: String,
-    /// The signature of the message, base64.
+    /// The signature of the message in base64.
     pub signature: String,
-    /// The certified key that signed the message; not in ECv1.
+    /// The certified key that signed the message; absent in ECv1.
     #[validate(nested)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intermediate_signing_key: Option<WalletGSigningKey>,
-    /// JSON text with the encrypted message.
+    /// The encrypted message, as a JSON text.
     pub signed_message: String,
 }
 
-/// A key that signs messages.
+/// A certified key that signs messages.
 #[params]
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletGSigningKey {
-    /// JSON text with the key and its expiry.
+    /// The key and its expiry, as a JSON text.
     pub signed_key: String,
-    /// Signatures of the key by root keys, base64.
+    /// The signatures of the key by root keys, in base64.
     pub signatures: Vec<String>,
 }
 

@@ -51,11 +51,11 @@ func main() {
 	card := made(api.CardsAPI.CreateCard(as).BrowserCardInput(*stored).Execute()).Response
 	byToken := chargeInput(400)
 	byToken.SetCardToken(card.Token)
-	charge := made(api.ChargesAPI.CreateCharge(as).ChargeInput(byToken).Execute()).Response.Charge
-	holds(charge.Success && charge.Amount == 400, charge)
+	charge := made(api.ChargesAPI.CreateCharge(as).ChargeInput(byToken).Execute()).Response
+	holds(charge.GetSuccess() && charge.GetAmount() == 400, charge)
 	byCard := chargeInput(500)
 	byCard.SetCard(*details())
-	inline := made(api.ChargesAPI.CreateCharge(as).ChargeInput(byCard).Execute()).Response.Charge
+	inline := made(api.ChargesAPI.CreateCharge(as).ChargeInput(byCard).Execute()).Response
 	holds(strings.HasSuffix(inline.Card.DisplayNumber, "0000"), inline)
 
 	part := client.NewRefundInput()
@@ -88,4 +88,6 @@ func main() {
 	holds(json.Unmarshal(body, &event) == nil, string(body))
 	token, _ := (*event.Data["token"]).(string)
 	holds(event.Type == "charge.captured" && strings.HasPrefix(token, "ch_"), event)
+	var captured client.ChargeCapturedEvent
+	holds(json.Unmarshal(body, &captured) == nil && captured.Data.Captured, string(body))
 }

@@ -62,3 +62,5 @@ holds($subscription->getState() === 'active', $subscription);
 
 $event = ObjectSerializer::deserialize(file_get_contents(getenv('WEBHOOK')), Model\Event::class);
 holds($event->getType() === 'charge.captured' && str_starts_with($event->getData()['token'], 'ch_'), $event);
+$captured = ObjectSerializer::deserialize(file_get_contents(getenv('WEBHOOK')), Model\ChargeCapturedEvent::class);
+holds($captured->getData()->getCaptured(), $captured);

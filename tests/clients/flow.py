@@ -16,10 +16,11 @@ from client.api.transfers import create_transfer
 from client.models import (
     BrowserCardInput,
     CardInput,
-    Charge,
+    ChargeCapturedEvent,
     ChargeInput,
     CustomerInput,
     Event,
+    IntervalUnit,
     PlanInput,
     RefundInput,
     SubscriptionInput,
@@ -40,7 +41,7 @@ def new_charge(amount: int, **payer) -> ChargeInput:
 
 card = create_card.sync(client=api, body=BrowserCardInput(**details)).response
 charge = create_charge.sync(client=api, body=new_charge(400, card_token=card.token)).response
-assert isinstance(charge, Charge) and charge.success and charge.amount == 400, charge
+assert charge.success and charge.amount == 400, charge
 inline = create_charge.sync(client=api, body=new_charge(500, card=CardInput(**details))).response
 assert inline.card.display_number.endswith("0000"), inline
 
@@ -60,10 +61,14 @@ poor = create_transfer.sync_detailed(client=api, body=transfer)
 assert (poor.status_code, poor.parsed[0].error) == (402, "insufficient_service_balance"), poor
 
 customer = create_customer.sync(client=api, body=CustomerInput(email="roland@example.com", card=CardInput(**details))).response
-plan = create_plan.sync(client=api, body=PlanInput(name="Python", amount=1000, interval=1, interval_unit="month")).response
+plan = create_plan.sync(client=api, body=PlanInput(name="Python", amount=1000, interval=1, interval_unit=IntervalUnit.MONTH)).response
 subscribed = SubscriptionInput(plan_token=plan.token, customer_token=customer.token)
 subscription = create_subscription.sync(client=api, body=subscribed).response
 assert subscription.state == "active", subscription
 
-event = Event.from_dict(json.loads(Path(os.environ["WEBHOOK"]).read_text()))
+webhook = json.loads(Path(os.environ["WEBHOOK"]).read_text())
+event = Event.from_dict(webhook)
 assert event.type_ == "charge.captured" and event.data["token"].startswith("ch_"), event
+assert ChargeCapturedEvent.from_dict(webhook).data.captured, webhook
+# What joins later is read, too.
+assert Event.from_dict(webhook | {"type": "charge.praised", "data": {"praise": 1}}).data["praise"] == 1

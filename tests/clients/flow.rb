@@ -34,7 +34,7 @@ end
 charges = ChargesApi.new
 card = CardsApi.new.create_card(BrowserCardInput.new(**DETAILS)).response
 charge = charges.create_charge(charge_input(400, card_token: card.token)).response
-holds charge.is_a?(Charge) && charge.success && charge.amount == 400, charge
+holds charge.success && charge.amount == 400, charge
 inline = charges.create_charge(charge_input(500, card: CardInput.new(**DETAILS))).response
 holds inline.card.display_number.end_with?('0000'), inline
 
@@ -57,5 +57,7 @@ wanted = SubscriptionInput.new(plan_token: plan.token, customer_token: customer.
 subscription = SubscriptionsApi.new.create_subscription(wanted).response
 holds subscription.state == 'active', subscription
 
-event = Event.build_from_hash(JSON.parse(File.read(ENV.fetch('WEBHOOK')), symbolize_names: true))
+webhook = JSON.parse(File.read(ENV.fetch('WEBHOOK')), symbolize_names: true)
+event = Event.build_from_hash(webhook)
 holds event.type == 'charge.captured' && event.data['token'].start_with?('ch_'), event
+holds ChargeCapturedEvent.build_from_hash(webhook).data.captured, webhook

@@ -27,11 +27,9 @@ function made<T>(answer: { data?: { response: T } | undefined; error?: unknown }
 
 const card = made(await api.POST('/1/cards', { body: details }))
 const charge = made(await api.POST('/1/charges', { body: newCharge(400, { card_token: card.token }) }))
-assert.ok('success' in charge)
 assert.deepEqual([charge.success, charge.amount], [true, 400])
 const inline = made(await api.POST('/1/charges', { body: newCharge(500, { card: details }) }))
-assert.ok('card' in inline)
-assert.match(inline.card.display_number, /0000$/)
+assert.match(inline.card?.display_number ?? '', /0000$/)
 
 const refund = made(
   await api.POST('/1/charges/{charge_token}/refunds', {
@@ -61,6 +59,7 @@ const subscription = made(
 )
 assert.equal(subscription.state, 'active')
 
-const event: components['schemas']['Event'] = JSON.parse(readFileSync(WEBHOOK!, 'utf8'))
-assert.equal(event.type, 'charge.captured')
-assert.match(String(event.data['token']), /^ch_/)
+const event: components['schemas']['KnownEvent'] = JSON.parse(readFileSync(WEBHOOK!, 'utf8'))
+assert.ok(event.type === 'charge.captured')
+assert.match(event.data.token, /^ch_/)
+assert.equal(event.data.captured, true)

@@ -16,6 +16,7 @@ pub fn params(_: TokenStream, item: TokenStream) -> TokenStream {
     let mut item = parse_macro_input!(item as ItemStruct);
     for field in &mut item.fields {
         types::publish(field);
+        types::publish_absence(field);
         if let Err(error) = bounds::publish(field) {
             return error.into_compile_error().into();
         }

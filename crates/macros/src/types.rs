@@ -2,12 +2,29 @@
 
 use syn::{Attribute, Field, GenericArgument, PathArguments, Type, parse_quote};
 
-/// Returns the prefix of a kind of tokens, if the name is one's. The file is a link, as that of limits is.
-fn prefix(name: &str) -> Option<&'static str> {
-    include_str!("../token.rs").lines().find_map(|line| {
-        let [_, token, prefix] = line.split_whitespace().collect::<Vec<_>>()[..] else { return None };
-        prefix.strip_prefix('"')?.strip_suffix('"').filter(|_| token == name)
+/// Returns the kinds of tokens, each with its type and prefix. The file is a link, as that of limits is.
+fn kinds() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    include_str!("../token.rs").lines().filter_map(|line| {
+        let [kind, token, prefix] = line.split_whitespace().collect::<Vec<_>>()[..] else { return None };
+        Some((kind, token, prefix.strip_prefix('"')?.strip_suffix('"')?))
     })
+}
+
+/// Returns the prefix of a kind of tokens, if the name is the type of one.
+fn prefix(name: &str) -> Option<&'static str> {
+    kinds().find_map(|(_, token, prefix)| (token == name).then_some(prefix))
+}
+
+/// Returns the prefix of the tokens that a parameter of this name takes.
+fn prefix_of_parameter(name: &str) -> Option<&'static str> {
+    let noun = name.strip_suffix("_token").or_else(|| name.ends_with("_file").then_some("file"))?;
+    let noun = noun.strip_prefix("primary_").unwrap_or(noun).replace('_', "");
+    kinds().find_map(|(kind, _, prefix)| kind.eq_ignore_ascii_case(&noun).then_some(prefix))
+}
+
+/// Returns the pattern of the tokens with a prefix.
+fn pattern(prefix: &str) -> String {
+    format!("^{prefix}[A-Za-z0-9_-]{{22}}$")
 }
 
 /// Adds the schema of a type that is text on the wire.
@@ -35,6 +52,10 @@ pub fn publish(field: &mut Field) {
     } else {
         parse_quote!(#[schema(value_type = #wire)])
     });
+    if let Some(prefix) = prefix(&name) {
+        let pattern = pattern(prefix);
+        add(parse_quote!(#[schema(pattern = #pattern)]));
+    }
     match &*name {
         "Timestamp" => add(parse_quote!(#[schema(format = DateTime)])),
         "Currency" => add(parse_quote!(#[schema(min_length = 3, max_length = 3, example = "AUD")])),
@@ -60,6 +81,21 @@ pub fn publish_presence(field: &mut Field) {
     } else {
         parse_quote!(#[schema(required)])
     });
+}
+
+/// Adds that an optional parameter is left out rather than null, unless null means something of its own, as a `Patch` that must be
+/// sent. Adds the pattern of a token that is read as text.
+pub fn publish_absence(field: &mut Field) {
+    let schema = crate::attributes(field, "schema");
+    let is_optional = argument("Option", &field.ty).is_some();
+    if is_optional && !["required", "nullable", "schema_with"].iter().any(|word| schema.contains(word)) {
+        field.attrs.push(parse_quote!(#[schema(nullable = false)]));
+    }
+    let parameter = field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
+    if let Some(prefix) = prefix_of_parameter(&parameter).filter(|_| !schema.contains("pattern")) {
+        let pattern = pattern(prefix);
+        field.attrs.push(parse_quote!(#[schema(pattern = #pattern)]));
+    }
 }
 
 fn name(ty: &Type) -> String {

@@ -31,6 +31,10 @@ pub enum ExchangeError {
 }
 
 impl OutboundError {
+    /// All of them.
+    pub const ALL: &[Self] =
+        &[Self::ConnectionFailed, Self::DnsFailed, Self::TlsFailed, Self::Timeout, Self::ForbiddenAddress];
+
     /// Returns the recorded code.
     pub const fn code(self) -> &'static str {
         match self {

@@ -40,7 +40,7 @@ func order(amount int64) cardpaymentsclient.ChargeInput {
 // charge makes a payment, and returns its token.
 func charge(t *testing.T, client *cardpaymentsclient.APIClient, amount int64) string {
 	t.Helper()
-	return must[*cardpaymentsclient.ChargeMadeResponse](t)(client.ChargesAPI.CreateCharge(ctx).ChargeInput(order(amount)).Execute()).Response.Charge.Token
+	return must[*cardpaymentsclient.ChargeMadeResponse](t)(client.ChargesAPI.CreateCharge(ctx).ChargeInput(order(amount)).Execute()).Response.Token
 }
 
 // charges returns the tokens of the successful charges, newest first.
@@ -74,8 +74,8 @@ func TestACardIsStoredChargedCapturedAndRefunded(t *testing.T) {
 	order := cardpaymentsclient.NewChargeInput("roland@example.com", "Order", 400, "203.192.1.172")
 	order.SetCardToken(card.Token)
 	order.SetCapture(false)
-	charge := must[*cardpaymentsclient.ChargeMadeResponse](t)(client.ChargesAPI.CreateCharge(ctx).ChargeInput(*order).Execute()).Response.Charge
-	same(t, charge.Captured, false)
+	charge := must[*cardpaymentsclient.ChargeMadeResponse](t)(client.ChargesAPI.CreateCharge(ctx).ChargeInput(*order).Execute()).Response
+	same(t, charge.GetCaptured(), false)
 	captured := must[*cardpaymentsclient.ChargeResponse](t)(client.ChargesAPI.CaptureCharge(ctx, charge.Token).Execute()).Response
 	same(t, captured.Captured, true)
 	part := cardpaymentsclient.NewRefundInput()
@@ -110,8 +110,8 @@ func TestAChargeThatWasApprovedButLostIsMadeOnce(t *testing.T) {
 	if !errors.As(err, &lost) || !errors.Is(err, cardpaymentsclient.ErrServer) || lost.Code != "gateway_error" {
 		t.Fatal(err)
 	}
-	paid := must[*cardpaymentsclient.ChargeMadeResponse](t)(request.Execute()).Response.Charge
-	again := must[*cardpaymentsclient.ChargeMadeResponse](t)(request.Execute()).Response.Charge
+	paid := must[*cardpaymentsclient.ChargeMadeResponse](t)(request.Execute()).Response
+	again := must[*cardpaymentsclient.ChargeMadeResponse](t)(request.Execute()).Response
 	same(t, again.Token, paid.Token)
 	same(t, charges(t), append([]string{paid.Token}, before...))
 }

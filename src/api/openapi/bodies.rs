@@ -1,6 +1,7 @@
 //! Schemas of request bodies that no single struct decodes: their endpoints read them in parts.
 
 use entity::card::SourceType;
+use serde::Deserialize;
 use serde_json::Map;
 use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
@@ -30,9 +31,9 @@ macro_rules! bodies {
 }
 
 bodies! {
-    /// A card, from a server or a browser.
+    /// A card that a server or a browser stores.
     BrowserCard = with_key::<NewCard>();
-    /// A bank account, from a server or a browser.
+    /// A bank account that a server or a browser stores.
     BrowserBankAccount = with_key::<NewBankAccount>();
     /// A card for a customer: an unused card token, or the parameters of a card.
     AddedCard = card_or_token();
@@ -41,7 +42,9 @@ bodies! {
 /// Returns the schema of a body that may also hold the publishable key.
 fn with_key<Fields: PartialSchema>() -> Object {
     let RefOr::T(Schema::Object(mut schema)) = Fields::schema() else { unreachable!("fields are an object") };
-    let key = optional_text("Instead of basic authentication, from an insecure environment.");
+    let key = optional_text(
+        "The publishable API key, from a browser or a mobile application; if it is absent, a secret key must be sent by basic authentication.",
+    );
     schema.properties.shift_insert(0, "publishable_api_key".into(), key);
     schema
 }
@@ -49,33 +52,28 @@ fn with_key<Fields: PartialSchema>() -> Object {
 fn card_or_token() -> Object {
     let mut schema = with_key::<NewCard>();
     schema.required.clear();
-    for field in schema.properties.values_mut() {
-        if let RefOr::T(Schema::Object(Object { schema_type, .. })) = field
-            && let SchemaType::Type(known) = schema_type
-        {
-            *schema_type = SchemaType::from_iter([known.clone(), Type::Null]);
-        }
-    }
-    let token = optional_text("An unused card token; the other parameters are for a card without one.");
+    let token = optional_text(
+        "The token of an unused card, `card_...`; if it is absent, the card's parameters are required.",
+    );
     schema.properties.shift_insert(1, "card_token".into(), token);
     schema
 }
 
 fn optional_text(description: &str) -> RefOr<Schema> {
-    let schema_type = SchemaType::from_iter([Type::String, Type::Null]);
-    ObjectBuilder::new().schema_type(schema_type).description(Some(description)).into()
+    ObjectBuilder::new().schema_type(Type::String).description(Some(description)).into()
 }
 
-/// A payment source, from a server or a browser.
+/// A payment source that a server or a browser stores.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only described here; the endpoint reads its parts")]
 pub struct BrowserPaymentSource {
-    /// Instead of basic authentication, from an insecure environment.
+    /// The publishable API key, from a browser or a mobile application; if it is absent, a secret key must be sent by basic
+    /// authentication.
+    #[schema(nullable = false)]
     publishable_api_key: Option<String>,
-    /// `card`, `walletApay`, `walletGpay` or `network_token`.
-    #[schema(example = "card")]
-    r#type: String,
-    /// Its shape depends on the type.
+    /// What the payment source is made of.
+    r#type: SourceType,
+    /// The card, network token or payment token, as the type says.
     source: PaymentSourceSource,
 }
 

@@ -46,7 +46,8 @@ fn completed(schema: &Value, given: Option<&Value>, schemas: &Value) -> Value {
         return completed(&schemas[name], given, schemas);
     }
     let Some(fields) = schema["properties"].as_object() else {
-        return given.or(schema.get("example")).cloned().unwrap_or_default();
+        let word = || schema["enum"].get(0).or(schema["examples"].get(0));
+        return given.or(schema.get("example")).or_else(word).cloned().unwrap_or_default();
     };
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let own = |name: &str| (name.to_owned(), completed(&fields[name], None, schemas));

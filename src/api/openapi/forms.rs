@@ -49,7 +49,7 @@ fn encoding(schema: &Value, schemas: &Value) -> Option<Value> {
 }
 
 /// Returns the one alternative that is not null.
-fn not_null(either: &[Value]) -> Option<Value> {
+pub(super) fn not_null(either: &[Value]) -> Option<Value> {
     let mut meant = either.iter().filter(|schema| schema["type"] != "null");
     let one = meant.next()?.clone();
     meant.next().is_none().then_some(one)

@@ -81,6 +81,17 @@ const BODIES: &[(&str, &str)] = &[
     ("Reactivation", "ReactivationInput"),
 ];
 
+/// Names that say too little outside of the code, and one that Java and TypeScript have already.
+const NOUNS: &[(&str, &str)] = &[
+    ("Annotation", "SubscriptionAnnotation"),
+    ("Country", "MerchantCountry"),
+    ("Decline", "DeclineCode"),
+    ("Direction", "EntryDirection"),
+    ("File", "UploadedFile"),
+    ("Right", "KeyRight"),
+    ("Scheme", "CardScheme"),
+];
+
 /// Returns the name of a request body: an input, or changes. A Go client creates a `Charge` by its function `NewCharge`, so no schema
 /// may have that name.
 fn body(name: &str) -> Option<String> {
@@ -92,8 +103,8 @@ fn body(name: &str) -> Option<String> {
 }
 
 fn schema_name(name: &str) -> String {
-    // Names that Java and TypeScript have already.
-    let other = |noun: &str| if noun == "File" { "UploadedFile".to_owned() } else { noun.to_owned() };
+    let other =
+        |noun: &str| NOUNS.iter().find(|(code, _)| *code == noun).map_or(noun, |(_, named)| named).to_owned();
     match name.split_once('_') {
         Some(("Envelope", noun)) => format!("{}Response", other(noun).replace("Vec_", "")),
         Some(("EnvelopeWithIp", noun)) => format!("{}ResponseWithIp", other(noun)),
@@ -105,7 +116,7 @@ fn schema_name(name: &str) -> String {
 }
 
 /// Returns the values of an object or array; nothing for any other value.
-fn each(value: &mut Value) -> Box<dyn Iterator<Item = &mut Value> + '_> {
+pub(super) fn each(value: &mut Value) -> Box<dyn Iterator<Item = &mut Value> + '_> {
     match value {
         Value::Object(fields) => Box::new(fields.values_mut()),
         Value::Array(items) => Box::new(items.iter_mut()),

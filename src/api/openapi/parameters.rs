@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use utoipa::IntoParams;
 
+use super::forms::not_null;
 use super::operations;
 use super::refusals::pascal;
 use crate::limits::QUERY_CHARACTERS_MIN;
@@ -12,12 +13,12 @@ use crate::limits::QUERY_CHARACTERS_MIN;
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "only described here; extract::Input reads them")]
 pub struct PageParameters {
-    /// Page, from 1; 0 is 1.
-    #[param(minimum = 0, example = 1)]
-    page: Option<u64>,
-    /// Records a page.
-    #[param(minimum = 1, maximum = 500, example = 25)]
-    per_page: Option<u64>,
+    /// The number of the page, from 1; 0 means 1, as does no page.
+    #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64, default = 1, example = 1)]
+    page: Option<i64>,
+    /// The number of records on a page.
+    #[param(minimum = 1, maximum = 500, default = 25, example = 25)]
+    per_page: Option<i64>,
 }
 
 /// What to search for.
@@ -25,41 +26,41 @@ pub struct PageParameters {
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "only described here; extract::Input reads them")]
 pub struct SearchParameters {
-    /// What to look for, in any letter case.
+    /// The text to look for, in any letter case; all records match if it is absent.
     #[param(max_length = 1000)]
     query: Option<String>,
-    /// Only records from this day on, YYYY/MM/DD.
+    /// The first day of the records, as YYYY/MM/DD or YYYY-MM-DD; there is no first one if it is absent.
     start_date: Option<String>,
-    /// Only records before this day, YYYY/MM/DD.
+    /// The day before which the records end, as YYYY/MM/DD or YYYY-MM-DD; they do not end if it is absent.
     end_date: Option<String>,
-    /// 1 ascending (default), -1 descending.
-    direction: Option<i32>,
+    /// The direction of the order: 1 is ascending, and is meant if it is absent, -1 is descending.
+    direction: Option<i64>,
 }
 
 /// The parameters in paths: the name, the description, and the prefix of an example token if there is one.
 const IN_PATHS: &[(&str, &str, Option<&str>)] = &[
-    ("account_token", "Account token", Some("acct_")),
-    ("auth_token", "Authorisation token", Some("auth_")),
-    ("card_token", "Card token", Some("card_")),
-    ("certificate_token", "Certificate token", Some("apdp_")),
-    ("charge_token", "Charge token", Some("ch_")),
-    ("customer_token", "Customer token", Some("cus_")),
-    ("deposit_token", "Deposit token", Some("dpo_")),
-    ("dispute_token", "Dispute token", Some("dis_")),
-    ("domain_token", "Domain token", Some("apmd_")),
-    ("event_token", "Event token", Some("evt_")),
-    ("file_token", "File token", Some("file_")),
-    ("inbox_token", "Inbox token", Some("inb_")),
-    ("key_token", "Key token", Some("key_")),
-    ("merchant_token", "Merchant token", None),
-    ("plan_token", "Plan token", Some("plan_")),
-    ("recipient_token", "Recipient token", Some("rp_")),
-    ("refund_token", "Refund token", Some("rf_")),
-    ("snapshot_token", "Snapshot token", Some("snap_")),
-    ("sub_token", "Subscription token", Some("sub_")),
-    ("transfer_token", "Transfer token", Some("tfer_")),
-    ("webhook_endpoint_token", "Webhook endpoint token", Some("whe_")),
-    ("webhook_token", "Webhook token", Some("whr_")),
+    ("account_token", "The token of the account, `acct_...`.", Some("acct_")),
+    ("auth_token", "The token of the authorisation, `auth_...`.", Some("auth_")),
+    ("card_token", "The token of the card, `card_...`.", Some("card_")),
+    ("certificate_token", "The token of the certificate, `apdp_...`.", Some("apdp_")),
+    ("charge_token", "The token of the charge, `ch_...`.", Some("ch_")),
+    ("customer_token", "The token of the customer, `cus_...`.", Some("cus_")),
+    ("deposit_token", "The token of the deposit, `dpo_...`.", Some("dpo_")),
+    ("dispute_token", "The token of the dispute, `dis_...`.", Some("dis_")),
+    ("domain_token", "The token of the domain, `apmd_...`.", Some("apmd_")),
+    ("event_token", "The token of the event, `evt_...`.", Some("evt_")),
+    ("file_token", "The token of the file, `file_...`.", Some("file_")),
+    ("inbox_token", "The token of the inbox, `inb_...`.", Some("inb_")),
+    ("key_token", "The token of the key, `key_...`.", Some("key_")),
+    ("merchant_token", "The token of the merchant, `mrch_...`.", None),
+    ("plan_token", "The token of the plan, `plan_...`.", Some("plan_")),
+    ("recipient_token", "The token of the recipient, `rp_...`.", Some("rp_")),
+    ("refund_token", "The token of the refund, `rf_...`.", Some("rf_")),
+    ("snapshot_token", "The token of the snapshot, `snap_...`.", Some("snap_")),
+    ("sub_token", "The token of the subscription, `sub_...`.", Some("sub_")),
+    ("transfer_token", "The token of the transfer, `tfer_...`.", Some("tfer_")),
+    ("webhook_endpoint_token", "The token of the webhook endpoint, `whe_...`.", Some("whe_")),
+    ("webhook_token", "The token of the webhook, `whr_...`.", Some("whr_")),
 ];
 
 /// Returns an example of a token, by the name of its parameter.
@@ -76,13 +77,16 @@ pub(super) fn in_path(path: &str, operation: &mut Map<String, Value>) {
         // The one parameter that is no token.
         let (description, example) = match known {
             Some((_, description, _)) => (*description, example_token(name)),
-            None => ("X-Request-Id", Some("order-1001".to_owned())),
+            None => ("The X-Request-Id of the request's response.", Some("order-1001".to_owned())),
         };
         let mut parameter = json!({
             "name": name, "in": "path", "description": description, "required": true, "schema": { "type": "string" },
         });
         if let Some(example) = example {
             parameter["example"] = example.into();
+        }
+        if let Some((.., Some(prefix))) = known {
+            parameter["schema"]["pattern"] = format!("^{prefix}[A-Za-z0-9_-]{{22}}$").into();
         }
         parameter
     });
@@ -123,6 +127,10 @@ pub(super) fn described(operation: &mut Map<String, Value>) {
         if let Some(words) = parameter.as_object_mut().and_then(|parameter| parameter.shift_remove("x-enum"))
         {
             parameter["schema"]["enum"] = words;
+        }
+        // An optional parameter is left out, never null.
+        if let Some(meant) = parameter["schema"]["oneOf"].as_array().and_then(|either| not_null(either)) {
+            parameter["schema"] = meant;
         }
         // What is not required need not say so.
         if parameter["required"] == false

@@ -1,7 +1,9 @@
 //! The document's `webhooks`, the requests that this server sends, and `callbacks` of the operations that cause some.
 
-use entity::event::EventType;
 use serde_json::{Map, Value, json};
+
+use super::events;
+use super::names::SCHEMAS;
 
 /// A tag of its own: with the tag `Webhooks`, generators would overwrite that section's file.
 pub(super) const TAG: &str = "Webhook requests";
@@ -68,16 +70,12 @@ fn section() -> Value {
             "schema": { "type": "string" }, "example": example,
         })
     };
-    let types: Vec<_> = EventType::ALL.iter().map(|what| format!("`{}`", what.code())).collect();
     json!({
         "event": {
             "post": {
                 "operationId": "receive_event",
                 "summary": "An event.",
-                "description": format!(
-                    "Sent to every webhook endpoint of the account for every event, signed as the Standard Webhooks specification says, until the endpoint answers with a 2xx status within 15 seconds or eight retries have failed. At least once, in no promised order, but with their number in it: `webhook-id` is the key to drop repeats. Event types: {}. `recipient.deleted` is kept for later: nothing causes it yet. More types join over time: tolerate unknown ones.",
-                    types.join(", ")
-                ),
+                "description": "Sent to every webhook endpoint of the account for every event, signed as the Standard Webhooks specification says, until the endpoint answers with a 2xx status within 15 seconds or eight retries have failed. At least once, in no promised order, but with their number in it: `webhook-id` is the key to drop repeats. `type` tells which record `data` holds. More types join over time: tolerate unknown ones.",
                 "tags": [TAG],
                 "security": [],
                 "parameters": [
@@ -88,7 +86,7 @@ fn section() -> Value {
                 ],
                 "requestBody": {
                     "required": true,
-                    "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Event" } } },
+                    "content": { "application/json": { "schema": { "$ref": format!("{SCHEMAS}{}", events::KNOWN) } } },
                 },
                 "responses": {
                     "2XX": { "description": "Accepted" },

@@ -30,7 +30,7 @@ pub async fn create_sandbox_dispute(
 /// Gives a dispute another status, as the network would. Arbitration after a dispute that was won is about what refunds have
 /// left since: amount shows it.
 #[utoipa::path(put, path = "/sandbox/disputes/{dispute_token}", tag = "Sandbox",
-    request_body = DecidedDispute,
+    request_body(content = DecidedDispute, example = json!({ "status": "cancelled" })),
     responses((status = 200, description = "The dispute", body = Envelope<Dispute>)),
     extensions(("x-rights" = json!({ "charges": "read", "disputes": "write" })), ("x-refusals" = json!([(InvalidState, "that status cannot follow the present one"), NotFound, InvalidResource]))))]
 pub async fn decide_sandbox_dispute(

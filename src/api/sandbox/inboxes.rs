@@ -79,8 +79,8 @@ pub async fn delete_sandbox_inbox(
 /// after that time.
 #[utoipa::path(get, path = "/sandbox/inboxes/{inbox_token}/deliveries", tag = "Sandbox",
     params(
-        ("count" = Option<i32>, Query, description = "How many to wait for; 1 if absent", minimum = 1, maximum = 1000),
-        ("wait" = Option<i32>, Query, description = "Seconds to wait; 0 if absent", minimum = 0, maximum = 30),
+        ("count" = Option<i64>, Query, description = "How many records `wait` waits for; 1 if absent.", minimum = 1, maximum = 1000),
+        ("wait" = Option<i64>, Query, description = "The seconds to wait for them at most; 0 if absent.", minimum = 0, maximum = 30),
         PageParameters,
     ),
     responses((status = 200, description = "A page of deliveries", body = LongList<InboxDelivery>)),

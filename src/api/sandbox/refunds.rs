@@ -15,7 +15,8 @@ use crate::services::sandbox::refunds;
 /// Decide a refund.
 ///
 /// Lets a pending refund succeed or fail now. A failed one gives its money back.
-#[utoipa::path(put, path = "/sandbox/refunds/{refund_token}", tag = "Sandbox", request_body = DecidedRefund,
+#[utoipa::path(put, path = "/sandbox/refunds/{refund_token}", tag = "Sandbox",
+    request_body(content = DecidedRefund, example = json!({ "outcome": "failed" })),
     responses((status = 200, description = "The refund", body = Envelope<Refund>)),
     extensions(("x-rights" = json!({ "refunds": "write" })), ("x-refusals" = json!([(InvalidState, "it has ended before"), NotFound, InvalidResource]))))]
 pub async fn decide_sandbox_refund(

@@ -9,8 +9,8 @@ use crate::api::openapi::PageParameters;
 use crate::api::patience::page_in_time;
 use crate::api::rights::everywhere;
 use crate::api::state::AppState;
-use crate::error::Error;
 use crate::error::ErrorCode::{InvalidResource, NotFound};
+use crate::error::{Error, ErrorCode};
 use crate::services::Account;
 use crate::services::sandbox::request_params::RequestSearch;
 use crate::services::sandbox::request_view::LoggedRequest;
@@ -23,15 +23,15 @@ use crate::services::sandbox::requests;
 /// `wait` it answers as soon as `count` requests match, or after that time; `pagination.count` is how many match.
 #[utoipa::path(get, path = "/sandbox/requests", tag = "Sandbox",
     params(
-        ("method" = Option<String>, Query, description = "Only requests with this method",
+        ("method" = Option<String>, Query, description = "The HTTP method of the requests; all methods if it is absent.",
             extensions(("x-enum" = json!(["GET", "HEAD", "POST", "PUT", "DELETE"])))),
-        ("route" = Option<String>, Query, description = "Only requests of this operation, as in `/1/charges/{charge_token}`"),
-        ("status" = Option<i32>, Query, description = "Only responses with this status", minimum = 100, maximum = 599),
-        ("error" = Option<String>, Query, description = "Only responses with this error code"),
-        ("token" = Option<String>, Query, description = "Only requests with this token in their path, shown parameters or error"),
-        ("since" = Option<String>, Query, description = "Only requests after the newest one with this X-Request-Id"),
-        ("count" = Option<i32>, Query, description = "How many to wait for; 1 if absent", minimum = 1, maximum = 1000),
-        ("wait" = Option<i32>, Query, description = "Seconds to wait; 0 if absent", minimum = 0, maximum = 30),
+        ("route" = Option<String>, Query, description = "The operation of the requests, such as `/1/charges/{charge_token}`; all operations if it is absent."),
+        ("status" = Option<i64>, Query, description = "The HTTP status of the responses; all if it is absent.", minimum = 100, maximum = 599),
+        ("error" = Option<ErrorCode>, Query, description = "The error code of the responses; all responses if it is absent."),
+        ("token" = Option<String>, Query, description = "A token in the path, the shown parameters or the error of the requests; all requests if it is absent."),
+        ("since" = Option<String>, Query, description = "The X-Request-Id of a request, after the newest of which the others came; all requests if it is absent."),
+        ("count" = Option<i64>, Query, description = "How many records `wait` waits for; 1 if absent.", minimum = 1, maximum = 1000),
+        ("wait" = Option<i64>, Query, description = "The seconds to wait for them at most; 0 if absent.", minimum = 0, maximum = 30),
         PageParameters,
     ),
     responses((status = 200, description = "A page of requests", body = LongList<LoggedRequest>)),

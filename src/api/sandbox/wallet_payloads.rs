@@ -15,7 +15,8 @@ use crate::services::sandbox::wallet_payloads;
 ///
 /// Makes what a device would hand over: a payload really encrypted, and signed by the test root, ready to be posted to
 /// /payment_sources within five minutes.
-#[utoipa::path(post, path = "/sandbox/wallet_payloads", tag = "Sandbox", request_body = NewWalletPayload,
+#[utoipa::path(post, path = "/sandbox/wallet_payloads", tag = "Sandbox",
+    request_body(content = NewWalletPayload, example = json!({ "type": "walletGpay" })),
     responses((status = 201, description = "The payload", body = Envelope<WalletPayload>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_sandbox_wallet_payload(

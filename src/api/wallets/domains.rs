@@ -59,7 +59,7 @@ pub async fn delete_wallet_domain(
 ///
 /// Returns the registered domain of a host's name.
 #[utoipa::path(get, path = "/walletA_pay/host_check", tag = "Mobile wallet support",
-    params(("domain_name" = String, Query, description = "Fully qualified domain name", example = "shop.example.com")),
+    params(("domain_name" = String, Query, description = "The fully qualified domain name.", example = "shop.example.com")),
     responses((status = 200, description = "The domain", body = Envelope<WalletDomain>)),
     extensions(("x-refusals" = json!([ApiUnavailable, (NotFound, "it is not registered"), InvalidResource]))))]
 pub async fn check_wallet_host(

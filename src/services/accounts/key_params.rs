@@ -13,22 +13,22 @@ use validator::ValidationError;
 use crate::limits::{KEY_NETWORKS_MAX, NAME_LENGTH_MAX};
 use crate::params::{FieldErrors, Params, non_blank, read_grace, rules};
 
-/// A restricted key.
+/// A restricted key to create.
 #[params]
 pub struct NewApiKey {
-    /// A name, to tell it from others.
+    /// A name that tells the key from others.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::not_blank"))]
     #[schema(example = "Accounting")]
     pub name: String,
-    /// For sections of this document, as `bank_accounts`, and for `keys`: `read` or `write`. A section that is absent is `none`.
+    /// What the key may do, by section of this document, such as `bank_accounts`, and by `keys`; nothing in a section that is absent.
     #[validate(custom(function = "are_rights"))]
-    #[schema(example = json!({ "charges": "read", "refunds": "write" }))]
+    #[schema(value_type = BTreeMap<String, Right>, example = json!({ "charges": "read", "refunds": "write" }))]
     pub rights: BTreeMap<String, String>,
-    /// The networks or addresses from which it works; if absent, all.
+    /// The networks or addresses from which the key works; all if absent.
     #[validate(length(max = KEY_NETWORKS_MAX), custom(function = "are_networks"))]
     #[schema(example = json!(["192.0.2.0/24"]))]
     pub networks: Option<Vec<String>>,
-    /// When it ends: ISO 8601, by the wall clock; never if absent.
+    /// The real time at which the key ends, in ISO 8601; never if absent.
     #[schema(example = "2031-05-01T00:00:00Z")]
     pub expires_at: Option<String>,
 }
@@ -73,7 +73,7 @@ impl Params<NewApiKey> {
 /// How a restricted key is replaced.
 #[params]
 pub struct NewKeySecret {
-    /// How long the former key works: a whole number and m, h, d or w, 24h if absent, 0h for not at all.
+    /// How long the former key works: a whole number and m, h, d or w, where 0h means not at all; 24h if absent.
     #[schema(pattern = "^ *[0-9]+(m|h|d|w) *$", example = "24h")]
     pub grace: Option<String>,
 }

@@ -9,32 +9,33 @@ use entity::section::{Right, Section};
 use entity::{ApiKeyToken, Timestamp};
 use macros::view;
 
-/// A restricted API key.
+
+/// An API key that may do only what its rights say.
 #[view(secret)]
 pub struct ApiKey {
-    /// `key_...`
+    /// The key's token, `key_...`.
     pub token: ApiKeyToken,
-    /// The name.
+    /// The name that tells the key from others.
     #[schema(example = "Accounting")]
     pub name: String,
-    /// The key, shown this once: when it is made or rolled.
+    /// The secret key itself; present only when it is created or rolled.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "rk_Yq0rQmvbQ0mF9QhJ9iVt7w")]
     pub secret_key: Option<String>,
-    /// Its end.
+    /// The last characters of the secret key.
     #[schema(example = "Vt7w")]
     pub last_characters: String,
-    /// `read` or `write`, by section.
-    #[schema(value_type = BTreeMap<String, String>, example = json!({ "charges": "read", "refunds": "write" }))]
+    /// What the key may do, by section of this document.
+    #[schema(value_type = BTreeMap<String, Right>, example = json!({ "charges": "read", "refunds": "write" }))]
     pub rights: BTreeMap<Section, Right>,
-    /// The networks from which it works; if empty, all.
+    /// The networks from which the key works; empty if it works from all.
     #[schema(example = json!(["192.0.2.0/24"]))]
     pub networks: Vec<String>,
-    /// When it ends, by the wall clock.
+    /// The real time at which the key ends; null if it never does.
     pub expires_at: Option<Timestamp>,
-    /// When it was last used, within seconds, by the wall clock.
+    /// The real time of the key's last use, within seconds; null if it was never used.
     pub last_used_at: Option<Timestamp>,
-    /// When it was made, by the wall clock.
+    /// The real time of the key's creation.
     pub created_at: Timestamp,
 }
 

@@ -9,42 +9,44 @@ use crate::params::rules;
 use crate::services::cards::params::NewCard;
 use crate::services::charges::params::NewCharge;
 
-/// An authorisation to be made. Exactly one of card, card_token, payment_source_token and customer_token pays.
+/// An authorisation to create. Exactly one of `card`, `card_token`, `payment_source_token` and `customer_token` pays.
 #[params]
 pub struct NewAuthorisation {
-    /// The purchaser's e-mail address.
+    /// The e-mail address of the purchaser.
     #[serde(deserialize_with = "rules::trimmed")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
-    #[schema(example = "roland@example.com")]
+    #[schema(format = Email, example = "roland@example.com")]
     pub email: String,
-    /// What is bought.
+    /// What is bought, for your own records and searches.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "test authorisation")]
     pub description: String,
-    /// In the currency's base unit, at least the currency's minimum.
+    /// The amount in the currency's base unit, such as cents; every currency has a least amount.
     #[schema(minimum = 50, example = 400)]
     pub amount: i64,
-    /// The purchaser's IPv4 or IPv6 address.
+    /// The IPv4 or IPv6 address of the purchaser.
     #[serde(deserialize_with = "rules::trimmed")]
     #[validate(custom(function = "rules::ip_address"))]
     #[schema(example = "203.192.1.172")]
     pub ip_address: String,
-    /// A card given inline.
+    /// The card that pays; required if none of the other three ways to pay is given.
     #[validate(nested)]
     pub card: Option<NewCard>,
-    /// An unused card token, or a card of a customer.
+    /// The token of the card that pays, `card_...`: an unused one, or the card of a customer; required if none of the other three
+    /// ways to pay is given.
     pub card_token: Option<String>,
-    /// An unused payment source token.
+    /// The token of the payment source that pays, `ps_...`, which must be unused; required if none of the other three ways to pay
+    /// is given.
     pub payment_source_token: Option<String>,
-    /// A customer, whose primary card pays.
+    /// The token of the customer whose primary card pays, `cus_...`; required if none of the other three ways to pay is given.
     pub customer_token: Option<String>,
-    /// ISO 4217 code; AUD if absent.
-    #[schema(example = "AUD")]
+    /// The currency of the amount, an ISO 4217 code; AUD if absent.
+    #[schema(min_length = 3, max_length = 3, example = "AUD")]
     pub currency: Option<String>,
-    /// Text for the bank statement instead of the default descriptor.
+    /// The text on the cardholder's statement; the name of your business if absent.
     #[validate(length(max = REFERENCE_LENGTH_MAX))]
     pub reference: Option<String>,
-    /// At most 25 keys of at most 50 characters with values of at most 500.
+    /// Your own keys and values: at most 25 keys of at most 50 characters with values of at most 500; none if absent.
     #[validate(custom(function = "rules::metadata"))]
     #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
     pub metadata: Option<Map<String, Value>>,
@@ -75,7 +77,7 @@ impl From<NewAuthorisation> for NewCharge {
 /// How much of an authorisation is captured.
 #[params]
 pub struct NewCapture {
-    /// The amount in the authorisation's currency: at least the currency's minimum, at most the authorised one.
+    /// The amount in the base unit of the authorisation's currency, at most the authorised one; every currency has a least amount.
     #[schema(minimum = 50, example = 400)]
     pub amount: i64,
 }

@@ -7,26 +7,26 @@ use macros::view;
 use crate::error::failure_message;
 use crate::services::cards::view::Card;
 
-/// Money reserved on a card. One charge may capture all or a part of it.
+/// Money that is reserved on a card. One charge may capture all or a part of it.
 #[view]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of the specification")]
 pub struct Authorisation {
-    /// `auth_...`
+    /// The authorisation's token, `auth_...`.
     token: AuthorisationToken,
-    /// Whether the card was accepted.
+    /// Whether the issuer accepted the card.
     success: bool,
-    /// The authorised amount, in the currency's base unit.
+    /// The reserved amount in the currency's base unit, such as cents.
     #[schema(example = 400)]
     amount: i64,
-    /// The captured part.
+    /// The captured part, in the currency's base unit.
     #[schema(example = 0)]
     amount_captured: i64,
-    /// The part that can still be captured; a capture releases the rest.
+    /// What can still be captured, in the currency's base unit; a capture releases the rest.
     #[schema(example = 400)]
     amount_remaining: i64,
-    /// ISO 4217 code.
+    /// The currency of the amounts, an ISO 4217 code.
     currency: Currency,
-    /// The purchase.
+    /// What was bought, as the request described it.
     #[schema(example = "test authorisation")]
     description: String,
     /// The purchaser's e-mail address.
@@ -35,28 +35,28 @@ pub struct Authorisation {
     /// The purchaser's IP address.
     #[schema(example = "203.192.1.172")]
     ip_address: String,
-    /// Creation time.
+    /// The time of the authorisation's creation.
     created_at: Timestamp,
-    /// The reason of failure.
+    /// A sentence that says why the authorisation failed; null unless it did.
     error_message: Option<&'static str>,
     /// The card as it was authorised.
     #[schema(value_type = Card)]
     card: JsonText,
-    /// The settlement currency.
+    /// The currency in which a capture is paid out to you, an ISO 4217 code.
     settlement_currency: Currency,
-    /// The client's own keys and values.
+    /// Your own keys and values, as they were sent.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     metadata: JsonText,
-    /// `Success`, `Authorisation Voided`, `Pending`, or the reason of failure.
+    /// A word for people: `Success`, `Authorisation Voided`, `Pending`, or a sentence that says why the authorisation failed.
     #[schema(example = "Success")]
     status_message: &'static str,
-    /// Whether it expired: seven days passed without a capture.
+    /// Whether the reserved money was released because seven days passed without a capture.
     expired: bool,
-    /// Whether the reserved funds were released.
+    /// Whether the reserved money was released by a void.
     voided: bool,
-    /// The time of the release.
+    /// The time of the void; null unless there was one.
     voided_at: Option<Timestamp>,
-    /// Whether it can be captured.
+    /// Whether the authorisation can be captured now.
     capturable: bool,
 }
 

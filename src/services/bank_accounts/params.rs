@@ -6,18 +6,18 @@ use macros::params;
 use crate::limits::NAME_LENGTH_MAX;
 use crate::params::rules;
 
-/// A bank account as its owner gives it.
+/// A bank account, as its owner writes it.
 #[params]
 pub struct NewBankAccount {
-    /// Whose it is.
+    /// The name of the account holder.
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(example = "Mr Roland Robot")]
     pub name: String,
-    /// The branch: six digits, with or without a hyphen after three.
+    /// The BSB: the six digits of the branch, with or without a hyphen after three.
     #[validate(custom(function = "rules::bsb"))]
-    #[schema(example = "806015")]
+    #[schema(pattern = "^ *[0-9]{3}-?[0-9]{3} *$", example = "806015")]
     pub bsb: String,
-    /// Account number: 1 to 12 digits.
+    /// The account number: 1 to 12 digits.
     #[schema(example = "987654321")]
     pub number: Secret,
 }

@@ -8,21 +8,21 @@ use serde::Deserialize;
 #[view(of(bank_account::Model))]
 #[derive(Deserialize)]
 pub struct BankAccount {
-    /// `ba_...`
+    /// The bank account's token, `ba_...`.
     token: BankAccountToken,
     /// The name of the account holder.
     #[schema(example = "Mr Roland Robot")]
     name: String,
-    /// The BSB of the branch, six digits.
+    /// The BSB, the six digits of the branch.
     #[schema(example = "806015")]
     bsb: String,
-    /// The masked number: only the last three digits show.
+    /// The masked account number: only the last three digits show.
     #[schema(example = "XXXXXX321")]
     number: String,
-    /// The bank; empty if the branch is unknown.
+    /// The name of the bank; empty if the branch is unknown.
     #[schema(example = "Cuscal Limited")]
     bank_name: String,
-    /// The branch; empty if it is unknown.
+    /// The name of the branch; empty if it is unknown.
     #[schema(example = "Perth")]
     branch: String,
 }

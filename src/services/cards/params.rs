@@ -6,47 +6,47 @@ use macros::params;
 use crate::limits::{NAME_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::params::rules;
 
-/// A card as its holder gives it.
+/// A card, as the cardholder types it.
 #[params]
 pub struct NewCard {
-    /// Card number.
-    #[schema(example = "4200000000000000")]
+    /// The card number, with or without spaces and hyphens.
+    #[schema(pattern = "^[0-9\\s-]*$", example = "4200000000000000")]
     pub number: Secret,
-    /// Month of expiry.
+    /// The month in which the card expires.
     #[validate(range(min = 1, max = 12))]
     #[schema(example = 5)]
     pub expiry_month: i64,
-    /// Year of expiry; two digits are 20xx.
+    /// The year in which the card expires; two digits mean 20xx.
     #[validate(range(min = 0, max = 9999))]
     #[schema(example = 2030)]
     pub expiry_year: i64,
-    /// Card verification code: three digits, four for american_express.
-    #[schema(example = "123")]
+    /// The card verification code: three digits, or four for `american_express`.
+    #[schema(pattern = "^ *[0-9]{3,4} *$", example = "123")]
     pub cvc: Secret,
-    /// Cardholder.
+    /// The name of the cardholder.
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(example = "Roland Robot")]
     pub name: String,
-    /// First address line.
+    /// The first line of the cardholder's address.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "42 Sevenoaks St")]
     pub address_line1: String,
-    /// City.
+    /// The city of the address.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "Lathlain")]
     pub address_city: String,
-    /// Full country name or ISO 3166-1 two-letter code.
+    /// The country of the address: its name, or its ISO 3166-1 code of two letters.
     #[validate(length(max = TEXT_LENGTH_MAX), custom(function = "country"))]
     #[schema(example = "Australia")]
     pub address_country: String,
-    /// Second address line.
+    /// The second line of the address; none if absent.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     pub address_line2: Option<String>,
-    /// Postcode.
+    /// The postcode of the address; none if absent.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "6454")]
     pub address_postcode: Option<String>,
-    /// State.
+    /// The state of the address; none if absent.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "WA")]
     pub address_state: Option<String>,
@@ -66,7 +66,7 @@ fn country(text: &str) -> Result<(), validator::ValidationError> {
 /// What the endpoints of browsers may carry instead of Basic credentials.
 #[params]
 pub struct BrowserKey {
-    /// Instead of a secret key, from an insecure environment.
+    /// The publishable API key, from a browser or a mobile application.
     pub publishable_api_key: Option<Secret>,
 }
 

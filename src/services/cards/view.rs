@@ -4,14 +4,13 @@ use entity::{CardToken, CustomerToken, Scheme, card};
 use macros::view;
 use serde::Deserialize;
 
-/// A stored card, masked.
+/// A stored card, with a masked number.
 #[view]
 #[derive(Deserialize)]
 pub struct Card {
-    /// `card_...`
+    /// The card's token, `card_...`.
     token: CardToken,
-    /// Card scheme.
-    #[schema(value_type = String, example = "visa")]
+    /// The network of the card.
     scheme: Scheme,
     /// The masked number: only the last group of four digits shows.
     #[schema(example = "XXXX-XXXX-XXXX-0000")]
@@ -19,40 +18,40 @@ pub struct Card {
     /// The issuing country, an ISO 3166-1 code of two letters.
     #[schema(example = "AU")]
     issuing_country: String,
-    /// Month of expiry.
+    /// The month in which the card expires.
     #[schema(minimum = 1, maximum = 12, example = 5)]
     expiry_month: i32,
-    /// Year of expiry.
+    /// The year in which the card expires.
     #[schema(example = 2030)]
     expiry_year: i32,
-    /// Cardholder; null for wallet cards.
+    /// The name of the cardholder; null for cards of wallets.
     #[schema(example = "Roland Robot")]
     name: Option<String>,
-    /// First address line.
+    /// The first line of the cardholder's address; null for cards of wallets.
     #[schema(example = "42 Sevenoaks St")]
     address_line1: Option<String>,
-    /// Second address line.
+    /// The second line of the address; null or empty if there is none.
     #[schema(example = "")]
     address_line2: Option<String>,
-    /// City.
+    /// The city of the address; null for cards of wallets.
     #[schema(example = "Lathlain")]
     address_city: Option<String>,
-    /// Postcode.
+    /// The postcode of the address; null if none was sent.
     #[schema(example = "6454")]
     address_postcode: Option<String>,
-    /// State.
+    /// The state of the address; null if none was sent.
     #[schema(example = "WA")]
     address_state: Option<String>,
-    /// The country, as sent.
+    /// The country of the address, as it was sent; null for cards of wallets.
     #[schema(example = "Australia")]
     address_country: Option<String>,
-    /// The wallet of a wallet card, the network of a network token; null for ordinary cards.
+    /// The wallet that the card comes from, or the network of a network token; null for ordinary cards.
     network_type: Option<String>,
-    /// `cryptogram_3ds` for wallet cards and network tokens.
+    /// `cryptogram_3ds` for cards of wallets and network tokens; null for ordinary cards.
     network_format: Option<String>,
-    /// The customer that owns the card.
+    /// The token of the customer that owns the card, `cus_...`; null if none does.
     customer_token: Option<CustomerToken>,
-    /// Whether it is the customer's primary card; null without a customer.
+    /// Whether the card is its customer's primary card; null without a customer.
     primary: Option<bool>,
 }
 

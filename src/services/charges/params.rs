@@ -10,103 +10,106 @@ use crate::limits::{NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::params::{HttpUrl, rules};
 use crate::services::cards::params::NewCard;
 
-/// A charge to be made. Exactly one of card, card_token, payment_source_token and customer_token pays.
+/// A charge to create. Exactly one of `card`, `card_token`, `payment_source_token` and `customer_token` pays.
 #[params]
 pub struct NewCharge {
-    /// The purchaser's e-mail address.
+    /// The e-mail address of the purchaser.
     #[serde(deserialize_with = "rules::trimmed")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
-    #[schema(example = "roland@example.com")]
+    #[schema(format = Email, example = "roland@example.com")]
     pub email: String,
-    /// What is bought.
+    /// What is bought, for your own records and searches.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "test charge")]
     pub description: String,
-    /// In the currency's base unit, at least the currency's minimum.
+    /// The amount in the currency's base unit, such as cents; every currency has a least amount.
     #[schema(minimum = 50, example = 400)]
     pub amount: i64,
-    /// The purchaser's IPv4 or IPv6 address.
+    /// The IPv4 or IPv6 address of the purchaser.
     #[serde(deserialize_with = "rules::trimmed")]
     #[validate(custom(function = "rules::ip_address"))]
     #[schema(example = "203.192.1.172")]
     pub ip_address: String,
-    /// A card given inline.
+    /// The card that pays; required if none of the other three ways to pay is given.
     #[validate(nested)]
     pub card: Option<NewCard>,
-    /// An unused card token, or a card of a customer.
+    /// The token of the card that pays, `card_...`: an unused one, or the card of a customer; required if none of the other three
+    /// ways to pay is given.
     pub card_token: Option<String>,
-    /// An unused payment source token.
+    /// The token of the payment source that pays, `ps_...`, which must be unused; required if none of the other three ways to pay
+    /// is given.
     pub payment_source_token: Option<String>,
-    /// A customer, whose primary card pays.
+    /// The token of the customer whose primary card pays, `cus_...`; required if none of the other three ways to pay is given.
     pub customer_token: Option<String>,
-    /// ISO 4217 code; AUD if absent.
-    #[schema(example = "AUD")]
+    /// The currency of the amount, an ISO 4217 code; AUD if absent.
+    #[schema(min_length = 3, max_length = 3, example = "AUD")]
     pub currency: Option<String>,
-    /// Whether the money is taken at once (default), or authorised to be captured later.
+    /// Whether the money is taken at once, which is meant if it is absent, or reserved to be captured later.
     pub capture: Option<bool>,
-    /// Text for the bank statement instead of the default descriptor.
+    /// The text on the cardholder's statement; the name of your business if absent.
     #[validate(length(max = REFERENCE_LENGTH_MAX))]
     pub reference: Option<String>,
-    /// At most 25 keys of at most 50 characters with values of at most 500.
+    /// Your own keys and values: at most 25 keys of at most 50 characters with values of at most 500; none if absent.
     #[validate(custom(function = "rules::metadata"))]
     #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
     pub metadata: Option<Map<String, Value>>,
-    /// Lets the cardholder verify the payment first; or the results of a verification made elsewhere.
+    /// Lets the cardholder verify the payment first, or gives the results of a verification made elsewhere; the payment is not verified
+    /// if it is absent.
     #[validate(nested)]
     pub three_d_secure: Option<NewThreeDSecure>,
-    /// Withheld from the merchant's entitlement as the platform's revenue.
+    /// The share that is withheld for the platform; none is if it is absent.
     #[validate(nested)]
     pub platform_adjustment: Option<NewPlatformAdjustment>,
 }
 
-/// 3-D Secure: if any of the first three is given, enabled and callback_url are required.
+/// How the cardholder verifies the payment. If any of the first three fields is given, `enabled` and `callback_url` are required.
 #[params]
 pub struct NewThreeDSecure {
-    /// Whether the cardholder must verify the payment.
+    /// Whether the cardholder must verify the payment; not if absent.
     #[schema(example = true)]
     pub enabled: Option<bool>,
-    /// The URL to which the cardholder returns, with session_token added to the query.
+    /// The URL to which the cardholder returns, with `session_token` added to its query; required if `enabled` is given.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::http_url"))]
     #[schema(example = "https://shop.example.com/verified")]
     pub callback_url: Option<HttpUrl>,
-    /// Whether to charge without 3-D Secure if the card does not offer it.
+    /// Whether the card is charged even if it does not offer 3-D Secure; not if absent.
     pub fallback_ok: Option<bool>,
-    /// An external verification's protocol version.
+    /// The protocol version of a verification made elsewhere; absent if there was none.
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub version: Option<String>,
-    /// An external verification's electronic commerce indicator.
+    /// The electronic commerce indicator of a verification made elsewhere; absent if there was none.
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub eci: Option<String>,
-    /// An external verification's authentication value.
+    /// The authentication value of a verification made elsewhere; absent if there was none.
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub cavv: Option<Secret>,
-    /// An external verification's transaction id.
+    /// The transaction id of a verification made elsewhere; absent if there was none.
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub transaction_id: Option<String>,
 }
 
-/// The platform's share.
+/// The share of a charge that is withheld for the platform.
 #[params]
 pub struct NewPlatformAdjustment {
-    /// In the charge's currency.
+    /// The share in the base unit of the charge's currency.
     #[validate(range(min = 1))]
     #[schema(example = 10)]
     pub amount: i64,
-    /// The charge's.
-    #[schema(example = "AUD")]
+    /// The currency of the charge, which is meant if it is absent; no other is accepted.
+    #[schema(min_length = 3, max_length = 3, example = "AUD")]
     pub currency: Option<String>,
 }
 
-/// A capture.
+/// How much of a charge is captured.
 #[params]
 pub struct Capture {
-    /// The authorised amount, or absent: only the whole can be captured.
+    /// The authorised amount, because only the whole can be captured; it is meant if it is absent.
     // Text, because whatever is not exactly the amount has an error of its own.
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 9_007_199_254_740_991_i64)]
     pub amount: Option<String>,
 }
 
-/// Which 3-D Secure session is meant.
+/// The session to verify.
 #[derive(Deserialize, Validate)]
 pub struct Verify {
     /// `se_...`; whatever is none is unknown.

@@ -1,7 +1,7 @@
 //! Charge (specification, Charge).
 
 use entity::charge::{self, ChargeState, Column};
-use entity::transfer::{self, TransferStatus};
+use entity::transfer::{self, ChargeTransferState, TransferStatus};
 use entity::{AuthorisationToken, ChargeToken, Currency, FailureCode, JsonText, Timestamp, TransferToken};
 use macros::view;
 
@@ -9,20 +9,20 @@ use crate::error::failure_message;
 use crate::services::cards::view::Card;
 use crate::store::record;
 
-/// A charge. One column holds its state; the flags are computed from it.
+/// A payment by card: money that was taken, or that is reserved until it is captured or voided.
 #[view]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of the specification")]
 pub struct Charge {
-    /// `ch_...`
+    /// The charge's token, `ch_...`.
     token: ChargeToken,
-    /// Whether the card was accepted.
+    /// Whether the issuer accepted the card.
     success: bool,
-    /// In the currency's base unit.
+    /// The amount in the currency's base unit, such as cents.
     #[schema(example = 400)]
     amount: i64,
-    /// ISO 4217 code.
+    /// The currency of the amount, an ISO 4217 code.
     currency: Currency,
-    /// The purchase.
+    /// What was bought, as the request described it.
     #[schema(example = "test charge")]
     description: String,
     /// The purchaser's e-mail address.
@@ -31,52 +31,52 @@ pub struct Charge {
     /// The purchaser's IP address.
     #[schema(example = "203.192.1.172")]
     ip_address: String,
-    /// Creation time.
+    /// The time of the charge's creation.
     created_at: Timestamp,
-    /// `Success`, `Authorisation Voided`, `Pending`, or the reason of failure.
+    /// A word for people: `Success`, `Authorisation Voided`, `Pending`, or a sentence that says why the charge failed.
     #[schema(example = "Success")]
     status_message: &'static str,
-    /// The reason of failure.
+    /// A sentence that says why the charge failed; null unless it did.
     error_message: Option<&'static str>,
     /// The card as it was charged.
     #[schema(value_type = Card)]
     card: JsonText,
-    /// The transfers that paid it out.
+    /// The transfers that paid the charge out to you; empty until then.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<ChargeTransfer>, required)]
     transfer: Option<Vec<ChargeTransfer>>,
-    /// The refunded amount.
+    /// The amount that was refunded, in the currency's base unit.
     #[schema(example = 0)]
     amount_refunded: i64,
-    /// Fees in AUD cents; null until it is captured.
+    /// The fees in AUD cents; null until the charge is captured.
     #[schema(example = 37)]
     total_fees: Option<i64>,
-    /// The merchant's share in AUD cents; null until it is captured.
+    /// What remains for you, in AUD cents; null until the charge is captured.
     #[schema(example = 363)]
     merchant_entitlement: Option<i64>,
-    /// Whether a refund is pending.
+    /// Whether a refund of the charge is pending.
     refund_pending: bool,
-    /// The captured authorisation.
+    /// The token of the authorisation that this charge captured, `auth_...`; null if there was none.
     authorisation_token: Option<AuthorisationToken>,
-    /// Whether the authorisation expired: seven days passed without a capture.
+    /// Whether the reserved money was released because seven days passed without a capture.
     authorisation_expired: bool,
-    /// Whether the reserved funds were released.
+    /// Whether the reserved money was released by a void.
     authorisation_voided: bool,
-    /// Whether the money was captured.
+    /// Whether the money was taken.
     captured: bool,
-    /// The time of the capture.
+    /// The time at which the money was taken; null until then.
     captured_at: Option<Timestamp>,
-    /// The settlement currency.
+    /// The currency in which the charge is paid out to you, an ISO 4217 code.
     settlement_currency: Currency,
-    /// Whether a dispute is open.
+    /// Whether a dispute of the charge is open.
     active_chargebacks: bool,
-    /// The client's own keys and values.
+    /// Your own keys and values, as they were sent.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     metadata: JsonText,
-    /// The platform's share; present only if it was sent.
+    /// The share that was asked for the platform; absent if none was.
     #[serde(skip_serializing_if = "Option::is_none")]
     platform_adjustment: Option<PlatformAdjustment>,
-    /// The platform's share in AUD cents, 0 until the capture; present only if it was sent.
+    /// The platform's share in AUD cents, 0 until the capture; absent if none was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     platform_fees: Option<i64>,
 }
@@ -147,20 +147,19 @@ impl ShownCharge {
 /// A transfer that paid a charge out.
 #[view]
 pub struct ChargeTransfer {
-    /// `paid`, or `failed` once the bank has returned it.
-    #[schema(example = "paid")]
-    state: &'static str,
-    /// The time of the payment.
+    /// Whether the money was paid.
+    state: ChargeTransferState,
+    /// The time of the transfer.
     paid_at: Timestamp,
-    /// `tfer_...`
+    /// The transfer's token, `tfer_...`.
     token: TransferToken,
 }
 
 impl ChargeTransfer {
     fn new(token: TransferToken, status: TransferStatus, paid_at: Timestamp) -> Self {
         let state = match status {
-            TransferStatus::Succeeded => "paid",
-            TransferStatus::Failed => "failed",
+            TransferStatus::Succeeded => ChargeTransferState::Paid,
+            TransferStatus::Failed => ChargeTransferState::Failed,
         };
         Self { state, paid_at, token }
     }
@@ -175,9 +174,9 @@ impl From<&transfer::Model> for ChargeTransfer {
 /// The platform's share of a charge.
 #[view]
 pub struct PlatformAdjustment {
-    /// The amount in the charge's currency.
+    /// The share in the base unit of the charge's currency.
     amount: i64,
-    /// The charge's currency.
+    /// The currency of the charge, an ISO 4217 code.
     currency: Currency,
 }
 

@@ -7,65 +7,68 @@ use crate::limits::{NAME_LENGTH_MAX, NOTES_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::params::rules;
 use crate::services::cards::params::NewCard;
 
-/// A customer to be made, with a card given inline or stored before.
+/// A customer to create. Exactly one of `card` and `card_token` is required.
 #[params]
 pub struct NewCustomer {
-    /// E-mail address; need not be unique.
+    /// The e-mail address, which need not be unique.
     #[serde(deserialize_with = "rules::trimmed")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
-    #[schema(example = "roland@example.com")]
+    #[schema(format = Email, example = "roland@example.com")]
     pub email: String,
-    /// A card given inline.
+    /// The customer's card; required if `card_token` is absent.
     #[validate(nested)]
     pub card: Option<NewCard>,
-    /// An unused card token.
+    /// The token of an unused card, `card_...`; required if `card` is absent.
     pub card_token: Option<String>,
-    /// Given name.
+    /// The given name; none if absent.
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(example = "Roland")]
     pub first_name: Option<String>,
-    /// Family name.
+    /// The family name; none if absent.
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(example = "Robot")]
     pub last_name: Option<String>,
-    /// Telephone number.
+    /// The telephone number; none if absent.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     pub phone_number: Option<String>,
-    /// Company.
+    /// The company; none if absent.
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub company: Option<String>,
-    /// Free text.
+    /// Your own notes; none if absent.
     #[validate(length(max = NOTES_LENGTH_MAX))]
     pub notes: Option<String>,
 }
 
-/// Changes of a customer; at most one of card, card_token and primary_card_token.
+/// Changes of a customer. At most one of `card`, `card_token` and `primary_card_token` is accepted.
 #[params]
 pub struct CustomerChanges {
-    /// E-mail address; may not be cleared.
+    /// The new e-mail address, which may not be empty; the old one stays if it is absent.
     #[serde(deserialize_with = "rules::optional_trimmed")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::not_blank"), custom(function = "rules::email"))]
+    #[schema(format = Email)]
     pub email: Option<String>,
-    /// Given name.
+    /// The new given name, or an empty text for none; the old one stays if it is absent.
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub first_name: Option<String>,
-    /// Family name.
+    /// The new family name, or an empty text for none; the old one stays if it is absent.
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub last_name: Option<String>,
-    /// Telephone number.
+    /// The new telephone number, or an empty text for none; the old one stays if it is absent.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     pub phone_number: Option<String>,
-    /// Company.
+    /// The new company, or an empty text for none; the old one stays if it is absent.
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub company: Option<String>,
-    /// Free text.
+    /// The new notes, or an empty text for none; the old ones stay if they are absent.
     #[validate(length(max = NOTES_LENGTH_MAX))]
     pub notes: Option<String>,
-    /// A new card that replaces the primary card, which is removed permanently.
+    /// A new card, which replaces the primary card: that is removed permanently; the primary card stays if it is absent.
     #[validate(nested)]
     pub card: Option<NewCard>,
-    /// A stored card (the customer's or unused) that replaces the primary card, which is removed permanently.
+    /// The token of a card of the customer, or of an unused one, which replaces the primary card: that is removed permanently; the
+    /// primary card stays if it is absent.
     pub card_token: Option<String>,
-    /// A stored card (the customer's or unused) that becomes the primary one; the old one stays.
+    /// The token of a card of the customer, or of an unused one, which becomes the primary card: the old one stays a card of the customer;
+    /// the primary card stays if it is absent.
     pub primary_card_token: Option<String>,
 }

@@ -5,30 +5,30 @@ use macros::view;
 
 use crate::services::cards::view::Card;
 
-/// A stored customer with its primary card.
+/// Somebody whose cards can be charged again and again.
 #[view]
 pub struct Customer {
-    /// `cus_...`
+    /// The customer's token, `cus_...`.
     token: CustomerToken,
-    /// E-mail address.
+    /// The e-mail address.
     #[schema(example = "roland@example.com")]
     email: String,
-    /// Given name.
+    /// The given name; null if none was sent.
     #[schema(example = "Roland")]
     first_name: Option<String>,
-    /// Family name.
+    /// The family name; null if none was sent.
     #[schema(example = "Robot")]
     last_name: Option<String>,
-    /// Telephone number.
+    /// The telephone number; null if none was sent.
     #[schema(example = "1300 364 800")]
     phone_number: Option<String>,
-    /// Company.
+    /// The company; null if none was sent.
     company: Option<String>,
-    /// Free text.
+    /// Your own notes; null if none were sent.
     notes: Option<String>,
-    /// Creation time.
+    /// The time of the customer's creation.
     created_at: Timestamp,
-    /// The primary card.
+    /// The primary card, which pays unless another one is named.
     card: Card,
 }
 

@@ -7,18 +7,18 @@ use macros::params;
 use crate::limits::{DEPOSIT_CENTS_MAX, TEXT_LENGTH_MAX};
 use crate::params::{FieldErrors, Params, non_blank};
 
-/// Money that is to arrive.
+/// A deposit to simulate.
 #[params]
 pub struct NewDeposit {
-    /// In cents.
+    /// The amount in cents.
     #[validate(range(min = 1, max = DEPOSIT_CENTS_MAX))]
     #[schema(example = 50_000)]
     pub amount: i64,
-    /// What the sender writes; "Deposit" if absent.
+    /// The text of the sender; `Deposit` if absent.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "Direct credit")]
     pub narration: Option<String>,
-    /// When it raises the balance: ISO 8601, or a date for its first moment; at once if absent or past.
+    /// The time at which the money becomes available: ISO 8601, or a date for its first moment; at once if absent or past.
     #[schema(example = "2031-05-01T00:00:00Z")]
     pub available_at: Option<String>,
 }

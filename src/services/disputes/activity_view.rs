@@ -1,47 +1,44 @@
 //! Dispute activity entry (specification, Dispute).
 
-use entity::dispute_activity::{self, ActivityKind};
-use entity::{Currency, Timestamp, charge, dispute};
+use entity::dispute::{self, DisputeCategory};
+use entity::dispute_activity::{self, ActivityKind, ActivityObject, ActivityType, LedgerAnnotation};
+use entity::{Currency, Timestamp, charge};
 use macros::view;
 
-/// An event of a dispute, its money or its charge.
+/// Something that happened to a dispute, its money or its charge.
 #[view]
 pub struct Activity {
-    /// `dispute.created`, `dispute.updated`, `ledger_entry.created` or `charge.captured`.
-    #[schema(example = "dispute.created")]
-    r#type: &'static str,
-    /// `dispute`, `ledger_entry` or `charge`.
-    #[schema(example = "dispute")]
-    object: &'static str,
-    /// The token of the dispute or the charge.
+    /// What happened.
+    r#type: ActivityType,
+    /// What it happened to.
+    object: ActivityObject,
+    /// The token of the dispute or the charge; absent for a ledger entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "dis_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: Option<String>,
-    /// The dispute's new status; `pending_transfer` for a ledger entry, `succeeded` for a charge.
+    /// The new status of the dispute; always `pending_transfer` for a ledger entry, and `succeeded` for a charge.
     #[schema(example = "evidence_required")]
     status: &'static str,
-    /// The time.
+    /// The time at which it happened.
     created_at: Timestamp,
-    /// The subject.
+    /// What it was about.
     record: ActivityRecord,
 }
 
-/// The subject of an activity.
+/// The dispute, ledger entry or charge of an activity.
 #[view]
 pub struct ActivityRecord {
-    /// For a ledger entry: `chargeback_recovery` or `chargeback_fee`.
+    /// Why money moved; absent unless this is a ledger entry.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = "chargeback_fee")]
-    annotation: Option<&'static str>,
-    /// The amount in the currency's base unit; debits of the ledger are negative.
+    annotation: Option<LedgerAnnotation>,
+    /// The amount in the currency's base unit; negative if the money left the account.
     #[schema(example = 400)]
     amount: i64,
-    /// ISO 4217 code.
+    /// The currency of the amount, an ISO 4217 code.
     currency: Currency,
-    /// For a dispute: `general`.
+    /// The reason of the dispute; absent unless this is a dispute.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = "general")]
-    category: Option<&'static str>,
+    category: Option<DisputeCategory>,
 }
 
 impl Activity {
@@ -49,7 +46,7 @@ impl Activity {
     pub fn of_dispute(row: &dispute::Model, entry: &dispute_activity::Model) -> Self {
         let about_dispute = |r#type| Self {
             r#type,
-            object: "dispute",
+            object: ActivityObject::Dispute,
             token: Some(row.id.to_string()),
             status: entry.status.unwrap_or(row.status).code(),
             created_at: entry.created_at,
@@ -58,34 +55,36 @@ impl Activity {
                 // An arbitration reduces the dispute to what is not refunded; what was before it stays.
                 amount: entry.amount.unwrap_or(row.amount),
                 currency: row.currency,
-                category: Some(row.category.code()),
+                category: Some(row.category),
+            },
+        };
+        let about_money = |annotation| Self {
+            r#type: ActivityType::LedgerEntryCreated,
+            object: ActivityObject::LedgerEntry,
+            token: None,
+            status: "pending_transfer",
+            created_at: entry.created_at,
+            record: ActivityRecord {
+                annotation: Some(annotation),
+                amount: entry.amount.unwrap_or_default(),
+                // The ledger's currency.
+                currency: Currency::Aud,
+                category: None,
             },
         };
         match entry.kind {
-            ActivityKind::Created => about_dispute("dispute.created"),
-            ActivityKind::Updated => about_dispute("dispute.updated"),
-            ActivityKind::Recovery | ActivityKind::Fee => Self {
-                r#type: "ledger_entry.created",
-                object: "ledger_entry",
-                token: None,
-                status: "pending_transfer",
-                created_at: entry.created_at,
-                record: ActivityRecord {
-                    annotation: Some(entry.kind.code()),
-                    amount: entry.amount.unwrap_or_default(),
-                    // The ledger's currency.
-                    currency: Currency::Aud,
-                    category: None,
-                },
-            },
+            ActivityKind::Created => about_dispute(ActivityType::DisputeCreated),
+            ActivityKind::Updated => about_dispute(ActivityType::DisputeUpdated),
+            ActivityKind::Recovery => about_money(LedgerAnnotation::ChargebackRecovery),
+            ActivityKind::Fee => about_money(LedgerAnnotation::ChargebackFee),
         }
     }
 
     /// Returns the capture of the disputed charge.
     pub fn of_charge(charge: &charge::Model) -> Self {
         Self {
-            r#type: "charge.captured",
-            object: "charge",
+            r#type: ActivityType::ChargeCaptured,
+            object: ActivityObject::Charge,
             token: Some(charge.id.to_string()),
             status: "succeeded",
             created_at: charge.captured_at.unwrap_or(charge.created_at),

@@ -9,26 +9,24 @@ use validator::Validate;
 use crate::limits::EVIDENCE_TEXT_LENGTH_MAX;
 use crate::params::{FieldErrors, ParameterTree, Params, Patch, Search, non_blank};
 
-/// A dispute that arrives.
+/// A dispute to simulate.
 #[params]
 pub struct NewDispute {
-    /// A captured charge.
+    /// The token of a captured charge, `ch_...`.
     #[schema(example = "ch_AZqYv3rVcBKUQ1mHn7tKRw")]
     pub charge_token: String,
-    /// In the charge's currency; all that can still be disputed if absent.
+    /// The disputed amount in the base unit of the charge's currency; all that can still be disputed if absent.
     #[validate(range(min = 1))]
     #[schema(example = 400)]
     pub amount: Option<i64>,
-    /// `general`, which it also is if absent.
-    #[schema(value_type = Option<String>, example = "general")]
+    /// The reason of the dispute; `general` if absent.
     pub category: Option<DisputeCategory>,
 }
 
-/// What the network decides.
+/// A decision of the card network.
 #[params]
 pub struct DecidedDispute {
     /// The status that the dispute gets.
-    #[schema(value_type = String, example = "cancelled")]
     pub status: DisputeStatus,
 }
 
@@ -80,14 +78,14 @@ pub(crate) use for_evidence_kinds;
 
 macro_rules! changed_evidence {
     ($($kind:ident $(#[$example:meta])? $file:ident $text:ident,)+) => {
-        /// Changes of a batch of evidence: absent fields stay, empty ones are cleared.
+        /// Changes of a batch of evidence. Absent fields stay, and empty ones are cleared.
         // JSON null is absent, as everywhere.
         #[params]
         pub struct ChangedEvidence {$(
-            /// File token.
+            /// The token of a file, `file_...`, or an empty text for none; the old one stays if it is absent.
             $(#[$example])?
             pub $file: Option<Patch<String>>,
-            /// Text.
+            /// The text, or an empty one for none; the old one stays if it is absent.
             #[validate(length(max = EVIDENCE_TEXT_LENGTH_MAX))]
             pub $text: Option<Patch<String>>,
         )+}

@@ -9,31 +9,28 @@ use macros::view;
 
 use crate::services::charges::view::Charge;
 
-/// A dispute of a charge.
+/// A cardholder's objection to a charge.
 #[view]
 pub struct Dispute {
-    /// `dis_...`
+    /// The dispute's token, `dis_...`.
     token: DisputeToken,
-    /// `general`
-    #[schema(value_type = String, example = "general")]
+    /// The reason of the dispute.
     category: DisputeCategory,
-    /// `evidence_required`, `evidence_under_review`, `won`, `lost`, `accepted`, `expired`, `cancelled`, `resolved`,
-    /// `arbitration_under_review`, `arbitration_won` or `arbitration_lost`.
-    #[schema(value_type = String, example = "evidence_required")]
+    /// How far the dispute is.
     status: DisputeStatus,
     /// The disputed amount in the currency's base unit.
     #[schema(example = 400)]
     amount: i64,
-    /// ISO 4217 code.
+    /// The currency of the amount, an ISO 4217 code.
     currency: Currency,
     /// The disputed charge.
     charge: Charge,
-    /// The deadline for evidence.
+    /// The time until which evidence may be submitted.
     evidence_required_by: Timestamp,
     /// The kinds of evidence that the network considers.
-    #[schema(value_type = Vec<String>)]
+    #[schema(value_type = Vec<EvidenceKind>)]
     relevant_evidence: &'static [EvidenceKind],
-    /// The time of its arrival.
+    /// The time at which the dispute arrived.
     received_at: Timestamp,
 }
 

@@ -1,23 +1,22 @@
 //! Event (specification, Events).
 
-use entity::{EventToken, JsonText, Timestamp, event};
+use entity::event::{self, EventType};
+use entity::{EventToken, JsonText, Timestamp};
 use macros::view;
 
-/// An event of the account. More types may follow: accept unknown ones.
+/// Something that happened in the account. More types join over time: accept unknown ones. `KnownEvent` tells what `data` holds.
 #[view(of(event::Model))]
 pub struct Event {
-    /// `evt_...`
+    /// The event's token, `evt_...`.
     token: EventToken,
-    /// The type, for example `charge.captured`.
-    #[schema(example = "charge.captured")]
-    #[shows(row.r#type.code())]
-    r#type: &'static str,
-    /// The affected record as the API showed it at that moment, for example a Charge.
+    /// What happened.
+    r#type: EventType,
+    /// The record that it happened to, as the API showed it at that moment.
     #[schema(value_type = std::collections::BTreeMap<String, serde_json::Value>)]
     data: JsonText,
-    /// The time.
+    /// The time of the event.
     created_at: Timestamp,
-    /// Its number among the account's events, from 1 and without gaps, in the order in which they became visible. An extension.
+    /// The number of the event in its account, from 1 and without gaps, in the order in which events became visible. An extension.
     #[schema(minimum = 1, example = 1)]
     sequence: Option<i64>,
 }

@@ -5,15 +5,14 @@ use macros::params;
 use serde::Deserialize;
 use validator::Validate;
 
-/// A file to be kept.
+/// A file to store.
 #[params]
 pub struct NewFile {
-    /// The upload: a PDF, PNG or JPEG of at most 10 MiB.
+    /// The content: a PDF, PNG or JPEG of at most 10 MiB.
     // A text of this name is no upload, and a fault.
     #[schema(value_type = String, format = Binary, required)]
     pub file: Option<String>,
-    /// `dispute_evidence`
-    #[schema(value_type = String, example = "dispute_evidence")]
+    /// What the file is for.
     pub purpose: FilePurpose,
 }
 

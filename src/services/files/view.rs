@@ -4,12 +4,12 @@ use entity::file::{self, FilePurpose, MimeType};
 use entity::{FileToken, Timestamp};
 use macros::view;
 
-/// An uploaded file.
+/// A file that you have uploaded.
 #[view]
 pub struct File {
-    /// `file_...`
+    /// The file's token, `file_...`.
     token: FileToken,
-    /// The uploader's file name.
+    /// The name of the file when it was uploaded.
     #[schema(example = "receipt.pdf")]
     original_filename: String,
     /// A link to the content that needs no key, until it expires.
@@ -17,14 +17,12 @@ pub struct File {
     presigned_url: String,
     /// The time at which the link expires.
     presigned_url_expires_at: Timestamp,
-    /// `dispute_evidence`
-    #[schema(value_type = String, example = "dispute_evidence")]
+    /// What the file is for.
     purpose: FilePurpose,
-    /// The size in bytes.
+    /// The size of the content in bytes.
     #[schema(example = 1024)]
     size: i64,
-    /// The type of the content: `application/pdf`, `image/png` or `image/jpeg`.
-    #[schema(value_type = String, example = "application/pdf")]
+    /// The type of the content.
     mime_type: MimeType,
     /// The time of the upload.
     uploaded_at: Timestamp,

@@ -4,22 +4,22 @@ use entity::{Currency, Day};
 use macros::view;
 use serde::Serialize;
 
-/// An amount of money.
+/// An amount of money in one currency.
 #[view]
 pub struct Money {
-    /// In the currency's base unit.
+    /// The amount in the currency's base unit.
     #[schema(example = 100_000_000)]
     amount: i64,
-    /// ISO 4217 code.
+    /// The currency of the amount, an ISO 4217 code.
     currency: Currency,
 }
 
-/// The account's balance.
+/// The money of the account.
 #[view]
 pub struct Balance {
-    /// Money for transfers and refunds; may be negative.
+    /// The money for transfers and refunds; it may be negative.
     available: Vec<Money>,
-    /// Money that becomes available later. Refunds draw on that of charges, but not on a deposit before its time.
+    /// The money that becomes available later. Refunds may use that of charges, but not a deposit before its time.
     pending: Vec<Money>,
 }
 

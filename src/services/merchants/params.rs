@@ -8,6 +8,7 @@ use entity::merchant::{
 };
 use macros::params;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use validator::Validate;
 
 use crate::limits::{
@@ -18,25 +19,25 @@ use crate::params::rules::{self, calendar_date, is_abn};
 use crate::params::{FieldErrors, HttpUrl, Params};
 use crate::services::bank_accounts::params::NewBankAccount;
 
-/// A merchant to be referred.
+/// A merchant to refer.
 #[params]
 pub struct NewMerchant {
-    /// The contact person, with its login.
+    /// The contact person, who can sign in.
     #[validate(nested)]
     pub contact: NewContact,
     /// The legal entity.
     #[validate(nested)]
     pub entity: LegalEntity,
-    /// The business.
+    /// The business of the merchant.
     #[validate(nested)]
     pub business: Business,
-    /// The bank account for its payouts.
+    /// The bank account that gets the merchant's money.
     #[validate(nested)]
     pub bank_account: NewBankAccount,
-    /// The director.
+    /// A director of the legal entity.
     #[validate(nested)]
     pub director: Director,
-    /// Free text.
+    /// Your own notes; none if absent.
     #[validate(length(max = NOTES_LENGTH_MAX))]
     pub notes: Option<String>,
 }
@@ -44,24 +45,24 @@ pub struct NewMerchant {
 /// The contact person of a merchant, with the password of its login.
 #[params]
 pub struct NewContact {
-    /// Given name.
+    /// The given name.
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(example = "Roland")]
     pub first_name: String,
-    /// Family name.
+    /// The family name.
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(example = "Robot")]
     pub last_name: String,
-    /// Telephone number, as people write it.
+    /// The telephone number, as people write it.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "0491 570 156")]
     pub phone_number: String,
-    /// E-mail address; need not be unique.
+    /// The e-mail address, which need not be unique.
     #[serde(deserialize_with = "rules::trimmed")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
-    #[schema(example = "roland@example.com")]
+    #[schema(format = Email, example = "roland@example.com")]
     pub email: String,
-    /// Kept as an Argon2id hash.
+    /// The password with which the contact person signs in.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "correct horse battery staple")]
     pub password: Secret,
@@ -71,35 +72,34 @@ pub struct NewContact {
 #[params]
 #[derive(Debug, Clone, Serialize)]
 pub struct LegalEntity {
-    /// In Australia the ABN: 11 digits; elsewhere up to 20 characters.
+    /// The registration number: in Australia the ABN, 11 digits; elsewhere up to 20 characters.
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(example = "51824753556")]
     pub business_registration_number: String,
-    /// As it is registered.
+    /// The full name of the legal entity, as it is registered.
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(example = "Roland's Robots Pty Ltd")]
     pub full_legal_name: String,
-    /// First address line.
+    /// The first line of its address.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "42 Sevenoaks St")]
     pub address_line_1: String,
-    /// Second address line.
+    /// The second line of its address; none if absent.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     pub address_line_2: Option<String>,
-    /// City.
+    /// The city of its address.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "Lathlain")]
     pub address_locality: String,
-    /// State.
+    /// The state of its address.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "WA")]
     pub address_region: String,
-    /// Postcode.
+    /// The postcode of its address.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "6454")]
     pub address_postal_code: String,
-    /// `AU` (also if absent), `NZ`, `SG`, `HK`, `GB`, `IE`, `US` or `CA`.
-    #[schema(value_type = Option<String>, example = "AU")]
+    /// The country of its address; `AU` if absent.
     pub address_country_code: Option<Country>,
 }
 
@@ -107,48 +107,44 @@ pub struct LegalEntity {
 #[params]
 #[derive(Debug, Clone, Serialize)]
 pub struct Business {
-    /// The name customers know.
+    /// The name that customers know.
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(example = "Roland's Robots")]
     pub trading_name: String,
-    /// In a few words.
+    /// What the business sells, in a few words.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "Robots for the home")]
     pub description: String,
-    /// What one sale is worth, in dollars: `20`, `100`, `500`, `1000` or `3000`.
-    #[schema(value_type = String, example = "100")]
+    /// The worth of a typical sale, in dollars.
     pub typical_product_price: TypicalProductPrice,
-    /// How many sales there are: `10`, `20`, `100`, `500` or `1000`.
-    #[schema(value_type = String, example = "20")]
+    /// The number of sales in a month.
     pub transactions_per_month: TransactionsPerMonth,
-    /// What all sales of a year are worth, in dollars: `5000`, `20000`, `250000` or `1000000`.
-    #[schema(value_type = String, example = "20000")]
+    /// The worth of all sales in a year, in dollars.
     pub annual_transaction_volume: AnnualTransactionVolume,
-    /// Whether something is delivered.
+    /// Whether the business delivers goods.
     #[schema(example = true)]
     pub sells_physical_goods: bool,
-    /// How long that takes: `1`, `3`, `7`, `14`, `30` or `40`.
-    #[schema(value_type = String, example = "7")]
+    /// The days that a delivery takes.
     pub average_delivery_days: AverageDeliveryDays,
-    /// Its site.
+    /// The URL of the business's site.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::http_url"))]
     #[schema(example = "https://robots.example.com")]
     pub url: HttpUrl,
 }
 
-/// The director of a merchant.
+/// A director of a merchant's legal entity.
 #[params]
 #[derive(Debug, Clone, Serialize)]
 pub struct Director {
-    /// All names.
+    /// The full name of the director.
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(example = "Roland Robot")]
     pub full_name: String,
-    /// Telephone number, as people write it.
+    /// The telephone number, as people write it.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "0491 570 156")]
     pub contact_number: String,
-    /// YYYY-MM-DD, at least 18 years ago.
+    /// The date of birth, as YYYY-MM-DD, at least 18 years ago.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::date"))]
     #[schema(format = Date, example = "1980-02-29")]
     pub date_of_birth: String,
@@ -192,16 +188,15 @@ pub struct Contact {
     pub email: String,
 }
 
-/// What the operator decides.
+/// A decision of the operator.
 #[params]
 pub struct DecidedMerchant {
-    /// `active`, `declined` or `on_hold`.
-    #[schema(value_type = String, example = "active")]
+    /// The status that the merchant gets.
     pub status: MerchantDecision,
 }
 
-/// What can be decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What an operator decides about a merchant: whether it may trade.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MerchantDecision {
     /// It may trade.

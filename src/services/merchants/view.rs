@@ -16,33 +16,31 @@ use crate::limits::{
 };
 use crate::services::merchants::params::Application;
 
-/// A referred merchant.
+/// A merchant that you have referred.
 #[view]
 pub struct MerchantSummary {
-    /// `mrch_...`
+    /// The merchant's token, `mrch_...`.
     token: MerchantToken,
-    /// The contact's e-mail address.
+    /// The e-mail address of the contact person.
     #[schema(example = "roland@example.com")]
     email: String,
-    /// The business name.
+    /// The name that customers know.
     #[schema(example = "Roland's Robots")]
     business_name: String,
-    /// `AU`, `NZ`, `SG`, `HK`, `GB`, `IE`, `US` or `CA`.
-    #[schema(value_type = String, example = "AU")]
+    /// The country of the merchant.
     country_code: Country,
-    /// `pending_approval`, `active`, `declined` or `on_hold`.
-    #[schema(value_type = String, example = "pending_approval")]
+    /// Whether the merchant may trade.
     status: MerchantStatus,
-    /// Given and family name.
+    /// The given and family name of the contact person.
     #[schema(example = "Roland Robot")]
     contact_name: String,
-    /// The time of its last charge, by its own clock.
+    /// The time of the merchant's last charge, by its own clock; null if there was none.
     last_charge_date: Option<Timestamp>,
-    /// The time of its application.
+    /// The time at which you referred the merchant.
     created_at: Timestamp,
-    /// The time of its last change of status.
+    /// The time at which the merchant's status last changed.
     updated_at: Timestamp,
-    /// The time of its first activation.
+    /// The time at which the merchant could first trade; null until then.
     activated_at: Option<Timestamp>,
 }
 
@@ -71,68 +69,65 @@ impl fmt::Display for MerchantSummary {
     }
 }
 
-/// A referred merchant with its settings and keys.
+/// A merchant that you have referred, with its settings and keys.
 #[view(secret)]
 #[expect(clippy::struct_excessive_bools, reason = "settings of the merchant, each independent of the others")]
 pub struct MerchantDetail {
-    /// `mrch_...`
+    /// The merchant's token, `mrch_...`.
     token: MerchantToken,
-    /// The contact's e-mail address.
+    /// The e-mail address of the contact person.
     #[schema(example = "roland@example.com")]
     email: String,
-    /// The business name.
+    /// The name that customers know.
     #[schema(example = "Roland's Robots")]
     business_name: String,
-    /// `AU`, `NZ`, `SG`, `HK`, `GB`, `IE`, `US` or `CA`.
-    #[schema(value_type = String, example = "AU")]
+    /// The country of the merchant.
     country_code: Country,
-    /// `pending_approval`, `active`, `declined` or `on_hold`.
-    #[schema(value_type = String, example = "pending_approval")]
+    /// Whether the merchant may trade.
     status: MerchantStatus,
-    /// Given and family name.
+    /// The given and family name of the contact person.
     #[schema(example = "Roland Robot")]
     contact_name: String,
-    /// The time of its last charge, by its own clock.
+    /// The time of the merchant's last charge, by its own clock; null if there was none.
     last_charge_date: Option<Timestamp>,
-    /// The time of its application.
+    /// The time at which you referred the merchant.
     created_at: Timestamp,
-    /// The time of its last change of status.
+    /// The time at which the merchant's status last changed.
     updated_at: Timestamp,
-    /// The time of its first activation.
+    /// The time at which the merchant could first trade; null until then.
     activated_at: Option<Timestamp>,
-    /// The URL of its site.
+    /// The URL of the merchant's site.
     #[schema(example = "https://robots.example.com")]
     url: String,
-    /// The ABN, or its country's registration number.
+    /// The ABN, or the registration number of another country.
     #[schema(example = "51824753556")]
     business_registration_number: String,
-    /// The contact's telephone number.
+    /// The telephone number of the contact person.
     #[schema(example = "0491 570 156")]
     phone: String,
-    /// The contact's e-mail address.
+    /// The e-mail address of the contact person, once more.
     #[schema(example = "roland@example.com")]
     contact_email: String,
-    /// Has no effect.
+    /// Whether cards may be charged without an address; this setting has no effect.
     skip_charge_address_validation: bool,
-    /// Has no effect.
+    /// Whether e-mails tell about transfers; this setting has no effect.
     send_transfer_email: bool,
-    /// Has no effect.
+    /// Whether e-mails tell about refunds; this setting has no effect.
     send_refund_successful_emails: bool,
-    /// Days until captured money is available.
+    /// The days until captured money is available.
     #[schema(example = 5)]
     settlement_delay_days: i32,
-    /// Has no effect.
+    /// Whether premium schemes are accepted; this setting has no effect.
     premiumscheme_enabled: bool,
     /// The largest charge, in AUD cents.
     #[schema(example = 2_500_000)]
     maximum_charge_cents: i64,
-    /// Has no effect.
+    /// The largest charge in person, in AUD cents; this setting has no effect.
     #[schema(example = 100_000)]
     pos_maximum_charge_cents: i64,
     /// Whether transfers are enabled.
     transfers_enabled: bool,
-    /// `daily`, `weekly` or `manual`.
-    #[schema(value_type = String, example = "daily")]
+    /// How often available money is transferred to the bank account.
     transfers_schedule: TransfersSchedule,
     /// The secret key of the test environment.
     #[schema(example = "w9iIDc3tTfOmFqVkmnpXlA")]
@@ -140,20 +135,20 @@ pub struct MerchantDetail {
     /// The publishable key of the test environment.
     #[schema(example = "pk_Yq0rQmvbQ0mF9QhJ9iVt7w")]
     test_publishable_api_key: String,
-    /// The keys of the live environment.
+    /// The keys of the live environment; both are empty on a test server.
     api_keys: ShownKeys,
-    /// The fees of its charges.
+    /// The fees of the merchant's charges.
     #[schema(value_type = ShownPricing)]
     pricing: JsonText,
-    /// Notifications to its customers; they have no effect.
+    /// Which notifications the merchant's customers get; these settings have no effect.
     notifications: Notifications,
-    /// Its bank account.
+    /// The bank account that gets the merchant's money.
     bank_account: MerchantBankAccount,
-    /// Addresses of its pages.
+    /// The addresses of the merchant's payment pages.
     resources: Resources,
 }
 
-/// A pair of keys; empty if they were minted in the other environment.
+/// A pair of API keys; both are empty if they belong to the other environment.
 #[view(secret)]
 pub struct ShownKeys {
     /// The secret key, for servers.
@@ -171,21 +166,21 @@ impl ShownKeys {
     }
 }
 
-/// Fees by currency, issuing country and premium scheme.
+/// The fees of charges, by their currency, the card's issuing country, and whether its scheme is a premium one.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only described here; the account holds it as text")]
 pub struct ShownPricing {
-    /// AUD, a card issued in Australia.
+    /// The fees of AUD on a card issued in Australia.
     domestic_currency_domestic_card_core: Fee,
-    /// The same, premium scheme.
+    /// The fees of AUD on a card of a premium scheme issued in Australia.
     domestic_currency_domestic_card_premium: Fee,
-    /// AUD, a card issued elsewhere.
+    /// The fees of AUD on a card issued elsewhere.
     domestic_currency_foreign_card_core: Fee,
-    /// The same, premium scheme.
+    /// The fees of AUD on a card of a premium scheme issued elsewhere.
     domestic_currency_foreign_card_premium: Fee,
-    /// Another currency.
+    /// The fees of another currency.
     foreign_currency_core: Fee,
-    /// The same, premium scheme.
+    /// The fees of another currency on a card of a premium scheme.
     foreign_currency_premium: Fee,
 }
 
@@ -193,54 +188,54 @@ pub struct ShownPricing {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only described here; the account holds it as text")]
 pub struct Fee {
-    /// AUD cents per charge.
+    /// The fixed part, in AUD cents per charge.
     #[schema(example = 30)]
     fixed_fee: i64,
-    /// Per cent of the charge.
+    /// The other part, in per cent of the charge.
     #[schema(example = "1.75")]
     percentage_fee: String,
 }
 
-/// Notifications to customers.
+/// Which notifications customers get.
 #[view]
 pub struct Notifications {
-    /// About payments.
+    /// The notifications about payments.
     receipts: Receipts,
-    /// About subscriptions.
+    /// The notifications about subscriptions.
     recurring_payments: RecurringPayments,
 }
 
-/// Notifications about payments.
+/// For which payments customers get a receipt.
 #[view]
 #[expect(clippy::struct_excessive_bools, reason = "the specification's shape")]
 pub struct Receipts {
-    /// Charges made through this API.
+    /// Whether there is one for charges made through this API.
     api: bool,
-    /// Payments on its page.
+    /// Whether there is one for payments on the merchant's page.
     payment_page: bool,
-    /// Charges typed in by hand.
+    /// Whether there is one for charges typed in by hand.
     manual_charge: bool,
-    /// Bills of subscriptions.
+    /// Whether there is one for bills of subscriptions.
     recurring_payments: bool,
-    /// Invoices paid on its page.
+    /// Whether there is one for invoices paid on the merchant's page.
     accounting_payment_page: bool,
 }
 
-/// Notifications about subscriptions.
+/// Of which changes of subscriptions customers are told.
 #[view]
 #[expect(clippy::struct_excessive_bools, reason = "the specification's shape")]
 pub struct RecurringPayments {
-    /// A subscription begins.
+    /// Whether they are told that a subscription begins.
     subscribed: bool,
-    /// The customer unsubscribes.
+    /// Whether they are told that they have unsubscribed.
     unsubscribed: bool,
-    /// A subscription is cancelled.
+    /// Whether they are told that a subscription is cancelled.
     cancelled: bool,
-    /// A bill was paid.
+    /// Whether they are told that a bill was paid.
     renewed: bool,
-    /// A bill was not paid.
+    /// Whether they are told that a bill could not be paid.
     renewal_failed: bool,
-    /// A subscription is active again.
+    /// Whether they are told that a subscription is active again.
     reactivated: bool,
 }
 
@@ -271,15 +266,15 @@ pub struct MerchantBankAccount {
     /// The name of the account holder.
     #[schema(example = "Mr Roland Robot")]
     name: String,
-    /// The BSB of the branch, six digits.
+    /// The BSB, the six digits of the branch.
     #[schema(example = "806015")]
     bsb: String,
-    /// The masked number: only the last three digits show.
+    /// The masked account number: only the last three digits show.
     #[schema(example = "XXXXXX321")]
     number: String,
 }
 
-/// Addresses of a merchant's pages.
+/// The addresses of a merchant's payment pages.
 #[view]
 pub struct Resources {
     /// The page for payments.
@@ -356,19 +351,19 @@ pub struct OwnAccount {
     pub base_url: Arc<str>,
 }
 
-/// The initial settings of new merchants.
+/// The settings with which referred merchants begin.
 #[view]
 pub struct DefaultSettings {
-    /// 1 means yes.
+    /// Whether cards may be charged without an address: 1 means yes, 0 no.
     #[schema(example = 0)]
     skip_charge_address_validation: i64,
-    /// 1 means yes.
+    /// Whether e-mails tell about transfers: 1 means yes, 0 no.
     #[schema(example = 1)]
     send_transfer_email: i64,
-    /// 1 means yes.
+    /// Whether e-mails tell about refunds: 1 means yes, 0 no.
     #[schema(example = 1)]
     send_refund_successful_emails: i64,
-    /// Days until captured money is available.
+    /// The days until captured money is available.
     #[schema(example = 5)]
     settlement_delay_days: i32,
     /// The largest charge, in AUD cents.
@@ -377,28 +372,28 @@ pub struct DefaultSettings {
     /// The largest charge in person, in AUD cents.
     #[schema(example = 100_000)]
     pos_maximum_charge_cents: i64,
-    /// AUD cents per charge.
+    /// The fixed fee of a charge, in AUD cents.
     #[schema(example = 30)]
     transaction_fixed_fee: i64,
-    /// AUD cents per transfer to a recipient.
+    /// The fee of a transfer to a recipient, in AUD cents.
     #[schema(example = 30)]
     third_party_transfer_fee: i64,
-    /// Per cent of a charge in AUD by a card issued in Australia.
+    /// The fee of a charge in AUD on a card issued in Australia, in per cent.
     #[schema(example = "1.75")]
     domestic_transaction_percentage_fee: String,
-    /// The same for a premium scheme.
+    /// The fee of a charge in AUD on a card of a premium scheme issued in Australia, in per cent.
     #[schema(example = "1.75")]
     premiumscheme_transaction_percentage_fee: String,
-    /// Per cent of any other charge.
+    /// The fee of any other charge, in per cent.
     #[schema(example = "2.9")]
     foreign_transaction_percentage_fee: String,
     /// Whether premium schemes are accepted.
     premiumscheme: bool,
-    /// Whether transfer e-mails list their line items.
+    /// Whether e-mails about transfers list the line items.
     transfer_email_line_items_attachment: bool,
     /// Whether bank statements show a random code.
     statement_descriptor_random_code: bool,
-    /// Notifications to customers.
+    /// Which notifications customers get.
     notifications: Notifications,
 }
 

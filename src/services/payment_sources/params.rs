@@ -25,29 +25,29 @@ pub enum NewPaymentSource {
     NetworkToken(Params<NewNetworkToken>),
 }
 
-/// A network token as the network gives it.
+/// A network token, as the card network has issued it.
 #[params]
 pub struct NewNetworkToken {
-    /// The token's number.
-    #[schema(example = "4200000000000000")]
+    /// The number of the network token, with or without spaces and hyphens.
+    #[schema(pattern = "^[0-9\\s-]*$", example = "4200000000000000")]
     pub number: Secret,
-    /// The network's name, kept as sent.
+    /// The name of the network, which is shown as it was sent.
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(example = "visa")]
     pub network_type: String,
-    /// Month of expiry.
+    /// The month in which the network token expires.
     #[validate(range(min = 1, max = 12))]
     #[schema(example = 5)]
     pub expiry_month: i64,
-    /// Year of expiry; two digits are 20xx.
+    /// The year in which the network token expires; two digits mean 20xx.
     #[validate(range(min = 0, max = 9999))]
     #[schema(example = 2030)]
     pub expiry_year: i64,
-    /// Electronic commerce indicator.
+    /// The electronic commerce indicator; none if absent.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "printable"))]
     #[schema(example = "05")]
     pub eci: Option<String>,
-    /// The network's proof, good for one payment.
+    /// The proof of the network, which is good for one payment.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "AgAAAAAABk4DWZ4C28yUQAAAAAA=")]
     pub cryptogram: Secret,

@@ -6,15 +6,14 @@ use macros::view;
 
 use crate::services::cards::view::Card;
 
-/// A stored payment source.
+/// A stored way to pay: a card, a network token, or a payment token of a wallet.
 #[view]
 pub struct PaymentSource {
-    /// `ps_...`
+    /// The payment source's token, `ps_...`.
     token: PaymentSourceToken,
-    /// `card`, `walletApay`, `walletGpay` or `network_token`.
-    #[schema(value_type = String, example = "card")]
+    /// What the payment source was made of.
     r#type: SourceType,
-    /// The card inside.
+    /// The card that is charged.
     source: Card,
 }
 

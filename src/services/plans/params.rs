@@ -6,54 +6,50 @@ use macros::params;
 use crate::limits::{NAME_LENGTH_MAX, PLAN_INTERVAL_MAX, PLAN_INTERVALS_MAX};
 use crate::params::rules;
 
-/// A plan to be made.
+/// A plan to create.
 #[params]
 pub struct NewPlan {
-    /// Need not be unique.
+    /// The name of the plan, which need not be unique.
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(example = "Coffee plan")]
     pub name: String,
-    /// For each interval, in the currency's base unit: 0, or at least the currency's minimum.
+    /// What each interval costs, in the currency's base unit: 0, or at least the currency's least amount.
     #[validate(range(min = 0))]
     #[schema(example = 1000)]
     pub amount: i64,
-    /// ISO 4217 code; AUD if absent.
-    #[schema(example = "AUD")]
+    /// The currency of the amounts, an ISO 4217 code; AUD if absent.
+    #[schema(min_length = 3, max_length = 3, example = "AUD")]
     pub currency: Option<String>,
-    /// The length of an interval, in interval_unit.
+    /// The length of an interval, in units of `interval_unit`.
     #[validate(range(min = 1, max = PLAN_INTERVAL_MAX))]
     #[schema(example = 1)]
     pub interval: i64,
-    /// `day`, `week`, `month` or `year`.
-    #[schema(value_type = String, example = "month")]
+    /// The unit of `interval`.
     pub interval_unit: IntervalUnit,
-    /// How many intervals are billed; 0 (default) is no limit.
+    /// The number of billed intervals; 0 means no limit, as does no number.
     #[validate(range(min = 0, max = PLAN_INTERVALS_MAX))]
     pub intervals: Option<i64>,
-    /// Charged once, with the first interval: 0 (default), or at least the currency's minimum.
+    /// What is charged once, with the first interval, in the currency's base unit: 0, or at least the currency's least amount; 0 if absent.
     #[validate(range(min = 0))]
     pub setup_amount: Option<i64>,
-    /// Charged for the trial: 0 (default), or at least the currency's minimum.
+    /// What the trial costs, in the currency's base unit: 0, or at least the currency's least amount; 0 if absent.
     #[validate(range(min = 0))]
     pub trial_amount: Option<i64>,
-    /// The length of the trial, in trial_interval_unit; 0 (default) is no trial.
+    /// The length of the trial, in units of `trial_interval_unit`; there is no trial if it is 0 or absent.
     #[validate(range(min = 0, max = PLAN_INTERVAL_MAX))]
     pub trial_interval: Option<i64>,
-    /// `day`, `week`, `month` or `year`; needed for a trial.
-    #[schema(value_type = Option<String>)]
+    /// The unit of `trial_interval`; required for a trial, and otherwise absent.
     pub trial_interval_unit: Option<IntervalUnit>,
-    /// Empty, or `cancel` (default).
-    #[schema(value_type = Option<Vec<String>>)]
+    /// What customers may do with their subscriptions; they may `cancel` if it is absent.
     pub customer_permissions: Option<Vec<CustomerPermission>>,
 }
 
-/// Changes of a plan; absent parameters stay.
+/// Changes of a plan. Absent fields stay.
 #[params]
 pub struct PlanChanges {
-    /// Need not be unique; may not be cleared.
+    /// The new name, which may not be empty; the old one stays if it is absent.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::not_blank"))]
     pub name: Option<String>,
-    /// Empty, or `cancel`.
-    #[schema(value_type = Option<Vec<String>>)]
+    /// What customers may do with their subscriptions; nothing changes if it is absent.
     pub customer_permissions: Option<Vec<CustomerPermission>>,
 }

@@ -1,62 +1,73 @@
 //! Plan (specification, Plan).
 
 use entity::plan::{self, CustomerPermission, IntervalUnit};
-use entity::{Currency, PlanToken, Timestamp};
+use entity::{Currency, PlanToken, Timestamp, string_enum};
 use macros::view;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
-/// A recurring billing plan.
+/// What customers are billed, and how often.
 #[view]
 pub struct Plan {
-    /// `plan_...`
+    /// The plan's token, `plan_...`.
     token: PlanToken,
-    /// The name, which need not be unique.
+    /// The name of the plan, which need not be unique.
     #[schema(example = "Coffee plan")]
     name: String,
-    /// The amount of each interval, in the currency's base unit.
+    /// What each interval costs, in the currency's base unit.
     #[schema(example = 1000)]
     amount: i64,
-    /// The setup fee, charged once, with the first interval.
+    /// What is charged once, with the first interval, in the currency's base unit.
     #[schema(example = 0)]
     setup_amount: i64,
-    /// The amount of the trial.
+    /// What the trial costs, in the currency's base unit.
     #[schema(example = 0)]
     trial_amount: i64,
-    /// ISO 4217 code.
+    /// The currency of the amounts, an ISO 4217 code.
     currency: Currency,
-    /// The length of an interval, in interval_unit.
+    /// The length of an interval, in units of `interval_unit`.
     #[schema(example = 1)]
     interval: i32,
     /// The number of billed intervals; 0 means no limit.
     #[schema(example = 0)]
     intervals: i32,
-    /// The length of the trial, in trial_interval_unit; 0 means no trial.
+    /// The length of the trial, in units of `trial_interval_unit`; 0 means no trial.
     #[schema(example = 0)]
     trial_interval: i32,
-    /// `day`, `week`, `month` or `year`.
-    #[schema(value_type = String, example = "month")]
+    /// The unit of `interval`.
     interval_unit: IntervalUnit,
-    /// `day`, `week`, `month`, `year`, or empty.
-    #[schema(example = "")]
+    /// The unit of `trial_interval`; empty if there is no trial.
+    #[schema(value_type = TrialIntervalUnit)]
     trial_interval_unit: &'static str,
-    /// Empty, or `cancel`.
-    #[schema(value_type = Vec<String>)]
+    /// What customers may do with their subscriptions.
     customer_permissions: Vec<CustomerPermission>,
-    /// Creation time.
+    /// The time of the plan's creation.
     created_at: Timestamp,
     /// The number of subscriptions by state.
     subscription_counts: SubscriptionCounts,
 }
 
+/// The schema of a trial's unit: empty without a trial.
+pub struct TrialIntervalUnit;
+
+impl ToSchema for TrialIntervalUnit {}
+
+impl PartialSchema for TrialIntervalUnit {
+    fn schema() -> RefOr<Schema> {
+        string_enum::or_empty::<IntervalUnit>("The unit of a trial's length; empty without a trial.").into()
+    }
+}
+
 /// The number of a plan's subscriptions by state.
 #[view]
 pub struct SubscriptionCounts {
-    /// In trial.
+    /// Subscriptions whose trial runs.
     trial: i64,
-    /// Billed interval by interval.
+    /// Subscriptions that are billed interval by interval.
     active: i64,
-    /// Unsubscribed, until the paid interval ends.
+    /// Subscriptions that end with the paid interval.
     cancelling: i64,
-    /// No longer billed.
+    /// Subscriptions that are billed no more.
     cancelled: i64,
 }
 

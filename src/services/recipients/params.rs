@@ -7,38 +7,39 @@ use crate::limits::NAME_LENGTH_MAX;
 use crate::params::rules;
 use crate::services::bank_accounts::params::NewBankAccount;
 
-/// A recipient to be made. Exactly one of bank_account and bank_account_token is required.
+/// A recipient to create. Exactly one of `bank_account` and `bank_account_token` is required.
 #[params]
 pub struct NewRecipient {
-    /// E-mail address; need not be unique.
+    /// The e-mail address, which need not be unique.
     #[serde(deserialize_with = "rules::trimmed")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
-    #[schema(example = "roland@example.com")]
+    #[schema(format = Email, example = "roland@example.com")]
     pub email: String,
-    /// A bank account given inline.
+    /// The bank account; required if `bank_account_token` is absent.
     #[validate(nested)]
     pub bank_account: Option<NewBankAccount>,
-    /// An unused bank account token.
+    /// The token of an unused bank account, `ba_...`; required if `bank_account` is absent.
     pub bank_account_token: Option<String>,
-    /// What it is called.
+    /// The name of the recipient; none if absent.
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(example = "Mr Roland Robot")]
     pub name: Option<String>,
 }
 
-/// Changes of a recipient; at most one of bank_account and bank_account_token.
+/// Changes of a recipient. At most one of `bank_account` and `bank_account_token` is accepted.
 #[params]
 pub struct RecipientChanges {
-    /// E-mail address; may not be cleared.
+    /// The new e-mail address, which may not be empty; the old one stays if it is absent.
     #[serde(deserialize_with = "rules::optional_trimmed")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::not_blank"), custom(function = "rules::email"))]
+    #[schema(format = Email)]
     pub email: Option<String>,
-    /// What it is called.
+    /// The new name, or an empty text for none; the old one stays if it is absent.
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub name: Option<String>,
-    /// A bank account given inline that replaces the old one.
+    /// A bank account that replaces the old one, which stays if this is absent.
     #[validate(nested)]
     pub bank_account: Option<NewBankAccount>,
-    /// An unused bank account token that replaces the old one; the recipient's own changes nothing.
+    /// The token of an unused bank account that replaces the old one, `ba_...`; the old one stays if this is absent, or its own token.
     pub bank_account_token: Option<String>,
 }

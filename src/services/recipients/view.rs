@@ -5,20 +5,20 @@ use macros::view;
 
 use crate::services::bank_accounts::view::BankAccount;
 
-/// A recipient of transfers.
+/// Somebody to whom money is transferred.
 #[view(of(recipient::Model))]
 pub struct Recipient {
-    /// `rp_...`
+    /// The recipient's token, `rp_...`.
     token: RecipientToken,
-    /// The name.
+    /// The name of the recipient; null if none was sent.
     #[schema(example = "Mr Roland Robot")]
     name: Option<String>,
-    /// E-mail address.
+    /// The e-mail address of the recipient.
     #[schema(example = "roland@example.com")]
     email: String,
-    /// Creation time.
+    /// The time of the recipient's creation.
     created_at: Timestamp,
-    /// The bank account.
+    /// The bank account that gets the transfers.
     #[schema(value_type = BankAccount)]
     bank_account: JsonText,
 }

@@ -4,10 +4,10 @@ use macros::params;
 
 use crate::params::{FieldErrors, Params, Patch, values};
 
-/// A refund to be made.
+/// A refund to create.
 #[params]
 pub struct NewRefund {
-    /// The amount in the charge's currency, at most the unrefunded rest; the full charge amount if absent.
+    /// The amount in the base unit of the charge's currency, at most what is not refunded yet; the whole charge if absent.
     // Blank is not absent here, but JSON null is, as everywhere.
     #[schema(minimum = 1, example = 100)]
     pub amount: Option<Patch<i64>>,

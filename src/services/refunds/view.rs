@@ -7,22 +7,22 @@ use macros::view;
 /// A refund of a charge.
 #[view]
 pub struct Refund {
-    /// `rf_...`
+    /// The refund's token, `rf_...`.
     token: RefundToken,
-    /// Whether the cardholder gets the money; null while pending.
+    /// Whether the cardholder gets the money; null while the refund is pending.
     success: Option<bool>,
-    /// In the currency's base unit.
+    /// The refunded amount in the currency's base unit.
     #[schema(example = 100)]
     amount: i64,
-    /// ISO 4217 code.
+    /// The currency of the charge, an ISO 4217 code.
     currency: Currency,
-    /// The refunded charge.
+    /// The token of the refunded charge, `ch_...`.
     charge: ChargeToken,
-    /// Creation time.
+    /// The time of the refund's creation.
     created_at: Timestamp,
-    /// The reason of failure.
+    /// A sentence that says why the refund failed; null unless it did.
     error_message: Option<&'static str>,
-    /// `Pending`, `Success`, or the reason of failure.
+    /// A word for people: `Pending`, `Success`, or a sentence that says why the refund failed.
     #[schema(example = "Pending")]
     status_message: &'static str,
 }

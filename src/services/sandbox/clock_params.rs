@@ -7,13 +7,13 @@ use macros::params;
 
 use crate::params::{FieldErrors, Params, non_blank};
 
-/// How far to move the account's clock. Exactly one of advance and to is required.
+/// How far to move the account's clock. Exactly one of `advance` and `to` is required.
 #[params]
 pub struct MoveClock {
-    /// A whole number and m, h, d, w, month or year. Months and years go by the calendar.
+    /// How far: a whole number and m, h, d, w, month or year, where months and years go by the calendar; required if `to` is absent.
     #[schema(pattern = "^ *[0-9]+(m|h|d|w|month|year) *$", example = "7d")]
     pub advance: Option<String>,
-    /// The time to move to: ISO 8601, or a date for its first moment.
+    /// The time to move to: ISO 8601, or a date for its first moment; required if `advance` is absent.
     #[schema(example = "2031-05-01T00:00:00Z")]
     pub to: Option<String>,
 }

@@ -9,44 +9,44 @@ use crate::limits::CLOCK_RAN_REPORTED_MAX;
 #[view]
 #[derive(Copy)]
 pub struct Clock {
-    /// The clock's time.
+    /// The time that the clock shows.
     now: Timestamp,
-    /// How far the clock is ahead of the wall clock, in seconds.
+    /// How far the clock is ahead of the real time, in seconds.
     #[schema(minimum = 0, example = 604_800)]
     offset_seconds: i64,
 }
 
-/// The account's clock after a move, and the work done on the way.
+/// The account's clock after a move, and what happened on the way.
 #[view]
 pub struct MovedClock {
-    /// The clock's time: how far the move came.
+    /// The time that the clock shows: how far the move came.
     now: Timestamp,
-    /// How far the clock is ahead of the wall clock, in seconds.
+    /// How far the clock is ahead of the real time, in seconds.
     #[schema(minimum = 0, example = 604_800)]
     offset_seconds: i64,
-    /// The target. After an incomplete move, send it again as `to` to continue.
+    /// The target of the move. After an incomplete move, send it again as `to` to continue.
     to: Timestamp,
     /// Whether the clock reached the target.
     complete: bool,
-    /// The number of items done on the way.
+    /// The number of things that happened on the way.
     #[schema(example = 2)]
     ran_count: u64,
-    /// The first thousand items, in order.
+    /// The first thousand of them, in their order.
     #[schema(max_items = 1000)]
     ran: Vec<RanItem>,
 }
 
 const _: () = assert!(CLOCK_RAN_REPORTED_MAX == 1000, "the document says so");
 
-/// Due work that a clock move did.
+/// Something that was due and happened while the clock moved.
 #[view]
 pub struct RanItem {
-    /// The instant of the item.
+    /// The time at which it was due.
     pub at: Timestamp,
-    /// The type of its event, or the kind of due work.
+    /// The type of the event that it caused, or the name of the work.
     #[schema(example = "refund.succeeded")]
     pub what: &'static str,
-    /// The token of the due record.
+    /// The token of the record that it happened to.
     #[schema(example = "rf_AZqYv3rVcBKUQ1mHn7tKRw")]
     pub token: String,
 }

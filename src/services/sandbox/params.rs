@@ -9,6 +9,7 @@ use entity::{Probability, TimeSpan};
 use macros::params;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 use validator::Validate;
 
@@ -16,23 +17,22 @@ use crate::limits::{ACQUIRER_LATENCY_MS_MAX, CARD_TESTING_THRESHOLD_MAX, SETTLEM
 use crate::params::read_grace;
 use crate::params::{FieldErrors, Params, Patch, non_blank, rules};
 
-/// The outcome of a pending refund.
+/// The outcome that a pending refund gets.
 #[params]
 pub struct DecidedRefund {
-    /// `succeeded` or `failed`.
-    #[schema(value_type = String, example = "failed")]
+    /// The outcome of the refund.
     pub outcome: RefundOutcome,
 }
 
-/// Faults of the account's acquirer; absent parameters stay.
+/// The faults of the account's simulated acquirer. Absent fields stay.
 #[params]
 pub struct ChangedFaults {
-    /// The delay of each answer, in milliseconds.
+    /// The delay of each of the acquirer's answers, in milliseconds; it stays if it is absent.
     #[validate(range(min = 0, max = ACQUIRER_LATENCY_MS_MAX))]
     pub latency_ms: Option<i64>,
-    /// The decline code of every attempt on a card; blank for none.
+    /// The code with which every attempt on a card is declined, or an empty text for none; it stays if it is absent.
     // Blank is a wish of its own here, but JSON null is absent, as everywhere.
-    #[schema(value_type = Option<String>, example = "insufficient_funds")]
+    #[schema(example = "insufficient_funds")]
     pub decline: Option<Patch<Decline>>,
     /// The share of calls that fail before anything happens.
     #[validate(custom(function = "rules::chance"))]
@@ -42,7 +42,7 @@ pub struct ChangedFaults {
     #[validate(custom(function = "rules::chance"))]
     #[schema(schema_with = chance_schema)]
     pub drop_rate: Option<String>,
-    /// The seed: the same one gives the same run.
+    /// The seed of the faults: the same seed repeats them; it stays if it is absent.
     #[schema(minimum = -9_007_199_254_740_991_i64, example = 42)]
     pub seed: Option<i64>,
 }
@@ -58,44 +58,46 @@ pub fn chance_schema() -> Object {
     ObjectBuilder::new().schema_type(Type::Number).minimum(zero).maximum(one).examples([json!(0.25)]).build()
 }
 
-/// Switches and settings of the account; absent parameters stay.
+/// Switches and settings of the account. Absent fields stay.
 #[params]
 pub struct ChangedAccount {
-    /// The disputes API is enabled.
+    /// Whether the disputes API is enabled; it stays if it is absent.
     pub disputes: Option<bool>,
-    /// The wallet API is enabled.
+    /// Whether the wallet API is enabled; it stays if it is absent.
     pub wallet: Option<bool>,
-    /// Manages an approved partner: may use the merchants API.
+    /// Whether the account manages an approved partner and may use the merchants API; it stays if it is absent.
     pub partner: Option<bool>,
-    /// Money may be paid out.
+    /// Whether transfers are enabled; it stays if it is absent.
     pub transfers_enabled: Option<bool>,
-    /// `daily`, `weekly` or `manual`.
-    #[schema(value_type = Option<String>, example = "daily")]
+    /// How often available money is transferred to the bank account; it stays if it is absent.
     pub transfers_schedule: Option<TransfersSchedule>,
-    /// Days from a capture to the day its money becomes available.
+    /// The days until captured money is available; they stay if they are absent.
     #[validate(range(min = 0, max = SETTLEMENT_DELAY_DAYS_MAX))]
     pub settlement_delay_days: Option<i64>,
-    /// Card testing.
+    /// What the account does about card testing; it stays if it is absent.
     #[validate(nested)]
     pub card_testing: Option<ChangedCardTesting>,
 }
 
-/// Card testing: the action, and thresholds of declines in a row of a network or card, and of declined cards of a network, a
-/// customer or, for small amounts, the account; 0 is off.
+/// What an account does about card testing, and the thresholds of its rules: 0 means off. Absent fields stay.
 #[params]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangedCardTesting {
-    /// `off`, `report` or `refuse`.
-    #[schema(value_type = Option<String>)]
+    /// What is done; it stays if it is absent.
     action: Option<CardTestingAction>,
+    /// The declines in a row of one network at which an attack begins; they stay if they are absent.
     #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
     network_declines: Option<i64>,
+    /// The declined cards of one network at which an attack begins; they stay if they are absent.
     #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
     network_cards: Option<i64>,
+    /// The declines in a row of one card at which an attack begins; they stay if they are absent.
     #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
     card_declines: Option<i64>,
+    /// The declined cards of one customer at which an attack begins; they stay if they are absent.
     #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
     customer_cards: Option<i64>,
+    /// The cards declined for small amounts, of the whole account, at which an attack begins; they stay if they are absent.
     #[validate(range(min = 0, max = CARD_TESTING_THRESHOLD_MAX))]
     account_cards: Option<i64>,
 }
@@ -117,32 +119,32 @@ impl ChangedCardTesting {
     }
 }
 
-/// Switches of the new account; absent ones are on.
+/// The switches of an account to create. Absent ones are on.
 #[params]
 pub struct NewSandboxAccount {
-    /// Manages an approved partner: may use the merchants API.
+    /// Whether the account manages an approved partner and may use the merchants API; on if absent.
     pub partner: Option<bool>,
-    /// The disputes API is enabled.
+    /// Whether the disputes API is enabled; on if absent.
     pub disputes: Option<bool>,
-    /// The wallet API is enabled.
+    /// Whether the wallet API is enabled; on if absent.
     pub wallet: Option<bool>,
 }
 
 /// A device that hands over a card.
 #[params]
 pub struct NewWalletPayload {
-    /// `walletApay` or `walletGpay`.
-    #[schema(value_type = String, example = "walletGpay")]
+    /// The wallet of the device.
     pub r#type: WalletType,
-    /// One of the test cards.
+    /// The number of a test card.
     #[schema(example = "4200000000000000")]
     pub number: Secret,
-    /// An active certificate; required for walletApay.
+    /// The token of an active certificate, `apdp_...`; required for `walletApay`, and otherwise absent.
+    #[schema(pattern = "^apdp_[A-Za-z0-9_-]{22}$")]
     pub certificate_token: Option<String>,
 }
 
-/// Which wallet the device has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+/// A wallet that devices have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 pub enum WalletType {
     /// walletA.
     #[serde(rename = "walletApay")]
@@ -155,7 +157,7 @@ pub enum WalletType {
 /// How an endpoint's key is replaced.
 #[params]
 pub struct NewWebhookKey {
-    /// How long the former key signs as well: a whole number and m, h, d or w, 24h if absent, 0h for not at all.
+    /// How long the former key signs as well: a whole number and m, h, d or w, where 0h means not at all; 24h if absent.
     #[schema(pattern = "^ *[0-9]+(m|h|d|w) *$", example = "24h")]
     pub grace: Option<String>,
 }

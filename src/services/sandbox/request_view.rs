@@ -4,29 +4,31 @@ use entity::{JsonText, Timestamp, logged_request};
 use macros::view;
 use serde_json::Value;
 
-/// A request of this account, with its response.
+use crate::error::ErrorCode;
+
+/// A request of this account, and the response to it.
 #[view(of(logged_request::Model))]
 pub struct LoggedRequest {
     /// The X-Request-Id of the response.
     #[schema(example = "order-1001")]
     request_id: String,
-    /// HTTP method.
+    /// The HTTP method of the request.
     #[schema(example = "POST")]
     method: String,
-    /// The operation's path.
+    /// The path of the operation, with the names of its parameters.
     #[schema(example = "/1/charges/{charge_token}")]
     route: String,
     /// The path of the request, with its tokens; other values are left out.
     #[schema(example = "/1/charges/ch_AZqYv3rVcBKUQ1mHn7tKRw")]
     path: String,
-    /// HTTP status of the response; 499 if the client had disconnected.
+    /// The HTTP status of the response; 499 if the client had disconnected.
     #[schema(example = 422)]
     status: i32,
-    /// Milliseconds from the request to the response.
+    /// The milliseconds from the request to the response.
     #[schema(minimum = 0, example = 12)]
     #[shows(row.duration)]
     duration_ms: i64,
-    /// The Idempotency-Key.
+    /// The Idempotency-Key of the request; null if it had none.
     idempotency_key: Option<String>,
     /// Whether the response is that of an earlier request with the same Idempotency-Key.
     #[shows(row.replayed)]
@@ -39,20 +41,20 @@ pub struct LoggedRequest {
     /// The names of the parameters left out.
     #[schema(value_type = Vec<String>, example = json!(["card.number", "card.cvc"]))]
     hidden: JsonText,
-    /// The error of the response.
+    /// The error of the response; null if it succeeded.
     #[schema(value_type = Option<LoggedError>)]
     error: Option<JsonText>,
-    /// The time, by the account's clock.
+    /// The time of the request, by the account's clock.
     created_at: Timestamp,
 }
 
 /// An error of a logged response.
 #[view]
 pub struct LoggedError {
-    /// Error code.
-    #[schema(value_type = String, example = "invalid_resource")]
+    /// The code of the error.
+    #[schema(value_type = ErrorCode)]
     pub error: Value,
-    /// The sentence.
+    /// A sentence that describes the error.
     #[schema(value_type = String, example = "One or more parameters were missing or invalid")]
     pub error_description: Value,
     /// One item for each invalid parameter.
@@ -64,13 +66,13 @@ pub struct LoggedError {
 /// An invalid parameter in a logged response.
 #[view]
 pub struct LoggedFault {
-    /// The parameter; nested ones have a dot.
+    /// The name of the parameter; nested ones have a dot.
     #[schema(example = "card.number")]
     param: String,
-    /// Code; subscriptions have none.
+    /// The code of the fault; absent for subscriptions.
     #[schema(nullable = false, example = "card_number_invalid")]
     code: Option<String>,
-    /// Sentence.
+    /// A sentence that describes the fault.
     #[schema(example = "Card number can't be blank")]
     message: String,
 }

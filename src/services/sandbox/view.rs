@@ -11,14 +11,13 @@ use utoipa::ToSchema;
 use crate::services::sandbox::params::{WalletType, chance_schema};
 use crate::wallet::{WalletAToken, WalletGToken};
 
-/// Faults of the account's acquirer.
+/// The faults of the account's simulated acquirer.
 #[view]
 pub struct Faults {
-    /// The delay of each answer, in milliseconds.
+    /// The delay of each of the acquirer's answers, in milliseconds.
     #[schema(minimum = 0, maximum = 30_000, example = 0)]
     latency_ms: i64,
-    /// The decline code of every attempt on a card.
-    #[schema(value_type = Option<String>, example = "insufficient_funds")]
+    /// The code with which every attempt on a card is declined; null if none is.
     decline: Option<Decline>,
     /// The share of calls that fail before anything happens.
     #[schema(schema_with = chance_schema)]
@@ -26,7 +25,7 @@ pub struct Faults {
     /// The share of calls that are done but lose their answer.
     #[schema(schema_with = chance_schema)]
     drop_rate: Probability,
-    /// The seed: the same one gives the same run.
+    /// The seed of the faults: the same seed repeats them.
     #[schema(example = 42)]
     seed: i64,
 }
@@ -38,7 +37,7 @@ impl From<AcquirerFaults> for Faults {
     }
 }
 
-/// Switches and settings of the account.
+/// The switches and settings of the account.
 #[view(of(&account::Model))]
 #[expect(clippy::struct_excessive_bools, reason = "switches of the account, each independent of the others")]
 pub struct SandboxAccount {
@@ -50,25 +49,30 @@ pub struct SandboxAccount {
     partner: bool,
     /// Whether transfers are enabled.
     transfers_enabled: bool,
-    /// `daily`, `weekly` or `manual`.
-    #[schema(value_type = String, example = "manual")]
+    /// How often available money is transferred to the bank account.
     transfers_schedule: TransfersSchedule,
-    /// Days until captured money is available.
+    /// The days until captured money is available.
     #[schema(example = 5)]
     settlement_delay_days: i32,
+    /// What the account does about card testing.
     #[shows(row.card_testing().into())]
     card_testing: CardTesting,
 }
 
-/// What is done about card testing, as the parameters say.
+/// What an account does about card testing, and the thresholds of its rules.
 #[view]
 pub struct CardTesting {
-    #[schema(value_type = String)]
+    /// What is done about card testing.
     action: CardTestingAction,
+    /// The declines in a row of one network at which an attack begins.
     network_declines: i64,
+    /// The declined cards of one network at which an attack begins.
     network_cards: i64,
+    /// The declines in a row of one card at which an attack begins.
     card_declines: i64,
+    /// The declined cards of one customer at which an attack begins.
     customer_cards: i64,
+    /// The cards declined for small amounts, of the whole account, at which an attack begins.
     account_cards: i64,
 }
 
@@ -89,7 +93,7 @@ impl From<CardTestingSettings> for CardTesting {
 /// An account and its pair of keys, shown this once.
 #[view(secret)]
 pub struct SandboxKeys {
-    /// `acct_...`
+    /// The account's token, `acct_...`.
     pub token: AccountToken,
     /// The secret key, for servers.
     #[schema(example = "w9iIDc3tTfOmFqVkmnpXlA")]
@@ -99,17 +103,16 @@ pub struct SandboxKeys {
     pub publishable_key: String,
 }
 
-/// A wallet payload as a device makes it: parameters of POST /payment_sources.
+/// A wallet's payment token as a device makes it: the parameters of POST /payment_sources.
 #[view]
 pub struct WalletPayload {
-    /// `walletApay` or `walletGpay`.
-    #[schema(value_type = String, example = "walletGpay")]
+    /// The wallet of the device.
     pub r#type: WalletType,
-    /// The payload, really encrypted and signed.
+    /// The payment token, really encrypted and signed.
     pub source: WalletSource,
 }
 
-/// The payload of a wallet.
+/// The payment token of a wallet.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum WalletSource {

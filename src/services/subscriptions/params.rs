@@ -4,42 +4,42 @@ use macros::params;
 
 use crate::params::Patch;
 
-/// A subscription to be made.
+/// A subscription to create.
 #[params]
 pub struct NewSubscription {
-    /// The plan.
+    /// The token of the plan, `plan_...`.
     pub plan_token: String,
-    /// The customer.
+    /// The token of the customer, `cus_...`.
     pub customer_token: String,
-    /// Whether the plan's setup fee is charged (default).
+    /// Whether the plan's setup fee is charged; it is if this is absent.
     pub include_setup_fee: Option<bool>,
-    /// A card of the customer's that pays; the primary card if absent.
+    /// The token of the customer's card that pays, `card_...`; the primary card if absent.
     pub card_token: Option<String>,
 }
 
-/// A subscription to be made to the plan of the path.
+/// A subscription to create for the plan of the path.
 #[params]
 pub struct NewPlanSubscription {
-    /// The customer.
+    /// The token of the customer, `cus_...`.
     pub customer_token: String,
-    /// A card of the customer's that pays; the primary card if absent.
+    /// The token of the customer's card that pays, `card_...`; the primary card if absent.
     pub card_token: Option<String>,
-    /// Whether the plan's setup fee is charged (default).
+    /// Whether the plan's setup fee is charged; it is if this is absent.
     pub include_setup_fee: Option<bool>,
 }
 
-/// A change of a subscription.
+/// Changes of a subscription.
 #[params]
 pub struct SubscriptionChanges {
-    /// A card of the customer's that pays; null, or blank, is the primary card.
+    /// The token of the customer's card that pays, `card_...`; null, or an empty text, means the primary card.
     // Null is a value here, and absence is a fault.
-    #[schema(required)]
+    #[schema(required, pattern = "^(card_[A-Za-z0-9_-]{22})?$")]
     pub card_token: Patch<String>,
 }
 
-/// A reactivation.
+/// How a subscription is reactivated.
 #[params]
 pub struct Reactivation {
-    /// Whether the plan's setup fee is charged (default), if anything is charged.
+    /// Whether the plan's setup fee is charged, if anything is; it is if this is absent.
     pub include_setup_fee: Option<bool>,
 }

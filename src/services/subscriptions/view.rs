@@ -8,47 +8,44 @@ use macros::view;
 /// A customer's subscription to a plan.
 #[view(of(subscription::Model))]
 pub struct Subscription {
-    /// `sub_...`
+    /// The subscription's token, `sub_...`.
     token: SubscriptionToken,
-    /// `trial`, `active`, `cancelling` or `cancelled`.
-    #[schema(value_type = String, example = "active")]
+    /// How far the subscription is.
     state: SubscriptionState,
-    /// The time of the next bill.
+    /// The time of the next bill; null if there is none.
     #[shows(row.next_billing_at)]
     next_billing_date: Option<Timestamp>,
-    /// The beginning of the present interval.
+    /// The beginning of the interval that runs.
     #[shows(row.started_at)]
     active_interval_started_at: Timestamp,
-    /// The end of the present interval.
+    /// The end of the interval that runs.
     #[shows(row.finishes_at)]
     active_interval_finishes_at: Timestamp,
-    /// The time of its cancellation.
+    /// The time of the cancellation; null unless there was one.
     cancelled_at: Option<Timestamp>,
-    /// Creation time.
+    /// The time of the subscription's creation.
     created_at: Timestamp,
-    /// The token of its plan.
+    /// The plan's token, `plan_...`.
     plan_token: PlanToken,
-    /// The token of its customer.
+    /// The customer's token, `cus_...`.
     customer_token: CustomerToken,
-    /// The card that pays; null means the customer's primary card.
+    /// The token of the card that pays, `card_...`; null means the customer's primary card.
     card_token: Option<CardToken>,
 }
 
-/// An entry of a subscription's ledger.
+/// An entry in the ledger of a subscription: what was billed, and what was paid.
 #[view(of(subscription_entry::Model))]
 pub struct SubscriptionEntry {
     /// The time of the entry.
     created_at: Timestamp,
-    /// `credit` or `debit`.
-    #[schema(value_type = String, example = "credit")]
+    /// Whether money was charged or used.
     #[shows(row.annotation.direction())]
     r#type: Direction,
-    /// In the currency's base unit.
+    /// The amount in the currency's base unit.
     #[schema(example = 1000)]
     amount: i64,
-    /// ISO 4217 code.
+    /// The plan's currency, an ISO 4217 code.
     currency: Currency,
-    /// `charge_credit`, `interval_debit` or `setup_debit`.
-    #[schema(value_type = String, example = "charge_credit")]
+    /// The reason of the entry.
     annotation: Annotation,
 }

@@ -4,21 +4,21 @@ use macros::params;
 
 use crate::limits::TEXT_LENGTH_MAX;
 
-/// A transfer to be made.
+/// A transfer to create.
 #[params]
 pub struct NewTransfer {
-    /// For your records; not shown on the recipient's statement.
+    /// A description for your own records, which the recipient's statement does not show.
     #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(example = "Earnings for may")]
     pub description: String,
-    /// In cents.
+    /// The amount in cents.
     #[validate(range(min = 0))]
     #[schema(example = 400)]
     pub amount: i64,
-    /// AUD.
-    #[schema(example = "AUD")]
+    /// The currency of the amount: always `AUD`.
+    #[schema(pattern = "^ *AUD *$", example = "AUD")]
     pub currency: String,
-    /// A recipient token, or self for the account's own bank account.
-    #[schema(example = "self")]
+    /// The token of the recipient, `rp_...`, or `self` for your own bank account.
+    #[schema(pattern = "^(self|rp_[A-Za-z0-9_-]{22})$", example = "self")]
     pub recipient: String,
 }

@@ -1,6 +1,6 @@
 //! Transfer and its line items (specification, Transfer).
 
-use entity::transfer::{self, TransferStatus};
+use entity::transfer::{self, LineItemType, TransferStatus};
 use entity::{
     ChargeToken, Currency, JsonText, RecipientToken, Timestamp, TransferToken, charge, journal_entry, posting,
 };
@@ -11,36 +11,35 @@ use crate::services::bank_accounts::view::BankAccount;
 /// A transfer of money to a bank account.
 #[view(of(transfer::Model))]
 pub struct Transfer {
-    /// `tfer_...`
+    /// The transfer's token, `tfer_...`.
     token: TransferToken,
-    /// `succeeded`, or `failed` once the bank has returned it.
-    #[schema(value_type = String, example = "succeeded")]
+    /// Whether the money was paid.
     status: TransferStatus,
-    /// ISO 4217 code.
+    /// The currency of the amounts, an ISO 4217 code.
     #[shows(Currency::Aud)]
     currency: Currency,
-    /// A description for your records.
+    /// The description for your own records.
     #[schema(example = "Earnings for may")]
     description: String,
-    /// The amount in cents.
+    /// The paid amount in cents.
     #[schema(example = 400)]
     amount: i64,
-    /// The sum of the negative lines, shown positive.
+    /// The sum of the line items that reduce the transfer, in cents, as a positive number.
     #[schema(example = 0)]
     total_debits: i64,
-    /// The sum of the positive lines.
+    /// The sum of the line items that add to the transfer, in cents.
     #[schema(example = 400)]
     total_credits: i64,
-    /// Creation time.
+    /// The time of the transfer's creation.
     created_at: Timestamp,
     /// The time of the payment.
     // Transfers need no answer of a bank.
     #[shows(row.created_at)]
     paid_at: Timestamp,
-    /// The text on the bank statement.
+    /// The text on the statement of the bank account.
     #[schema(example = "First account")]
     reference: String,
-    /// The number of line items; absent in a recipient's list.
+    /// The number of line items; absent in the list of a recipient's transfers.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 1)]
     #[shows(Some(row.line_items_count))]
@@ -48,7 +47,7 @@ pub struct Transfer {
     /// The bank account at the time of the payment.
     #[schema(value_type = BankAccount)]
     bank_account: JsonText,
-    /// The recipient; null means your own bank account.
+    /// The token of the recipient, `rp_...`; null means your own bank account.
     #[schema(example = "rp_AZqYv3rVcBKUQ1mHn7tKRw")]
     #[shows(row.recipient_id)]
     recipient: Option<RecipientToken>,
@@ -62,28 +61,27 @@ impl Transfer {
     }
 }
 
-/// A line item of a transfer.
+/// A movement of money that a transfer pays out, or that reduces it.
 #[view]
 pub struct LineItem {
-    /// `charge_merchant_entitlement` or `adjustment`.
-    #[schema(example = "charge_merchant_entitlement")]
-    r#type: &'static str,
-    /// The amount in cents; negative lines reduce the transfer.
+    /// What moved the money.
+    r#type: LineItemType,
+    /// The amount in cents; a negative one reduces the transfer.
     #[schema(example = 363)]
     amount: i64,
-    /// ISO 4217 code.
+    /// The currency of the amount, an ISO 4217 code.
     currency: Currency,
     /// The time of the movement.
     created_at: Timestamp,
-    /// `charge`; present for charges only.
+    /// Always `charge`; absent unless the line is about a charge.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "charge")]
     object: Option<&'static str>,
-    /// The charge; present for charges only.
+    /// The charge's token, `ch_...`; absent unless the line is about a charge.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "ch_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: Option<ChargeToken>,
-    /// A summary of the charge; present for charges only.
+    /// A summary of the charge; absent unless the line is about a charge.
     #[serde(skip_serializing_if = "Option::is_none")]
     record: Option<ChargeInShort>,
 }
@@ -91,16 +89,16 @@ pub struct LineItem {
 /// A summary of a charge.
 #[view]
 pub struct ChargeInShort {
-    /// The purchase.
+    /// What was bought, as the request described it.
     #[schema(example = "test charge")]
     description: String,
-    /// In the currency's base unit.
+    /// The amount in the base unit of the charge's currency.
     #[schema(example = 400)]
     amount: i64,
     /// The fees in AUD cents.
     #[schema(example = 37)]
     total_fees: i64,
-    /// The merchant's share in AUD cents.
+    /// What remained for you, in AUD cents.
     #[schema(example = 363)]
     merchant_entitlement: i64,
 }
@@ -120,7 +118,7 @@ impl LineItem {
         let adjustment = Self::adjustment(line.amount, entry.created_at);
         let Some(charge) = charge else { return adjustment };
         Self {
-            r#type: "charge_merchant_entitlement",
+            r#type: LineItemType::ChargeMerchantEntitlement,
             object: Some("charge"),
             token: Some(charge.id),
             record: Some(ChargeInShort {
@@ -135,7 +133,7 @@ impl LineItem {
 
     fn adjustment(amount: i64, created_at: Timestamp) -> Self {
         Self {
-            r#type: "adjustment",
+            r#type: LineItemType::Adjustment,
             amount,
             currency: Currency::Aud,
             created_at,

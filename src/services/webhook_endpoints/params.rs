@@ -5,10 +5,10 @@ use macros::params;
 use crate::limits::NAME_LENGTH_MAX;
 use crate::params::{HttpUrl, rules};
 
-/// An endpoint to be registered.
+/// A webhook endpoint to register.
 #[params]
 pub struct NewWebhookEndpoint {
-    /// The URL that gets webhooks: http or https, without credentials and fragment.
+    /// The URL to which events are sent: http or https, without credentials and fragment.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::http_url"))]
     #[schema(example = "https://example.com/webhooks")]
     pub url: HttpUrl,

@@ -5,22 +5,22 @@ use std::fmt::{self, Display, Formatter};
 use base::secret::Secret;
 use entity::{Timestamp, WebhookEndpointToken, webhook_endpoint};
 use macros::view;
-use serde::Serialize;
 
-/// An endpoint for the account's events.
+
+/// A URL of yours to which events are sent.
 #[view(secret)]
 pub struct WebhookEndpoint {
-    /// `whe_...`
+    /// The endpoint's token, `whe_...`.
     token: WebhookEndpointToken,
-    /// The key that signs webhooks, as the Standard Webhooks specification writes it.
+    /// The key that signs the webhooks, written as the Standard Webhooks specification writes it.
     #[schema(example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")]
     key: String,
-    /// The URL that gets webhooks.
+    /// The URL to which events are sent.
     #[schema(example = "https://example.com/webhooks")]
     url: String,
-    /// The time of the registration.
+    /// The time of the endpoint's registration.
     created_at: Timestamp,
-    /// The time of the last change.
+    /// The time of the endpoint's last change.
     updated_at: Timestamp,
 }
 
@@ -37,27 +37,26 @@ impl WebhookEndpoint {
     }
 }
 
-/// The data of a ping: its endpoint, without the key.
-#[derive(Debug, Clone, Serialize)]
+/// The endpoint that a ping tests, without its key.
+#[view(of(webhook_endpoint::Model))]
 pub struct PingedEndpoint {
+    /// The endpoint's token, `whe_...`.
     token: WebhookEndpointToken,
+    /// The URL to which events are sent.
+    #[schema(example = "https://example.com/webhooks")]
     url: String,
+    /// The time of the endpoint's registration.
     created_at: Timestamp,
+    /// The time of the endpoint's last change.
     updated_at: Timestamp,
 }
 
-impl From<webhook_endpoint::Model> for PingedEndpoint {
-    fn from(row: webhook_endpoint::Model) -> Self {
-        Self { token: row.id, url: row.url, created_at: row.created_at, updated_at: row.updated_at }
-    }
-}
-
-/// An endpoint's new key, and the end of the former one.
+/// The new key of an endpoint, and the end of the former one.
 #[view(secret)]
 pub struct RotatedKey {
-    /// `whe_...`
+    /// The endpoint's token, `whe_...`.
     token: WebhookEndpointToken,
-    /// The key that signs webhooks from now on.
+    /// The key that signs the webhooks from now on.
     #[schema(example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")]
     key: String,
     /// The time until which the former key signs as well; null if it has ended.

@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::limits::WEBHOOK_RETRIES;
 use crate::services::context::Context;
 use crate::services::webhook_endpoints::keys::SigningKeys;
-use crate::services::webhooks::view::WebhookError;
+use crate::services::webhooks::view::{WebhookError, WebhookErrorCode};
 use crate::store::{Tx, about};
 use crate::trace::{self, SpanKind};
 
@@ -104,7 +104,7 @@ pub async fn send(ctx: &Context, leased: LeasedWebhook) -> Result<Option<Deliver
     let refused = match answer {
         Ok(200..=299) => None,
         Ok(code) => Some(WebhookError {
-            error: "unexpected_http_code",
+            error: WebhookErrorCode::UNEXPECTED_HTTP_CODE,
             error_description: format!("The endpoint answered with HTTP status {code}"),
         }),
         Err(unreached) => Some(WebhookError {

@@ -4,35 +4,38 @@ use std::fmt::{self, Display, Formatter};
 
 use base::plain_text::OneLine;
 use entity::webhook::{self, WebhookState};
-use entity::{EventToken, JsonText, Timestamp, WebhookEndpointToken, WebhookToken};
+use entity::{EventToken, JsonText, Timestamp, WebhookEndpointToken, WebhookToken, string_enum};
 use macros::view;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
-/// A request sent to an endpoint for one event.
+use outbound::OutboundError;
+
+/// A request to one of your endpoints about one event.
 #[view]
 #[expect(clippy::struct_field_names, reason = "the specification's names")]
 pub struct Webhook {
-    /// `whr_...`
+    /// The webhook's token, `whr_...`.
     token: WebhookToken,
-    /// `pending`, `retrying`, `completed` or `failed`.
-    #[schema(example = "completed")]
-    status: &'static str,
-    /// The endpoint's URL.
+    /// How far the delivery is.
+    status: WebhookState,
+    /// The URL of the endpoint.
     #[schema(example = "https://example.com/webhooks")]
     url: String,
-    /// The token of the event.
+    /// The token of the event, `evt_...`.
     event_token: EventToken,
-    /// The token of the endpoint.
+    /// The token of the endpoint, `whe_...`.
     webhook_endpoint_token: WebhookEndpointToken,
     /// The time of the event.
     created_at: Timestamp,
-    /// The time at which the endpoint accepted it.
+    /// The time at which the endpoint accepted the webhook; null until then.
     accepted_at: Option<Timestamp>,
-    /// The time of the next delivery; set while `retrying`.
+    /// The time of the next delivery; null unless the status is `retrying`.
     next_run: Option<Timestamp>,
-    /// The number of retries planned since it was made or replayed.
+    /// The number of retries that were planned since the webhook was created or replayed.
     #[schema(example = 0)]
     retries: i32,
-    /// Failures since then, by time: `<date> <time> UTC`.
+    /// The failures since then, by their times, as `<date> <time> UTC`.
     #[schema(value_type = std::collections::BTreeMap<String, WebhookError>)]
     errors: JsonText,
 }
@@ -40,12 +43,32 @@ pub struct Webhook {
 /// The failure of a delivery.
 #[view]
 pub struct WebhookError {
-    /// `unexpected_http_code`, `connection_failed`, `dns_failed`, `tls_failed`, `timeout` or `forbidden_address`.
-    #[schema(example = "unexpected_http_code")]
+    /// The code of the failure.
+    #[schema(value_type = WebhookErrorCode)]
     pub error: &'static str,
-    /// A sentence about the failure.
+    /// A sentence that describes the failure.
     #[schema(example = "The endpoint answered with HTTP status 500")]
     pub error_description: String,
+}
+
+/// The schema of a failure's code.
+pub struct WebhookErrorCode;
+
+impl WebhookErrorCode {
+    /// The code of an endpoint that answers without accepting.
+    pub const UNEXPECTED_HTTP_CODE: &str = "unexpected_http_code";
+}
+
+impl ToSchema for WebhookErrorCode {}
+
+impl PartialSchema for WebhookErrorCode {
+    fn schema() -> RefOr<Schema> {
+        let answered = (Self::UNEXPECTED_HTTP_CODE, "The endpoint answered with another status than 2xx");
+        let unreached = OutboundError::ALL.iter().map(|error| (error.code(), error.description()));
+        let words: Vec<_> = std::iter::once(answered).chain(unreached).collect();
+        let about = "Why a delivery failed. More reasons may join: accept unknown ones.";
+        string_enum::open(about, &words).into()
+    }
 }
 
 impl Webhook {
@@ -53,7 +76,7 @@ impl Webhook {
     pub fn new(row: webhook::Model, url: String) -> Self {
         Self {
             token: row.id,
-            status: row.state.code(),
+            status: row.state,
             url,
             event_token: row.event_id,
             webhook_endpoint_token: row.endpoint_id,
@@ -68,6 +91,6 @@ impl Webhook {
 
 impl Display for Webhook {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} to {}, {}", self.token, self.event_token, OneLine(&self.url), self.status)
+        write!(f, "{}: {} to {}, {}", self.token, self.event_token, OneLine(&self.url), self.status.code())
     }
 }

@@ -89,6 +89,10 @@ impl SchemaWalk<'_> {
         for kind in types.iter().filter(|kind| **kind != "null") {
             promise(self.promises, format!("{verb} {at} as {kind}"));
         }
+        let words: Vec<_> = schema["enum"].as_array().into_iter().flatten().map(Value::to_string).collect();
+        if !self.request && !words.is_empty() {
+            promise(self.promises, format!("shows {at} as nothing but {}", words.join(", ")));
+        }
         if self.request {
             for value in schema["enum"].as_array().into_iter().flatten() {
                 promise(self.promises, format!("takes {at} as {value}"));
@@ -168,6 +172,7 @@ fn small() -> Value {
                 "201": { "content": { "application/json": { "schema": {
                     "type": "object", "required": ["token"], "properties": {
                         "token": { "type": "string" }, "note": { "type": ["string", "null"] },
+                        "state": { "type": "string", "enum": ["open", "won"] },
                     },
                 } } } },
                 "404": {},
@@ -235,6 +240,11 @@ fn every_way_to_break_a_client_is_found() {
             "No longer: POST /1/charges answers 201 shows token as string",
         ),
         (
+            format!("{answer}/properties/state/enum"),
+            json!(["open", "won", "lost"]),
+            "No longer: POST /1/charges answers 201 shows state as nothing but \"open\", \"won\"",
+        ),
+        (
             format!("{answer}/properties/token/type"),
             json!(["string", "null"]),
             "No longer: POST /1/charges answers 201 never shows token as null",
@@ -258,6 +268,7 @@ fn what_is_added_breaks_nobody() {
         "201": { "content": { "application/json": { "schema": {
             "type": "object", "required": ["token", "more"], "properties": {
                 "token": { "type": "string" }, "note": { "type": "string" }, "more": { "type": "string" },
+                "state": { "type": "string", "enum": ["open", "won"] },
             },
         } } } },
         "409": {},

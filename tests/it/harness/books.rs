@@ -1,12 +1,13 @@
 //! What no test may break, checked after each rule: the ledger's proofs hold, counters are the numbers of rows, and records that
 //! name each other agree. Add a row for each new table that must agree with another one.
 
+use card_payments::services::events::view::Event;
 use card_payments::services::ledger::verify::{Difference, verify};
 use entity::merchant::MerchantStatus;
-use entity::{AccountToken, FileToken, account, file, merchant, stray_blob};
-use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult, Statement};
+use entity::{AccountToken, FileToken, account, event, file, merchant, stray_blob};
+use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult, QueryOrder, QuerySelect, Statement};
 
-use super::app::App;
+use super::app::{App, CONTRACT};
 
 /// Rows that there never are.
 const NEVER: [(&str, &str); 15] = [
@@ -161,6 +162,19 @@ impl App {
         assert_eq!(Comparison::find_by_statement(statement).all(db).await.unwrap(), []);
         self.check_merchants().await;
         self.check_blobs().await;
+        self.check_events().await;
+    }
+
+    /// The newest events are of the types that the document knows, each with the record that it promises.
+    async fn check_events(&self) {
+        const NEWEST: u64 = 200;
+        let newest = event::Entity::find().order_by_desc(event::Column::Id).limit(NEWEST);
+        for event in newest.all(self.ctx().store.read()).await.unwrap() {
+            let event = serde_json::to_vec(&Event::from(event)).unwrap();
+            if let Err(lie) = CONTRACT.check_webhook("event", &event) {
+                panic!("{lie}: {}", String::from_utf8_lossy(&event));
+            }
+        }
     }
 
     /// A merchant's own account says what its application says. In two statements: each lies by its own key, and tables that

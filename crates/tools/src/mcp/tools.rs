@@ -97,16 +97,20 @@ const PER_PAGE: u64 = 10;
 
 /// Returns the name of an optional parameter of the document, and its schema as that of an argument.
 fn property(document: &Value, parameter: &Value) -> (String, Value) {
-    let shared =
-        parameter["$ref"].as_str().and_then(|reference| document.pointer(reference.strip_prefix('#')?));
-    let parameter = shared.unwrap_or(parameter);
-    let mut schema = parameter["schema"].clone();
+    let parameter = resolved(document, parameter);
+    let mut schema = resolved(document, &parameter["schema"]).clone();
     schema["type"] = json!([schema["type"], "null"]);
     if let Some(words) = schema["enum"].as_array_mut() {
         words.push(Value::Null);
     }
     schema["description"] = parameter["description"].clone();
     (parameter["name"].as_str().unwrap_or_default().to_owned(), schema)
+}
+
+/// Follows a reference to what several operations share.
+fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    let shared = value["$ref"].as_str().and_then(|reference| document.pointer(reference.strip_prefix('#')?));
+    shared.unwrap_or(value)
 }
 
 /// Returns the request of a list with these parameters.

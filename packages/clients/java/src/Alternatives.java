@@ -1,8 +1,5 @@
 package cardpayments.client;
 
-import cardpayments.client.model.Charge;
-import cardpayments.client.model.ChargeMade;
-import cardpayments.client.model.PendingCharge;
 import cardpayments.client.model.WalletAToken;
 import cardpayments.client.model.WalletGToken;
 import cardpayments.client.model.WalletSource;
@@ -18,24 +15,11 @@ final class Alternatives {
     private Alternatives() {}
 
     static ObjectMapper addTo(ObjectMapper mapper) {
-        return mapper.addMixIn(ChargeMade.class, ChargeMadeMixIn.class).addMixIn(WalletSource.class, WalletSourceMixIn.class);
+        return mapper.addMixIn(WalletSource.class, WalletSourceMixIn.class);
     }
-
-    @JsonDeserialize(using = ChargeMadeReader.class)
-    private interface ChargeMadeMixIn {}
 
     @JsonDeserialize(using = WalletSourceReader.class)
     private interface WalletSourceMixIn {}
-
-    static final class ChargeMadeReader extends JsonDeserializer<ChargeMade> {
-        @Override
-        public ChargeMade deserialize(JsonParser parser, DeserializationContext context) throws IOException {
-            var tree = context.readTree(parser);
-            return tree.has("redirect_url")
-                    ? new ChargeMade(context.readTreeAsValue(tree, PendingCharge.class))
-                    : new ChargeMade(context.readTreeAsValue(tree, Charge.class));
-        }
-    }
 
     static final class WalletSourceReader extends JsonDeserializer<WalletSource> {
         @Override

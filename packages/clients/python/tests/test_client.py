@@ -21,7 +21,7 @@ from card_payments_client.api.cards import create_card
 from card_payments_client.api.charges import capture_charge, create_charge, get_charge, list_charges
 from card_payments_client.api.plans import create_plan, list_plans
 from card_payments_client.api.refunds import create_refund
-from card_payments_client.models import BrowserCardInput, CardInput, ChargeInput, PlanInput, RefundInput
+from card_payments_client.models import BrowserCardInput, CardInput, ChargeInput, IntervalUnit, PlanInput, RefundInput
 
 CARD = {
     "number": "4200000000000000", "expiry_month": 12, "expiry_year": 2099, "cvc": "123", "name": "Roland Robot",
@@ -56,7 +56,7 @@ def test_a_list_gives_the_items_of_all_pages():
 
 def test_a_short_list_gives_the_items_of_all_pages():
     for name in ("One", "Two", "Three"):
-        create_plan.sync(client=client, body=PlanInput(name=name, amount=1000, interval=1, interval_unit="month"))
+        create_plan.sync(client=client, body=PlanInput(name=name, amount=1000, interval=1, interval_unit=IntervalUnit.MONTH))
     assert {plan.name for plan in items(list_plans, client=client, per_page=1)} == {"One", "Two", "Three"}
 
 

@@ -3,6 +3,9 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 
 import type { components } from "./api.js";
 
+/** An event, whose `type` tells the compiler which record `data` is. The server may send types that are newer than this client. */
+export type KnownEvent = components["schemas"]["KnownEvent"];
+
 /** Seconds that the time of a webhook may be off this machine's. */
 const TOLERANCE = 300;
 
@@ -20,7 +23,7 @@ export function verifyWebhook(
   headers: Headers | Record<string, string | string[] | undefined>,
   body: string | Uint8Array,
   key: string,
-): components["schemas"]["Event"] {
+): KnownEvent {
   const header = (name: string) => `${(headers instanceof Headers ? headers.get(name) : headers[name]) ?? ""}`;
   const [id, timestamp, signatures] = [header("webhook-id"), header("webhook-timestamp"), header("webhook-signature")];
   if (id === "" || !/^\d+$/.test(timestamp) || signatures === "") {
@@ -37,5 +40,5 @@ export function verifyWebhook(
   if (!signatures.split(" ").some((known) => fits(Buffer.from(known)))) {
     throw new WebhookRefused("the signature does not fit");
   }
-  return JSON.parse(Buffer.from(body).toString()) as components["schemas"]["Event"];
+  return JSON.parse(Buffer.from(body).toString()) as KnownEvent;
 }

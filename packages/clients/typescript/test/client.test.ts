@@ -90,7 +90,9 @@ test("a webhook is verified", () => {
     key: string;
   };
   const event = verifyWebhook(headers, body, key);
-  assert.equal(event.type, "charge.captured");
+  // The type tells the compiler which record this is.
+  assert.ok(event.type === "charge.captured");
+  assert.equal(event.data.captured, true);
   assert.equal(verifyWebhook(new Headers(headers), Buffer.from(body), key).token, event.token);
   const other = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
   const example = {

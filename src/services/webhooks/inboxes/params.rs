@@ -1,28 +1,45 @@
 //! Parameters of inboxes (`docs/decisions.md`, 375).
 
 use entity::inbox::InboxFault;
+use entity::string_enum;
 use macros::params;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::limits::{INBOX_EVERY_MAX, INBOX_LATENCY_MS_MAX};
 use crate::params::{Paging, ParameterTree, Params, Patch, Waiting};
 
-/// An inbox's answer; absent parameters stay.
+/// The answer of an inbox. Absent fields stay; a new inbox answers 200 at once.
 #[params]
 pub struct ChangedInbox {
-    /// HTTP status.
+    /// The HTTP status of the answers; it stays if it is absent.
     #[validate(range(min = 200, max = 599))]
     #[schema(example = 503)]
     pub status: Option<i64>,
-    /// The delay, in milliseconds.
+    /// The delay of the answers, in milliseconds; it stays if it is absent.
     #[validate(range(min = 0, max = INBOX_LATENCY_MS_MAX))]
     pub latency_ms: Option<i64>,
-    /// `hang` (no answer), `reset` or blank.
-    #[schema(value_type = Option<String>, example = "hang")]
+    /// Why deliveries get no answer, or an empty text if they get one; it stays if it is absent.
+    #[schema(value_type = Option<InboxFaultInput>)]
     pub fault: Option<Patch<InboxFault>>,
-    /// Only each nth delivery gets this answer, the others 200.
+    /// How often this answer is given: 3 means to each third delivery, while the others get 200; it stays if it is absent.
     #[validate(range(min = 1, max = INBOX_EVERY_MAX))]
     #[schema(example = 3)]
     pub every: Option<i64>,
+}
+
+/// The schema of a fault that is set, or cleared by an empty text.
+pub struct InboxFaultInput;
+
+impl ToSchema for InboxFaultInput {}
+
+impl PartialSchema for InboxFaultInput {
+    fn schema() -> RefOr<Schema> {
+        string_enum::or_empty::<InboxFault>(
+            "Why deliveries to an inbox get no answer; empty if they get one.",
+        )
+        .into()
+    }
 }
 
 /// Which deliveries of an inbox to show, and how many of them to wait for.

@@ -4,29 +4,28 @@ use entity::inbox::{self, InboxFault, SignatureVerdict};
 use entity::{InboxToken, JsonText, Timestamp, inbox_delivery};
 use macros::view;
 
-/// A receiver of webhooks inside the server.
+/// A receiver of webhooks inside the server, for tests.
 #[view]
 pub struct Inbox {
-    /// `inb_...`
+    /// The inbox's token, `inb_...`.
     token: InboxToken,
-    /// For a webhook endpoint.
+    /// The URL for a webhook endpoint.
     #[schema(example = "http://127.0.0.1:8080/inboxes/inb_AZqYv3rVcBKUQ1mHn7tKRw")]
     url: String,
-    /// HTTP status of the answer.
+    /// The HTTP status of the inbox's answers.
     #[schema(example = 200)]
     status: i32,
-    /// The delay, in milliseconds.
+    /// The delay of the answers, in milliseconds.
     latency_ms: i64,
-    /// `hang` or `reset`.
-    #[schema(value_type = Option<String>)]
+    /// Why deliveries get no answer; null if they get one.
     fault: Option<InboxFault>,
-    /// Each nth delivery gets this answer, the others 200.
+    /// How often this answer is given: 3 means to each third delivery, while the others get 200.
     #[schema(example = 1)]
     every: i64,
-    /// Deliveries so far.
+    /// The number of deliveries so far.
     #[schema(example = 2)]
     received: i64,
-    /// Creation time.
+    /// The time of the inbox's creation.
     created_at: Timestamp,
 }
 
@@ -38,28 +37,26 @@ impl Inbox {
     }
 }
 
-/// What arrived at an inbox, and its answer.
+/// A webhook that arrived at an inbox, and the answer it got.
 #[view(of(inbox_delivery::Model))]
 pub struct InboxDelivery {
-    /// From 1.
+    /// The number of the delivery in its inbox, from 1.
     #[schema(example = 1)]
     number: i64,
-    /// Names in lower case.
+    /// The headers of the request, by their names in lower case.
     #[schema(value_type = std::collections::BTreeMap<String, String>,
         example = json!({ "webhook-id": "evt_AZqYv3rVcBKUQ1mHn7tKRw" }))]
     headers: JsonText,
-    /// Byte for byte.
+    /// The body of the request, byte for byte.
     body: String,
-    /// `valid`, `invalid` or `missing`.
-    #[schema(value_type = String, example = "valid")]
+    /// Whether a key of the endpoint has signed the request.
     signature: SignatureVerdict,
-    /// Why it is invalid.
+    /// A sentence that says why the signature is invalid; null unless it is.
     signature_error: Option<String>,
-    /// HTTP status of the answer.
+    /// The HTTP status of the answer; null if there was none.
     status: Option<i32>,
-    /// `hang` or `reset`.
-    #[schema(value_type = Option<String>)]
+    /// Why the request got no answer; null if it got one.
     fault: Option<InboxFault>,
-    /// Time of arrival.
+    /// The time at which the request arrived.
     created_at: Timestamp,
 }

@@ -7,8 +7,8 @@ use client::apis::{
     Error, cards_api, charges_api, customers_api, plans_api, refunds_api, subscriptions_api, transfers_api,
 };
 use client::models::{
-    BrowserCardInput, CardInput, Charge, ChargeInput, ChargeMade, CustomerInput, Event, PlanInput, RefundInput,
-    SubscriptionInput, TransferInput,
+    BrowserCardInput, CardInput, ChargeCapturedEvent, ChargeInput, CustomerInput, Event, IntervalUnit, PlanInput, RefundInput,
+    SubscriptionInput, SubscriptionState, TransferInput,
 };
 use serde_json::Value;
 
@@ -27,13 +27,6 @@ fn details() -> CardInput {
         address_city: "Lathlain".into(),
         address_country: "AU".into(),
         ..CardInput::default()
-    }
-}
-
-fn paid(made: ChargeMade) -> Charge {
-    match made {
-        ChargeMade::Charge(charge) => *charge,
-        ChargeMade::PendingCharge(pending) => panic!("{pending:?}"),
     }
 }
 
@@ -67,14 +60,14 @@ async fn main() {
         ..BrowserCardInput::default()
     };
     let card = cards_api::create_card(api, stored, None).await.unwrap().response;
-    let by_token = ChargeInput { card_token: Some(Some(card.token.clone())), ..new_charge(400) };
-    let charge = paid(*charges_api::create_charge(api, by_token, None, None).await.unwrap().response);
-    assert!(charge.success && charge.amount == 400, "{charge:?}");
-    let inline = ChargeInput { card: Some(Some(Box::new(details()))), ..new_charge(500) };
-    let inline = paid(*charges_api::create_charge(api, inline, None, None).await.unwrap().response);
-    assert!(inline.card.display_number.ends_with("0000"), "{inline:?}");
+    let by_token = ChargeInput { card_token: Some(card.token.clone()), ..new_charge(400) };
+    let charge = charges_api::create_charge(api, by_token, None, None).await.unwrap().response;
+    assert!(charge.success == Some(true) && charge.amount == Some(400), "{charge:?}");
+    let inline = ChargeInput { card: Some(Box::new(details())), ..new_charge(500) };
+    let inline = charges_api::create_charge(api, inline, None, None).await.unwrap().response;
+    assert!(inline.card.as_ref().unwrap().display_number.ends_with("0000"), "{inline:?}");
 
-    let part = RefundInput { amount: Some(Some(100)) };
+    let part = RefundInput { amount: Some(100) };
     let refund = refunds_api::create_refund(api, &charge.token, None, Some(part)).await.unwrap().response;
     assert_eq!((&refund.charge, refund.amount), (&charge.token, 100));
 
@@ -88,16 +81,18 @@ async fn main() {
     let (status, body) = refused(transfers_api::create_transfer(api, much, None).await);
     assert_eq!((status, body[0]["error"].as_str()), (402, Some("insufficient_service_balance")));
 
-    let customer = CustomerInput { card: Some(Some(Box::new(details()))), ..CustomerInput::new("roland@example.com".into()) };
+    let customer = CustomerInput { card: Some(Box::new(details())), ..CustomerInput::new("roland@example.com".into()) };
     let customer = customers_api::create_customer(api, customer, None).await.unwrap().response;
-    let plan = PlanInput::new("Rust".into(), 1000, 1, "month".into());
+    let plan = PlanInput::new("Rust".into(), 1000, 1, IntervalUnit::Month);
     let plan = plans_api::create_plan(api, plan, None).await.unwrap().response;
     let wanted = SubscriptionInput::new(plan.token.clone(), customer.token.clone());
     let subscription = subscriptions_api::create_subscription(api, wanted, None).await.unwrap().response;
-    assert_eq!(subscription.state, "active");
+    assert_eq!(subscription.state, SubscriptionState::Active);
 
     let body = std::fs::read_to_string(var("WEBHOOK").unwrap()).unwrap();
     let event: Event = serde_json::from_str(&body).unwrap();
     assert_eq!(event.r#type, "charge.captured");
     assert!(event.data["token"].as_str().unwrap().starts_with("ch_"));
+    let captured: ChargeCapturedEvent = serde_json::from_str(&body).unwrap();
+    assert!(captured.data.captured);
 }
