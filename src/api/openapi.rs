@@ -79,12 +79,36 @@ const fn about(section: Section) -> Option<&'static str> {
     })
 }
 
+/// Returns the guide that says most about a section.
+const fn guide(section: Section) -> &'static str {
+    match section {
+        Section::Charges => "quick-start",
+        Section::Customers => "quick-start#a-customer-who-pays-again",
+        Section::Cards => "testing#test-cards",
+        Section::Authorisations => "testing#authorise-now-capture-a-part-later",
+        Section::Sandbox => "testing",
+        Section::PaymentSources | Section::MobileWalletSupport => "wallets",
+        Section::Plans | Section::Subscriptions => "billing",
+        Section::Refunds
+        | Section::Transfers
+        | Section::BankAccounts
+        | Section::Recipients
+        | Section::Deposits
+        | Section::Balance => "money",
+        Section::Merchants => "merchants",
+        Section::Disputes | Section::Files => "disputes",
+        Section::WebhookEndpoints | Section::Webhooks | Section::Events => "webhooks",
+        Section::Keys => "concepts#accounts-keys-environments",
+    }
+}
+
 /// Returns the tags, in the order of the specification's sections.
 fn tags() -> Value {
     let mut tags = Vec::new();
     for section in Section::ALL {
         if let Some(about) = about(*section) {
-            tags.push(json!({ "name": section.tag(), "description": about }));
+            let guide = json!({ "url": format!("/docs/guide/{}", guide(*section)), "description": "Guide" });
+            tags.push(json!({ "name": section.tag(), "description": about, "externalDocs": guide }));
         }
         if *section == Section::Webhooks {
             let about = "The requests to a webhook endpoint; they are no operations of this server.";

@@ -1,9 +1,9 @@
-//! Routes outside of /1: a small index, the OpenAPI document, its page and its short form, health, metrics.
+//! Routes outside of /1: the OpenAPI document, its page and its short form, health, metrics.
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tokio::task::spawn_blocking;
 
@@ -14,18 +14,17 @@ use super::representations::Representations;
 use super::server::ServerPhase;
 use super::server_info::ServerInfo;
 use super::state::AppState;
-use super::{base_path, swagger};
-use crate::config::Environment;
+use super::swagger;
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
 
 /// Returns the routes.
 pub fn routes() -> Router<AppState> {
     Router::new()
-        .route("/", get(index))
         .route("/openapi.yaml", get(async |app, headers| document(app, headers, Document::yaml).await))
         .route("/openapi.json", get(async |app, headers| document(app, headers, Document::json).await))
         .route("/llms.txt", get(async |app, headers| document(app, headers, Document::llms).await))
+        .route("/postman.json", get(async |app, headers| document(app, headers, Document::postman).await))
         .merge(swagger::routes())
 }
 
@@ -47,23 +46,6 @@ pub fn health() -> Router<AppState> {
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
         .method_not_allowed_fallback(wrong_method)
-}
-
-async fn index(State(app): State<AppState>) -> Html<String> {
-    let ServerInfo { base_url, .. } = &*app.info;
-    let environment = app.info.environment.name();
-    let page = match app.info.environment {
-        Environment::Test => "Try it: the Swagger page",
-        Environment::Live => "The Swagger page",
-    };
-    let dashboard = if app.has_dashboard { "<li><a href=\"/dashboard\">The dashboard</a>" } else { "" };
-    let page = format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <title>card-payments</title><h1>card-payments</h1><p>A card payments API, {environment} environment, at {base_url}/1.</p>\
-         <ul><li><a href=\"/docs/\">{page}</a>{dashboard}<li><a href=\"/openapi.yaml\">openapi.yaml</a>\
-         <li><a href=\"/openapi.json\">openapi.json</a><li><a href=\"/llms.txt\">llms.txt</a></ul></html>"
-    );
-    Html(base_path::link(app.info.base_path(), page))
 }
 
 /// The header that names the installation, for `check` on the same machine.

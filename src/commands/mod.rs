@@ -1,5 +1,5 @@
 //! The commands that operators run beside a server. A command opens the database, brings its schema up to date, and
-//! calls a service; `listen`, `trigger`, `seed`, `mcp`, `requests` and `replay` call the server itself.
+//! calls a service; `listen`, `trigger`, `seed`, `mcp`, `explain`, `requests` and `replay` call the server itself.
 
 pub mod account;
 mod account_file;
@@ -15,6 +15,7 @@ pub mod deposit;
 pub mod dispute;
 mod events;
 pub mod exec;
+pub mod explain;
 pub mod health;
 pub mod ledger;
 pub mod listen;
