@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::document::site;
 use crate::harness::app::DOCUMENT;
 use crate::harness::browser::Browser;
+use crate::harness::sending::request;
 use crate::harness::{App, Database, on_both};
 
 #[test]
@@ -109,18 +110,9 @@ async fn the_search_answers_people_and_programs(database: Database) {
     let nothing = String::from_utf8(app.anonymous().bytes("/docs/search?q=xyzzy").await.2).unwrap();
     assert!(nothing.contains("Nothing fits"), "{nothing}");
     assert_eq!(app.anonymous().bytes("/docs/search").await.0, 200);
-    let accept = [("accept", "application/json")];
-    let answer = app.anonymous().respond(
-        app.anonymous()
-            .request(Method::GET, "/docs/search?q=docker")
-            .header(accept[0].0, accept[0].1)
-            .body(axum::body::Body::empty())
-            .unwrap(),
-    );
-    let answer = answer.await;
-    assert_eq!(answer.headers()["content-type"], "application/json");
-    let bytes = axum::body::to_bytes(answer.into_body(), 1 << 20).await.unwrap();
-    let found: Value = serde_json::from_slice(&bytes).unwrap();
+    let answer = request(&app.anonymous(), Method::GET, "/docs/search?q=docker", &[("accept", "application/json")]).await;
+    assert_eq!(answer.headers["content-type"], "application/json");
+    let found = answer.json();
     assert_eq!(found["query"], "docker");
     assert!(found["results"][0]["url"].as_str().is_some_and(|url| url.starts_with("/docs/")), "{found}");
 }
