@@ -38,6 +38,7 @@ use crate::api::{self, AdmissionControl, AppState, AppStateInner, Metrics, RateL
 use crate::blobs::{Blobs, Bucket, Disk};
 use crate::config::{ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, VaultKeySource};
 use crate::dashboard::{self, DashboardAuth};
+use crate::guide;
 use crate::identity_provider::IdentityProvider;
 use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE};
 use crate::recorder::Recorder;
@@ -211,7 +212,8 @@ impl App {
             recorder,
         });
         let dashboard = dashboard.map_or_else(Router::new, |auth| dashboard::routes(site.clone(), auth));
-        Ok(Self { router: api::router(site.clone(), dashboard), ctx, keys, phase, site, _lock: lock })
+        let pages = guide::routes().merge(dashboard);
+        Ok(Self { router: api::router(site.clone(), pages), ctx, keys, phase, site, _lock: lock })
     }
 
     /// Whether there is a dashboard.

@@ -9,6 +9,7 @@ pub mod check;
 pub mod config;
 pub mod dashboard;
 pub mod error;
+pub mod guide;
 pub mod identity_provider;
 pub mod limits;
 pub mod params;

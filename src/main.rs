@@ -31,10 +31,10 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 /// Commands work beside a running server, on SQLite and PostgreSQL. They first bring the schema of an empty or older database up to date; backup and
 /// check leave it as it is. They refuse a SQLite file that is not there; migrate, account create and account import make it.
 ///
-/// listen, trigger, seed, mcp, requests and replay call the server instead of the database; report does both.
+/// listen, trigger, seed, mcp, explain, requests and replay call the server instead of the database; report does both.
 #[derive(Parser)]
 #[command(name = NAME, version = VERSION.as_str(), after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
-    card-payments serve --listen 127.0.0.1:8080.")]
+    card-payments serve --listen 127.0.0.1:8080.\n\nA running server has the guides at /docs/guide/; card-payments explain CODE explains an error.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -82,6 +82,7 @@ enum Command {
     Trigger(tools::trigger::Trigger),
     Seed(tools::seed::Seed),
     Mcp(tools::mcp::Mcp),
+    Explain(commands::explain::Explain),
     Exec(commands::exec::Exec),
     Record(commands::record::Record),
     Replay(tools::replay::Replay),
@@ -235,6 +236,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Trigger(command) => tools::trigger::run(command, &known_api()).await,
         Command::Seed(command) => tools::seed::run(command, &known_api()).await,
         Command::Mcp(command) => tools::mcp::run(command, &known_api()).await,
+        Command::Explain(command) => commands::explain::run(command).await,
         Command::Replay(command) => tools::replay::run(command, &known_api()).await,
         Command::Report(command) => commands::report::run(*command).await,
         Command::Requests(command) => tools::requests::run(command).await,

@@ -22,6 +22,7 @@ pub struct Document {
     yaml: Editions,
     json: Editions,
     llms: OnceLock<Representations>,
+    postman: OnceLock<Representations>,
     columns: OnceLock<HashMap<String, openapi::Columns>>,
 }
 
@@ -65,7 +66,7 @@ impl Document {
     }
 
     /// Returns the document of this server's own operations.
-    fn own(&self, info: &ServerInfo) -> Value {
+    pub fn own(&self, info: &ServerInfo) -> Value {
         let document = match info.environment {
             Environment::Test => self.complete(),
             Environment::Live => openapi::live(described(&self.operations)),
@@ -87,6 +88,12 @@ impl Document {
     pub fn json<'a>(&'a self, info: &ServerInfo, choice: DocumentChoice) -> &'a Representations {
         let text = || self.chosen(info, choice).to_string();
         self.json.get(choice).get_or_init(|| Representations::new("application/json", text()))
+    }
+
+    /// Returns it as a collection of requests for Postman and compatible programs.
+    pub fn postman<'a>(&'a self, info: &ServerInfo) -> &'a Representations {
+        let text = || openapi::postman::collection(&self.own(info)).to_string();
+        self.postman.get_or_init(|| Representations::new("application/json", text()))
     }
 
     /// Returns the columns of a list as CSV, if the path is one.

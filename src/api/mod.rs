@@ -1,5 +1,6 @@
 //! HTTP: decode the request, call one service, wrap its view. No business rule and no query lives here.
 
+pub mod accept;
 mod admission;
 mod admission_layer;
 pub mod answer;
@@ -35,11 +36,12 @@ mod patience;
 mod pay;
 mod payment_sources;
 mod plans;
+mod problem;
 pub(crate) mod rate_limit;
 mod recipients;
 mod refunds;
 mod refused_head;
-mod representations;
+pub(crate) mod representations;
 mod request_log;
 mod request_log_data;
 pub mod rights;

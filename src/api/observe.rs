@@ -13,7 +13,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base::clock::SystemClock;
 use base::random::RandomStream;
-use base::request_context::{self, RequestContext, Wait};
+use base::request_context::{self, RateStatus, RequestContext, Wait};
 use chrono::DateTime;
 use entity::{TimeSpan, Timestamp};
 use futures::FutureExt;
@@ -28,7 +28,10 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::REQUEST_ID_LENGTH_MAX;
 use crate::trace::{self, Span};
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The id of a request.
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
 /// Runs a request and reports it; see the module.
@@ -175,8 +178,23 @@ fn finish(headers: &mut HeaderMap, this: &RequestContext) {
     if let Ok(id) = HeaderValue::from_str(&this.id) {
         headers.insert(REQUEST_ID, id);
     }
+    if let Some(rate) = this.rate() {
+        set_rate(headers, rate);
+    }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+}
+
+/// Says how many requests the account has left (`docs/decisions.md`, 543).
+fn set_rate(headers: &mut HeaderMap, rate: RateStatus) {
+    let RateStatus { requests, seconds, left, full_after } = rate;
+    let policy = format!("\"account\";q={requests};w={seconds}");
+    let status = format!("\"account\";r={left};t={full_after}");
+    for (name, text) in [(RATE_LIMIT_POLICY, policy), (RATE_LIMIT, status)] {
+        if let Ok(text) = HeaderValue::from_str(&text) {
+            headers.insert(name, text);
+        }
+    }
 }
 
 /// Formats the Date of a fixed clock; otherwise the connection adds the machine's.

@@ -98,7 +98,7 @@ pub fn live(mut document: Value) -> Value {
 /// Returns the document as a server serves it: with the address that the operator has configured, if any, and the address that the
 /// client used. Without the former the server's own address is the second one: a proxy in front of it has another.
 pub fn served(mut document: Value, named: Option<&str>, base_url: &str, base_path: &str) -> Value {
-    tags::without_guides(&mut document);
+    tags::guides_below(&mut document, base_path);
     let own = if base_path.is_empty() { "/" } else { base_path };
     let own = json!({ "url": own, "description": "Where this document is." });
     document["servers"] = match named {

@@ -14,6 +14,7 @@ pub mod customer;
 pub mod deposit;
 pub mod dispute;
 pub mod exec;
+pub mod explain;
 mod fixtures;
 pub mod health;
 pub mod known_api;

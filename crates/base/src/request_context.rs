@@ -4,13 +4,14 @@
 use std::future::Future;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use entity::AccountToken;
 use http::Method;
 
 use crate::request_permits::{self, release_permit};
+use crate::mutex::lock;
 
 /// Stands for the template of a path that the router does not know.
 pub const UNMATCHED: &str = "unmatched";
@@ -30,12 +31,27 @@ pub struct RequestContext {
     address: Option<IpAddr>,
     operation: OnceLock<(Method, String)>,
     account: OnceLock<AccountToken>,
+    // As of the last counted request: a list as CSV is several.
+    rate: Mutex<Option<RateStatus>>,
     shed: AtomicBool,
     // Bytes of an upload.
     upload_bytes: AtomicU64,
     // Microseconds.
     database: AtomicU64,
     acquirer: AtomicU64,
+}
+
+/// How much of its rate an account has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateStatus {
+    /// How many requests it may send within a time.
+    pub requests: u32,
+    /// That time, in seconds.
+    pub seconds: u32,
+    /// How many of them are left.
+    pub left: u32,
+    /// After how many seconds all of them are left.
+    pub full_after: u32,
 }
 
 /// The party that a request waits for.
@@ -72,6 +88,11 @@ impl RequestContext {
     /// Returns the account that the request acts for, once its secret key is known.
     pub fn account(&self) -> Option<AccountToken> {
         self.account.get().copied()
+    }
+
+    /// Returns what is left of the account's rate, if it has a limit.
+    pub fn rate(&self) -> Option<RateStatus> {
+        *lock(&self.rate)
     }
 
     fn of(&self, wait: Wait) -> &AtomicU64 {
@@ -173,6 +194,11 @@ pub fn request_id() -> String {
 /// Records the operation that the router has found: method, and the template of the path.
 pub fn set_operation(method: &Method, route: &str) {
     let _ = REQUEST_CONTEXT.try_with(|request| request.operation.set((method.clone(), route.to_owned())));
+}
+
+/// Records what is left of the rate of the request's account.
+pub fn set_rate(rate: RateStatus) {
+    let _ = REQUEST_CONTEXT.try_with(|request| *lock(&request.rate) = Some(rate));
 }
 
 /// Records the account that a secret key has authenticated.

@@ -443,6 +443,7 @@ fn the_help_of_every_command_teaches_it() {
             "seed",
             "mcp",
             "exec",
+            "explain",
             "record",
             "replay",
             "requests",
