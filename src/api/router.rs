@@ -15,8 +15,8 @@ use super::state::AppState;
 use super::{
     admission_layer, authorisations, bank_accounts, base_path, browser, cards, challenge, charges, customers,
     deposits, disputes, events, files, inboxes, ledger, list_export, merchants, observe, paths, pay,
-    payment_sources, plans, problem, recipients, refunds, refused_head, sandbox, subscriptions, system, transfers,
-    wallets, webhook_endpoints, webhooks, write_request,
+    payment_sources, plans, problem, recipients, refunds, refused_head, sandbox, subscriptions, system,
+    transfers, wallets, webhook_endpoints, webhooks, write_request,
 };
 use crate::config::Environment;
 

@@ -10,8 +10,8 @@ use std::time::Instant;
 use entity::AccountToken;
 use http::Method;
 
-use crate::request_permits::{self, release_permit};
 use crate::mutex::lock;
+use crate::request_permits::{self, release_permit};
 
 /// Stands for the template of a path that the router does not know.
 pub const UNMATCHED: &str = "unmatched";

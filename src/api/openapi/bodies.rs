@@ -1,10 +1,9 @@
 //! Schemas of request bodies that no single struct decodes: their endpoints read them in parts.
 
 use entity::card::SourceType;
-use serde::Deserialize;
 use serde_json::Map;
 use utoipa::openapi::extensions::ExtensionsBuilder;
-use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 

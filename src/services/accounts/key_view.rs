@@ -9,7 +9,6 @@ use entity::section::{Right, Section};
 use entity::{ApiKeyToken, Timestamp};
 use macros::view;
 
-
 /// An API key that may do only what its rights say.
 #[view(secret)]
 pub struct ApiKey {

@@ -6,7 +6,6 @@ use base::secret::Secret;
 use entity::{Timestamp, WebhookEndpointToken, webhook_endpoint};
 use macros::view;
 
-
 /// A URL of yours to which events are sent.
 #[view(secret)]
 pub struct WebhookEndpoint {

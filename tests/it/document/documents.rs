@@ -1,8 +1,8 @@
 //! Documents that are drawn from the code. `UPDATE_DOCUMENTS=1 cargo test --test it documents` rewrites them.
 
 mod editions;
-mod links;
 mod events;
+mod links;
 mod names;
 mod recorded;
 #[path = "../../../benches/scaling/page/mod.rs"]
