@@ -18,7 +18,7 @@ use entity::failure::Decline;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
 
-pub use self::outcome::{Aftermath, Fault, SimulatedOutcome};
+pub use self::outcome::{Aftermath, Fault, SANDBOX_WORDS, SimulatedOutcome};
 use crate::sensitive::card_number::CardNumber;
 use crate::sensitive::secret::Secret;
 

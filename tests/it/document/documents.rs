@@ -35,11 +35,11 @@ fn the_committed_openapi_document_is_current() {
 }
 
 #[test]
-fn the_document_is_no_longer_than_400_000_bytes() {
+fn the_document_is_no_longer_than_500_000_bytes() {
     let document = &*DOCUMENT;
     let yaml = card_payments::api::openapi::yaml(document);
-    assert!(yaml.len() <= 400_000, "{}", yaml.len());
-    assert!(document.to_string().len() <= 400_000, "{}", document.to_string().len());
+    assert!(yaml.len() <= 500_000, "{}", yaml.len());
+    assert!(document.to_string().len() <= 500_000, "{}", document.to_string().len());
 }
 
 /// Sharing what operations have in common loses none of it.

@@ -110,7 +110,9 @@ async fn the_search_answers_people_and_programs(database: Database) {
     let nothing = String::from_utf8(app.anonymous().bytes("/docs/search?q=xyzzy").await.2).unwrap();
     assert!(nothing.contains("Nothing fits"), "{nothing}");
     assert_eq!(app.anonymous().bytes("/docs/search").await.0, 200);
-    let answer = request(&app.anonymous(), Method::GET, "/docs/search?q=docker", &[("accept", "application/json")]).await;
+    let answer =
+        request(&app.anonymous(), Method::GET, "/docs/search?q=docker", &[("accept", "application/json")])
+            .await;
     assert_eq!(answer.headers["content-type"], "application/json");
     let found = answer.json();
     assert_eq!(found["query"], "docker");
