@@ -56,7 +56,10 @@ fn ways(app: &AppState) -> Markup {
             li { a href="/postman.json" { "Postman collection" } p { "All operations for Postman, Bruno and Insomnia." } }
             li {
                 a href="/openapi.yaml" { "openapi.yaml" }
-                p { "The API for generators; also as " a href="/openapi.json" { "openapi.json" } " and, in short, " a href="/llms.txt" { "llms.txt" } "." }
+                p { "The API for generators; also as " a href="/openapi.json" { "openapi.json" } ", in short as " a href="/llms.txt" { "llms.txt" }
+                    @if app.info.environment == Environment::Test { ", and its flows as " a href="/arazzo.yaml" { "arazzo.yaml" } }
+                    "."
+                }
             }
         }
     }

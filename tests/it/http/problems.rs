@@ -49,12 +49,6 @@ rules! {
         }
     }
 
-    async fn below_a_base_path_the_link_has_it(app) {
-        app.is_known_as("http://test/payments").await;
-        let answer = request(&app.client(), Method::GET, "/1/nothing", &[]).await;
-        assert_eq!(answer.headers["link"], "</payments/docs/errors/resource_not_found>; rel=\"help\"");
-    }
-
     async fn a_401_names_the_fault_of_the_key_in_its_link(app) {
         let basic = |user: &str| basic(&format!("{user}:"));
         for (header, fault) in [
@@ -158,6 +152,12 @@ rules! {
         assert_eq!(app.anonymous().post("/1/cards", &card).await.headers["ratelimit"], "\"account\";r=0;t=2");
         let unknown: Value = app.with_key("nobody-has-this").get("/1/balance").await.refused(401, "unauthorized");
         assert_eq!(unknown["error"], "unauthorized");
+    }
+
+    async fn below_a_base_path_the_link_has_it(app, _acquirer) {
+        app.is_known_as("http://test/payments").await;
+        let answer = request(&app.client(), Method::GET, "/1/nothing", &[]).await;
+        assert_eq!(answer.headers["link"], "</payments/docs/errors/resource_not_found>; rel=\"help\"");
     }
 
     async fn a_page_of_another_origin_may_read_the_headers_of_its_refusals(app, _acquirer) {
