@@ -30,7 +30,7 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 /// Commands work beside a running server, on SQLite and PostgreSQL. They first bring the schema of an empty or older database up to date; backup and
 /// check leave it as it is. They refuse a SQLite file that is not there; migrate, account create and account import make it.
 ///
-/// listen, trigger, seed, mcp, requests and replay call the server instead of the database; report does both.
+/// listen, trigger, seed, mcp, requests, replay, examine and coverage call the server instead of the database; report does both.
 #[derive(Parser)]
 #[command(name = NAME, version = VERSION.as_str(), after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
     card-payments serve --listen 127.0.0.1:8080.")]
@@ -82,8 +82,11 @@ enum Command {
     Seed(commands::seed::Seed),
     Mcp(commands::mcp::Mcp),
     Exec(commands::exec::Exec),
+    #[command(subcommand)]
+    Examine(commands::examine::Examine),
     Record(commands::record::Record),
     Replay(commands::replay::Replay),
+    Coverage(commands::coverage::Coverage),
     Report(Box<commands::report::Report>),
     Requests(commands::requests::Requests),
     Health(commands::health::Health),
@@ -131,7 +134,7 @@ fn main() -> ExitCode {
     };
     // Files that the program creates are its user's only: the database, its log, uploads, copies. A command of the user's
     // keeps the user's mask.
-    if !matches!(command, Command::Exec(_) | Command::Record(_)) {
+    if !matches!(command, Command::Exec(_) | Command::Record(_) | Command::Examine(_)) {
         umask(Mode::RWXG | Mode::RWXO);
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -178,6 +181,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
     match command {
         Command::Exec(command) => return Box::pin(commands::exec::run(command)).await,
         Command::Record(command) => return Box::pin(commands::record::run(command)).await,
+        Command::Examine(command) => return Box::pin(commands::examine::run(command)).await,
         Command::Serve(command) => Box::pin(commands::serve::run(*command)).await,
         Command::Openapi(Openapi { json, postman }) => {
             let document = api::openapi();
@@ -228,6 +232,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Seed(command) => commands::seed::run(command).await,
         Command::Mcp(command) => commands::mcp::run(command).await,
         Command::Replay(command) => commands::replay::run(command).await,
+        Command::Coverage(command) => commands::coverage::run(command, &api::openapi()).await,
         Command::Report(command) => commands::report::run(*command).await,
         Command::Requests(command) => commands::requests::run(command).await,
         Command::Health(command) => commands::health::run(&command),

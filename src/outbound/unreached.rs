@@ -54,7 +54,7 @@ impl OutboundError {
     }
 
     /// Classifies the root cause of the HTTP client's error.
-    pub(crate) fn of(error: &reqwest::Error) -> Self {
+    pub fn of(error: &reqwest::Error) -> Self {
         if error.is_timeout() {
             return Self::Timeout;
         }

@@ -90,7 +90,7 @@ const LISTS: [(&str, &str); 15] = [
 const PAGE: usize = 500;
 
 /// The X-Request-Id of this command's own requests. No report shows them.
-const OWN_REQUESTS: &str = "card-payments-report";
+pub const OWN_REQUESTS: &str = "card-payments-report";
 
 /// Runs the command.
 pub async fn run(command: Report) -> Result<(), Box<dyn Error>> {
