@@ -82,6 +82,7 @@ enum Command {
     Seed(commands::seed::Seed),
     Mcp(commands::mcp::Mcp),
     Exec(commands::exec::Exec),
+    /// Examine a client of the API, or a receiver of its webhooks.
     #[command(subcommand)]
     Examine(commands::examine::Examine),
     Record(commands::record::Record),

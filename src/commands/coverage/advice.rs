@@ -61,7 +61,11 @@ pub fn to_be_refused(operation: &Operation, code: &str) -> String {
     match (of_code(code), code) {
         (Some(line), _) => line.to_owned(),
         (None, "invalid_resource" | "unprocessable_entity") if operation.method == Method::GET.as_str() => {
-            to_call_with(operation, if operation.has_pages { "per_page=0" } else { "session_token=" })
+            if operation.has_pages {
+                to_call_with(operation, "per_page=0")
+            } else {
+                format!("{name} with a value that it cannot read")
+            }
         }
         (None, "invalid_resource" | "unprocessable_entity") => {
             format!("{} -d amount=x", to_call_with(operation, ""))

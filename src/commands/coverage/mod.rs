@@ -181,7 +181,8 @@ impl Display for Summary {
         let mut last = None;
         for Goal { part, name, line } in self.gaps() {
             if last != Some(part) {
-                write!(f, "\n\n{HEAD}Never met: {}{HEAD:#}", part.title().to_lowercase())?;
+                let (first, rest) = part.title().split_at(1);
+                write!(f, "\n\n{HEAD}Never met: {}{rest}{HEAD:#}", first.to_lowercase())?;
                 last = Some(part);
             }
             write!(f, "\n  {name}\n      {line}")?;

@@ -4,17 +4,19 @@ pub mod client;
 pub mod receiver;
 
 use std::error::Error;
+use std::io::{self, Write};
 use std::process::{ExitCode, Stdio};
 
 use card_payments::api;
 use card_payments::config::FixtureOptions;
 use clap::{Args, Subcommand};
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 use self::client::{ClientOptions, Examiner, Totals};
 use self::receiver::ReceiverOptions;
 use super::exec::{self, OwnServer, ServerSetup, Signals};
 use super::server::{ServerOptions, refuse_live};
+use super::terminal;
 
 /// Examine a client of the API, or a receiver of its webhooks.
 #[derive(Subcommand)]
@@ -150,13 +152,13 @@ async fn examine_client(
 }
 
 /// Passes the output of a command on, and reads its totals.
-async fn read_totals(label: &str, output: impl AsyncRead + Unpin) -> std::io::Result<Totals> {
+async fn read_totals(label: &str, output: impl AsyncRead + Unpin) -> io::Result<Totals> {
     let (mut totals, mut output, mut line) = (Totals::default(), BufReader::new(output), Vec::new());
     while output.read_until(b'\n', &mut line).await? > 0 {
         totals.add_line(label, &String::from_utf8_lossy(&line));
-        tokio::io::stdout().write_all(&line).await?;
+        terminal::stdout().write_all(&line)?;
         line.clear();
     }
-    tokio::io::stdout().flush().await?;
+    terminal::stdout().flush()?;
     Ok(totals)
 }

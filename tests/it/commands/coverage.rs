@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::harness::process::{PAYMENT, output, program};
-use crate::harness::{Installed, operated, token_of};
+use crate::harness::{operated, token_of};
 
 /// Records some requests, and returns the file.
 fn recorded(folder: &Path) -> String {

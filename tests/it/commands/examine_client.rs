@@ -8,67 +8,7 @@ use crate::harness::postgres::skipped;
 use crate::harness::process::{output, program};
 
 /// A shop that pays ten times, and gives one payment back. Its manner is an argument.
-const SHOP: &str = r#"
-import base64, http.client, json, os, sys, time, urllib.error, urllib.request, uuid
-
-MANNER = sys.argv[1]
-URL, KEY = os.environ["CARD_PAYMENTS_URL"], os.environ["CARD_PAYMENTS_SECRET_KEY"]
-
-
-def send(method, path, body, key):
-    request = urllib.request.Request(URL + path, method=method, data=json.dumps(body).encode())
-    request.add_header("Content-Type", "application/json")
-    request.add_header("Authorization", "Basic " + base64.b64encode(f"{KEY}:".encode()).decode())
-    if MANNER != "keyless":
-        request.add_header("Idempotency-Key", key)
-    try:
-        with urllib.request.urlopen(request) as answer:
-            return answer.status, answer.headers, json.loads(answer.read())
-    except urllib.error.HTTPError as refused:
-        return refused.code, refused.headers, json.loads(refused.read())
-    except (OSError, http.client.HTTPException):
-        return None
-
-
-def call(method, path, body):
-    key = str(uuid.uuid4())
-    for _ in range(4):
-        answer = send(method, path, body, key)
-        if MANNER == "fresh":
-            key = str(uuid.uuid4())
-        if answer is None:
-            continue
-        status, headers, content = answer
-        if status in (429, 502, 503):
-            if MANNER != "keyless":
-                time.sleep(float(headers.get("Retry-After", 0)))
-            continue
-        if status == 400 and MANNER == "stubborn":
-            continue
-        return content
-    return {}
-
-
-total = 0
-for order in range(10):
-    card = {
-        "number": "4200000000000000" if order else "4100000000000001", "expiry_month": 12, "expiry_year": 2099, "cvc": "123",
-        "name": "Roland Robot", "address_line1": "42 Sevenoaks St", "address_city": "Lathlain", "address_country": "AU",
-    }
-    body = {
-        "email": "roland@example.com", "description": f"Order {order}", "amount": 400 + order,
-        "ip_address": "203.192.1.172", "card": card,
-    }
-    path = "/1/charges"
-    if MANNER == "stubborn":
-        body["colour"] = "red"
-        path += "?key=" + KEY
-    paid = call("POST", path, body).get("response")
-    if paid:
-        total += paid["amount"]
-call("POST", f"/1/charges/{paid['token']}/refunds", {"amount": 100})
-print("Total:", total - 100)
-"#;
+const SHOP: &str = include_str!("../../fixtures/shop.py");
 
 const MISSING: &str = "python3 is not installed, so the tests on it are skipped: no client is examined (.ci/run installs it).\n";
 

@@ -17,8 +17,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
 use sha2::Sha256;
 
+use crate::harness::operated;
 use crate::harness::process::{Process, output, program};
-use crate::harness::{Installed, operated};
 use crate::webhooks::verifiers;
 
 const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";

@@ -1,8 +1,9 @@
 //! Which requests are disturbed, and how: by the seed, and by how often an operation was called.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
+use card_payments::runtime::mutex::lock;
 use sha2::{Digest, Sha256};
 
 use super::traffic::Sent;
@@ -67,7 +68,7 @@ impl FaultPlan {
         if !sent.is_judged {
             return None;
         }
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let call = state.calls.entry(sent.operation.clone()).or_default();
         *call += 1;
         let draw = Sha256::digest(format!("{} {} {call}", self.seed, sent.operation));
@@ -78,10 +79,6 @@ impl FaultPlan {
         }
         *times += 1;
         usize::try_from(kind).ok().and_then(|kind| Fault::ALL.get(kind)).copied()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

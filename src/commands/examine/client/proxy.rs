@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -11,9 +11,11 @@ use card_payments::error::ErrorCode;
 use card_payments::outbound;
 use card_payments::recording::RecordingFile;
 use card_payments::runtime::clock::{Clock, SystemClock};
+use card_payments::runtime::mutex::lock;
 use futures::stream;
 use http::header::{self, HeaderName};
 use http::request::Parts;
+use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
@@ -92,7 +94,7 @@ impl Proxy {
 
     /// Returns what has passed.
     pub fn with_traffic<T>(&self, read: impl FnOnce(&mut Traffic) -> T) -> T {
-        read(&mut self.traffic.lock().unwrap_or_else(PoisonError::into_inner))
+        read(&mut lock(&self.traffic))
     }
 
     /// Answers a request; an error ends the connection.
@@ -121,7 +123,7 @@ impl Proxy {
     }
 
     async fn forward(&self, head: &Parts, body: Bytes) -> io::Result<Reply> {
-        let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+        let path = head.uri.path_and_query().map_or("/", PathAndQuery::as_str);
         let url = format!("{}{path}", self.server);
         let request =
             self.client.request(head.method.clone(), url).headers(end_to_end(&head.headers)).body(body);

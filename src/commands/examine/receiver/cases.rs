@@ -258,7 +258,7 @@ pub static CASES: [Case; 29] = [
         BY_HAND,
         "an event under the id of another one",
         "The id is a part of what is signed: otherwise a repeated event passes as a new one.",
-        |material| Ok(vec![material.fresh().signed()?.with("webhook-id", &material.drawn_token())]),
+        |material| Ok(vec![material.fresh().signed()?.with("webhook-id", &material.other_token())]),
     ),
     refuse(
         "another-version",

@@ -90,6 +90,11 @@ impl Material<'_> {
         self.token("token")
     }
 
+    /// Returns the token of another event than that of [`Self::drawn_token`].
+    pub fn other_token(&self) -> String {
+        self.token("other token")
+    }
+
     /// Returns any number.
     pub fn number(&self) -> u64 {
         self.draw("number").iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte))

@@ -9,6 +9,7 @@ use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
 use card_payments::config::List;
+use card_payments::outbound::OutboundError;
 use card_payments::outbound::api_client::ApiClient;
 use card_payments::runtime::clock::{Clock, SystemClock};
 use card_payments::sensitive::secret::Secret;
@@ -221,8 +222,8 @@ impl CaseResult {
             case: CaseShown::from(case),
             passed,
             status,
-            error: error.map(|error| error.code()),
-            error_description: error.map(|error| error.description()),
+            error: error.map(OutboundError::code),
+            error_description: error.map(OutboundError::description),
             ms,
         }
     }
