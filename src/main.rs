@@ -31,7 +31,7 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 /// Commands work beside a running server, on SQLite and PostgreSQL. They first bring the schema of an empty or older database up to date; backup and
 /// check leave it as it is. They refuse a SQLite file that is not there; migrate, account create and account import make it.
 ///
-/// listen, trigger, seed, mcp, explain, requests and replay call the server instead of the database; report does both.
+/// listen, trigger, seed, mcp, explain, requests, replay, examine and coverage call the server instead of the database; report does both.
 #[derive(Parser)]
 #[command(name = NAME, version = VERSION.as_str(), after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
     card-payments serve --listen 127.0.0.1:8080.\n\nA running server has the guides at /docs/guide/; card-payments explain CODE explains an error.")]
@@ -84,8 +84,12 @@ enum Command {
     Mcp(tools::mcp::Mcp),
     Explain(commands::explain::Explain),
     Exec(commands::exec::Exec),
+    /// Examine a client of the API, or a receiver of its webhooks.
+    #[command(subcommand)]
+    Examine(commands::examine::Examine),
     Record(commands::record::Record),
     Replay(tools::replay::Replay),
+    Coverage(commands::coverage::Coverage),
     Report(Box<commands::report::Report>),
     Requests(tools::requests::Requests),
     Health(commands::health::Health),
@@ -139,7 +143,7 @@ fn main() -> ExitCode {
     };
     // Files that the program creates are its user's only: the database, its log, uploads, copies. A command of the user's
     // keeps the user's mask.
-    if !matches!(command, Command::Exec(_) | Command::Record(_)) {
+    if !matches!(command, Command::Exec(_) | Command::Record(_) | Command::Examine(_)) {
         platform::hide_new_files();
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -186,6 +190,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
     match command {
         Command::Exec(command) => return Box::pin(commands::exec::run(command)).await,
         Command::Record(command) => return Box::pin(commands::record::run(command)).await,
+        Command::Examine(command) => return Box::pin(commands::examine::run(command)).await,
         Command::Serve(command) => Box::pin(commands::serve::run(*command)).await,
         Command::Openapi(Openapi { json, json_bodies, edition, postman }) => {
             let bodies = if json_bodies { Bodies::Json } else { Bodies::All };
@@ -238,6 +243,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Mcp(command) => tools::mcp::run(command, &known_api()).await,
         Command::Explain(command) => commands::explain::run(command).await,
         Command::Replay(command) => tools::replay::run(command, &known_api()).await,
+        Command::Coverage(command) => commands::coverage::run(command, &api::openapi()).await,
         Command::Report(command) => commands::report::run(*command).await,
         Command::Requests(command) => tools::requests::run(command).await,
         Command::Health(command) => commands::health::run(&command),

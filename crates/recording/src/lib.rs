@@ -135,12 +135,20 @@ pub enum Format {
 ///
 /// Errors: one line that says where it is wrong.
 pub fn read(text: &str) -> Result<Vec<Exchange>, String> {
+    let exchanges = read_with_logs(text)?;
+    if exchanges.iter().any(|exchange| exchange.of_log) {
+        return Err("a copy of a request log, which has no answers to go on with; `record` keeps them".into());
+    }
+    Ok(exchanges)
+}
+
+/// Reads a recording of either form, or a log, which keeps of answers only errors.
+///
+/// Errors: one line that says where it is wrong.
+pub fn read_with_logs(text: &str) -> Result<Vec<Exchange>, String> {
     let exchanges = parse(text)?;
     for (exchange, number) in exchanges.iter().zip(1..) {
         exchange.validate().map_err(|error| format!("request {number}: {error}"))?;
-    }
-    if exchanges.iter().any(|exchange| exchange.of_log) {
-        return Err("a copy of a request log, which has no answers to go on with; `record` keeps them".into());
     }
     Ok(exchanges)
 }

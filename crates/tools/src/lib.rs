@@ -5,7 +5,8 @@
 //! are for all commands.
 
 pub mod api_client;
-mod events;
+pub mod events;
+pub mod html_page;
 pub mod known_api;
 pub mod listen;
 pub mod mcp;

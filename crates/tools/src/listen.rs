@@ -63,7 +63,7 @@ pub struct Listen {
 }
 
 /// Parses a list of types, and of beginnings of several types.
-fn event_types(text: &str) -> Result<List<String>, String> {
+pub fn event_types(text: &str) -> Result<List<String>, String> {
     List::parse_each(text, event_type)
 }
 
@@ -72,11 +72,13 @@ fn event_type(text: &str) -> Result<String, &'static str> {
     if known { Ok(text.to_owned()) } else { Err("no event is of this type; trigger --list names them all") }
 }
 
-fn fits(wanted: &str, what: &str) -> bool {
+/// Returns whether a type is wanted, by its name or its beginning and a star.
+pub fn fits(wanted: &str, what: &str) -> bool {
     wanted.strip_suffix('*').map_or(wanted == what, |beginning| what.starts_with(beginning))
 }
 
-fn webhook_key(text: &str) -> Result<Secret, &'static str> {
+/// Parses a key that signs webhooks.
+pub fn webhook_key(text: &str) -> Result<Secret, &'static str> {
     let bytes = text.strip_prefix("whsec_").and_then(|key| STANDARD.decode(key).ok());
     bytes.filter(|bytes| !bytes.is_empty()).map(|_| text.into()).ok_or("not whsec_ and base64")
 }

@@ -72,7 +72,7 @@ pub async fn run(command: Requests) -> Result<(), Box<dyn Error>> {
 }
 
 /// Returns what the log keeps of a request. Its time is the account's clock's.
-fn exchange(request: &Value) -> Exchange {
+pub fn exchange(request: &Value) -> Exchange {
     let text = |name: &str| request[name].as_str().map(str::to_owned);
     let hidden = request["hidden"].as_array().into_iter().flatten();
     Exchange {

@@ -27,6 +27,11 @@ pub struct ServerOptions {
 }
 
 impl ServerOptions {
+    /// Returns whether a server is named.
+    pub fn is_named(&self) -> bool {
+        self.server.is_some()
+    }
+
     /// Returns the server's client. Requests the key from the server if none is given.
     pub async fn open(self) -> Result<ApiClient, Box<dyn Error>> {
         let address = self.server.map_or_else(listening, Ok)?;

@@ -55,13 +55,41 @@ pub async fn run(command: Trigger, api: &KnownApi) -> Result<(), Box<dyn Error>>
     let Some(what) = event.as_deref().and_then(EventType::from_code) else { return list(json) };
     let server = server.open().await?;
     refuse_live(&server, "nothing is triggered").await?;
-    let before = events::last(&server).await?;
-    let mut run = TriggerRun { server: &server, api, json, made: BTreeMap::new(), calls: Vec::new() };
+    let (did, event) = run_recipe(&server, api, what, json).await?;
+    print_result(&Triggered { r#type: what.code(), did, event: &event.body }, &event, json)
+}
+
+/// Makes an event of this type happen, and prints nothing.
+pub async fn cause(server: &ApiClient, api: &KnownApi, what: EventType) -> Result<Event, Box<dyn Error>> {
+    Ok(run_recipe(server, api, what, true).await?.1)
+}
+
+/// Returns the first type of events that a call of this operation helps to cause.
+pub fn causing(method: &str, path: &str) -> Option<EventType> {
+    let is_call = |step: &Step| {
+        let (own, given) = (step.path.split('/'), path.split('/'));
+        let is_same =
+            |(own, given): (&str, &str)| own == given || own.ends_with('_') && given.starts_with('{');
+        step.method() == *method
+            && own.clone().count() == given.clone().count()
+            && own.zip(given).all(is_same)
+    };
+    EventType::ALL.iter().copied().find(|&what| recipe(what).iter().any(is_call))
+}
+
+async fn run_recipe(
+    server: &ApiClient,
+    api: &KnownApi,
+    what: EventType,
+    json: bool,
+) -> Result<(Vec<TriggerCall>, Event), Box<dyn Error>> {
+    let before = events::last(server).await?;
+    let mut run = TriggerRun { server, api, json, made: BTreeMap::new(), calls: Vec::new() };
     for step in recipe(what) {
         run.run_step(step).await?;
     }
     let event = run.event(what, before).await?;
-    print_result(&Triggered { r#type: what.code(), did: run.calls, event: &event.body }, &event, json)
+    Ok((run.calls, event))
 }
 
 fn list(json: bool) -> Result<(), Box<dyn Error>> {

@@ -87,7 +87,7 @@ const LISTS: [(&str, &str); 15] = [
 const PAGE: usize = 500;
 
 /// The X-Request-Id of this command's own requests. No report shows them.
-const OWN_REQUESTS: &str = "card-payments-report";
+pub const OWN_REQUESTS: &str = "card-payments-report";
 
 /// Returns the list of the records that a token is of.
 pub fn list_of(token: &str) -> Result<&'static str, String> {

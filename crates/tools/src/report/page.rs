@@ -1,13 +1,10 @@
 //! The page of a report: one file, without scripts, in the style of the dashboard.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 use serde_json::Value;
 
 use super::RecordReport;
-
-const STYLE: &str = include_str!("../../dashboard.css");
-/// The page loads nothing.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+use crate::html_page;
 
 /// A column: its heading, and the pointer to its value.
 type Column = (&'static str, &'static str);
@@ -45,40 +42,30 @@ const POSTINGS: [Column; 7] = [
 
 /// Renders a report.
 pub fn page(report: &RecordReport) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "Report of " (report.token) " · card-payments" }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                main {
-                    h1 { "Report of " (report.token) }
-                    dl {
-                        (fact("Seed", report.seed.as_deref().unwrap_or("none")))
-                        (fact("The account's clock", report.now.as_str().unwrap_or_default()))
-                        (fact("card-payments", report.version))
-                        @for (name, value) in report.record.as_object().into_iter().flatten() {
-                            @let text = word(value);
-                            @if !text.is_empty() { (fact(name, &text)) }
-                        }
-                    }
-                    (whole("The record", &report.record))
-                    @if !report.refunds.is_empty() { (section("Refunds", &REFUNDS, &report.refunds)) }
-                    @if !report.disputes.is_empty() { (section("Disputes", &DISPUTES, &report.disputes)) }
-                    (section("Requests", &REQUESTS, &report.requests))
-                    (section("Events", &EVENTS, &report.events))
-                    (section("Webhooks", &WEBHOOKS, &report.webhooks))
-                    h2 { "Ledger" }
-                    (table("Postings", &POSTINGS, &report.ledger))
+    let title = format!("Report of {}", report.token);
+    html_page::page(
+        &title,
+        &html! {
+            h1 { (title) }
+            dl {
+                (fact("Seed", report.seed.as_deref().unwrap_or("none")))
+                (fact("The account's clock", report.now.as_str().unwrap_or_default()))
+                (fact("card-payments", report.version))
+                @for (name, value) in report.record.as_object().into_iter().flatten() {
+                    @let text = word(value);
+                    @if !text.is_empty() { (fact(name, &text)) }
                 }
             }
-        }
-    }
+            (whole("The record", &report.record))
+            @if !report.refunds.is_empty() { (section("Refunds", &REFUNDS, &report.refunds)) }
+            @if !report.disputes.is_empty() { (section("Disputes", &DISPUTES, &report.disputes)) }
+            (section("Requests", &REQUESTS, &report.requests))
+            (section("Events", &EVENTS, &report.events))
+            (section("Webhooks", &WEBHOOKS, &report.webhooks))
+            h2 { "Ledger" }
+            (table("Postings", &POSTINGS, &report.ledger))
+        },
+    )
 }
 
 fn fact(name: &str, text: &str) -> Markup {
