@@ -185,7 +185,7 @@ fn finish(headers: &mut HeaderMap, this: &RequestContext) {
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
 }
 
-/// Says how many requests the account has left (`docs/decisions.md`, 543).
+/// Says how many requests the account has left (`docs/decisions.md`, 433).
 fn set_rate(headers: &mut HeaderMap, rate: RateStatus) {
     let RateStatus { requests, seconds, left, full_after } = rate;
     let policy = format!("\"account\";q={requests};w={seconds}");

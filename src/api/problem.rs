@@ -1,4 +1,4 @@
-//! Middleware around every route: a refusal names the page that explains it (`docs/decisions.md`, 540), and is a problem of RFC 9457
+//! Middleware around every route: a refusal names the page that explains it (`docs/decisions.md`, 430), and is a problem of RFC 9457
 //! for clients that ask for one (541).
 
 use axum::body::Body;

@@ -277,7 +277,7 @@ async fn until_input_ends(mut signals: Signals) -> ExitCode {
 
 /// Returns the exit code of a command that a signal has ended.
 pub fn code_of(signal: Signal) -> ExitCode {
-    code(128 + signal.as_raw())
+    code(128 + signal.number())
 }
 
 fn code(number: i32) -> ExitCode {

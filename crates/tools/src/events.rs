@@ -13,6 +13,7 @@ use crate::terminal::HEAD;
 
 /// One event.
 pub struct Event {
+    /// What a line of it shows.
     pub head: Head,
     /// The whole event, byte for byte as webhook endpoints get it.
     pub body: Box<RawValue>,
@@ -29,16 +30,22 @@ impl Display for Event {
 /// The parts of an event that a line shows.
 #[derive(Deserialize)]
 pub struct Head {
+    /// Its token.
     pub token: EventToken,
+    /// Its type, in the words of the API.
     pub r#type: String,
+    /// When it happened, as the API writes times.
     pub created_at: String,
+    /// The record that it is about.
     pub data: Subject,
+    /// Its number among the events of the account, from 1.
     pub sequence: u64,
 }
 
 /// The record in an event.
 #[derive(Deserialize)]
 pub struct Subject {
+    /// Its token.
     pub token: String,
 }
 

@@ -16,7 +16,7 @@ pub(super) const NO_TYPE: Unreadable = Unreadable::Malformed(
     "The body is JSON, but its type is not: send the header Content-Type: application/json",
 );
 
-/// Returns whether a body without a type, or with that of a form, is JSON with something in it (`docs/decisions.md`, 542). An object
+/// Returns whether a body without a type, or with that of a form, is JSON with something in it (`docs/decisions.md`, 432). An object
 /// need not be whole: no form begins like one.
 pub(super) fn is_meant(body: &[u8]) -> bool {
     let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body).trim_ascii_start();

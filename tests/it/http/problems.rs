@@ -1,4 +1,4 @@
-//! Refusals lead to the pages that explain them, and are problems for clients that ask for those (`docs/decisions.md`, 540 to 543).
+//! Refusals lead to the pages that explain them, and are problems for clients that ask for those (`docs/decisions.md`, 430 to 433).
 
 use axum::body::Body;
 use http::Method;

@@ -1,8 +1,8 @@
 //! The cases: what is sent to a receiver, what a good one answers, and why.
 
+use std::error::Error;
 use std::time::Duration;
 
-use card_payments::error::Error;
 use entity::TimeSpan;
 
 use super::material::{Delivery, Draft, Manner, Material};
@@ -50,7 +50,7 @@ pub struct Case {
     /// How many deliveries are in flight at once.
     pub at_once: usize,
     /// Makes the deliveries, in order.
-    pub deliveries: fn(&Material<'_>) -> Result<Vec<Delivery>, Error>,
+    pub deliveries: fn(&Material<'_>) -> Result<Vec<Delivery>, Box<dyn Error>>,
 }
 
 const VERIFY: &str = "verify-it";
@@ -75,7 +75,7 @@ const fn accept(
     heading: &'static str,
     sent: &'static str,
     why: &'static str,
-    deliveries: fn(&Material<'_>) -> Result<Vec<Delivery>, Error>,
+    deliveries: fn(&Material<'_>) -> Result<Vec<Delivery>, Box<dyn Error>>,
 ) -> Case {
     Case { name, sent, expected: Expected::Accept, why, heading, at_once: 1, deliveries }
 }
@@ -85,7 +85,7 @@ const fn refuse(
     heading: &'static str,
     sent: &'static str,
     why: &'static str,
-    deliveries: fn(&Material<'_>) -> Result<Vec<Delivery>, Error>,
+    deliveries: fn(&Material<'_>) -> Result<Vec<Delivery>, Box<dyn Error>>,
 ) -> Case {
     Case { expected: Expected::Refuse, ..accept(name, heading, sent, why, deliveries) }
 }

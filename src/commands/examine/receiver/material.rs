@@ -1,5 +1,6 @@
 //! What deliveries are made of: real events, the receiver's key, and draws that depend only on the seed and the case.
 
+use std::error::Error;
 use std::io::Write;
 use std::time::Duration;
 
@@ -7,13 +8,12 @@ use base::secret::Secret;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use bytes::Bytes;
-use card_payments::error::Error;
-use card_payments::services::webhooks;
 use entity::Timestamp;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use outbound::signature;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -126,14 +126,14 @@ pub struct Draft {
 
 impl Draft {
     /// Signs it with the receiver's key.
-    pub fn signed(self) -> Result<Delivery, Error> {
+    pub fn signed(self) -> Result<Delivery, Box<dyn Error>> {
         let key = self.key.clone();
         self.signed_by(&[&key])
     }
 
     /// Signs it with these keys.
-    pub fn signed_by(self, keys: &[&Secret]) -> Result<Delivery, Error> {
-        let mut headers = webhooks::headers(keys.iter().copied(), &self.id, self.at, &self.body)?;
+    pub fn signed_by(self, keys: &[&Secret]) -> Result<Delivery, Box<dyn Error>> {
+        let mut headers = signature::headers(keys.iter().copied(), &self.id, self.at, &self.body)?;
         headers.insert("webhook-attempt", self.attempt.into());
         Ok(Delivery { headers, body: self.body.into(), manner: Manner::Whole, expected: None })
     }
@@ -219,10 +219,10 @@ impl Delivery {
     }
 
     /// Compresses the body, whose signature stays.
-    pub fn compressed(mut self) -> Result<Self, Error> {
+    pub fn compressed(mut self) -> Result<Self, Box<dyn Error>> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         let compressed = encoder.write_all(&self.body).and_then(|()| encoder.finish());
-        self.body = compressed.map_err(|error| Error::internal(error.to_string()))?.into();
+        self.body = compressed?.into();
         self.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         Ok(self)
     }

@@ -4,12 +4,12 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use card_payments::limits::WEBHOOK_ANSWER;
 use futures::stream;
 use http::header::{CONNECTION, CONTENT_LENGTH};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use outbound::OutboundError;
+use outbound::limits::WEBHOOK_ANSWER;
 use reqwest::{Body, Client};
 
 use super::cases::Expected;
