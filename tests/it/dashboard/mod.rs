@@ -79,6 +79,18 @@ rules! {
         }
     }
 
+    async fn an_address_without_a_page_answers_a_page(app) {
+        assert_sign_in(&Browser::new(app).get("/dashboard/nothing").await);
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        for path in ["/dashboard/nothing", "/dashboard/charges/ch_x/nothing"] {
+            let answer = browser.get(path).await;
+            assert!(answer.status == 404 && answer.text.contains("<h1>Page not found</h1>"), "{}", answer.text);
+            guarded(&answer);
+        }
+        let icon = browser.get("/dashboard/favicon.svg").await;
+        assert_eq!((icon.status, icon.headers[header::CONTENT_TYPE].to_str().unwrap()), (200, "image/svg+xml"));
+    }
+
     async fn no_other_key_opens_anything(app) {
         let mut browser = Browser::new(app);
         for key in [app.publishable_key(), "nobody-has-this", "", " "] {
