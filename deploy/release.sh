@@ -1,13 +1,30 @@
 #!/usr/bin/env bash
-# A release, in target/dist: for each platform one static Linux binary that needs nothing beside it, what it is made of, and the profile
-# by which it was compiled; all packages of them; checksums of all; and the clients. The same commit, compilers and profiles make the same
-# bytes, in whatever folder they run: PROFILES names the folder of a release, or is empty to compile without.
+# A release, in target/dist: for each target one binary that needs nothing beside it, what it is made of, and the profile by which it was
+# compiled; all packages of them; checksums of all; and the clients. The same commit, compilers and profiles make the same bytes, in
+# whatever folder they run: PROFILES names the folder of a release, or is empty to compile without. deploy/release.sh [TARGET...] makes it
+# for other targets than Linux; those of macOS and Windows have no profile, because they cannot run here. RELEASE_REPOSITORY, the address
+# of the repository whose release will hold the files, is what the packages name as theirs; with it, target/dist/doors holds
+# the installer and the files of package managers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Those of Rust, and behind each its name in containers and in Debian.
-targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
-declare -A architectures=([x86_64-unknown-linux-musl]=amd64 [aarch64-unknown-linux-musl]=arm64)
+targets=("$@")
+[ $# -gt 0 ] || targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
+# Of each target, its name in those of files, with the processor as containers and Debian call it; and its name for zig.
+declare -A platforms=(
+    [x86_64-unknown-linux-musl]=linux-amd64
+    [aarch64-unknown-linux-musl]=linux-arm64
+    [x86_64-apple-darwin]=darwin-amd64
+    [aarch64-apple-darwin]=darwin-arm64
+    [x86_64-pc-windows-gnu]=windows-amd64
+)
+declare -A zig_targets=(
+    [x86_64-unknown-linux-musl]=x86_64-linux-musl
+    [aarch64-unknown-linux-musl]=aarch64-linux-musl
+    [x86_64-apple-darwin]=x86_64-macos.12.0
+    [aarch64-apple-darwin]=aarch64-macos.12.0
+    [x86_64-pc-windows-gnu]=x86_64-windows-gnu
+)
 dist=target/dist
 
 missing() {
@@ -20,6 +37,7 @@ export ZIG="${ZIG:-$(compgen -G "$PWD/target/zig/lib/python3*/site-packages/zigl
 { command -v make && command -v readelf; } >/dev/null || missing 'there is no make, or no readelf: apt-get install build-essential'
 sysroot=$(rustc --print sysroot)
 for target in "${targets[@]}"; do
+    [ -n "${platforms[$target]:-}" ] || missing "what is $target? There are ${!platforms[*]}"
     [ -d "$sysroot/lib/rustlib/$target/lib" ] || missing "there is no $target: rustup target add $target"
 done
 
@@ -38,27 +56,39 @@ for folder in "$cargo_home=/cargo" "$PWD=/card-payments" "$built=/target"; do
     rust+=" --remap-path-prefix=$folder"
     c+=" -ffile-prefix-map=$folder"
 done
-# Rust brings a linker that knows every platform, and the C library of each. Of ninety thousand pointers each would be a line of its
-# own: two megabytes.
-rust+=' -C linker=rust-lld -C linker-flavor=ld.lld -C link-arg=-zpack-relative-relocs'
+# How each target is linked. For Linux Rust brings a linker, and the C library; of ninety thousand pointers each would be a line of its own:
+# two megabytes. For macOS and Windows zig has what the system offers.
+linking() {
+    case $1 in
+        *-linux-musl) echo '-C linker=rust-lld -C linker-flavor=ld.lld -C link-arg=-zpack-relative-relocs' ;;
+        *-apple-darwin) echo "-C linker=$PWD/deploy/zig-cc" ;;
+        *-windows-gnu) echo "-C linker=$PWD/deploy/zig-cc -C dlltool=$PWD/deploy/zig-dlltool" ;;
+    esac
+}
+# The oldest macOS that the programs run on, and the folder in which Rust would look for Apple's files.
+export MACOSX_DEPLOYMENT_TARGET=12.0 SDKROOT=$PWD/deploy/apple
 # zig compiles C; by itself it would add checks for programmers.
 export ZIG_GLOBAL_CACHE_DIR=$built/zig-cache ZIG_LOCAL_CACHE_DIR=$built/zig-cache
 for target in "${targets[@]//-/_}"; do
-    export "CC_$target=$PWD/deploy/zig-cc" "AR_$target=ar" "CFLAGS_$target=$c -fno-sanitize=undefined"
+    case $target in *_linux_musl) ar='ar' ;; *) ar=$PWD/deploy/zig-ar ;; esac
+    export "CC_$target=$PWD/deploy/zig-cc" "AR_$target=$ar" "CFLAGS_$target=$c -fno-sanitize=undefined"
 done
 export CARGO_INCREMENTAL=0
 
+is_linux() { [[ $1 == *-linux-* ]]; }
+
 # Of a target, how this machine runs its programs: by itself, by an emulator, or not at all.
 emulator_of() {
+    is_linux "$1" || { echo none && return; }
     [ "${1%%-*}" = "$(uname -m)" ] || command -v "qemu-${1%%-*}-static" || echo none
 }
 
 # Compiles the program for a target, with one more flag for what runs there. The allocator would ask this machine's processor how long its
-# addresses are: those of Linux programs have 48 bits. Pages of arm64 may have 64 KiB.
+# addresses are: those of programs have 48 bits. Pages of arm64 may have 64 KiB on Linux, and have 16 on macOS.
 compile() {
     local flags=CARGO_TARGET_${1//-/_}_RUSTFLAGS
-    env -u RUSTFLAGS "${flags^^}=$rust $2" \
-        JEMALLOC_SYS_WITH_LG_VADDR=48 AARCH64_UNKNOWN_LINUX_MUSL_JEMALLOC_SYS_WITH_LG_PAGE=16 \
+    env -u RUSTFLAGS "${flags^^}=$rust $(linking "$1") $2" ZIG_TARGET="${zig_targets[$1]}" JEMALLOC_SYS_WITH_LG_VADDR=48 \
+        AARCH64_UNKNOWN_LINUX_MUSL_JEMALLOC_SYS_WITH_LG_PAGE=16 AARCH64_APPLE_DARWIN_JEMALLOC_SYS_WITH_LG_PAGE=14 \
         cargo build --profile dist --locked --target "$1" --bin card-payments
 }
 
@@ -75,7 +105,7 @@ profile() {
     chmod +x "$counts/counting"
     cargo bench --workspace --profile dev --locked --bench speed -- --binary "$counts/counting" --seconds 2 --rounds 1 --charges 2000 \
         --only charge customer get list word token replay keyed renewals
-    "${profdata[0]}" merge --sparse --output "$profiles/card-payments-linux-${architectures[$target]}.profdata" "$counts"/*.profraw
+    "${profdata[0]}" merge --sparse --output "$profiles/card-payments-${platforms[$target]}.profdata" "$counts"/*.profraw
 }
 
 profiles=$built/profiles
@@ -85,19 +115,39 @@ if [ -z "${PROFILES+set}" ]; then
     profdata=("$sysroot"/lib/rustlib/*/bin/llvm-profdata)
     [ -x "${profdata[0]}" ] || missing 'there is no llvm-profdata: rustup component add llvm-tools'
     for target in "${targets[@]}"; do
-        profile "$target"
+        ! is_linux "$target" || profile "$target"
     done
 elif [ -n "$PROFILES" ]; then
     cp "$PROFILES"/card-payments-linux-*.profdata "$profiles"
 fi
 for target in "${targets[@]}"; do
-    profile=$profiles/card-payments-linux-${architectures[$target]}.profdata
+    profile=$profiles/card-payments-${platforms[$target]}.profdata
     compile "$target" "$([ ! -e "$profile" ] || echo "-C profile-use=$profile")"
 done
 
 root=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$root"' EXIT
+
+# A program of another system loads nothing but what that system has, and on macOS is content with the oldest one.
+check_imports() {
+    local program=$1 objdump=("$sysroot"/lib/rustlib/*/bin/llvm-objdump) loaded
+    [ -x "${objdump[0]}" ] || missing 'there is no llvm-objdump: rustup component add llvm-tools'
+    case $program in
+        *-darwin-*)
+            loaded=$("${objdump[0]}" --macho --dylibs-used "$program" | sed -n 's/^\t\(.*\) (compat.*/\1/p')
+            ! grep -vE '^/usr/lib/libSystem\.B\.dylib$|^/System/Library/Frameworks/(CoreFoundation|Security)\.framework/' <<<"$loaded" ||
+                missing "$program loads more than the system's"
+            "${objdump[0]}" --macho --private-headers "$program" | grep -E "^ *minos ${MACOSX_DEPLOYMENT_TARGET/./\\.}\$" >/dev/null ||
+                missing "$program is not for macOS $MACOSX_DEPLOYMENT_TARGET"
+            ;;
+        *-windows-*)
+            loaded=$("${objdump[0]}" --private-headers "$program" | sed -n 's/^ *DLL Name: //p')
+            ! grep -iE '^lib|^msvcr|^vcruntime|^zlib' <<<"$loaded" || missing "$program loads more than the system's"
+            ;;
+    esac
+    echo "$program is not run: this machine has another system"
+}
 
 # It is what it should be: static, of this commit, and well in a root where there is nothing else, as the image's user with the
 # image's folder.
@@ -141,15 +191,17 @@ rm -rf "$dist"
 mkdir -p "$dist"
 programs=()
 for target in "${targets[@]}"; do
-    program=$dist/card-payments-linux-${architectures[$target]}
-    install -m 0755 "$built/$target/dist/card-payments" "$program"
-    deploy/sbom.py "$target" Cargo.toml "$program" >"$program.cdx.json"
+    case $target in *-windows-*) suffix=.exe ;; *) suffix='' ;; esac
+    program=$dist/card-payments-${platforms[$target]}$suffix
+    install -m 0755 "$built/$target/dist/card-payments$suffix" "$program"
+    deploy/sbom.py "$target" Cargo.toml "$program" >"${program%.exe}.cdx.json"
     programs+=("$program")
-    try "$program" "$target" "$(emulator_of "$target")"
+    if is_linux "$target"; then try "$program" "$target" "$(emulator_of "$target")"; else check_imports "$program"; fi
 done
 [ "${PROFILES-set}" = '' ] || cp "$profiles"/*.profdata "$dist"
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 packages/build.sh "$version" "$dist" "${programs[@]}"
+[ -z "${RELEASE_REPOSITORY:-}" ] || deploy/doors.py "$version" "$RELEASE_REPOSITORY" "$dist"
 if [ -x "$built/clients/tools/bin/python" ]; then
     packages/clients/make.sh
     packages/clients/pack.sh "$dist/clients"

@@ -12,6 +12,10 @@ const here = dirname(fileURLToPath(import.meta.url));
 const license = join(here, "../../LICENSE");
 const manifest = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
 manifest.version = version;
+// npm attests where a package was built only if it names that repository.
+const { RELEASE_REPOSITORY } = process.env;
+const repository = RELEASE_REPOSITORY && { type: "git", url: `git+${RELEASE_REPOSITORY}.git` };
+manifest.repository = repository;
 manifest.optionalDependencies = {};
 
 for (const given of platforms) {
@@ -20,7 +24,7 @@ for (const given of platforms) {
   const name = `@card-payments/${platform}`;
   manifest.optionalDependencies[name] = version;
   const description = `The program card-payments for ${platform}`;
-  pack({ name, version, description, license: manifest.license, os: [os], cpu: [cpu] }, [program, license]);
+  pack({ name, version, description, license: manifest.license, repository, os: [os], cpu: [cpu] }, [program, license]);
 }
 pack(manifest, [...manifest.files.map((file) => join(here, file)), join(here, "README.md"), license]);
 

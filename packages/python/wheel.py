@@ -10,9 +10,12 @@ import tomllib
 import zipfile
 
 HERE = pathlib.Path(__file__).parent
+# The address of the repository, if there is one.
+REPOSITORY = os.environ.get("RELEASE_REPOSITORY")
 
 
 def main(version, program, tag, folder):
+    program = pathlib.Path(program)
     project = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]
     name = project["name"].replace("-", "_")
     info = f"{name}-{version}.dist-info"
@@ -26,6 +29,7 @@ def main(version, program, tag, folder):
         "License-File": "LICENSE",
         "Keywords": ",".join(project["keywords"]),
         "Requires-Python": project["requires-python"],
+        **({"Project-URL": f"Source, {REPOSITORY}"} if REPOSITORY else {}),
         "Description-Content-Type": "text/markdown",
     }
     metadata = "".join(f"{field}: {value}\n" for field, value in metadata.items())
@@ -35,7 +39,7 @@ def main(version, program, tag, folder):
     wheel += [f"Tag: {python}-{abi}-{platform}" for platform in platforms.split(".")]
     files = {f"{module.relative_to(HERE)}": module.read_bytes() for module in sorted(HERE.glob("card_payments/*.py"))}
     files |= {
-        f"{name}-{version}.data/scripts/card-payments": pathlib.Path(program).read_bytes(),
+        f"{name}-{version}.data/scripts/{program.name}": program.read_bytes(),
         f"{info}/METADATA": f"{metadata}\n{(HERE / project['readme']).read_text()}".encode(),
         f"{info}/WHEEL": ("\n".join(wheel) + "\n").encode(),
         f"{info}/entry_points.txt": f"[pytest11]\n{plugins}".encode(),

@@ -1,4 +1,6 @@
-//! Routes outside of /1: a small index, the OpenAPI document, its page and its short form, health, metrics.
+//! Routes outside of /1: a small index, the OpenAPI document, its page, its short form and its workflows, health, metrics.
+
+use std::sync::LazyLock;
 
 use axum::Router;
 use axum::extract::State;
@@ -26,6 +28,7 @@ pub fn routes() -> Router<AppState> {
         .route("/openapi.yaml", get(async |app, headers| document(app, headers, Document::yaml).await))
         .route("/openapi.json", get(async |app, headers| document(app, headers, Document::json).await))
         .route("/llms.txt", get(async |app, headers| document(app, headers, Document::llms).await))
+        .route("/arazzo.yaml", get(workflows))
         .merge(swagger::routes())
 }
 
@@ -38,6 +41,18 @@ async fn document(
 ) -> Result<Response, Error> {
     let answer = spawn_blocking(move || written(&app.document, &app.info).respond(&headers));
     answer.await.map_err(|error| Error::internal(error.to_string()))
+}
+
+/// Flows over the operations as an Arazzo document, which is also a file of the repository.
+static WORKFLOWS: LazyLock<Representations> =
+    LazyLock::new(|| Representations::new("application/yaml", include_str!("../../arazzo.yaml")));
+
+/// Serves the flows in test only: the sandbox decides in them what in life takes time.
+async fn workflows(State(app): State<AppState>, headers: HeaderMap) -> Response {
+    match app.info.environment {
+        Environment::Test => WORKFLOWS.respond(&headers),
+        Environment::Live => unknown_operation(State(app), headers).await,
+    }
 }
 
 /// Returns the routes of monitoring, which work under any load.

@@ -84,18 +84,23 @@ test("a server that does not start is an error", async () => {
   await assert.rejects(start({ program: "/nowhere/card-payments" }), { code: "ENOENT" });
 });
 
-test("without the package of the platform the start says which one is missing", () => {
+test("without the package of the platform the start says which one is missing and how to get it", () => {
   const module = join(folder, "node_modules/card-payments");
   cpSync(join(require.resolve("card-payments"), ".."), module, { recursive: true, dereference: true });
   const run = (...args) =>
     spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8", env: { ...process.env, PATH: "/nowhere" } });
-  const missing = /@card-payments\/\w+-\w+, the package that holds the program, is not installed/;
-  const started = run("-e", 'require("card-payments").start().catch(({ message }) => console.log(message))');
-  assert.match(started.stdout, missing);
-  assert.match(started.stdout, /nor is card-payments on the PATH/);
+  const { version } = require("card-payments/package.json");
+  const name = `@card-payments/${process.platform}-${process.arch}`;
+  const missing = `${name}, the package that holds the program, is not installed, because optional dependencies were left out`;
+  const remedy = `npm install ${name}@${version}, or everything again with --include=optional`;
+  const start = 'require("card-payments").start().catch(({ message }) => console.log(message))';
+  const started = run("-e", start).stdout;
+  for (const part of [missing, remedy, "nor is card-payments on the PATH"]) assert.ok(started.includes(part), started);
   const { status, stderr } = run(join(module, "bin.js"), "--version");
   assert.equal(status, 127);
-  assert.match(stderr, missing);
+  assert.equal(stderr, `error: ${missing}: install it by name, ${remedy}\n`);
+  const elsewhere = run("-e", `Object.defineProperty(process, "platform", { value: "sunos" }); ${start}`).stdout;
+  assert.match(elsewhere, /^there is no program for sunos-\w+ in a package, only for .*linux-\w+.*: compile it/);
 });
 
 test("a test run that forgets to stop its server ends, and the server with it", async () => {

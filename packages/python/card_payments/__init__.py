@@ -54,7 +54,8 @@ def connect(url, secret_key):
 
 
 def _program():
-    own = os.path.join(sysconfig.get_path("scripts"), "card-payments")
+    # On Windows the name of a program has an ending.
+    own = os.path.join(sysconfig.get_path("scripts"), "card-payments" + (sysconfig.get_config_var("EXE") or ""))
     found = shutil.which(own) or shutil.which("card-payments")
     if found is None:
         raise RuntimeError("there is no card-payments on the PATH")

@@ -83,7 +83,10 @@ fn the_container_starts_the_program_that_the_release_makes() {
     let program = listed("ENTRYPOINT")[0].clone();
     let name = program.trim_start_matches('/');
     assert!(file.contains(&format!("\nCOPY {name}-linux-${{TARGETARCH}} {program}\n")));
-    assert!(script.contains(&format!("$dist/{name}-linux-${{architectures[$target]}}\n")));
+    assert!(script.contains(&format!("=$dist/{name}-${{platforms[$target]}}$suffix\n")));
+    for (target, architecture) in [("x86_64", "amd64"), ("aarch64", "arm64")] {
+        assert!(script.contains(&format!("[{target}-unknown-linux-musl]=linux-{architecture}\n")));
+    }
     let last = file.rsplit("\nFROM ").next().unwrap();
     assert!(last.starts_with("scratch\n"), "nothing else is in it");
     let user = last.lines().find_map(|line| line.strip_prefix("USER ")).unwrap();

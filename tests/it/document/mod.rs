@@ -7,3 +7,4 @@ mod guides;
 mod llms;
 pub mod site;
 mod swagger_page;
+mod workflows;

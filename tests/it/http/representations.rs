@@ -51,10 +51,11 @@ fn accepting(codings: &str) -> [String; 2] {
     ["-H".into(), format!("Accept-Encoding: {codings}")]
 }
 
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "/openapi.json",
     "/openapi.yaml",
     "/llms.txt",
+    "/arazzo.yaml",
     "/docs/page.js",
     "/docs/page.css",
     "/docs/swagger-ui-bundle.js",
