@@ -304,9 +304,7 @@ rules! {
         for (method, path) in [(Method::PUT, "/dashboard"), (Method::DELETE, "/dashboard/charges/ch_x"), (Method::POST, "/dashboard/events")] {
             browser.send(method, path, None).await.refused(405, "method_not_allowed");
         }
-        for path in ["/dashboard/nothing", "/dashboard/charges/ch_x/y", "/dashboardx"] {
-            browser.get(path).await.refused(404, "resource_not_found");
-        }
+        browser.get("/dashboardx").await.refused(404, "resource_not_found");
         let slash = browser.get("/dashboard/").await;
         assert_eq!((slash.status, slash.headers[header::LOCATION].to_str().unwrap()), (308, "/dashboard"));
         let mut anybody = Browser::new(app);
@@ -390,7 +388,7 @@ async fn operators_look_at_every_account_and_change_nothing(database: Database) 
     ] {
         let path = format!("/dashboard{path}");
         let answer = app.unchanged(browser.post(&path, &[("form", &form), ("days", "1")])).await;
-        answer.refused(404, "resource_not_found");
+        assert!(answer.status == 404 && answer.text.contains("<h1>Page not found</h1>"), "{}", answer.text);
     }
     app.check_books().await;
 }
