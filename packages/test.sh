@@ -19,7 +19,7 @@ case $(uname -m) in
     x86_64) node=linux-x64 debian=amd64 ;;
     aarch64) node=linux-arm64 debian=arm64 ;;
 esac
-wheel() { compgen -G "$files/*_$(uname -m).whl"; }
+wheel() { compgen -G "$files/*linux_*$(uname -m).whl"; }
 # Nothing of this machine's configuration, and no other server.
 unset "${!CARD_PAYMENTS_@}"
 export PYTHONDONTWRITEBYTECODE=1
@@ -55,6 +55,14 @@ by_file() {
     pays "$root/file/card-payments"
 }
 through 'one file' by_file "$program"
+
+section installer
+by_installer() {
+    deploy/doors.py "$version" https://github.com/example/card-payments "$files"
+    "$files/doors/install.sh" --from "file://$files" --dir "$root/installer" >/dev/null
+    pays "$root/installer/card-payments"
+}
+through installer by_installer "$files/card-payments-linux-$debian.tar.gz"
 
 # Runs tests with the installed program, and waits until their servers have left neither a file nor a process.
 leaving_nothing() {
