@@ -68,7 +68,7 @@ pub async fn show(State(app): State<DashboardState>, user: AccountSession) -> Pa
     let content = html! {
         p { "Fraudsters try stolen cards with small payments. Payments of an attack that a rule has noticed fail with "
             code { "suspected_fraud" } ", and the acquirer is not called, if the account refuses them." }
-        (facts(&[("Action", words(action.code())), ("Attacks that last", words(&lasting.to_string()))]))
+        (facts(&[("Action", words(action.code())), ("Active attacks", words(&lasting.to_string()))]))
         (table("Attacks", &ATTACKS, &records(attacks.collect())?))
         (table("Counted now, by this server", &COUNTS, &records(counts.collect())?))
         (table("Rules", &RULES, &records(rules.collect())?))

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{FormResult, PageContent, PageResult};
 use super::list::{Column, DAYS, Field, FieldInput, ListView, column};
-use super::record::{Record, facts, longest_page, token, words};
+use super::record::{Record, brief, facts, longest_page, token, traces, words};
 use super::state::DashboardState;
 use super::{format, is_test, layout, money_flow};
 use crate::api::extract::{Input, Path};
@@ -32,8 +32,8 @@ pub const COLUMNS: [Column; 6] = [
     column("Amount", |charge| charge.money("/amount")).figures().sorted("amount"),
     column("Status", status),
     column("Created", |charge| charge.ago("/created_at")).wide().sorted("created_at"),
-    column("Description", |charge| words(charge.text("/description"))).wide(),
-    column("E-mail", |charge| words(charge.text("/email"))).wide(),
+    column("Description", |charge| brief(charge.text("/description"))).wide(),
+    column("E-mail", |charge| brief(charge.text("/email"))).wide(),
 ];
 
 pub static LIST: ListView<Charge> = ListView {
@@ -139,6 +139,7 @@ pub async fn show(
                 li { (format::time(&when, now)) " " (what) }
             }
         }
+        @if is_test(&app) { (traces(&id)) }
         (charge.whole())
     };
     Ok(PageContent::of(format!("/1/charges/{id}"), format!("Charge {id}"), content))

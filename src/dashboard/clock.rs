@@ -4,12 +4,12 @@ use axum::extract::State;
 use maud::{Markup, html};
 use serde_json::json;
 
-use super::CLOCK;
 use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, PageContent, PageResult};
 use super::list::{Column, column, table};
 use super::record::{Record, facts, words};
 use super::state::DashboardState;
+use super::{CLOCK, format};
 use crate::params;
 use crate::services::due_work::DueWork;
 use crate::services::retention::RetentionWork;
@@ -90,7 +90,7 @@ pub async fn advance(State(app): State<DashboardState>, form: VerifiedForm) -> P
         p role="status" {
             @if moved.is("/complete") { "The clock has been moved." }
             @else { "The clock is on its way to " (moved.time("/to")) ": move it once more." }
-            " " (count) " things were due on the way."
+            " " (format::counted(count, "thing")) @if count == 1 { " was" } @else { " were" } " due on the way."
         }
         (shown(&moved))
         (ways(&form.user, moved.text("/now")))

@@ -7,9 +7,9 @@ use maud::html;
 use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
 use super::list::{Column, ListView, column, table};
-use super::record::{Record, facts, first_page, words};
+use super::record::{Record, facts, first_page, traces, words};
 use super::state::DashboardState;
-use super::{charges, subscriptions};
+use super::{charges, is_test, subscriptions};
 use crate::api::extract::{Input, Path};
 use crate::services::customers;
 use crate::services::customers::view::Customer;
@@ -65,6 +65,7 @@ pub async fn show(
         (table("Cards", &CARDS, &cards))
         (table("Latest charges", &charges::COLUMNS, &charged))
         (table("Subscriptions", &subscriptions::COLUMNS, &subscribed))
+        @if is_test(&app) { (traces(&id)) }
         (customer.whole())
     };
     Ok(PageContent::of(format!("/1/customers/{id}"), format!("Customer {id}"), content))

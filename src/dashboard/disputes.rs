@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, FormResult, PageContent, PageResult};
 use super::list::{Column, DAYS, Field, FieldInput, ListView, column, table};
-use super::record::{Record, facts, words};
+use super::record::{Record, facts, traces, words};
 use super::state::DashboardState;
 use super::{figures, is_test};
 use crate::api::extract::{Input, Path};
@@ -107,6 +107,7 @@ pub async fn show(
         ]))
         @if is_test(&app) { (decisions(&user, &id, dispute.text("/status"))) }
         (table("Activity, newest first", &ACTIVITY, &activity))
+        @if is_test(&app) { (traces(&id)) }
         (dispute.whole())
     };
     Ok(PageContent::of(format!("/1/disputes/{id}"), format!("Dispute {id}"), content))
@@ -119,9 +120,13 @@ fn decisions(user: &AccountSession, id: &str, status: &str) -> Markup {
     html! {
         @if !next.is_empty() {
             (layout::actions(&user.session, &format!("/dashboard/disputes/{id}/decide"), &html! {
-                span { "Let the network decide:" }
-                @for status in next {
+                span { "Decide as the network:" }
+                @for status in next.iter().filter(|status| ***status != DisputeStatus::Accepted) {
                     button.other name="status" value=(status.code()) { (status.code().replace('_', " ")) }
+                }
+                @if next.contains(&&DisputeStatus::Accepted) {
+                    span { "Or as the merchant:" }
+                    button.other name="status" value=(DisputeStatus::Accepted.code()) { "accept the dispute" }
                 }
             }))
         }

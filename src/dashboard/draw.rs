@@ -126,16 +126,20 @@ pub fn rows(rows: &[Row], is_flow: bool) -> Drawing {
     let (lowest, highest) =
         (ends().min().unwrap_or_default().min(0), ends().max().unwrap_or_default().max(0));
     let x = |amount: i64| scaled(amount.saturating_sub(lowest), highest.saturating_sub(lowest), WIDTH);
+    let placed = || (0..).step_by(usize::try_from(ROW).unwrap_or(1)).zip(rows);
     let shapes = html! {
-        @for (y, row) in (0..).step_by(usize::try_from(ROW).unwrap_or(1)).zip(rows) {
+        // Behind the texts.
+        @if is_flow {
+            @for (y, row) in placed().skip(1) {
+                line.link x1=(x(row.from)) x2=(x(row.from)) y1=(y + LINE + BAR - ROW) y2=(y + LINE) {}
+            }
+        }
+        @for (y, row) in placed() {
             @let (left, right) = (x(row.from.min(row.to)), x(row.from.max(row.to)));
             text x="0" y=(y + LINE - 6) { (row.label) }
             text.end x=(WIDTH) y=(y + LINE - 6) { (row.figure) }
             @if row.from != row.to {
                 rect class=(row.tone.class()) x=(left.min(WIDTH - 3)) y=(y + LINE) width=((right - left).max(3)) height=(BAR) {}
-            }
-            @if is_flow && y > 0 {
-                line.link x1=(x(row.from)) x2=(x(row.from)) y1=(y + LINE + BAR - ROW) y2=(y + LINE) {}
             }
         }
         @if lowest < 0 { line.axis x1=(x(0)) x2=(x(0)) y1="0" y2=(ROW * i64::try_from(rows.len()).unwrap_or_default()) {} }

@@ -59,7 +59,7 @@ fn volume(days: &[Day], approved: &[ApprovedDay]) -> Markup {
     let bar = |&day: &Day| {
         let (amount, count) = sum(Some(day));
         Bar {
-            hint: format!("{}: {} by {count} charges", word(day), in_words(amount)),
+            hint: format!("{}: {} by {}", word(day), in_words(amount), format::counted(count, "charge")),
             parts: vec![(Tone::Good, amount)],
         }
     };
@@ -76,10 +76,10 @@ fn volume(days: &[Day], approved: &[ApprovedDay]) -> Markup {
         id: "volume",
         title: "Gross volume, by day",
         summary: format!(
-            "{} by {} approved charges in {} days.{others}",
+            "{} by {} in {}.{others}",
             in_words(total),
-            number(count),
-            days.len()
+            format::counted(count, "approved charge"),
+            length(days)
         ),
         drawing: draw::bars(&bars, &in_words(most), &first, &last),
         headings: &["Day", "Charges", "Volume"],
@@ -115,11 +115,11 @@ fn attempts(days: &[Day], approved: &[ApprovedDay], failed: &[FailedDay]) -> Mar
     };
     Figure {
         id: "attempts",
-        title: "Success rate, by day",
+        title: "Attempts, by day",
         summary: format!(
-            "{} of {} attempts succeeded: {}. The upper part of a bar failed.",
+            "{} of {} succeeded: {}. The upper part of a bar failed.",
             number(good),
-            number(good + bad),
+            format::counted(good + bad, "attempt"),
             share(good, good + bad)
         ),
         drawing: draw::bars(&bars, &number(most), &first, &last),
@@ -129,9 +129,15 @@ fn attempts(days: &[Day], approved: &[ApprovedDay], failed: &[FailedDay]) -> Mar
     .render()
 }
 
-/// Returns a share in percent with one decimal place.
+/// Returns how many days are shown, in words.
+fn length(days: &[Day]) -> String {
+    format::counted(i64::try_from(days.len()).unwrap_or_default(), "day")
+}
+
+/// Returns a share in percent, rounded to one decimal place.
 fn share(part: i64, whole: i64) -> String {
-    let tenths = part.saturating_mul(1_000) / whole.max(1);
+    let whole = whole.max(1);
+    let tenths = part.saturating_mul(1_000).saturating_add(whole / 2) / whole;
     format!("{}.{}%", tenths / 10, tenths % 10)
 }
 
@@ -153,7 +159,7 @@ fn declines(days: &[Day], failed: &[FailedDay]) -> Markup {
     Figure {
         id: "declines",
         title: "Declines, by reason",
-        summary: format!("{} attempts failed in {} days.", number(total), days.len()),
+        summary: format!("{} failed in {}.", format::counted(total, "attempt"), length(days)),
         drawing: draw::rows(&reasons.iter().map(row).collect::<Vec<_>>(), false),
         headings: &["Error", "Message", "Attempts", "Share"],
         rows: reasons
@@ -274,7 +280,10 @@ mod tests {
 
     #[test]
     fn shares_and_percentiles_are_whole_and_defined_for_nothing() {
-        assert_eq!([share(1, 3), share(3, 3), share(0, 0)], ["33.3%", "100.0%", "0.0%"]);
+        assert_eq!(
+            [share(1, 3), share(2, 3), share(3, 3), share(0, 0)],
+            ["33.3%", "66.7%", "100.0%", "0.0%"]
+        );
         assert_eq!(percentile(&mut [], 50), 0);
         assert_eq!(percentile(&mut [9, 1, 5], 50), 5);
         assert_eq!(percentile(&mut (1..=100).collect::<Vec<_>>(), 95), 95);

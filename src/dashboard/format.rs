@@ -18,6 +18,12 @@ pub fn count(number: u64) -> String {
     separated(&number.to_string())
 }
 
+/// Returns a number and what it counts: `1 charge`, `2 charges`.
+pub fn counted(number: i64, one: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {one}{ending}", count(number.unsigned_abs()))
+}
+
 fn separated(digits: &str) -> String {
     let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
     groups.join(",")
@@ -144,6 +150,7 @@ mod tests {
             assert_eq!(amount(currency, base_units), words);
         }
         assert_eq!((count(0), count(999), count(1_000)), ("0".into(), "999".into(), "1,000".into()));
+        assert_eq!([0, 1, 1_000].map(|number| counted(number, "day")), ["0 days", "1 day", "1,000 days"]);
     }
 
     #[test]

@@ -8,17 +8,21 @@ use axum::response::{IntoResponse, Redirect, Response};
 use base::request_context;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use entity::AcquirerFaults;
 use maud::{DOCTYPE, Markup, html};
 use sha2::{Digest, Sha256};
 use url::form_urlencoded;
 
 use super::session::Session;
 use super::state::DashboardState;
-use super::{ACCOUNTS, HOME, PAGES, PROVIDER, SIGN_IN, SIGN_OUT, SIGN_OUT_EVERYWHERE, is_test};
+use super::{
+    ACCOUNTS, HOME, NEW_CHARGE, PAGES, PROVIDER, SANDBOX, SIGN_IN, SIGN_OUT, SIGN_OUT_EVERYWHERE, is_test,
+};
 use crate::api::{base_path, pages};
 use crate::config::Environment;
 use crate::error::{Body, Error, ErrorCode};
 use crate::services::Account;
+use crate::services::accounts::faults::faults_of;
 
 /// The content of a page, without the layout.
 #[derive(Clone)]
@@ -26,8 +30,10 @@ pub struct PageContent {
     status: StatusCode,
     title: String,
     content: Markup,
-    /// The path of the API call that shows the same.
+    /// The path of the API call that shows the same, or does it.
     same: Option<String>,
+    /// The operation that does it, and what it sends.
+    sends: Option<(&'static str, &'static [&'static str])>,
 }
 
 /// A page, or the error page shown instead.
@@ -43,7 +49,14 @@ impl PageContent {
 
     /// Creates a page that no API call corresponds to.
     pub fn bare(title: impl Into<String>, content: Markup) -> Self {
-        Self { status: StatusCode::OK, title: title.into(), content, same: None }
+        Self { status: StatusCode::OK, title: title.into(), content, same: None, sends: None }
+    }
+
+    /// Returns the page of a form that does what POST of its path does: an operation, as the API's page names it in its
+    /// address, and the fields that it sends.
+    #[must_use]
+    pub fn sending(self, operation: &'static str, fields: &'static [&'static str]) -> Self {
+        Self { sends: Some((operation, fields)), ..self }
     }
 
     /// Returns the page with another status.
@@ -111,6 +124,15 @@ impl IntoResponse for ErrorPage {
     }
 }
 
+/// Answers an address below the dashboard's at which there is no page.
+pub async fn unknown() -> PageContent {
+    let content = html! {
+        p { "There is no page at this address. The record may be gone, or the link has a mistake." }
+        p { a href=(HOME) { "To the overview" } }
+    };
+    PageContent::bare("Page not found", content).with(StatusCode::NOT_FOUND)
+}
+
 /// The location of a request in the navigation.
 pub struct NavLocation {
     /// The path.
@@ -152,23 +174,43 @@ pub fn framed(
 ) -> Response {
     let Some(page) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
     let bar = html! {
+        // On a phone the pages are behind it.
+        button.other.menu popovertarget="pages" { "Menu" }
         p.account {
             (account.settings().business_name) " "
             a href=(ACCOUNTS) { "Other accounts" }
         }
+        @if is_test(app) { a.button href=(NEW_CHARGE) { "Make a charge" } }
         (leave(session))
     };
     let ways = html! {
-        nav aria-label="Pages" {
-            ul {
-                @for (path, name) in PAGES.iter().filter(|(path, _)| super::has_page(app, path)) {
-                    li { a href=(path) aria-current=[location.below(path).then_some("page")] { (name) } }
+        nav #pages popover aria-label="Pages" {
+            @for (group, pages) in &PAGES {
+                @let pages: Vec<_> = pages.iter().filter(|(path, _)| super::has_page(app, path)).collect();
+                @if !pages.is_empty() {
+                    p { (group) }
+                    ul aria-label=(group) {
+                        @for (path, name) in pages {
+                            li { a href=(path) aria-current=[location.below(path).then_some("page")] { (name) } }
+                        }
+                    }
                 }
+            }
+        }
+        @if is_test(app) && has_faults(account) {
+            p.banner {
+                "Faults of the acquirer are on: attempts may fail or take longer. " a href=(SANDBOX) { "See and reset them" }
             }
         }
     };
     let back = location.back.as_deref().filter(|_| !page.status.is_success());
     answered(app, &page, answer, &bar, &ways, back)
+}
+
+/// Whether the account's acquirer has faults. What cannot be read is shown by the page of the sandbox.
+fn has_faults(account: &Account) -> bool {
+    faults_of(account.settings())
+        .is_ok_and(|faults| faults != AcquirerFaults { seed: faults.seed, ..AcquirerFaults::default() })
 }
 
 /// Puts the layout without a session around a response.
@@ -239,6 +281,7 @@ fn document(
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (page.title) " · card-payments (" (environment) ")" }
+                link rel="icon" type="image/svg+xml" href=(ICON.address);
                 link rel="stylesheet" href=(STYLE.address);
                 script src=(SCRIPT.address) defer {}
             }
@@ -258,8 +301,14 @@ fn document(
                 @if let Some(same) = &page.same {
                     footer {
                         p { "The same from the API, with your secret key:" }
-                        pre tabindex="0" { code { "curl -u \"$KEY:\" '" (app.info.base_url) (same) "'" } }
-                        @if let Some(operation) = operation(same).filter(|_| is_test(app)) {
+                        pre tabindex="0" {
+                            code {
+                                "curl -u \"$KEY:\" '" (app.info.base_url) (same) "'"
+                                @for field in page.sends.into_iter().flat_map(|(_, fields)| fields) { " \\\n  -d '" (field) "'" }
+                            }
+                        }
+                        @let operation = page.sends.map(|(operation, _)| operation).or_else(|| operation(same));
+                        @if let Some(operation) = operation.filter(|_| is_test(app)) {
                             p { a href={ "/docs/#/" (operation) } { "Try it on the API's page" } }
                         }
                     }
@@ -333,7 +382,7 @@ pub fn sign_in(app: &DashboardState, to: &str, refused: Option<&str>) -> PageCon
 /// policy tells its address to pages of this server only; with `no-referrer` the browser would not say which page sends
 /// a form.
 pub fn guarded(response: Response) -> Response {
-    const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; base-uri 'none'; \
+    const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
                           frame-ancestors 'none'";
     pages::guarded_by(response, POLICY, "same-origin")
 }
@@ -358,6 +407,10 @@ pub static STYLE: LazyLock<Asset> = LazyLock::new(|| {
 pub static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("/dashboard/dashboard.js", "text/javascript; charset=utf-8", include_str!("dashboard.js"))
 });
+
+/// The icon of the browser's tab.
+pub static ICON: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("/dashboard/favicon.svg", "image/svg+xml", include_str!("favicon.svg")));
 
 impl Asset {
     fn new(path: &str, content_type: &'static str, text: &'static str) -> Self {

@@ -38,7 +38,7 @@ mod webhooks;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use entity::section::Section;
 
 pub use self::sign_in::{DashboardAuth, OperatorAuth};
@@ -61,26 +61,26 @@ const KEYS: &str = "/dashboard/keys";
 const REQUESTS: &str = "/dashboard/requests";
 const CLOCK: &str = "/dashboard/clock";
 const SANDBOX: &str = "/dashboard/sandbox";
+const NEW_CHARGE: &str = "/dashboard/charges/new";
 const SNAPSHOTS: &str = "/dashboard/sandbox/snapshots";
 
-/// The pages of the navigation, in order.
-const PAGES: [(&str, &str); 16] = [
-    (HOME, "Overview"),
-    ("/dashboard/charges", "Charges"),
-    ("/dashboard/customers", "Customers"),
-    ("/dashboard/subscriptions", "Subscriptions"),
-    ("/dashboard/transfers", "Transfers"),
-    ("/dashboard/disputes", "Disputes"),
-    ("/dashboard/card_testing", "Card testing"),
-    ("/dashboard/events", "Events"),
-    ("/dashboard/webhooks", "Webhooks"),
-    (APPROVALS, "Approvals"),
-    (EXCEPTIONS, "Exceptions"),
-    (PEOPLE, "People"),
-    (KEYS, "Keys"),
-    (REQUESTS, "Requests"),
-    (CLOCK, "Clock"),
-    (SANDBOX, "Sandbox"),
+/// The pages of the navigation in groups, in order.
+const PAGES: [(&str, &[(&str, &str)]); 4] = [
+    (
+        "Payments",
+        &[
+            (HOME, "Overview"),
+            ("/dashboard/charges", "Charges"),
+            ("/dashboard/customers", "Customers"),
+            ("/dashboard/subscriptions", "Subscriptions"),
+            ("/dashboard/transfers", "Transfers"),
+            ("/dashboard/disputes", "Disputes"),
+            ("/dashboard/card_testing", "Card testing"),
+        ],
+    ),
+    ("Integration", &[("/dashboard/events", "Events"), ("/dashboard/webhooks", "Webhooks")]),
+    ("Organisation", &[(APPROVALS, "Approvals"), (EXCEPTIONS, "Exceptions"), (PEOPLE, "People")]),
+    ("Developers", &[(KEYS, "Keys"), (REQUESTS, "Requests"), (CLOCK, "Clock"), (SANDBOX, "Sandbox")]),
 ];
 
 /// Whether a page exists: some in test only, one in live, and two where people sign in by a provider.
@@ -137,11 +137,13 @@ pub fn routes(app: AppState, auth: DashboardAuth) -> Router<AppState> {
         }
     };
     pages
+        .route("/dashboard/{*unknown}", any(layout::unknown))
         .route_layer(from_fn_with_state(app.clone(), auth::require_session))
         .merge(unguarded)
         .route_layer(from_fn_with_state(app.clone(), auth::refuse_foreign_forms))
         .route("/dashboard/dashboard.css", get(async || layout::STYLE.answer()))
         .route("/dashboard/dashboard.js", get(async || layout::SCRIPT.answer()))
+        .route("/dashboard/favicon.svg", get(async || layout::ICON.answer()))
         .with_state(app)
 }
 
@@ -182,7 +184,7 @@ fn decided() -> Router<DashboardState> {
 fn tests() -> Router<DashboardState> {
     Router::new()
         .merge(exports())
-        .route("/dashboard/charges/new", get(new_charge::show).post(new_charge::create))
+        .route(NEW_CHARGE, get(new_charge::show).post(new_charge::create))
         .route("/dashboard/webhook_endpoints", post(webhooks::register))
         .route(ACCOUNTS, get(accounts::made).post(accounts::choose_made))
         .route("/dashboard/charges/{token}/capture", post(charges::capture))

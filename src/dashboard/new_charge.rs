@@ -18,6 +18,23 @@ use crate::acquirer::{SANDBOX_WORDS, SimulatedOutcome};
 use crate::params::{self, non_blank};
 use crate::services::three_d_secure::create::{ChargeRequestInfo, create as create_charge};
 
+/// What the same call of the API sends, with the values that the form begins with.
+const SENT: [&str; 13] = [
+    "amount=400",
+    "currency=AUD",
+    "description=A test",
+    "email=roland@example.com",
+    "ip_address=127.0.0.1",
+    "card[number]=4200000000000000",
+    "card[expiry_month]=12",
+    "card[expiry_year]=2030",
+    "card[cvc]=123",
+    "card[name]=Roland Robot",
+    "card[address_line1]=42 Sevenoaks St",
+    "card[address_city]=Lathlain",
+    "card[address_country]=Australia",
+];
+
 /// Shows the form.
 pub async fn show(user: AccountSession) -> PageResult {
     let content = html! {
@@ -52,7 +69,7 @@ pub async fn show(user: AccountSession) -> PageResult {
             }
         }
     };
-    Ok(PageContent::of("/1/charges", "Make a charge", content))
+    Ok(PageContent::of("/1/charges", "Make a charge", content).sending("Charges/create_charge", &SENT))
 }
 
 #[derive(Deserialize, Validate)]

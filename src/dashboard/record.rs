@@ -48,7 +48,8 @@ impl Record {
         entries.map(|(name, value)| (name.clone(), self.inner(value))).collect()
     }
 
-    fn value(&self, pointer: &str) -> &Value {
+    /// Returns the value at a pointer, or null.
+    pub fn value(&self, pointer: &str) -> &Value {
         self.json.pointer(pointer).unwrap_or(&Value::Null)
     }
 
@@ -174,6 +175,23 @@ pub fn words(text: &str) -> Markup {
         nothing()
     } else {
         html! { (text) }
+    }
+}
+
+/// Renders a text in a table: a long one is cut, and stands whole in its hint.
+pub fn brief(text: &str) -> Markup {
+    const LETTERS: usize = 80;
+    let cut = text.char_indices().nth(LETTERS).and_then(|(end, _)| text.get(..end));
+    cut.map_or_else(|| words(text), |cut| html! { span title=(text) { (cut) "…" } })
+}
+
+/// Renders the ways to the requests and events about a record, which tests can search.
+pub fn traces(token: &str) -> Markup {
+    html! {
+        p {
+            a href={ "/dashboard/requests?token=" (token) } { "Its requests" } " · "
+            a href={ "/dashboard/events?about=" (token) } { "Its events" }
+        }
     }
 }
 

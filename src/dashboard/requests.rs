@@ -94,9 +94,38 @@ pub async fn show(
         h2 { "What it sent" }
         (request.json("/parameters"))
         @if !hidden.is_empty() { p.hint { "Left out: " (hidden.join(", ")) } }
+        @if request.text("/route") != FILES {
+            h2 { "As a command" }
+            pre tabindex="0" { code { (command(&app.info.base_url, &request)) } }
+            @if !hidden.is_empty() { p.hint { "Add what was left out." } }
+        }
         (request.whole())
     };
     Ok(PageContent::of(format!("/1/sandbox/requests/{id}"), format!("Request {id}"), content))
+}
+
+/// The operation whose body is a form with a file, which no log keeps.
+const FILES: &str = "/1/files";
+
+/// Returns the command that sends the request again, with the key in a variable.
+fn command(base_url: &str, request: &Record) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    let method = request.text("/method");
+    let url = quoted(&format!("{base_url}{}", request.text("/path")));
+    let option = if method == "HEAD" { "-I".to_owned() } else { format!("-X {method}") };
+    let mut lines = vec![format!("curl -u \"$KEY:\" {option} {url}")];
+    if matches!(method, "POST" | "PUT") {
+        let body = request.value("/parameters");
+        if body.as_object().is_some_and(|fields| !fields.is_empty()) {
+            lines.push("-H 'Content-Type: application/json'".to_owned());
+            lines.push(format!("-d {}", quoted(&format!("{body:#}"))));
+        }
+    } else {
+        let fields = request.entries("/parameters").into_iter();
+        let fields = fields.map(|(name, value)| quoted(&format!("{name}={}", value.word())));
+        lines.extend(fields.map(|field| format!("-G --data-urlencode {field}")));
+    }
+    lines.join(" \\\n  ")
 }
 
 /// Renders the error of a request: its code, its sentence, and the invalid parameters.

@@ -50,7 +50,7 @@ fn orders(user: &AccountSession, faults: &Record) -> Markup {
                         option value=(decline.code()) selected[ordered == decline.code()] { (decline.code().replace('_', " ")) }
                     }
                 }
-                label for="latency_ms" { "Milliseconds that each answer comes later" }
+                label for="latency_ms" { "Delay of each answer, in milliseconds" }
                 input #latency_ms type="number" name="latency_ms" min="0" max=(ACQUIRER_LATENCY_MS_MAX)
                     value=(faults.number("/latency_ms").unwrap_or_default());
                 label for="gateway_error_rate" { "Share of calls that fail before anything happens, 0 to 1" }
@@ -59,7 +59,7 @@ fn orders(user: &AccountSession, faults: &Record) -> Markup {
                 input #drop_rate name="drop_rate" inputmode="decimal" value=(chance("/drop_rate"));
                 label for="seed" { "Seed: the same one gives the same run" }
                 input #seed type="number" name="seed" value=(faults.number("/seed").unwrap_or_default());
-                button { "Order these faults" }
+                button { "Apply these faults" }
             }
             form method="post" action=(SANDBOX) {
                 (layout::carried(&user.session))

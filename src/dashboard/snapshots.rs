@@ -24,13 +24,20 @@ pub async fn of_account(app: &DashboardState, user: &AccountSession) -> Result<M
     Ok(html! {
         h2 { "Snapshots" }
         section.deeds aria-label="Snapshots" {
-            p { "Once one is put back, the account holds what it held then, and its clock shows what it showed." }
+            p { "Once one is restored, the account holds what it held then, and its clock shows what it showed." }
             @for (snapshot, token) in kept.iter().map(|snapshot| (snapshot, snapshot.text("/token"))) {
                 form method="post" action=(action(token, "restore")) {
                     (carried)
                     span { (snapshot.token("/token")) " of " (snapshot.time("/created_at")) }
-                    button.other { "Put it back" }
-                    button.grave formaction=(action(token, "delete")) { "Delete it" }
+                    button.other { "Restore" }
+                }
+                details {
+                    summary { "Delete " (snapshot.text("/token")) }
+                    form method="post" action=(action(token, "delete")) {
+                        (carried)
+                        span { "It cannot be restored afterwards." }
+                        button.grave { "Delete this snapshot" }
+                    }
                 }
             }
             form method="post" action=(SNAPSHOTS) { (carried) button { "Make a snapshot" } }

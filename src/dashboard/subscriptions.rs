@@ -9,7 +9,7 @@ use maud::html;
 use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, FormResult, PageContent, PageResult};
 use super::list::{Column, ListView, column, table};
-use super::record::{Record, facts, first_page, words};
+use super::record::{Record, facts, first_page, traces, words};
 use super::state::DashboardState;
 use super::{is_test, timelines};
 use crate::api::extract::{Input, Path};
@@ -81,6 +81,7 @@ pub async fn show(
         }
         @if is_test(&app) { (timelines::of_subscription(now, &subscription, &entries, &coming)) }
         (table("Ledger, newest first", &ENTRIES, &entries))
+        @if is_test(&app) { (traces(&id)) }
         (subscription.whole())
     };
     Ok(PageContent::of(format!("/1/subscriptions/{id}"), format!("Subscription {id}"), content))

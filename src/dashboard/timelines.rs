@@ -81,12 +81,21 @@ fn along_time(id: &'static str, title: &str, now: Timestamp, mut instants: Vec<I
         hint: format!("{}: {}", exact(instant.at), instant.what),
     };
     let coming = instants.iter().filter(|instant| instant.at > now).count();
+    let [past, coming] =
+        [instants.len() - coming, coming].map(|number| i64::try_from(number).unwrap_or_default());
+    let rings = if coming > 0 {
+        format!(", and {} to come (rings)", format::count(coming.unsigned_abs()))
+    } else {
+        String::new()
+    };
+    let has_failed = instants.iter().any(|instant| instant.tone == Tone::Bad);
+    let squares = if has_failed { " A square is a failure or an end." } else { "" };
     Figure {
         id,
         title,
         summary: format!(
-            "{} instants so far, and {coming} to come (rings). A square failed. The dashed line is now, by the account's clock.",
-            instants.len() - coming
+            "{} so far{rings}.{squares} The dashed line is now, by the account's clock.",
+            format::counted(past, "event"),
         ),
         drawing: draw::timeline(&instants.iter().map(point).collect::<Vec<_>>(), now),
         headings: &["Time", "What"],

@@ -7,9 +7,10 @@ use maud::html;
 
 use super::address::Address;
 use super::auth::AccountSession;
+use super::is_test;
 use super::layout::{PageContent, PageResult};
 use super::list::{self, Column, DAYS, Field, FieldInput, ListView, column};
-use super::record::{Record, facts, words};
+use super::record::{Record, brief, facts, traces, words};
 use super::state::DashboardState;
 use crate::api::extract::{Input, Path};
 use crate::error::Error;
@@ -28,7 +29,7 @@ pub static LIST: ListView<Transfer> = ListView {
         column("Amount", |transfer| transfer.money("/amount")).figures(),
         column("Status", |transfer| transfer.state("/status")),
         column("Paid", |transfer| transfer.ago("/paid_at")).wide().sorted("paid_at"),
-        column("Description", |transfer| words(transfer.text("/description"))).wide(),
+        column("Description", |transfer| brief(transfer.text("/description"))).wide(),
     ],
     fields: &[
         &[Field {
@@ -96,6 +97,7 @@ pub async fn show(
             ("Bank account", html! { (transfer.text("/bank_account/name")) " " (transfer.text("/bank_account/number")) }),
         ]))
         (list::list("What it pays out", &LINES, &user, lines, &here)?)
+        @if is_test(&app) { (traces(&id)) }
         (transfer.whole())
     };
     Ok(PageContent::of(format!("/1/transfers/{id}"), format!("Transfer {id}"), content))

@@ -24,7 +24,7 @@ const shot = async (page, name) => {
 }
 
 // Every page and one of each kind of record, as wide as a desk and as narrow as a phone, in the light and in the dark.
-const told = { wide: [], unnamed: [], contrast: [], violations: [], unseen: [] }
+const told = { narrow: [], wide: [], unnamed: [], contrast: [], violations: [], unseen: [] }
 const first = await visitor({ viewport: { width: 1280, height: 900 } })
 await first.goto(home)
 // The documents show what is on the first screen.
@@ -46,6 +46,8 @@ for (const [width, name, scheme] of [...sizes, [320, 'narrow', 'light']]) {
     const path = new URL(address).pathname.replace(/[a-z]+_[A-Za-z0-9]{22}|[0-9a-f-]{36}/, 'one')
     const spread = await page.evaluate(() => document.documentElement.scrollWidth)
     if (spread > width) told.wide.push(`${path} at ${width}: ${spread}`)
+    told.wide.push(...(await page.evaluate(stretched)).map((table) => `${path} at ${width}: ${table}`))
+    told.narrow.push(...(await page.evaluate(small)).map((figure) => `${path} at ${width}: ${figure}`))
     told.unnamed.push(...await page.evaluate(unnamed))
     told.contrast.push(...(await page.evaluate(faint)).map((where) => `${path} ${scheme}: ${where}`))
     if (name !== 'narrow') told.violations.push(...await violations(page, `${path} ${name} ${scheme}`))
@@ -66,6 +68,15 @@ function unseen() {
   const cells = [...document.querySelectorAll('main > .scroll td :is(.money, .state)')]
   const hidden = cells.filter((cell) => cell.getBoundingClientRect().right > innerWidth || !cell.checkVisibility())
   return hidden.map((cell) => cell.outerHTML)
+}
+
+// Tables that one long text has stretched to twice a desk, and drawings that leave a fifth of their card empty.
+function stretched() {
+  return [...document.querySelectorAll('.scroll > table')].map((table) => table.scrollWidth).filter((width) => width > 2 * 1280)
+}
+function small() {
+  const share = (figure) => figure.querySelector('svg').getBoundingClientRect().width / figure.getBoundingClientRect().width
+  return [...document.querySelectorAll('figure.plot')].filter((figure) => share(figure) < 0.8).map((figure) => figure.innerText.slice(0, 40))
 }
 
 // Controls without a name, and pages without their landmarks.
@@ -100,6 +111,21 @@ function faint() {
   })
   return weak.map((element) => element.outerHTML.slice(0, 120))
 }
+
+// On a phone the pages are behind a button, without scripts as well.
+const phone = await visitor({ viewport: { width: 390, height: 844 }, javaScriptEnabled: false })
+await phone.goto(home)
+told.behind = await phone.getByRole('link', { name: 'Disputes' }).count()
+await phone.getByRole('button', { name: 'Menu' }).click()
+await phone.getByRole('link', { name: 'Disputes' }).click()
+told.menu = await phone.getByRole('heading', { level: 1 }).innerText()
+
+// An address at which there is no page.
+// The browser tells of the status, which is right.
+const lost = await (await browser.newContext()).newPage()
+await lost.goto(`${home}/charge`)
+told.lost = await lost.getByRole('heading', { level: 1 }).innerText()
+await lost.context().close()
 
 // By keyboard alone: past the ways, to the slider, two days further, and on.
 await first.goto(`${home}/clock`)

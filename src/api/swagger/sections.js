@@ -72,7 +72,7 @@ export const sectionsPlugin = ({ React, getSystem }) => {
       filtered && count === 0 ? null : h(Original, props))
   }
 
-  // Most descriptions are plain text, which needs no parser and no sanitizer.
+  // Most descriptions are plain text, which needs no parser and no cleaning.
   const MARKS = /[`*#<>|[\]\\&~]|(^|\W)_|_(\W|$)|\n\s*\n|^\s*([-+]|\d+[.)])\s/m
   const Markdown = (Original) => (props) =>
     typeof props.source !== 'string' || MARKS.test(props.source)

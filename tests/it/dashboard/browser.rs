@@ -48,6 +48,7 @@ fn history(server: &Process, key: &str) -> String {
             server.ask("POST", "/1/charges", Some(key), &form);
         }
     }
+    pay(300, &"long".repeat(200));
     server.ask("POST", "/1/charges", Some(key), "email=nobody&amount=5");
     token(&pay(6_400, "Tamper"))
 }
@@ -82,9 +83,13 @@ fn whoever_sits_at_the_server_sees_everything_by_keyboard_on_a_phone_and_without
         assert!(read.contains(part), "{part}: {read}");
     }
     assert_eq!(report["pages"].as_array().unwrap().len(), 13);
-    for nothing in ["wide", "unnamed", "contrast", "violations", "unseen", "complaints", "elsewhere"] {
+    for nothing in
+        ["wide", "narrow", "unnamed", "contrast", "violations", "unseen", "complaints", "elsewhere"]
+    {
         assert_eq!(report[nothing], json!([]), "{nothing}");
     }
+    assert_eq!((&report["behind"], &report["menu"]), (&json!(0), &json!("Disputes")));
+    assert_eq!(report["lost"], "Page not found");
     assert_eq!(report["skip"], "Skip to the page");
     assert_eq!((&report["button"], &report["outline"]), (&json!("Move by these days"), &json!("solid")));
     let (before, after) = (report["before"].as_str().unwrap(), report["after"].as_str().unwrap());

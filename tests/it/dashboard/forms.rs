@@ -281,10 +281,22 @@ rules! {
         refused(&app.unchanged(first.press("/sandbox/delete", &[("sure", "true")])).await, 404, "could not be found");
     }
 
+    async fn every_page_says_that_the_acquirer_has_faults(app) {
+        const SAID: &str = "Faults of the acquirer are on";
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        assert!(!browser.page("").await.contains(SAID));
+        led(&browser.press("/sandbox", &[("latency_ms", "5")]).await, "/dashboard/sandbox");
+        assert!(browser.page("/events").await.contains(SAID));
+        led(&browser.press("/sandbox", &[("reset", "true")]).await, "/dashboard/sandbox");
+        assert!(!browser.page("/events").await.contains(SAID));
+    }
+
     async fn a_charge_is_made_with_the_outcome_that_is_chosen(app) {
         let client = app.client();
         let mut browser = Browser::with(app, app.secret_key()).await;
-        assert!(!browser.page("/charges/new").await.contains(CARD));
+        let page = browser.page("/charges/new").await;
+        let (form, same) = page.split_once("<footer").unwrap();
+        assert!(!form.contains(CARD) && same.contains("/1/charges'") && same.contains("-d 'amount=400'"), "{same}");
         let form = [("amount", "1250"), ("currency", "EUR"), ("description", "Tea"), ("email", "roland@example.com")];
         let made = browser.press("/charges/new", &[&form[..], &[("capture", "false"), ("outcome", "")]].concat()).await;
         let charge = client.get("/1/charges").await.ok(200)[0].clone();

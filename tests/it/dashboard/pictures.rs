@@ -44,7 +44,7 @@ rules! {
         assert_eq!(figure(&page, "volume"), ["2026-03-03|2|A$800.00", "2026-03-03|1|€400.00", "2026-03-02|1|A$400.00"]);
         assert_eq!(figure(&page, "attempts"), ["2026-03-03|3|2|60.0%", "2026-03-02|1|1|50.0%"]);
         let reasons = figure(&page, "declines");
-        assert!(reasons[0].starts_with("insufficient_funds|") && reasons[0].ends_with("|2|66.6%"), "{reasons:?}");
+        assert!(reasons[0].starts_with("insufficient_funds|") && reasons[0].ends_with("|2|66.7%"), "{reasons:?}");
         assert!(reasons[1].starts_with("card_declined|"), "{reasons:?}");
         assert!(page.contains("A$1,200.00 by 3 approved charges in 30 days. Other currencies are in the table."), "{page}");
 
