@@ -206,6 +206,7 @@ in_crate card-payments-macros limits.rs | cmp - src/limits.rs
 in_crate card-payments-macros token.rs | cmp - entity/src/token.rs
 in_crate card-payments-tools sample.yaml | cmp - fixtures/sample.yaml
 in_crate card-payments-tools dashboard.css | cmp - src/dashboard/dashboard.css
+in_crate card-payments-tools colours.css | cmp - src/dashboard/colours.css
 # The program as it is compiled from the crates alone, in an empty folder.
 if [ -n "${CRATES:-}" ]; then
     mkdir "$root/crates"
