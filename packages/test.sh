@@ -19,7 +19,7 @@ case $(uname -m) in
     x86_64) node=linux-x64 debian=amd64 ;;
     aarch64) node=linux-arm64 debian=arm64 ;;
 esac
-wheel() { compgen -G "$files/*_$(uname -m).whl"; }
+wheel() { compgen -G "$files/*linux_*$(uname -m).whl"; }
 # Nothing of this machine's configuration, and no other server.
 unset "${!CARD_PAYMENTS_@}"
 export PYTHONDONTWRITEBYTECODE=1
@@ -55,6 +55,14 @@ by_file() {
     pays "$root/file/card-payments"
 }
 through 'one file' by_file "$program"
+
+section installer
+by_installer() {
+    deploy/doors.py "$version" https://github.com/example/card-payments "$files"
+    "$files/doors/install.sh" --from "file://$files" --dir "$root/installer" >/dev/null
+    pays "$root/installer/card-payments"
+}
+through installer by_installer "$files/card-payments-linux-$debian.tar.gz"
 
 # Runs tests with the installed program, and waits until their servers have left neither a file nor a process.
 leaving_nothing() {
@@ -196,7 +204,8 @@ cargo package --quiet --workspace --no-verify --locked --allow-dirty
 in_crate() { tar --extract --to-stdout --file="target/package/$1-$version.crate" "$1-$version/$2"; }
 in_crate card-payments-macros limits.rs | cmp - src/limits.rs
 in_crate card-payments-macros token.rs | cmp - entity/src/token.rs
-in_crate card-payments fixtures/sample.yaml | cmp - fixtures/sample.yaml
+in_crate card-payments-tools sample.yaml | cmp - fixtures/sample.yaml
+in_crate card-payments-tools dashboard.css | cmp - src/dashboard/dashboard.css
 # The program as it is compiled from the crates alone, in an empty folder.
 if [ -n "${CRATES:-}" ]; then
     mkdir "$root/crates"

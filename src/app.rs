@@ -23,22 +23,25 @@ use self::people::operators;
 pub use self::start_error::StartError;
 pub use self::vault_keys::existing_vault_keys;
 pub(crate) use self::vault_keys::{read_vault_keys, vault_key_path};
+use base::clock::{Clock, FixedClock, IdGenerator, SystemClock};
+use base::durable_fs;
+use base::list::List;
+use base::random::RandomSource;
+use base::trusted_clock::TrustedClock;
+use outbound::{AddressPolicy, Allowed, Outbound};
+use web::server::ServerPhase;
+
 use crate::acquirer::Acquirer;
 use crate::acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets};
 use crate::acquirer::simulator::Simulator;
-use crate::api::server::ServerPhase;
 use crate::api::{self, AdmissionControl, AppState, AppStateInner, Metrics, RateLimit, ServerInfo};
 use crate::blobs::{Blobs, Bucket, Disk};
-use crate::config::{ConfigError, DatabaseOptions, Environment, List, Secrets, ServeOptions, VaultKeySource};
+use crate::config::{ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, VaultKeySource};
 use crate::dashboard::{self, DashboardAuth};
+use crate::guide;
 use crate::identity_provider::IdentityProvider;
 use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE};
-use crate::outbound::{AddressPolicy, Allowed, Outbound};
-use crate::recording::Recorder;
-use crate::runtime::clock::{Clock, FixedClock, IdGenerator, SystemClock};
-use crate::runtime::durable_fs;
-use crate::runtime::random::RandomSource;
-use crate::runtime::trusted_clock::TrustedClock;
+use crate::recorder::Recorder;
 use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::audit::AuditAnchor;
 use crate::services::context::Settings;
@@ -209,7 +212,8 @@ impl App {
             recorder,
         });
         let dashboard = dashboard.map_or_else(Router::new, |auth| dashboard::routes(site.clone(), auth));
-        Ok(Self { router: api::router(site.clone(), dashboard), ctx, keys, phase, site, _lock: lock })
+        let pages = guide::routes().merge(dashboard);
+        Ok(Self { router: api::router(site.clone(), pages), ctx, keys, phase, site, _lock: lock })
     }
 
     /// Whether there is a dashboard.

@@ -1,8 +1,6 @@
 //! Configuration: every option is a flag and an environment variable; secrets are environment variables or files only,
 //! because `ps` shows flags.
 
-mod address;
-mod list;
 mod people;
 mod variables;
 mod vault_key;
@@ -10,24 +8,26 @@ mod vault_key;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use base::client_network::parse_network;
+use base::http_address::{parse_base_url, parse_listen_address};
+use base::list::List;
+use base::secret::Secret;
+use base::secret_shares::ShareError;
+use base::variables::set_variable;
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args, ValueEnum};
 use ipnet::IpNet;
+use outbound::Allowed;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
-pub use self::address::{parse_base_url, parse_listen_address, reachable};
-pub use self::list::List;
 pub use self::people::{PeopleOptions, RoleName};
 pub use self::variables::{
-    UnknownVariable, serve_options, set_variable, unknown_variables, variable, without_empty_variables,
+    UnknownVariable, serve_options, unknown_variables, variable, without_empty_variables,
 };
 pub use self::vault_key::{KeyCommandError, VaultKeySource};
+
 use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
-use crate::outbound::Allowed;
-use crate::runtime::client_network::parse_network;
-use crate::sensitive::secret::Secret;
-use crate::sensitive::shares::ShareError;
 
 /// Test or live money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -4,6 +4,7 @@
 //! The provider's document and keys are read for each call, so they are never old. Tokens are neither stored nor logged:
 //! what remains of a sign-in is an [`Identity`].
 
+use base::secret::Secret;
 use chrono::DateTime;
 use entity::Timestamp;
 use entity::person::Role;
@@ -22,14 +23,13 @@ use openidconnect::{
     PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RequestTokenError, Scope, StandardErrorResponse,
     StandardTokenResponse, TokenResponse,
 };
+use outbound::{AddressPolicy, Allowed, ExchangeError, Outbound};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use url::Url;
 
 use crate::config::RoleName;
 use crate::limits::{PERSON_NAME_MAX, PROVIDER_ANSWER, PROVIDER_BYTES_MAX};
-use crate::outbound::{AddressPolicy, Allowed, ExchangeError, Outbound};
-use crate::sensitive::secret::Secret;
 
 /// The longest name that a provider gives a person.
 const SUBJECT_MAX: usize = 255;
@@ -54,7 +54,7 @@ pub struct IdentityProvider {
     client_secret: Option<Secret>,
     role_claim: String,
     role_names: Vec<RoleName>,
-    outbound: Outbound,
+    client: GuardedClient,
 }
 
 /// A sign-in that has begun. Its browser keeps it.
@@ -147,7 +147,7 @@ impl IdentityProvider {
             client_secret,
             role_claim: role_claim.to_owned(),
             role_names,
-            outbound: Outbound::new(AddressPolicy::live(allow)),
+            client: GuardedClient(Outbound::new(AddressPolicy::live(allow))),
         })
     }
 
@@ -185,7 +185,7 @@ impl IdentityProvider {
             .exchange_code(AuthorizationCode::new(code))
             .map_err(|_| IdentityError::Unavailable("its document names no token endpoint".into()))?
             .set_pkce_verifier(PkceCodeVerifier::new(attempt.verifier));
-        let response = exchange.request_async(&self.outbound).await.map_err(of_exchange)?;
+        let response = exchange.request_async(&self.client).await.map_err(of_exchange)?;
         let token =
             response.id_token().ok_or_else(|| IdentityError::Refused("there is no ID token".into()))?;
         let verifier = client.id_token_verifier().set_allowed_algs(ALGORITHMS).set_time_fn(move || {
@@ -208,7 +208,7 @@ impl IdentityProvider {
 
     /// Reads the provider's document and keys.
     pub async fn discover(&self) -> Result<CoreProviderMetadata, IdentityError> {
-        let read = CoreProviderMetadata::discover_async(self.issuer.clone(), &self.outbound).await;
+        let read = CoreProviderMetadata::discover_async(self.issuer.clone(), &self.client).await;
         read.map_err(|error| {
             let why = if let DiscoveryError::Request(error) = &error {
                 error.to_string()
@@ -290,13 +290,15 @@ fn of_exchange(
     }
 }
 
-/// Calls of the library go through our client: no redirects, no second TLS library, and an end.
-impl<'c> AsyncHttpClient<'c> for Outbound {
+/// The client of the library's calls: no redirects, no second TLS library, and an end.
+struct GuardedClient(Outbound);
+
+impl<'c> AsyncHttpClient<'c> for GuardedClient {
     type Error = ExchangeError;
     type Future = BoxFuture<'c, Result<HttpResponse, ExchangeError>>;
 
     fn call(&'c self, request: HttpRequest) -> Self::Future {
-        self.exchange(request, PROVIDER_BYTES_MAX, PROVIDER_ANSWER).boxed()
+        self.0.exchange(request, PROVIDER_BYTES_MAX, PROVIDER_ANSWER).boxed()
     }
 }
 

@@ -7,23 +7,7 @@ use entity::TimeSpan;
 
 /// The longest body; a longer one is 413 (`docs/decisions.md`, 5).
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
-/// The time-out of a request (`docs/decisions.md`, 22).
-pub const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The longest head of a request in bytes, path and query included (`docs/decisions.md`, 28).
-pub const HEAD_BYTES_MAX: usize = 64 * 1024;
-/// How long a connection may be idle, or take to send the head of a request: longer than proxies keep theirs (a
-/// minute), so that no proxy sends a request on a connection that is just being closed.
-pub const CONNECTION_IDLE: Duration = Duration::from_secs(75);
-/// How long a new connection may send nothing at all.
-pub const FIRST_BYTE: Duration = Duration::from_secs(5);
-/// The most headers of a request.
-pub const HEADERS_MAX: usize = 100;
-/// The length of the listener's queue, as far as the system allows.
-pub const LISTEN_BACKLOG: u32 = 4096;
-/// How long a client may read nothing at all of its response (`docs/decisions.md`, 43). Kernels report free buffer
-/// space in steps of many kilobytes, so a client that reads one byte at a time is cut off, too.
-pub const ANSWER_STALLED: Duration = Duration::from_secs(30);
 /// The default of CARD_PAYMENTS_CONCURRENCY: more requests than two cores and their database are ever busy with.
 pub const CONCURRENCY: u16 = 128;
 /// Connections per permit of a request: idle ones, those that wait for a permit, and those whose request waits for the
@@ -41,14 +25,8 @@ pub const ADMISSION_TIMEOUT: Duration = Duration::from_secs(1);
 pub const QUEUE_A_PLACE: usize = 4;
 /// How long a request may wait for its own body before it releases its permit: others wait for the permit.
 pub const BODY_STALL_TIMEOUT: Duration = Duration::from_millis(20);
-/// The longest body that is read without a permit; larger ones wait for one.
-pub const SMALL_BODY_BYTES: usize = 16 * 1024;
 /// How long a large body may take once it has its permit.
 pub const LARGE_BODY_TIME: Duration = Duration::from_secs(10);
-/// How much of an unread body is discarded: more than the longest that any endpoint accepts.
-pub const UNREAD_BYTES_MAX: usize = 12 * 1024 * 1024;
-/// How long discarding may take.
-pub const UNREAD_TIME: Duration = Duration::from_secs(5);
 /// One permit for a large body per this many permits of requests.
 pub const PLACES_A_LARGE_BODY: usize = 8;
 /// The largest response that needs no permit; larger ones take from `ANSWERS_BYTES_MAX` until their last byte is sent.
@@ -299,15 +277,9 @@ pub const IDEMPOTENCY_KEY_LENGTH_MAX: usize = 255;
 /// How long its response is kept, by the wall clock (`docs/decisions.md`, 65).
 pub const IDEMPOTENCY_KEPT: TimeSpan = TimeSpan::days(1);
 
-/// How far the wall clock may be set before it is doubted (`docs/decisions.md`, 404).
-pub const CLOCK_TOLERANCE: TimeSpan = TimeSpan::seconds(3600);
-/// The longest time that a doubted wall clock has to stand before it is believed.
-pub const CLOCK_STANDS: TimeSpan = TimeSpan::days(1);
 /// How often a server notes the time in the database.
 pub const CLOCK_NOTED: Duration = Duration::from_mins(1);
 
-/// How far an account's clock may run ahead of the wall clock (`docs/decisions.md`, 267).
-pub const CLOCK_AHEAD_MAX_MONTHS: u32 = 100 * 12;
 /// How long one request moves a clock.
 pub const CLOCK_MOVE: Duration = Duration::from_secs(50);
 /// How long a remote acquirer may take to answer while a clock is moved (`docs/decisions.md`, 307).
@@ -327,9 +299,6 @@ pub const CLOCK_REFUND_TRIES: u32 = 5;
 /// How many items of `ran` a move returns.
 pub const CLOCK_RAN_REPORTED_MAX: usize = 1000;
 
-/// How much of the response to an outbound call is read (`docs/decisions.md`, 246).
-pub const OUTBOUND_ANSWER_BYTES_MAX: usize = 64 * 1024;
-
 /// How many spans wait for the trace collector; more are lost (`docs/decisions.md`, 350).
 pub const SPANS_WAITING_MAX: usize = 2048;
 /// How many spans one post sends.
@@ -339,11 +308,6 @@ pub const SPAN_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a wallet's provider, or a merchant's own site, may take to answer (`docs/decisions.md`, 229).
 pub const WALLET_ANSWER: Duration = Duration::from_secs(15);
-
-/// How long the addresses of a name are cached: for one burst of calls (`docs/decisions.md`, 248).
-pub const LOOKUP_LIFETIME: Duration = Duration::from_secs(1);
-/// How many names' addresses are cached.
-pub const LOOKUPS_MAX: u64 = 1000;
 
 /// How many units of work one SQLite transaction groups.
 pub const BATCH_UNITS_MAX: usize = 64;
@@ -370,8 +334,6 @@ pub const DUE_POLL_PAUSE: Duration = Duration::from_secs(1);
 
 /// The most webhook endpoints of an account (`docs/decisions.md`, 250).
 pub const WEBHOOK_ENDPOINTS_MAX: usize = 5;
-/// How long an endpoint may take to answer (`docs/decisions.md`, 246).
-pub const WEBHOOK_ANSWER: Duration = Duration::from_secs(15);
 /// The pauses between a failed delivery and the next one; after the last one there is none (`docs/decisions.md`, 255).
 pub const WEBHOOK_RETRIES: [TimeSpan; 8] = [
     TimeSpan::seconds(60),
@@ -450,12 +412,10 @@ pub const INBOXES_MAX: u64 = 10;
 pub const INBOX_DELIVERIES_KEPT: u64 = WAIT_COUNT_MAX.unsigned_abs();
 /// The longest body that an inbox takes from outside; webhooks are shorter.
 pub const INBOX_BODY_BYTES_MAX: usize = 64 * 1024;
-/// The longest latency of an inbox: longer than [`WEBHOOK_ANSWER`], which a tester may want to exceed.
+/// The longest latency of an inbox: longer than an endpoint may take, which a tester may want to exceed.
 pub const INBOX_LATENCY_MS_MAX: i64 = 30_000;
 /// The rarest answer of an inbox.
 pub const INBOX_EVERY_MAX: i64 = 1000;
-/// How far the time of a signature may be from now: as far as the libraries of Standard Webhooks allow.
-pub const SIGNATURE_TOLERANCE: Duration = Duration::from_mins(5);
 
 /// The longest latency that the sandbox gives an acquirer's response.
 pub const ACQUIRER_LATENCY_MS_MAX: i64 = 30_000;

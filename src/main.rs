@@ -7,15 +7,16 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
+use base::platform;
 use card_payments::api;
+use card_payments::api::openapi::editions::{Bodies, Edition, edited};
 use card_payments::config::{DatabaseOptions, without_empty_variables};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use rustix::fs::Mode;
-use rustix::process::umask;
 use serde_json::json;
 use tikv_jemallocator::Jemalloc;
+use tools::terminal::{self, BAD, print_result};
 
-use self::commands::terminal::{self, BAD};
+use self::commands::known_api::known_api;
 
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
@@ -30,10 +31,10 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 /// Commands work beside a running server, on SQLite and PostgreSQL. They first bring the schema of an empty or older database up to date; backup and
 /// check leave it as it is. They refuse a SQLite file that is not there; migrate, account create and account import make it.
 ///
-/// listen, trigger, seed, mcp, requests and replay call the server instead of the database; report does both.
+/// listen, trigger, seed, mcp, explain, requests, replay, examine and coverage call the server instead of the database; report does both.
 #[derive(Parser)]
 #[command(name = NAME, version = VERSION.as_str(), after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
-    card-payments serve --listen 127.0.0.1:8080.")]
+    card-payments serve --listen 127.0.0.1:8080.\n\nA running server has the guides at /docs/guide/; card-payments explain CODE explains an error.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -77,15 +78,20 @@ enum Command {
     Copy(commands::copy::Copy),
     Check(commands::check::Check),
     Audit(commands::audit::Audit),
-    Listen(commands::listen::Listen),
-    Trigger(commands::trigger::Trigger),
-    Seed(commands::seed::Seed),
-    Mcp(commands::mcp::Mcp),
+    Listen(tools::listen::Listen),
+    Trigger(tools::trigger::Trigger),
+    Seed(tools::seed::Seed),
+    Mcp(tools::mcp::Mcp),
+    Explain(commands::explain::Explain),
     Exec(commands::exec::Exec),
+    /// Examine a client of the API, or a receiver of its webhooks.
+    #[command(subcommand)]
+    Examine(commands::examine::Examine),
     Record(commands::record::Record),
-    Replay(commands::replay::Replay),
+    Replay(tools::replay::Replay),
+    Coverage(commands::coverage::Coverage),
     Report(Box<commands::report::Report>),
-    Requests(commands::requests::Requests),
+    Requests(tools::requests::Requests),
     Health(commands::health::Health),
     Acquirer(commands::acquirer::Acquirer),
     Completions(Completions),
@@ -98,8 +104,14 @@ struct Openapi {
     /// Print JSON instead of YAML.
     #[arg(long)]
     json: bool,
+    /// Describe only JSON bodies, where there are others beside them: for generators that make a client of each.
+    #[arg(long)]
+    json_bodies: bool,
+    /// Write it as OpenAPI 3.0, for programs that read no later one.
+    #[arg(long, value_name = "VERSION", default_value = "3.1")]
+    edition: Edition,
     /// Print a collection of requests for Postman and compatible programs.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "json_bodies", "edition"])]
     postman: bool,
 }
 
@@ -131,8 +143,8 @@ fn main() -> ExitCode {
     };
     // Files that the program creates are its user's only: the database, its log, uploads, copies. A command of the user's
     // keeps the user's mask.
-    if !matches!(command, Command::Exec(_) | Command::Record(_)) {
-        umask(Mode::RWXG | Mode::RWXO);
+    if !matches!(command, Command::Exec(_) | Command::Record(_) | Command::Examine(_)) {
+        platform::hide_new_files();
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -178,9 +190,11 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
     match command {
         Command::Exec(command) => return Box::pin(commands::exec::run(command)).await,
         Command::Record(command) => return Box::pin(commands::record::run(command)).await,
+        Command::Examine(command) => return Box::pin(commands::examine::run(command)).await,
         Command::Serve(command) => Box::pin(commands::serve::run(*command)).await,
-        Command::Openapi(Openapi { json, postman }) => {
-            let document = api::openapi();
+        Command::Openapi(Openapi { json, json_bodies, edition, postman }) => {
+            let bodies = if json_bodies { Bodies::Json } else { Bodies::All };
+            let document = edited(api::openapi(), bodies, edition);
             let text = if postman {
                 format!("{:#}\n", api::openapi::postman::collection(&document))
             } else if json {
@@ -223,13 +237,15 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Copy(command) => commands::copy::run(command).await,
         Command::Check(command) => commands::check::run(command).await,
         Command::Audit(command) => commands::audit::run(command).await,
-        Command::Listen(command) => commands::listen::run(command).await,
-        Command::Trigger(command) => commands::trigger::run(command).await,
-        Command::Seed(command) => commands::seed::run(command).await,
-        Command::Mcp(command) => commands::mcp::run(command).await,
-        Command::Replay(command) => commands::replay::run(command).await,
+        Command::Listen(command) => tools::listen::run(command).await,
+        Command::Trigger(command) => tools::trigger::run(command, &known_api()).await,
+        Command::Seed(command) => tools::seed::run(command, &known_api()).await,
+        Command::Mcp(command) => tools::mcp::run(command, &known_api()).await,
+        Command::Explain(command) => commands::explain::run(command).await,
+        Command::Replay(command) => tools::replay::run(command, &known_api()).await,
+        Command::Coverage(command) => commands::coverage::run(command, &api::openapi()).await,
         Command::Report(command) => commands::report::run(*command).await,
-        Command::Requests(command) => commands::requests::run(command).await,
+        Command::Requests(command) => tools::requests::run(command).await,
         Command::Health(command) => commands::health::run(&command),
         Command::Acquirer(command) => commands::acquirer::run(command).await,
         Command::Completions(Completions { shell, json }) => {
@@ -237,7 +253,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);
             if json {
                 let script = String::from_utf8_lossy(&script);
-                commands::print_result(&json!({ "shell": shell.to_string(), "script": script }), &"", true)?;
+                print_result(&json!({ "shell": shell.to_string(), "script": script }), &"", true)?;
             } else {
                 terminal::stdout().write_all(&script)?;
             }

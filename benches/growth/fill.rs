@@ -7,9 +7,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base::clock::IdGenerator;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use card_payments::runtime::clock::IdGenerator;
 use card_payments::services::search_text;
 use card_payments::store::{Location, Store};
 use entity::posting::Book;

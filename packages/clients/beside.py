@@ -1,6 +1,6 @@
 """Runs a command with an account of its own beside the server of `card-payments exec`: beside.py COMMAND... Its environment:
 
-SERVER   the server's address
+SERVER   the server's address, by a relay that adds to its answers what a later version may add
 KEY      the account's secret key
 CUT      the address of a network that fails: for each Idempotency-Key it loses the answer to the first request, refuses the second one
          with 503, and lets the third one pass
@@ -19,8 +19,9 @@ from pathlib import Path
 from queue import Queue
 from urllib.parse import urlsplit
 
-sys.path.insert(0, str(Path(__file__).parent / "../python"))
+sys.path[:0] = [str(Path(__file__).parent / folder) for folder in ("../python", "../../tests/clients")]
 import card_payments
+import relay
 
 CHARGE = {
     "email": "roland@example.com", "description": "Webhook", "amount": 400, "ip_address": "203.192.1.172",
@@ -92,7 +93,8 @@ def listen(handler):
 
 def main(command):
     server = card_payments.connect(os.environ["CARD_PAYMENTS_URL"], os.environ["CARD_PAYMENTS_SECRET_KEY"])
-    Network.server_address = urlsplit(server.url).netloc
+    tomorrow = relay.listen(server.url)
+    Network.server_address = urlsplit(tomorrow).netloc
     with server.create_account() as account, tempfile.TemporaryDirectory() as folder:
         endpoint = account.request("POST", "/1/webhook_endpoints", {"url": listen(Receiver)})
         account.request("POST", "/1/charges", CHARGE)
@@ -100,7 +102,7 @@ def main(command):
         account.request("DELETE", f"/1/webhook_endpoints/{endpoint['token']}")
         file = Path(folder) / "webhook.json"
         file.write_text(json.dumps({**webhook, "key": endpoint["key"]}))
-        environment = {"SERVER": server.url, "KEY": account.secret_key, "CUT": listen(Network), "WEBHOOK": str(file)}
+        environment = {"SERVER": tomorrow, "KEY": account.secret_key, "CUT": listen(Network), "WEBHOOK": str(file)}
         return subprocess.run(command, env={**os.environ, **environment}).returncode
 
 

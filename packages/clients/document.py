@@ -1,5 +1,5 @@
 """Prints openapi.yaml, whose path it gets, as JSON for the generators: without refusals, because the clients raise them, and without
-what the server sends, because no client calls that. For Java, pages and their positions are of one type each."""
+what the server sends, because no client calls that, and with JSON bodies only, because a form is the same. For Java, pages and their positions are of one type each."""
 
 import json
 import sys
@@ -10,13 +10,16 @@ from ruamel.yaml import YAML
 document = YAML(typ="safe").load(Path(sys.argv[1]))
 # Generators repeat it in each file.
 document["info"]["description"] = document["info"]["description"].split("\n\n")[0]
-del document["webhooks"]
+del document["webhooks"], document["components"]["pathItems"]
 for path in document["paths"].values():
     for operation in path.values():
         if isinstance(operation, dict):
             answers = operation["responses"].items()
             operation["responses"] = {status: answer for status, answer in answers if status.startswith("2")}
             operation.pop("callbacks", None)
+            content = operation.get("requestBody", {}).get("content", {})
+            if "application/json" in content:
+                operation["requestBody"]["content"] = {"application/json": content["application/json"]}
 for name, schema in document["components"]["schemas"].items():
     fields = schema.get("properties", {})
     if name.endswith("Pagination"):

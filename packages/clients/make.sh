@@ -52,7 +52,8 @@ typescript() {
 }
 
 go() {
-    openapi_generator go "$folder" packageName=cardpaymentsclient
+    # By default it refuses what a later version of the server adds.
+    openapi_generator go "$folder" packageName=cardpaymentsclient,disallowAdditionalPropertiesIfNotPresent=false
     rm -r "$folder"/{api,.openapi-generator,.openapi-generator-ignore,.travis.yml,.gitignore,git_push.sh,go.sum}
     find "$here/go" -name '*.go' -not -name '*_test.go' -exec cp -t "$folder" {} +
     manifest go.mod

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use card_payments::runtime::random::RandomSource;
+use base::random::RandomSource;
 use card_payments::wallet::certificate::MerchantKey;
 use card_payments::wallet::{DeviceCard, Issuer, Merchant};
 use entity::Timestamp;

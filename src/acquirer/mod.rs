@@ -18,9 +18,9 @@ use entity::failure::Decline;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
 
-pub use self::outcome::{Aftermath, Fault, SimulatedOutcome};
-use crate::sensitive::card_number::CardNumber;
-use crate::sensitive::secret::Secret;
+pub use self::outcome::{Aftermath, Fault, SANDBOX_WORDS, SimulatedOutcome};
+use base::card_number::CardNumber;
+use base::secret::Secret;
 
 /// The operations of every acquirer. No transaction is open during a call.
 pub trait Acquirer: Send + Sync + 'static {

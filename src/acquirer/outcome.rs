@@ -1,5 +1,7 @@
 //! The outcomes that test cards and the sandbox force on the simulator.
 
+use std::borrow::Cow;
+
 use entity::failure::Decline;
 
 /// How an attempt on a card ends.
@@ -35,7 +37,23 @@ pub enum Fault {
     AnswerLost,
 }
 
+/// The words of the `Sandbox-Outcome` header besides the decline codes.
+pub const SANDBOX_WORDS: [&str; 4] = ["disputed", "gateway_error", "no_answer", "approved_but_lost"];
+
 impl SimulatedOutcome {
+    /// Says what happens to an attempt, for a page on which a person chooses it.
+    pub fn description(self) -> Cow<'static, str> {
+        match self {
+            Self::Approved(Aftermath::Ordinary) => "is approved".into(),
+            Self::Approved(Aftermath::Disputed) => "is approved, and disputed later".into(),
+            Self::Approved(Aftermath::RefundsFail) => "is approved, and its refunds fail".into(),
+            Self::Declined(decline) => format!("is declined: {}", decline.code().replace('_', " ")).into(),
+            Self::Fault(Fault::GatewayError) => "meets an error of the gateway".into(),
+            Self::Fault(Fault::NoAnswer) => "gets no answer".into(),
+            Self::Fault(Fault::AnswerLost) => "is approved, and the answer is lost".into(),
+        }
+    }
+
     /// Parses the `Sandbox-Outcome` header: a decline code or one of four other words.
     pub fn from_sandbox_word(word: &str) -> Option<Self> {
         match word {
@@ -60,7 +78,7 @@ mod tests {
                 Some(SimulatedOutcome::Declined(decline))
             );
         }
-        for word in ["gateway_error", "no_answer", "approved_but_lost", "disputed"] {
+        for word in SANDBOX_WORDS {
             assert!(SimulatedOutcome::from_sandbox_word(word).is_some(), "{word}");
         }
         for word in ["", "approved", "Disputed", "Lost_card", "three_d_secure_not_completed"] {

@@ -14,6 +14,8 @@ use std::io;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use base::card_number::CardNumber;
+use base::mutex::lock;
 use entity::Currency;
 use entity::Rate;
 use entity::Scheme;
@@ -31,8 +33,6 @@ use super::{
 };
 use crate::config::Environment;
 use crate::limits::{SIMULATOR_CALLS_MAX, SIMULATOR_REMEMBERS, SIMULATOR_REMEMBERS_ELSEWHERE};
-use crate::runtime::mutex::lock;
-use crate::sensitive::card_number::CardNumber;
 
 const NAME: &str = "simulator";
 /// The issuing country of live cards outside the table: there is no directory to ask.

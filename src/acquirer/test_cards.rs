@@ -1,11 +1,11 @@
 //! The card numbers of the test environment. None of them is anybody's card.
 
+use base::card_number::CardNumber;
+use base::secret::Secret;
 use entity::Scheme;
 use entity::failure::Decline;
 
 use super::{Aftermath, Fault, SimulatedOutcome};
-use crate::sensitive::card_number::CardNumber;
-use crate::sensitive::secret::Secret;
 
 /// Numbers with the same outcome and issuing country.
 pub struct TestCards {

@@ -4,10 +4,14 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
+use base::permits::{Lane, Permit, PermitPool, Share};
+use base::request_context;
+use base::request_permits::{self, LongAnswer, release_permit};
+use base::secret::Secret;
 use entity::AccountToken;
 use moka::future::Cache;
+use web::connections::Connections;
 
-use super::connections::Connections;
 use super::metrics::{ShedKind, count_shed};
 use crate::error::ErrorCode;
 use crate::limits::{
@@ -15,10 +19,6 @@ use crate::limits::{
     PLACES_A_LARGE_BODY, PROCESSORS_A_LONG_ANSWER, QUEUE_A_PLACE, RECORD_BYTES, SMALL_ANSWER_BYTES,
     TASKS_PER_PERMIT,
 };
-use crate::runtime::permits::{Lane, Permit, PermitPool, Share};
-use crate::runtime::request_context;
-use crate::runtime::request_permits::{self, LongAnswer, release_permit};
-use crate::sensitive::secret::Secret;
 
 /// Admission control of a server: pools of permits.
 ///

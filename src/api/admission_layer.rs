@@ -5,6 +5,8 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
+use base::permits::Permit;
+use base::{request_context, request_permits};
 use http_body_util::BodyExt;
 
 use super::answer::without_log;
@@ -12,8 +14,6 @@ use super::auth::basic_user;
 use super::state::AppState;
 use crate::error::ErrorCode;
 use crate::limits::SMALL_ANSWER_BYTES;
-use crate::runtime::permits::Permit;
-use crate::runtime::{request_context, request_permits};
 
 /// Middleware: admits a request if there is a permit, and sheds a response for which there is no
 /// memory.

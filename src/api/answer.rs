@@ -5,11 +5,13 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::problem::RefusedBy;
 use super::request_log_data::log;
 use crate::error::{Error, ErrorCode};
 use crate::response::{ApiResponse, ResponseKind};
 pub use crate::response::{Envelope, EnvelopeWithIp};
-use crate::runtime::request_context;
+use base::request_context;
+
 use crate::services::page::ListPage;
 
 /// A page of a list.
@@ -246,6 +248,7 @@ pub fn without_log(error: &Error) -> Response {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     let code = error.code();
+    response.extensions_mut().insert(RefusedBy { code, key_fault: error.key_fault() });
     if code == ErrorCode::Unauthorized {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(AUTHENTICATE));
     }

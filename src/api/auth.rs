@@ -5,6 +5,8 @@ use std::time::Duration;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use base::request_context;
+use base::secret::Secret;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use entity::api_key::KeyKind;
@@ -15,9 +17,7 @@ use super::rate_limit::RateLimitKey;
 use super::request_log_data::log;
 use super::state::AppState;
 use crate::config::Environment;
-use crate::error::{Error, ErrorCode};
-use crate::runtime::request_context;
-use crate::sensitive::secret::Secret;
+use crate::error::{Error, KeyFault};
 use crate::services::Account;
 use crate::services::accounts::{self, AccountJoin, AuthenticatedAccount};
 use crate::services::cards::params::BrowserKey;
@@ -39,7 +39,7 @@ pub async fn authenticate_secret_key(
     headers: &HeaderMap,
     idempotency_key: Option<&str>,
 ) -> Result<AuthenticatedAccount, Error> {
-    let key = basic_user(headers).ok_or(ErrorCode::Unauthorized)?;
+    let key = basic_user(headers).ok_or_else(|| no_key(headers))?;
     let authenticated = accounts::authenticate(app, &key, idempotency_key).await?;
     admitted(app, &authenticated).await?;
     Ok(authenticated)
@@ -50,7 +50,7 @@ pub async fn authenticate_payment_key(
     app: &AppState,
     headers: &HeaderMap,
 ) -> Result<AuthenticatedAccount, Error> {
-    let key = basic_user(headers).ok_or(ErrorCode::Unauthorized)?;
+    let key = basic_user(headers).ok_or_else(|| no_key(headers))?;
     accounts::authenticate_payment(app, &key).await
 }
 
@@ -58,7 +58,7 @@ pub async fn authenticate_payment_key(
 /// place where rights are checked.
 pub async fn admitted(app: &AppState, authenticated: &AuthenticatedAccount) -> Result<(), Error> {
     if authenticated.kind == KeyKind::Publishable {
-        return Err(ErrorCode::Unauthorized.into());
+        return Err(KeyFault::Publishable.into());
     }
     request_context::set_account(authenticated.account.id());
     log(|data| data.account = Some((authenticated.account.id(), authenticated.account.now)));
@@ -96,7 +96,7 @@ impl<B: AccountJoin> FromRequestParts<AppState> for AccountWith<B> {
             // Authentication comes first.
             return path.map(|_| Self(authenticated.account, None));
         };
-        let key = basic_user(&parts.headers).ok_or(ErrorCode::Unauthorized)?;
+        let key = basic_user(&parts.headers).ok_or_else(|| no_key(&parts.headers))?;
         let (authenticated, record) = accounts::authenticate_and_find(app, &key, &named).await?;
         admitted(app, &authenticated).await?;
         Ok(Self(authenticated.account, record))
@@ -123,11 +123,7 @@ pub async fn authenticate_partner_key(
     idempotency_key: Option<&str>,
 ) -> Result<AuthenticatedAccount, Error> {
     let authenticated = authenticate_secret_key(app, headers, idempotency_key).await?;
-    if authenticated.account.settings().partner {
-        Ok(authenticated)
-    } else {
-        Err(ErrorCode::Unauthorized.into())
-    }
+    if authenticated.account.settings().partner { Ok(authenticated) } else { Err(KeyFault::NoPartner.into()) }
 }
 
 /// Authenticates the publishable key among the parameters.
@@ -137,10 +133,9 @@ pub async fn authenticate_publishable_key(
     idempotency_key: Option<&str>,
 ) -> Result<AuthenticatedAccount, Error> {
     let key = input.params::<BrowserKey>().value.publishable_api_key;
-    let authenticated =
-        accounts::authenticate(app, &key.ok_or(ErrorCode::Unauthorized)?, idempotency_key).await?;
+    let authenticated = accounts::authenticate(app, &key.ok_or(KeyFault::Missing)?, idempotency_key).await?;
     if authenticated.kind != KeyKind::Publishable {
-        return Err(ErrorCode::Unauthorized.into());
+        return Err(KeyFault::Secret.into());
     }
     log(|data| data.account = Some((authenticated.account.id(), authenticated.account.now)));
     app.rate.count(RateLimitKey::Account(authenticated.account.id())).await?;
@@ -160,4 +155,23 @@ pub fn basic_user(headers: &HeaderMap) -> Option<Secret> {
     let decoded = String::from_utf8(decoded).ok()?;
     let user = decoded.split_once(':').map_or(decoded.as_str(), |(user, _)| user);
     (!user.is_empty()).then(|| user.into())
+}
+
+/// Returns why a request without a Basic user has none.
+fn no_key(headers: &HeaderMap) -> KeyFault {
+    let Some(sent) = headers.get(header::AUTHORIZATION) else { return KeyFault::Missing };
+    let text = sent.to_str().unwrap_or_default().trim();
+    let (scheme, credentials) = text.split_once(' ').unwrap_or((text, ""));
+    let decoded = STANDARD.decode(credentials.trim()).or_else(|_| STANDARD_NO_PAD.decode(credentials.trim()));
+    if sent.is_empty() {
+        KeyFault::Missing
+    } else if scheme.eq_ignore_ascii_case("bearer") {
+        KeyFault::Bearer
+    } else if scheme.eq_ignore_ascii_case("basic")
+        && decoded.is_ok_and(|user| user.is_empty() || user.starts_with(b":"))
+    {
+        KeyFault::Missing
+    } else {
+        KeyFault::Unreadable
+    }
 }

@@ -34,6 +34,8 @@ pub async fn serve_browsers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     if from_browser {
         allow_any_origin(response.headers_mut());
+        let exposed = HeaderValue::from_static(EXPOSED);
+        response.headers_mut().insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
     }
     response
 }
@@ -47,6 +49,10 @@ fn browser_endpoint(path: &str) -> Option<bool> {
         _ => None,
     }
 }
+
+/// What a page of another origin may read of an answer besides its body.
+const EXPOSED: &str =
+    "Idempotent-Replayed, Link, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id";
 
 fn allow_any_origin(headers: &mut HeaderMap) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::descriptions::Descriptions;
 use super::openapi;
+use super::openapi::editions::{Bodies, Edition, edited};
 use super::representations::Representations;
 use super::server_info::ServerInfo;
 use crate::config::Environment;
@@ -17,10 +19,39 @@ use crate::config::Environment;
 pub struct Document {
     operations: Descriptions,
     sandbox: Descriptions,
-    yaml: OnceLock<Representations>,
-    json: OnceLock<Representations>,
+    yaml: Editions,
+    json: Editions,
     llms: OnceLock<Representations>,
+    postman: OnceLock<Representations>,
     columns: OnceLock<HashMap<String, openapi::Columns>>,
+}
+
+/// Which document a client asks for.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+pub struct DocumentChoice {
+    bodies: Bodies,
+    edition: Edition,
+}
+
+/// The served documents of one format.
+#[derive(Debug, Default)]
+struct Editions {
+    whole: OnceLock<Representations>,
+    json_bodies: OnceLock<Representations>,
+    whole_3_0: OnceLock<Representations>,
+    json_bodies_3_0: OnceLock<Representations>,
+}
+
+impl Editions {
+    const fn get(&self, DocumentChoice { bodies, edition }: DocumentChoice) -> &OnceLock<Representations> {
+        match (bodies, edition) {
+            (Bodies::All, Edition::V31) => &self.whole,
+            (Bodies::Json, Edition::V31) => &self.json_bodies,
+            (Bodies::All, Edition::V30) => &self.whole_3_0,
+            (Bodies::Json, Edition::V30) => &self.json_bodies_3_0,
+        }
+    }
 }
 
 impl Document {
@@ -35,24 +66,34 @@ impl Document {
     }
 
     /// Returns the document of this server's own operations.
-    fn own(&self, info: &ServerInfo) -> Value {
+    pub fn own(&self, info: &ServerInfo) -> Value {
         let document = match info.environment {
             Environment::Test => self.complete(),
             Environment::Live => openapi::live(described(&self.operations)),
         };
-        openapi::served(document, info.named.as_deref(), info.base_path())
+        openapi::served(document, info.named.as_deref(), &info.base_url, info.base_path())
+    }
+
+    fn chosen(&self, info: &ServerInfo, choice: DocumentChoice) -> Value {
+        edited(self.own(info), choice.bodies, choice.edition)
     }
 
     /// Returns it as YAML.
-    pub fn yaml<'a>(&'a self, info: &ServerInfo) -> &'a Representations {
-        let text = || openapi::yaml(&self.own(info));
-        self.yaml.get_or_init(|| Representations::new("application/yaml", text()))
+    pub fn yaml<'a>(&'a self, info: &ServerInfo, choice: DocumentChoice) -> &'a Representations {
+        let text = || openapi::yaml(&self.chosen(info, choice));
+        self.yaml.get(choice).get_or_init(|| Representations::new("application/yaml", text()))
     }
 
     /// Returns it as JSON.
-    pub fn json<'a>(&'a self, info: &ServerInfo) -> &'a Representations {
-        let text = || self.own(info).to_string();
-        self.json.get_or_init(|| Representations::new("application/json", text()))
+    pub fn json<'a>(&'a self, info: &ServerInfo, choice: DocumentChoice) -> &'a Representations {
+        let text = || self.chosen(info, choice).to_string();
+        self.json.get(choice).get_or_init(|| Representations::new("application/json", text()))
+    }
+
+    /// Returns it as a collection of requests for Postman and compatible programs.
+    pub fn postman<'a>(&'a self, info: &ServerInfo) -> &'a Representations {
+        let text = || openapi::postman::collection(&self.own(info)).to_string();
+        self.postman.get_or_init(|| Representations::new("application/json", text()))
     }
 
     /// Returns the columns of a list as CSV, if the path is one.

@@ -5,15 +5,15 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
+use base::request_permits::release_permit;
 use entity::inbox::InboxFault;
 use tokio::time::sleep;
+use web::connections::unless_wanted;
 
-use super::connections::unless_wanted;
 use super::extract::{Path, read_body};
 use super::state::AppState;
 use crate::error::{Error, ErrorCode};
 use crate::limits::INBOX_BODY_BYTES_MAX;
-use crate::runtime::request_permits::release_permit;
 use crate::services::webhooks::inboxes::receive::{InboxReply, receive};
 
 /// Returns the routes outside of /1, in the test environment.

@@ -12,6 +12,7 @@ use axum::http::uri::InvalidUri;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header, request, response};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use base::request_context::{self, RequestContext};
 use csv::{Terminator, WriterBuilder};
 use futures::{StreamExt, stream};
 use http_body_util::BodyExt;
@@ -19,11 +20,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::form_urlencoded;
 
+use super::accept;
 use super::document::Document;
 use super::openapi::Columns;
 use crate::error::Error;
 use crate::limits::PER_PAGE_MAX;
-use crate::runtime::request_context::{self, RequestContext};
 
 /// How often a page that is shed or over the rate is tried, a second apart.
 const TRIES: u32 = 60;
@@ -87,24 +88,7 @@ fn dashboard_list(route: &str) -> Option<&str> {
 
 /// Returns whether the client names CSV, and wants it more than JSON: any other `Accept` gets JSON.
 fn wants_csv(headers: &HeaderMap) -> bool {
-    let ranges = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let (mut csv, mut json) = (0, 0);
-    for range in ranges.flat_map(|value| value.split(',')).map(str::to_ascii_lowercase) {
-        let mut parts = range.split(';').map(str::trim);
-        let wanted = match parts.next() {
-            Some("text/csv") => &mut csv,
-            Some("application/json" | "application/*" | "*/*") => &mut json,
-            _ => continue,
-        };
-        *wanted = parts.find_map(|part| part.strip_prefix("q=")).map_or(1000, thousandths).max(*wanted);
-    }
-    csv > json
-}
-
-/// Reads the weight of a range in `Accept`; one that is none counts as 0.
-fn thousandths(weight: &str) -> u16 {
-    let (whole, part) = weight.split_once('.').unwrap_or((weight, ""));
-    format!("{whole}{part:0<3}").parse().unwrap_or(0)
+    accept::weight(headers, &["text/csv"]) > accept::weight(headers, accept::JSON)
 }
 
 #[derive(Deserialize)]

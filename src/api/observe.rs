@@ -11,23 +11,27 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use base::clock::SystemClock;
+use base::random::RandomStream;
+use base::request_context::{self, RateStatus, RequestContext, Wait};
 use chrono::DateTime;
 use entity::{TimeSpan, Timestamp};
 use futures::FutureExt;
+use web::limits::REQUEST_TIMEOUT;
 
 use super::client_address::client_address;
 use super::paths::SUFFIX;
 use super::request_log::RequestLogWriter;
 use super::state::AppState;
-use super::{heads, request_log_data};
+use super::{refused_head, request_log_data};
 use crate::error::{Error, ErrorCode};
-use crate::limits::{REQUEST_ID_LENGTH_MAX, REQUEST_TIMEOUT};
-use crate::runtime::clock::SystemClock;
-use crate::runtime::random::RandomStream;
-use crate::runtime::request_context::{self, RequestContext, Wait};
+use crate::limits::REQUEST_ID_LENGTH_MAX;
 use crate::trace::{self, Span};
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The id of a request.
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
 /// Runs a request and reports it; see the module.
@@ -46,7 +50,7 @@ pub async fn observe(State(app): State<AppState>, request: Request, next: Next) 
         logged,
     };
     let data = report.logged.as_ref().map(RequestLogWriter::data);
-    let work = request_log_data::scope(data, trace::within(context, heads::refuse(request, next)));
+    let work = request_log_data::scope(data, trace::within(context, refused_head::refuse(request, next)));
     let mut response = request_context::scope(Arc::clone(&report.this), work).await;
     let headers = response.headers_mut();
     finish(headers, &report.this);
@@ -174,8 +178,23 @@ fn finish(headers: &mut HeaderMap, this: &RequestContext) {
     if let Ok(id) = HeaderValue::from_str(&this.id) {
         headers.insert(REQUEST_ID, id);
     }
+    if let Some(rate) = this.rate() {
+        set_rate(headers, rate);
+    }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+}
+
+/// Says how many requests the account has left (`docs/decisions.md`, 433).
+fn set_rate(headers: &mut HeaderMap, rate: RateStatus) {
+    let RateStatus { requests, seconds, left, full_after } = rate;
+    let policy = format!("\"account\";q={requests};w={seconds}");
+    let status = format!("\"account\";r={left};t={full_after}");
+    for (name, text) in [(RATE_LIMIT_POLICY, policy), (RATE_LIMIT, status)] {
+        if let Ok(text) = HeaderValue::from_str(&text) {
+            headers.insert(name, text);
+        }
+    }
 }
 
 /// Formats the Date of a fixed clock; otherwise the connection adds the machine's.

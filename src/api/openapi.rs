@@ -3,6 +3,7 @@
 mod answers;
 mod bodies;
 mod columns;
+pub mod editions;
 mod events;
 mod examples;
 mod forms;
@@ -17,7 +18,7 @@ mod tags;
 mod webhooks;
 mod yaml;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -47,7 +48,7 @@ pub fn finished(api: &OpenApi) -> Value {
     names::references(&mut document);
     metadata(&mut document);
     integers(&mut document);
-    let (schemas, mut forms) = (document["components"]["schemas"].clone(), BTreeSet::new());
+    let schemas = document["components"]["schemas"].clone();
     let (answers, refused) = (answers::recorded(), answers::refused());
     for (path, method, operation) in operations(&mut document) {
         let is_write = method != "get";
@@ -60,11 +61,10 @@ pub fn finished(api: &OpenApi) -> Value {
         refusals::describe(operation, is_write, &refused);
         rights::describe(operation);
         parameters::described(operation);
-        forms::describe(operation, &schemas, &mut forms);
+        forms::describe(operation, &schemas);
         examples::complete(operation, &schemas);
         answers::shown(operation, &answers);
     }
-    forms::apart(&mut document["components"]["schemas"], forms);
     names::renamed(&mut document);
     links::links(&mut document);
     parameters::shared(&mut document);
@@ -72,8 +72,7 @@ pub fn finished(api: &OpenApi) -> Value {
     answers::shared(&mut document);
     answers::deleted(&mut document);
     head_operations(&mut document);
-    document["webhooks"] = webhooks::section();
-    webhooks::callbacks(&mut document);
+    webhooks::describe(&mut document);
     document
 }
 
@@ -97,14 +96,15 @@ pub fn live(mut document: Value) -> Value {
 }
 
 /// Returns the document as a server serves it: with the address that the operator has configured, if any, and the address that the
-/// client used.
-pub fn served(mut document: Value, named: Option<&str>, base: &str) -> Value {
-    tags::without_guides(&mut document);
-    if let Some(named) = named {
-        let own = if base.is_empty() { "/" } else { base };
-        document["servers"] =
-            json!([{ "url": named }, { "url": own, "description": "Where this document is." }]);
-    }
+/// client used. Without the former the server's own address is the second one: a proxy in front of it has another.
+pub fn served(mut document: Value, named: Option<&str>, base_url: &str, base_path: &str) -> Value {
+    tags::guides_below(&mut document, base_path);
+    let own = if base_path.is_empty() { "/" } else { base_path };
+    let own = json!({ "url": own, "description": "Where this document is." });
+    document["servers"] = match named {
+        Some(named) => json!([{ "url": named }, own]),
+        None => json!([own, { "url": base_url }]),
+    };
     document
 }
 
@@ -113,16 +113,19 @@ pub fn yaml(document: &Value) -> String {
     yaml::written(document)
 }
 
+/// The address of a server without configuration.
+const INSTALLED: &str = "http://127.0.0.1:8080";
+
 fn head(document: &mut Value) {
     document["info"] = json!({
         "title": "Card payments",
-        "version": "1",
+        "version": env!("CARGO_PKG_VERSION"),
         "description": DESCRIPTION,
         // The document belongs to no particular server.
         "contact": { "name": "The operator of this server" },
         "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
     });
-    document["servers"] = json!([{ "url": "/" }]);
+    document["servers"] = json!([{ "url": INSTALLED, "description": "A local server, as it is installed.", "x-internal": false }]);
     document["tags"] = tags::tags();
     document["security"] = json!([{ "secret_key": [] }]);
 }
@@ -176,23 +179,26 @@ fn schema_of<T: ToSchema>() -> (String, Value) {
 }
 
 /// Replaces values that stand in several places by references to components, which it returns. Of different values with one name,
-/// the second gets a number.
+/// the most frequent is the component and the others stay where they are: a name never depends on how many there are.
 fn share(values: Vec<&mut Value>, kind: &str, name: fn(&Value) -> String) -> Map<String, Value> {
-    let mut times: HashMap<String, u32> = HashMap::new();
-    for value in &values {
-        *times.entry(value.to_string()).or_default() += 1;
+    let mut named: BTreeMap<String, Vec<Vec<&mut Value>>> = BTreeMap::new();
+    for value in values {
+        let groups = named.entry(name(value)).or_default();
+        match groups.iter_mut().find(|group| group.first().is_some_and(|first| **first == *value)) {
+            Some(group) => group.push(value),
+            None => groups.push(vec![value]),
+        }
     }
     let mut shared = Map::new();
-    for value in values {
-        if times[&value.to_string()] > 1 {
-            let mut named = name(value);
-            let mut n = 1;
-            while shared.get(&named).is_some_and(|other| other != value) {
-                n += 1;
-                named = format!("{}{n}", name(value));
+    for (name, groups) in named {
+        // Of groups of one size the first one wins.
+        let most = groups.into_iter().rev().max_by_key(Vec::len).unwrap_or_default();
+        if most.len() > 1 {
+            let reference = json!({ "$ref": format!("#/components/{kind}/{name}") });
+            for value in most {
+                let value = std::mem::replace(value, reference.clone());
+                shared.insert(name.clone(), value);
             }
-            shared.entry(&named).or_insert_with(|| value.clone());
-            *value = json!({ "$ref": format!("#/components/{kind}/{named}") });
         }
     }
     shared

@@ -7,9 +7,9 @@ use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderName, Version, header};
+use base::secret::Secret;
 
 use super::state::AppState;
-use crate::sensitive::secret::Secret;
 
 /// Returns the first account's secret key, if there is one, for a browser on this machine and for no other client
 /// (`docs/decisions.md`, 35).

@@ -1,14 +1,14 @@
 //! Requests that wait for something to happen. They hold a connection and nothing else: what else they do is boxed, so that its memory is
 //! free meanwhile.
 
+use base::request_permits::{release_permit, take_long_answer};
 use tokio::time::{Instant, sleep_until};
+use web::connections::unless_wanted;
+use web::server::ServerPhase;
 
-use super::connections::unless_wanted;
-use super::server::ServerPhase;
 use super::state::AppState;
 use crate::error::Error;
 use crate::params::Waiting;
-use crate::runtime::request_permits::{release_permit, take_long_answer};
 use crate::services::page::{AwaitedList, ListPage};
 
 /// Reads a page of a list once it has as many records as the client waits for: at most so long, or until the server wants no new

@@ -25,7 +25,10 @@ pub fn operations() -> Operations {
 /// authentication, from an insecure environment such as a browser, and supports JSONP.
 #[utoipa::path(post, path = "/payment_sources", tag = "Payment sources",
     security(("secret_key" = []), ("publishable_key" = [])),
-    request_body(content = BrowserPaymentSource, example = json!({ "source": {} })),
+    request_body(content = BrowserPaymentSource, example = json!({ "source": {
+        "number": "4200000000000000", "expiry_month": 5, "expiry_year": 2030, "cvc": "123", "name": "Roland Robot",
+        "address_line1": "42 Sevenoaks St", "address_city": "Lathlain", "address_country": "Australia",
+    } })),
     responses((status = 201, description = "The payment source", body = EnvelopeWithIp<PaymentSource>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_payment_source(

@@ -5,8 +5,11 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::client_network::ClientNetwork;
+use base::clock::Clock;
+use base::request_context::{self, RateStatus};
 use entity::AccountToken;
-use governor::middleware::NoOpMiddleware;
+use governor::middleware::StateInformationMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
 use moka::future::Cache;
@@ -14,8 +17,6 @@ use moka::future::Cache;
 use super::metrics::count_rate_limited;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{RATE_BUCKET_IDLE, RATE_BUCKETS_MAX, RATE_BURST_SECONDS};
-use crate::runtime::client_network::ClientNetwork;
-use crate::runtime::clock::Clock;
 
 /// The rate limit, if the operator has set one.
 pub struct RateLimit(Option<Buckets<RateLimitKey>>);
@@ -36,7 +37,7 @@ pub struct Buckets<K> {
     of: Cache<K, Arc<Bucket>>,
 }
 
-type Bucket = RateLimiter<NotKeyed, InMemoryState, MonotonicClock, NoOpMiddleware<Duration>>;
+type Bucket = RateLimiter<NotKeyed, InMemoryState, MonotonicClock, StateInformationMiddleware>;
 
 /// A monotonic clock. If the machine's clock were set back, a limiter on it would refuse everyone until the clock had
 /// caught up.
@@ -61,12 +62,16 @@ impl RateLimit {
         }))
     }
 
-    /// Counts a request.
+    /// Counts a request. An account learns what is left by the headers of its response.
     ///
     /// Refusals: `rate_limited`.
     pub async fn count(&self, who: RateLimitKey) -> Result<(), Error> {
         let Some(limited) = &self.0 else { return Ok(()) };
-        limited.take(who).await.inspect_err(|_| count_rate_limited()).map_err(Error::from)
+        let taken = limited.take(who).await.inspect_err(|_| count_rate_limited());
+        if matches!(who, RateLimitKey::Account(_)) {
+            request_context::set_rate(limited.status(*taken.as_ref().unwrap_or(&0)));
+        }
+        taken.map(drop).map_err(Error::from)
     }
 }
 
@@ -77,12 +82,28 @@ impl<K: Hash + Eq + Send + Sync + 'static> Buckets<K> {
         Self { quota, clock: MonotonicClock(clock), of }
     }
 
-    /// Takes a token from the bucket of `who`.
+    /// Takes a token from the bucket of `who`. Returns how many are left.
     ///
     /// Refusals: `rate_limited`.
-    pub async fn take(&self, who: K) -> Result<(), ErrorCode> {
-        let fresh = || Arc::new(RateLimiter::direct_with_clock(self.quota, self.clock.clone()));
+    pub async fn take(&self, who: K) -> Result<u32, ErrorCode> {
+        let fresh =
+            || Arc::new(RateLimiter::direct_with_clock(self.quota, self.clock.clone()).with_middleware());
         let bucket = self.of.get_with(who, async { fresh() }).await;
-        bucket.check().map_err(|_| ErrorCode::RateLimited)
+        bucket.check().map(|taken| taken.remaining_burst_capacity()).map_err(|_| ErrorCode::RateLimited)
+    }
+
+    /// Describes a bucket with so many tokens.
+    fn status(&self, left: u32) -> RateStatus {
+        let requests = self.quota.burst_size().get();
+        let seconds = |tokens: u32| {
+            let time = self.quota.replenish_interval().saturating_mul(tokens);
+            u32::try_from(time.as_millis().div_ceil(1000)).unwrap_or(u32::MAX)
+        };
+        RateStatus {
+            requests,
+            seconds: seconds(requests),
+            left,
+            full_after: seconds(requests.saturating_sub(left)),
+        }
     }
 }

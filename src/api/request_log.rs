@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, header};
+use base::request_context::{RequestContext, UNMATCHED};
+use base::secret::Secret;
 use entity::token::is_token;
 use entity::{JsonText, logged_request};
+use recording::{HIDDEN, REFUSED_IDEMPOTENCY_KEY, UNREAD_BODY, UNREAD_QUERY};
 use serde_json::Value;
 
 use super::auth::basic_user;
@@ -18,11 +21,7 @@ use super::state::AppState;
 use super::write_request::{IDEMPOTENT_REPLAYED, idempotency_key, legible};
 use crate::config::Environment;
 use crate::params::LoggableParams;
-use crate::recording::{
-    HIDDEN, REFUSED_IDEMPOTENCY_KEY, RecordedRequest, Recorder, UNREAD_BODY, UNREAD_QUERY,
-};
-use crate::runtime::request_context::{RequestContext, UNMATCHED};
-use crate::sensitive::secret::Secret;
+use crate::recorder::{RecordedRequest, Recorder};
 use crate::services::Ctx;
 use crate::services::sandbox::request_view::LoggedError;
 

@@ -4,11 +4,11 @@
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 
+use base::mutex::lock;
 use entity::{AccountToken, Timestamp};
 use serde_json::Value;
 
 use crate::params::ReadValues;
-use crate::runtime::mutex::lock;
 
 tokio::task_local! {
     static LOG_DATA: Option<SharedLogData>;

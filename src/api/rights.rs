@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use axum::http::Method;
+use base::request_context;
 use entity::api_key::KeyRestriction;
 use entity::section::{Right, Section};
 use serde_json::{Map, Value};
 
 use super::descriptions::{Descriptions, operations};
 use crate::error::{Error, ErrorCode};
-use crate::runtime::request_context;
 use crate::services::Account;
 
 /// The key of an operation's `extensions` that adds rights: `json!({ "charges": "read" })`.

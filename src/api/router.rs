@@ -14,9 +14,9 @@ use super::rights::OperationRights;
 use super::state::AppState;
 use super::{
     admission_layer, authorisations, bank_accounts, base_path, browser, cards, challenge, charges, customers,
-    deposits, disputes, events, files, heads, inboxes, ledger, list_export, merchants, observe, paths, pay,
-    payment_sources, plans, recipients, refunds, sandbox, subscriptions, system, transfers, wallets,
-    webhook_endpoints, webhooks, write_request,
+    deposits, disputes, events, files, inboxes, ledger, list_export, merchants, observe, paths, pay,
+    payment_sources, plans, problem, recipients, refunds, refused_head, sandbox, subscriptions, system,
+    transfers, wallets, webhook_endpoints, webhooks, write_request,
 };
 use crate::config::Environment;
 
@@ -62,12 +62,12 @@ pub fn operation_rights() -> OperationRights {
 
 /// Returns the routes of the operator's own listener: health and metrics.
 pub fn admin_router(app: AppState) -> Router {
-    let routes = system::health().fallback(system::unknown_route).layer(from_fn(heads::refuse));
+    let routes = system::health().fallback(system::unknown_route).layer(from_fn(refused_head::refuse));
     routes.with_state(app)
 }
 
-/// Returns all routes of the server, with their middleware, and those of the dashboard.
-pub fn router(app: AppState, dashboard: Router<AppState>) -> Router {
+/// Returns all routes of the server, with their middleware, and those of the guides and the dashboard.
+pub fn router(app: AppState, pages: Router<AppState>) -> Router {
     let served = match app.info.environment {
         Environment::Test => operations().merge(sandbox::operations()).router().merge(inboxes::receivers()),
         Environment::Live => operations().router(),
@@ -76,7 +76,7 @@ pub fn router(app: AppState, dashboard: Router<AppState>) -> Router {
         .merge(system::routes())
         .merge(challenge::routes())
         .merge(pay::routes())
-        .merge(dashboard)
+        .merge(pages)
         .merge(files::downloads())
         .fallback(system::unknown_operation)
         .method_not_allowed_fallback(system::wrong_method)
@@ -94,6 +94,7 @@ pub fn router(app: AppState, dashboard: Router<AppState>) -> Router {
     let around = ServiceBuilder::new()
         .map_request(move |request| base_path::strip(entered.base_path(), request))
         .map_response(move |response| base_path::redirect(info.base_path(), response))
+        .layer(from_fn_with_state(app.clone(), problem::explain_refusals))
         .layer(from_fn_with_state(app, observe::observe))
         .map_request(paths::normalise)
         .layer(from_fn(browser::serve_browsers));

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use axum::extract::FromRef;
+use base::secret::Secret;
 use tokio::sync::watch;
+use web::server::ServerPhase;
 
 use super::admission::AdmissionControl;
 use super::document::Document;
 use super::metrics::Metrics;
 use super::rate_limit::RateLimit;
 use super::rights::OperationRights;
-use super::server::ServerPhase;
 use super::server_info::ServerInfo;
-use crate::recording::Recorder;
-use crate::sensitive::secret::Secret;
+use crate::recorder::Recorder;
 use crate::services::{Context, Ctx};
 
 /// The state that requests and handlers share. Every layer around a handler holds it, and every request clones those layers.

@@ -8,6 +8,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
+use entity::failure::Decline;
 use serde_json::{Value, json};
 use url::Url;
 
@@ -15,6 +16,8 @@ use super::representations::Representations;
 use super::server_info::ServerInfo;
 use super::state::AppState;
 use super::{own_machine, pages};
+use crate::acquirer::test_cards::TABLE;
+use crate::acquirer::{SANDBOX_WORDS, SimulatedOutcome};
 use crate::config::Environment;
 use crate::error::ErrorCode;
 
@@ -56,9 +59,17 @@ static FILES: LazyLock<Vec<(&str, Representations)>> = LazyLock::new(|| {
         Some((name, new(content_type, bytes)))
     });
     let own = [
-        ("page.js", Representations::new(SCRIPT, include_str!("swagger/page.js"))),
-        ("page.css", Representations::new(STYLE, include_str!("swagger/page.css"))),
+        ("page.css", STYLE, include_str!("swagger/page.css")),
+        ("page.js", SCRIPT, include_str!("swagger/page.js")),
+        ("openapi.js", SCRIPT, include_str!("swagger/openapi.js")),
+        ("memory.js", SCRIPT, include_str!("swagger/memory.js")),
+        ("fields.js", SCRIPT, include_str!("swagger/fields.js")),
+        ("body.js", SCRIPT, include_str!("swagger/body.js")),
+        ("request.js", SCRIPT, include_str!("swagger/request.js")),
+        ("code.js", SCRIPT, include_str!("swagger/code.js")),
+        ("sections.js", SCRIPT, include_str!("swagger/sections.js")),
     ];
+    let own = own.map(|(name, content_type, text)| (name, Representations::new(content_type, text)));
     vendored.chain(own).collect()
 });
 
@@ -80,17 +91,9 @@ async fn initializer(State(app): State<AppState>, request: Parts) -> impl IntoRe
         "tryItOutEnabled": to_be_tried, "persistAuthorization": to_be_tried, "docExpansion": "none",
         "defaultModelsExpandDepth": -1, "syntaxHighlight": false,
     });
+    let sandbox = if to_be_tried { sandbox() } else { json!({ "cards": [], "outcomes": [] }) };
     let script = format!(
-        "const key = {key}\n\
-         window.ui = SwaggerUIBundle({{\n\
-         \x20 ...{settings},\n\
-         \x20 plugins: [CardPayments],\n\
-         \x20 onComplete() {{\n\
-         \x20   // Somebody's own key, kept by the browser, stays.\n\
-         \x20   const given = window.ui.authSelectors.authorized()\n\
-         \x20   if (key && !given.has('secret_key')) window.ui.preauthorizeBasic('secret_key', key, '')\n\
-         \x20 }},\n\
-         }})\n"
+        "import {{ start }} from './page.js'\n\nconst key = {key}\nstart({settings}, key, {sandbox})\n"
     );
     let headers = [
         (header::CONTENT_TYPE, "text/javascript; charset=utf-8"),
@@ -99,4 +102,19 @@ async fn initializer(State(app): State<AppState>, request: Parts) -> impl IntoRe
         (RESOURCE_POLICY, "same-origin"),
     ];
     (headers, script)
+}
+
+/// Returns what the fields of a test server offer, values and what each does: the first card of each kind, and the words of
+/// the `Sandbox-Outcome` header.
+fn sandbox() -> Value {
+    let cards = TABLE.iter().filter_map(|row| {
+        let does = format!("{}, issued in {}", row.outcome.description(), row.issuing_country);
+        Some(json!([row.numbers().next()?, does]))
+    });
+    let words = SANDBOX_WORDS.into_iter().chain(Decline::ALL.iter().map(|decline| decline.code()));
+    let outcomes = words.filter_map(|word| {
+        let outcome = SimulatedOutcome::from_sandbox_word(word)?;
+        Some(json!([word, outcome.description()]))
+    });
+    json!({ "cards": cards.collect::<Vec<_>>(), "outcomes": outcomes.collect::<Vec<_>>() })
 }

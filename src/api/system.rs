@@ -1,22 +1,23 @@
-//! Routes outside of /1: a small index, the OpenAPI document, its page, its short form and its workflows, health, metrics.
+//! Routes outside of /1: the OpenAPI document, its page, its short form and its workflows, health, metrics.
 
 use std::sync::LazyLock;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
 use axum::http::{HeaderMap, header};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tokio::task::spawn_blocking;
+use web::server::ServerPhase;
 
 use super::answer::without_log;
 use super::auth::log_account;
-use super::document::Document;
+use super::document::{Document, DocumentChoice};
 use super::representations::Representations;
-use super::server::ServerPhase;
 use super::server_info::ServerInfo;
 use super::state::AppState;
-use super::{base_path, swagger};
+use super::swagger;
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
@@ -24,23 +25,44 @@ use crate::services::installation;
 /// Returns the routes.
 pub fn routes() -> Router<AppState> {
     Router::new()
-        .route("/", get(index))
-        .route("/openapi.yaml", get(async |app, headers| document(app, headers, Document::yaml).await))
-        .route("/openapi.json", get(async |app, headers| document(app, headers, Document::json).await))
-        .route("/llms.txt", get(async |app, headers| document(app, headers, Document::llms).await))
+        .route(
+            "/openapi.yaml",
+            get(async |app, headers, choice| document(app, headers, choice, Document::yaml).await),
+        )
+        .route(
+            "/openapi.json",
+            get(async |app, headers, choice| document(app, headers, choice, Document::json).await),
+        )
+        .route("/llms.txt", get(llms))
+        .route("/postman.json", get(postman))
         .route("/arazzo.yaml", get(workflows))
         .merge(swagger::routes())
 }
 
-/// Serves the document. Writing and compressing it takes a while, once, so it runs on a thread that serves no other
-/// requests.
+/// Serves the document, whole or as the query chooses.
 async fn document(
     State(app): State<AppState>,
     headers: HeaderMap,
-    written: for<'a> fn(&'a Document, &ServerInfo) -> &'a Representations,
+    choice: Result<Query<DocumentChoice>, QueryRejection>,
+    written: for<'a> fn(&'a Document, &ServerInfo, DocumentChoice) -> &'a Representations,
 ) -> Result<Response, Error> {
-    let answer = spawn_blocking(move || written(&app.document, &app.info).respond(&headers));
-    answer.await.map_err(|error| Error::internal(error.to_string()))
+    let Query(choice) = choice.map_err(|_| Error::explained(ErrorCode::BadRequest, CHOICES))?;
+    written_once(move || written(&app.document, &app.info, choice).respond(&headers)).await
+}
+
+const CHOICES: &str = "The document has the choices bodies=all, bodies=json, edition=3.1 and edition=3.0";
+
+async fn llms(State(app): State<AppState>, headers: HeaderMap) -> Result<Response, Error> {
+    written_once(move || app.document.llms(&app.info).respond(&headers)).await
+}
+
+async fn postman(State(app): State<AppState>, headers: HeaderMap) -> Result<Response, Error> {
+    written_once(move || app.document.postman(&app.info).respond(&headers)).await
+}
+
+/// Writing and compressing a document takes a while, once, so it runs on a thread that serves no other requests.
+async fn written_once(respond: impl FnOnce() -> Response + Send + 'static) -> Result<Response, Error> {
+    spawn_blocking(respond).await.map_err(|error| Error::internal(error.to_string()))
 }
 
 /// Flows over the operations as an Arazzo document, which is also a file of the repository.
@@ -62,23 +84,6 @@ pub fn health() -> Router<AppState> {
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
         .method_not_allowed_fallback(wrong_method)
-}
-
-async fn index(State(app): State<AppState>) -> Html<String> {
-    let ServerInfo { base_url, .. } = &*app.info;
-    let environment = app.info.environment.name();
-    let page = match app.info.environment {
-        Environment::Test => "Try it: the Swagger page",
-        Environment::Live => "The Swagger page",
-    };
-    let dashboard = if app.has_dashboard { "<li><a href=\"/dashboard\">The dashboard</a>" } else { "" };
-    let page = format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <title>card-payments</title><h1>card-payments</h1><p>A card payments API, {environment} environment, at {base_url}/1.</p>\
-         <ul><li><a href=\"/docs/\">{page}</a>{dashboard}<li><a href=\"/openapi.yaml\">openapi.yaml</a>\
-         <li><a href=\"/openapi.json\">openapi.json</a><li><a href=\"/llms.txt\">llms.txt</a></ul></html>"
-    );
-    Html(base_path::link(app.info.base_path(), page))
 }
 
 /// The header that names the installation, for `check` on the same machine.

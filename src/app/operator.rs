@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use base::clock::IdGenerator;
+use base::random::RandomSource;
 use entity::TimeSpan;
+use outbound::Outbound;
 
 use super::{Parts, StartError, address_policy, clock_and_chance, context, operator};
 use crate::acquirer::simulator::Simulator;
 use crate::blobs::Disk;
 use crate::config::{DatabaseOptions, Secrets};
 use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, RETENTION_DAYS_MIN};
-use crate::outbound::Outbound;
-use crate::runtime::clock::IdGenerator;
-use crate::runtime::random::RandomSource;
 use crate::services::wallets::Wallets;
 use crate::services::{Ctx, installation};
 use crate::store::{self, Location, Store};

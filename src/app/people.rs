@@ -1,10 +1,12 @@
 //! How the operator's people sign in: by the configured provider, or with the key that they share.
 
+use base::list::List;
+use base::secret::Secret;
+
 use super::start_error::StartError;
-use crate::config::{Environment, List, PeopleOptions, Secrets};
+use crate::config::{Environment, PeopleOptions, Secrets};
 use crate::dashboard::OperatorAuth;
 use crate::identity_provider::IdentityProvider;
-use crate::sensitive::secret::Secret;
 
 /// Returns how operators sign in. Beside a provider, the shared key opens nothing unless it may break the glass.
 pub(super) fn operators(

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use base::durable_fs;
+use base::secret;
+
 use super::StartError;
 use crate::config::{self, ConfigError, DatabaseOptions, Secrets, VaultKeySource};
-use crate::runtime::durable_fs;
-use crate::sensitive::secret;
 use crate::store::InstallationInfo;
 use crate::vault::OperatorKeys;
 

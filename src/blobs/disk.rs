@@ -1,12 +1,14 @@
 //! Blobs in a directory.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use base::{durable_fs, platform};
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
-use tokio::fs::{self, File};
+use tokio::fs::{self, File, OpenOptions};
 use tokio::io::AsyncSeekExt;
+use tokio::task::spawn_blocking;
 use tokio_util::io::ReaderStream;
 
 use super::{BlobName, Blobs, Content, MARKS, Mark};
@@ -34,16 +36,21 @@ impl Disk {
 
     async fn write(&self, name: BlobName, mut content: File) -> io::Result<()> {
         let unfinished = self.unfinished(name);
-        // Only the owner can read it, whatever the umask.
-        let mut file =
-            File::options().write(true).create(true).truncate(true).mode(0o600).open(&unfinished).await?;
+        let mut new = platform::private_file();
+        new.truncate(true);
+        let mut file = OpenOptions::from(new).open(&unfinished).await?;
         content.rewind().await?;
         tokio::io::copy(&mut content, &mut file).await?;
         file.sync_all().await?;
         fs::rename(&unfinished, self.path(name)).await?;
-        // Flushes the name, too.
-        File::open(&self.folder).await?.sync_all().await
+        flush_names(&self.folder).await
     }
+}
+
+/// Flushes the names of a folder's files.
+async fn flush_names(folder: &Path) -> io::Result<()> {
+    let folder = folder.to_owned();
+    spawn_blocking(move || platform::flush_folder(&folder)).await?
 }
 
 impl Blobs for Disk {
@@ -78,11 +85,11 @@ impl Blobs for Disk {
     fn put_mark(&self, mark: Mark) -> BoxFuture<'_, io::Result<()>> {
         async move {
             let marks = self.folder.join(MARKS);
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(&marks).await?;
-            File::options().append(true).create(true).mode(0o600).open(marks.join(mark.to_string())).await?;
-            // Flushes both names.
-            File::open(&marks).await?.sync_all().await?;
-            File::open(&self.folder).await?.sync_all().await
+            let folder = marks.clone();
+            spawn_blocking(move || durable_fs::create_folder(&folder)).await??;
+            let new = platform::private_file();
+            OpenOptions::from(new).open(marks.join(mark.to_string())).await?;
+            flush_names(&marks).await
         }
         .boxed()
     }

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
+use base::clock::Clock;
+use base::trusted_clock::ClockRecord;
 use entity::Timestamp;
 
 use super::findings::{Area, Findings};
 use crate::limits::SETTLE_AFTER;
-use crate::runtime::clock::Clock;
-use crate::runtime::trusted_clock::ClockRecord;
 use crate::store::{DatabaseKind, Inspection};
 
 /// Far more than the difference between two machines that are set by the network.

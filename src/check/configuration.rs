@@ -3,16 +3,15 @@
 use std::error::Error as _;
 use std::ffi::OsString;
 
+use base::variables::set_variable;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, FromArgMatches};
 
 use super::findings::{Area, Findings};
-use crate::app;
 use crate::config::{
-    self, DatabaseOptions, Environment, Secrets, ServeOptions, serve_options, set_variable,
-    unknown_variables, variable,
+    self, DatabaseOptions, Environment, Secrets, ServeOptions, serve_options, unknown_variables, variable,
 };
-use crate::trace;
+use crate::{app, trace};
 
 /// The configuration as far as it can be parsed; an option that cannot has its default.
 pub struct Configuration {

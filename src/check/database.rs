@@ -1,9 +1,10 @@
 //! Checks the database: it is reachable, ours, of this release, and set up so that committed data is durable.
 
+use base::clock::Clock;
+
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use crate::app;
-use crate::runtime::clock::Clock;
 use crate::services::installation;
 use crate::store::{
     self, ConnectError, DatabaseKind, Inspection, Integrity, Location, PostgresServer, SqliteFile, inspect,

@@ -4,13 +4,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::statvfs;
+use base::clock::IdGenerator;
+use base::{durable_fs, platform};
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use crate::blobs::{BlobName, Blobs, Bucket, BucketError};
-use crate::runtime::clock::IdGenerator;
-use crate::runtime::durable_fs;
 use crate::store::{ConnectError, Location};
 
 const MIB: u64 = 1024 * 1024;
@@ -109,8 +108,8 @@ fn look_at_folder(folder: &Path, findings: &mut Findings) {
 
 fn room(folder: &Path, findings: &mut Findings) {
     let name = folder.display();
-    let free = match statvfs(folder) {
-        Ok(disk) => disk.f_bavail.saturating_mul(disk.f_frsize),
+    let free = match platform::free_bytes(folder) {
+        Ok(free) => free,
         Err(error) => {
             return findings.warning(format!("the free room at {name} is unknown: {error}"), "use df");
         }

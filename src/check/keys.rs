@@ -1,14 +1,15 @@
 //! Checks the vault's key: it exists, fits this database, and nobody else can read it. Checks the files of other
 //! secrets, too.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+use base::platform::{OTHERS, mode_of};
+use base::variables::set_variable;
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
-use super::modes::OTHERS;
 use crate::app::{self, StartError};
-use crate::config::{self, Secrets, VaultKeySource, set_variable};
+use crate::config::{self, Secrets, VaultKeySource};
 use crate::limits::{SEALS_MANY, SEALS_MAX};
 use crate::services::data_keys;
 use crate::store::{Inspection, InstallationInfo};
@@ -60,12 +61,11 @@ fn files(configuration: &Configuration) -> Vec<PathBuf> {
 }
 
 fn permissions(file: &Path, findings: &mut Findings) {
-    let Ok(metadata) = file.metadata() else { return };
-    let mode = metadata.permissions().mode();
+    let Some(mode) = mode_of(file) else { return };
     if mode & OTHERS != 0 {
         let name = file.display();
         findings.warning(
-            format!("{name} is a secret that others than its owner may use (mode {:o})", mode & 0o777),
+            format!("{name} is a secret that others than its owner may use (mode {mode:o})"),
             format!("chmod 600 {name}"),
         );
     }

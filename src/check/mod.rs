@@ -18,7 +18,7 @@ use std::ffi::OsString;
 
 use self::findings::Findings;
 pub use self::findings::{Area, Finding, Level};
-use crate::runtime::clock::{Clock, SystemClock};
+use base::clock::{Clock, SystemClock};
 
 /// Runs every check. `given` stands for variables of the environment, by the names that their options have
 /// (`database_url`).

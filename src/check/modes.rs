@@ -2,16 +2,14 @@
 //! reports it and changes nothing.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use base::platform::{OTHERS, mode_of};
 
 use super::configuration::Configuration;
 use super::disk::folders;
 use super::findings::{Area, Findings};
 use crate::store::Location;
-
-/// The permission bits of everybody but the owner.
-pub const OTHERS: u32 = 0o077;
 
 /// Checks the permissions. The checks of keys cover the vault's key.
 pub fn look(configuration: &Configuration, findings: &mut Findings) {
@@ -25,7 +23,7 @@ pub fn look(configuration: &Configuration, findings: &mut Findings) {
     }
     let mut wide = 0;
     for path in folders(configuration).into_iter().chain(ours) {
-        let Some(mode) = mode(&path) else { continue };
+        let Some(mode) = mode_of(&path) else { continue };
         if mode & OTHERS != 0 {
             wide += 1;
             let name = path.display();
@@ -38,7 +36,7 @@ pub fn look(configuration: &Configuration, findings: &mut Findings) {
     }
     // One line for all: there may be many.
     let uploads = fs::read_dir(&files).into_iter().flatten().flatten();
-    let shared = uploads.filter(|file| mode(&file.path()).is_some_and(|mode| mode & OTHERS != 0)).count();
+    let shared = uploads.filter(|file| mode_of(&file.path()).is_some_and(|mode| mode & OTHERS != 0)).count();
     if shared > 0 {
         findings.warning(
             format!("others than their owner may use {shared} files in {}", files.display()),
@@ -58,8 +56,4 @@ fn of_the_database(configuration: &Configuration) -> Vec<PathBuf> {
         PathBuf::from(name)
     });
     beside.to_vec()
-}
-
-fn mode(path: &Path) -> Option<u32> {
-    path.metadata().ok().map(|found| found.permissions().mode() & 0o777)
 }

@@ -4,10 +4,11 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use base::http_address::reachable;
+
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use crate::api::INSTALLATION;
-use crate::config::reachable;
 use crate::services::installation;
 use crate::store::{DatabaseKind, Inspection};
 

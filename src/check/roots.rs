@@ -1,11 +1,12 @@
 //! Checks trusted certificates: those of TLS, and those of the wallets' providers.
 
+use base::clock::Clock;
+use outbound::platform;
+
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use crate::app::{self, StartError};
 use crate::config::{Secrets, ServeOptions};
-use crate::outbound::platform;
-use crate::runtime::clock::Clock;
 use crate::services::wallets::Wallets;
 
 /// Checks the certificates.

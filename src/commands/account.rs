@@ -16,8 +16,9 @@ use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use entity::TimeSpan;
 use serde_json::json;
+use tools::terminal::print_result;
 
-use super::{grace, print_result, refused};
+use super::{grace, refused};
 
 /// Manages accounts.
 #[derive(Subcommand)]

@@ -5,11 +5,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use base::durable_fs;
 use card_payments::app::StartError;
 use card_payments::config::{Environment, FixtureOptions, ServeOptions};
 use card_payments::error::{self, ErrorCode};
 use card_payments::limits::SNAPSHOT_BYTES_MAX;
-use card_payments::runtime::durable_fs;
 use card_payments::services::Context;
 use card_payments::services::snapshots::account_file::{self, AccountFile};
 

@@ -6,22 +6,25 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base::clock::SystemClock;
+use base::http_address::parse_listen_address;
+use base::platform::{Signal, on_signals};
 use card_payments::acquirer::http::{Secrets, document, router};
 use card_payments::acquirer::simulator::Simulator;
 use card_payments::acquirer::statement::book::{Book, write_statement};
 use card_payments::acquirer::statement::parse_day;
-use card_payments::api::Connections;
-use card_payments::api::server::{self, ServerPhase};
-use card_payments::config::{self, Environment, parse_listen_address};
+use card_payments::config::{self, Environment};
 use card_payments::limits::ACQUIRER_CONNECTIONS;
-use card_payments::runtime::clock::SystemClock;
 use clap::Args;
 use entity::Day;
 use serde_json::json;
 use tokio::sync::watch;
+use tools::terminal;
+use tools::terminal::print_result;
+use web::connections::Connections;
+use web::server::{self, ServerPhase};
 
-use super::serve::{STOP, bind, log, on_signals};
-use super::{print_result, terminal};
+use super::serve::{bind, log};
 
 /// Serve the built-in acquirer to other servers, by the protocol in docs/acquirer.md.
 ///
@@ -83,7 +86,7 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     }
     let routes = router(Arc::new(simulator), secrets, environment, Arc::new(SystemClock));
     // Set up before the address is printed: a reader of that line may stop the server at once.
-    let mut stop = on_signals(STOP)?;
+    let mut stop = on_signals(Signal::STOP)?;
     let address = format!("http://{address}");
     // A closed pipe does not end the server.
     drop(print_result(&json!({ "listening": address }), &format!("Listening on {address}"), json));

@@ -10,9 +10,9 @@ use clap::{Args, Subcommand};
 use entity::audit_entry::Action;
 use entity::{AccountToken, Timestamp};
 use serde_json::json;
+use tools::terminal::{self, GOOD, print_result};
 
-use super::terminal::{self, GOOD};
-use super::{print_result, refused};
+use super::refused;
 
 /// Print the actions of operators and the uses of API keys, newest first.
 ///

@@ -7,9 +7,8 @@ use card_payments::config::DatabaseOptions;
 use card_payments::store::{Location, backup};
 use clap::Args;
 use serde::Serialize;
-
-use super::print_result;
-use super::progress_bar::{Bar, Unit};
+use tools::progress_bar::{Bar, Unit};
+use tools::terminal::print_result;
 
 /// Copy a SQLite database into a file while a server writes to it.
 ///

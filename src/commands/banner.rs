@@ -7,8 +7,7 @@ use card_payments::api::ServerInfo;
 use card_payments::app::App;
 use card_payments::services::accounts::ApiKeyPair;
 use serde::Serialize;
-
-use crate::commands::terminal::HEAD;
+use tools::terminal::HEAD;
 
 /// The banner: text for people, and with `--json` an object for programs.
 #[derive(Serialize)]

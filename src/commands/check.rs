@@ -4,11 +4,11 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::fmt;
 
+use base::plain_text::OneLine;
 use card_payments::check::{self, Finding, Level};
-use card_payments::plain_text::OneLine;
 use clap::Args;
-
-use super::{print_result, terminal};
+use tools::terminal;
+use tools::terminal::print_result;
 
 /// Check the configuration, the database and the machine, and say how to fix what is wrong. Changes nothing.
 ///

@@ -5,8 +5,9 @@ use std::error::Error;
 use card_payments::config::DatabaseOptions;
 use card_payments::services::clock_record;
 use clap::Subcommand;
+use tools::terminal::print_result;
 
-use super::{print_result, refused};
+use super::refused;
 
 /// Confirms the wall clock.
 #[derive(Subcommand)]

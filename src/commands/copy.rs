@@ -9,9 +9,9 @@ use card_payments::services::accounts::wipe::rebuild_search_texts;
 use card_payments::services::ledger::verify::verify;
 use card_payments::store::{self, CopiedTable, FollowingCopy, Store};
 use clap::Args;
-
-use super::progress_bar::{Bar, Unit};
-use super::{print_result, terminal};
+use tools::progress_bar::{Bar, Unit};
+use tools::terminal;
+use tools::terminal::print_result;
 
 /// Copy the whole installation into another database: from SQLite to PostgreSQL, back, or between two of a kind.
 ///

@@ -8,9 +8,10 @@ use card_payments::store::{self, Rewriting};
 use card_payments::workers::write_counts;
 use clap::Subcommand;
 use serde_json::json;
+use tools::progress_bar::{Bar, Unit};
+use tools::terminal::print_result;
 
-use super::progress_bar::{Bar, Unit};
-use super::{print_result, refused_of};
+use super::refused_of;
 
 /// Manages customers.
 #[derive(Subcommand)]

@@ -2,13 +2,14 @@
 
 use std::error::Error;
 
+use base::time_text::parse_time;
 use card_payments::config::DatabaseOptions;
 use card_payments::limits::{DEPOSIT_CENTS_MAX, TEXT_LENGTH_MAX};
-use card_payments::params;
 use card_payments::services::deposits::arrive;
 use card_payments::services::deposits::params::DepositOrder;
 use clap::Subcommand;
 use entity::Timestamp;
+use tools::terminal::print_result;
 
 /// Manages deposits.
 #[derive(Subcommand)]
@@ -45,9 +46,7 @@ fn narration(text: &str) -> Result<String, String> {
 
 /// Parses a time as searches do.
 pub fn time(text: &str) -> Result<Timestamp, String> {
-    params::parse_time(text.trim())
-        .map(Timestamp::from)
-        .ok_or_else(|| "not a date or an ISO 8601 time".into())
+    parse_time(text.trim()).map(Timestamp::from).ok_or_else(|| "not a date or an ISO 8601 time".into())
 }
 
 /// Runs a command.
@@ -58,5 +57,5 @@ pub async fn run(command: Deposit, database: &DatabaseOptions) -> Result<(), Box
     let deposit = arrive(&store, account, DepositOrder { amount, narration, available_at }).await;
     let deposit = deposit.map_err(|error| super::refused(&error))?;
     let text = format!("{}: {} cents, available at {}", deposit.token, deposit.amount, deposit.available_at);
-    super::print_result(&deposit, &text, json)
+    print_result(&deposit, &text, json)
 }

@@ -7,6 +7,7 @@ use card_payments::services::disputes::operator;
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use entity::dispute::{DisputeCategory, DisputeStatus};
+use tools::terminal::print_result;
 
 use super::refused_of;
 
@@ -62,5 +63,5 @@ pub async fn run(command: Dispute, database: &DatabaseOptions) -> Result<(), Box
         }
     };
     let dispute = dispute?;
-    super::print_result(&dispute, &dispute, json)
+    print_result(&dispute, &dispute, json)
 }

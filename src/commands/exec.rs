@@ -1,28 +1,28 @@
 //! `card-payments exec`.
 
 use std::error::Error;
-use std::ffi::OsString;
-use std::fs::{File, Permissions};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::platform::{self, Signal, on_signals};
 use card_payments::config::{FixtureOptions, without_empty_variables};
-use card_payments::recording::Recorder;
+use card_payments::recorder::Recorder;
 use clap::{Args, FromArgMatches};
-use rustix::process::{Pid, Signal, getpgrp, kill_process};
-use rustix::termios::tcgetpgrp;
 use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
+use tools::api_client::{ApiClient, ApiClientError};
+use tools::terminal;
+use tools::terminal::print_result;
 
-use super::serve::{self, Serve, on_signals};
-use super::{print_result, terminal};
+use super::banner::Banner;
+use super::serve::{self, Serve};
 
 /// Run a command beside a test server that lives as long as the command.
 ///
@@ -72,55 +72,133 @@ pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
 
 /// Serves for a command, and records its requests.
 pub async fn serve_for(exec: Exec, recorder: Option<Arc<Recorder>>) -> Result<ExitCode, Box<dyn Error>> {
-    let mut signals = on_signals([Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT])?;
-    let private = Permissions::from_mode(0o700);
-    let mut folder = tempfile::Builder::new().prefix("card-payments-").permissions(private).tempdir()?;
-    let exports = exec.fixtures.export_on_exit.is_some();
-    let server = server(folder.path(), exec.fixtures)?;
-    if let Some(path) = &exec.log {
+    let Exec { fixtures, keep, log, json, command } = exec;
+    let shown = command.is_empty();
+    let show = move |banner: &Banner<'_>| {
+        if shown {
+            drop(print_result(banner, banner, json));
+        }
+    };
+    let run = |server: OwnServer, signals: Signals| async move {
+        if command.is_empty() {
+            return Ok(until_input_ends(signals).await);
+        }
+        match spawn(&mut server.command(&command)) {
+            Ok(child) => until_end(child, signals).await,
+            Err(exit_code) => Ok(exit_code),
+        }
+    };
+    Box::pin(serve_while(ServerSetup { fixtures, keep, log, seed: None }, recorder, show, run)).await
+}
+
+/// The signals that a command gets.
+pub type Signals = mpsc::Receiver<Signal>;
+
+/// How a server begins that lives as long as a command.
+#[derive(Default)]
+pub struct ServerSetup {
+    /// What it begins with.
+    pub fixtures: FixtureOptions,
+    /// Whether its data directory is kept.
+    pub keep: bool,
+    /// The file of its log.
+    pub log: Option<PathBuf>,
+    /// Its seed, if it is not that of the environment.
+    pub seed: Option<String>,
+}
+
+/// A server that lives as long as a command.
+pub struct OwnServer {
+    /// Its address.
+    pub url: String,
+    secret_key: String,
+    publishable_key: String,
+    folder: PathBuf,
+}
+
+impl OwnServer {
+    /// Returns a client with the key of its first account.
+    pub async fn client(&self) -> Result<ApiClient, ApiClientError> {
+        ApiClient::at(&self.url, Some(self.secret_key.as_str().into())).await
+    }
+
+    /// Returns a command that finds the server by its variables.
+    pub fn command(&self, words: &[OsString]) -> Command {
+        let (program, arguments) = match words {
+            [program, arguments @ ..] => (program.as_os_str(), arguments),
+            [] => (OsStr::new(""), words),
+        };
+        let variables = [
+            ("CARD_PAYMENTS_URL", &self.url),
+            ("CARD_PAYMENTS_SECRET_KEY", &self.secret_key),
+            ("CARD_PAYMENTS_PUBLISHABLE_KEY", &self.publishable_key),
+            ("CARD_PAYMENTS_SERVER", &self.url),
+            ("CARD_PAYMENTS_KEY", &self.secret_key),
+        ];
+        let mut command = Command::new(program);
+        command.args(arguments).envs(variables).env("CARD_PAYMENTS_DATA_DIR", &self.folder);
+        for own in OF_THIS_SERVER {
+            command.env_remove(own);
+        }
+        command.kill_on_drop(true);
+        command
+    }
+}
+
+/// Starts a command, or returns the exit code of one that cannot be started.
+pub fn spawn(command: &mut Command) -> Result<Child, ExitCode> {
+    command.spawn().map_err(|error| {
+        let (exit_code, what) = if error.kind() == ErrorKind::NotFound {
+            (127, "there is no such command".to_owned())
+        } else {
+            (126, error.to_string())
+        };
+        let program = command.as_std().get_program().display();
+        terminal::print_notice(format_args!("error: {program}: {what}"));
+        code(exit_code)
+    })
+}
+
+/// Serves while something runs beside the server, and returns its exit code. `show` gets what `serve` prints.
+pub async fn serve_while<W>(
+    setup: ServerSetup,
+    recorder: Option<Arc<Recorder>>,
+    show: impl FnOnce(&Banner<'_>),
+    run: impl FnOnce(OwnServer, Signals) -> W,
+) -> Result<ExitCode, Box<dyn Error>>
+where
+    W: Future<Output = Result<ExitCode, Box<dyn Error>>>,
+{
+    let mut signals = on_signals([Signal::Interrupt, Signal::Terminate, Signal::HangUp, Signal::Quit])?;
+    let mut named = tempfile::Builder::new();
+    platform::set_mode(&mut named, 0o700);
+    let mut folder = named.prefix("card-payments-").tempdir()?;
+    let exports = setup.fixtures.export_on_exit.is_some();
+    let mut server = server(folder.path(), setup.fixtures)?;
+    server.database.seed = setup.seed.or(server.database.seed);
+    if let Some(path) = &setup.log {
         let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
         serve::log(&server.options.log, file, false)?;
     }
     let (stop, stopped) = mpsc::channel(1);
     let (ready, is_ready) = oneshot::channel();
-    let command = exec.command.split_first();
+    let own_folder = folder.path().to_owned();
     let mut serving = pin!(serve::serve(server, recorder, stopped, |banner| {
-        if command.is_none() {
-            drop(print_result(banner, banner, exec.json));
-        }
+        show(banner);
         let key = |key: Option<&str>| key.unwrap_or_default().to_owned();
-        drop(ready.send([banner.listening.clone(), key(banner.secret_key), key(banner.publishable_key)]));
+        drop(ready.send(OwnServer {
+            url: banner.listening.clone(),
+            secret_key: key(banner.secret_key),
+            publishable_key: key(banner.publishable_key),
+            folder: own_folder,
+        }));
     }));
     let running = async {
-        let [url, secret_key, publishable_key] = tokio::select! {
+        let server = tokio::select! {
             server = is_ready => server?,
-            Some(signal) = signals.recv() => return Ok(code(128 + signal.as_raw())),
+            Some(signal) = signals.recv() => return Ok(code(128 + signal.number())),
         };
-        let Some((program, arguments)) = command else { return Ok(until_input_ends(signals).await) };
-        let variables = [
-            ("CARD_PAYMENTS_URL", &url),
-            ("CARD_PAYMENTS_SECRET_KEY", &secret_key),
-            ("CARD_PAYMENTS_PUBLISHABLE_KEY", &publishable_key),
-            ("CARD_PAYMENTS_SERVER", &url),
-            ("CARD_PAYMENTS_KEY", &secret_key),
-        ];
-        let mut command = Command::new(program);
-        command.args(arguments).envs(variables).env("CARD_PAYMENTS_DATA_DIR", folder.path());
-        for own in OF_THIS_SERVER {
-            command.env_remove(own);
-        }
-        match command.kill_on_drop(true).spawn() {
-            Ok(child) => until_end(child, signals).await,
-            Err(error) => {
-                let (exit_code, what) = if error.kind() == ErrorKind::NotFound {
-                    (127, "there is no such command".to_owned())
-                } else {
-                    (126, error.to_string())
-                };
-                terminal::print_notice(format_args!("error: {}: {what}", program.display()));
-                Ok(code(exit_code))
-            }
-        }
+        run(server, signals).await
     };
     let ended = tokio::select! {
         biased;
@@ -134,7 +212,7 @@ pub async fn serve_for(exec: Exec, recorder: Option<Arc<Recorder>>) -> Result<Ex
         Err(_) if exports => Some("the server does not stop, and its account is not exported".to_owned()),
         Ok(Ok(())) | Err(_) => None,
     };
-    if exec.keep {
+    if setup.keep {
         folder.disable_cleanup(true);
         terminal::print_notice(format_args!("The data directory is {}", folder.path().display()));
     } else {
@@ -166,35 +244,25 @@ fn server(folder: &Path, fixtures: FixtureOptions) -> Result<Serve, Box<dyn Erro
 }
 
 /// Passes signals to the command until it ends, and returns its exit code.
-async fn until_end(
-    mut child: Child,
-    mut signals: mpsc::Receiver<Signal>,
-) -> Result<ExitCode, Box<dyn Error>> {
+pub async fn until_end(mut child: Child, mut signals: Signals) -> Result<ExitCode, Box<dyn Error>> {
     loop {
         let signal = tokio::select! {
             status = child.wait() => {
-                let status = status?;
-                return Ok(code(status.code().unwrap_or(128 + status.signal().unwrap_or_default())));
+                return Ok(code(platform::exit_code(status?)));
             }
             Some(signal) = signals.recv() => signal,
         };
-        let process = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         // A terminal has sent its Ctrl-C or Ctrl-\ to the command as well.
-        let is_of_terminal = [Signal::INT, Signal::QUIT].contains(&signal) && is_in_foreground();
-        if let Some(process) = process.filter(|_| !is_of_terminal) {
-            // A command that has just ended gets nothing.
-            let _ = kill_process(process, signal);
+        let is_of_terminal =
+            [Signal::Interrupt, Signal::Quit].contains(&signal) && platform::is_in_foreground();
+        if let Some(process) = child.id().filter(|_| !is_of_terminal) {
+            platform::send_signal(process, signal);
         }
     }
 }
 
-/// Returns whether this process and its command are what a terminal runs.
-fn is_in_foreground() -> bool {
-    File::open("/dev/tty").is_ok_and(|terminal| tcgetpgrp(terminal).is_ok_and(|group| group == getpgrp()))
-}
-
 /// Waits for the end of the input, or a signal.
-async fn until_input_ends(mut signals: mpsc::Receiver<Signal>) -> ExitCode {
+async fn until_input_ends(mut signals: Signals) -> ExitCode {
     let (open, ended) = oneshot::channel::<()>();
     // A thread of its own does not keep the process from ending.
     std::thread::spawn(move || {
@@ -203,8 +271,13 @@ async fn until_input_ends(mut signals: mpsc::Receiver<Signal>) -> ExitCode {
     });
     tokio::select! {
         _ = ended => ExitCode::SUCCESS,
-        Some(signal) = signals.recv() => code(128 + signal.as_raw()),
+        Some(signal) = signals.recv() => code(128 + signal.number()),
     }
+}
+
+/// Returns the exit code of a command that a signal has ended.
+pub fn code_of(signal: Signal) -> ExitCode {
+    code(128 + signal.number())
 }
 
 fn code(number: i32) -> ExitCode {

@@ -5,11 +5,10 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use card_payments::config::{parse_listen_address, reachable};
+use base::http_address::{parse_listen_address, reachable};
 use clap::Args;
 use serde_json::json;
-
-use super::print_result;
+use tools::terminal::print_result;
 
 /// Ask the server on this machine whether it is healthy. Needs no database.
 ///

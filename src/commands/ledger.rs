@@ -9,11 +9,10 @@ use card_payments::services::ledger::report::{BOOK_COLUMNS, COLUMNS, ReportFilte
 use card_payments::services::ledger::verify::{Difference, verify};
 use clap::Subcommand;
 use entity::Timestamp;
+use tools::progress_bar::{Bar, Unit};
+use tools::terminal::{self, GOOD, print_result};
 
 use self::report::{BookTable, Csv, JsonLines, Table, print_books, print_report};
-use super::print_result;
-use super::progress_bar::{Bar, Unit};
-use super::terminal::{self, GOOD};
 
 /// Verifies and reports the books.
 #[derive(Subcommand)]

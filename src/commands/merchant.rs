@@ -6,6 +6,7 @@ use card_payments::config::DatabaseOptions;
 use card_payments::services::merchants::decide_as_operator;
 use clap::{Args, Subcommand};
 use entity::merchant::MerchantStatus;
+use tools::terminal::print_result;
 
 /// Decides about a merchant.
 #[derive(Subcommand)]
@@ -48,5 +49,5 @@ pub async fn run(command: Merchant, database: &DatabaseOptions) -> Result<(), Bo
     let token = merchant.parse().map_err(|_| format!("there is no merchant {merchant}"))?;
     let decided = decide_as_operator(&store, super::now(database)?, token, status).await;
     let decided = decided.map_err(|error| super::refused_of(&error, "merchant", &merchant))?;
-    super::print_result(&decided, &decided, json)
+    print_result(&decided, &decided, json)
 }

@@ -8,9 +8,8 @@ use card_payments::services::installation;
 use card_payments::store::{self, Location, Migrator};
 use clap::Args;
 use serde_json::json;
-
-use super::progress_bar::{Bar, Unit};
-use super::terminal;
+use tools::progress_bar::{Bar, Unit};
+use tools::terminal;
 
 /// Bring the database's schema up to date.
 ///

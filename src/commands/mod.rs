@@ -1,5 +1,5 @@
 //! The commands that operators run beside a server. A command opens the database, brings its schema up to date, and
-//! calls a service; `listen`, `trigger`, `seed`, `mcp`, `requests` and `replay` call the server itself.
+//! calls a service. The commands that call a running server instead are a crate of their own, `tools`.
 
 pub mod account;
 mod account_file;
@@ -10,30 +10,26 @@ pub mod banner;
 pub mod check;
 pub mod clock;
 pub mod copy;
+pub mod coverage;
 pub mod customer;
 pub mod deposit;
 pub mod dispute;
-mod events;
+mod document;
+pub mod examine;
 pub mod exec;
+pub mod explain;
+mod fixtures;
 pub mod health;
+mod junit;
+pub mod known_api;
 pub mod ledger;
-pub mod listen;
-pub mod mcp;
 pub mod merchant;
 pub mod migrate;
 pub mod people;
-mod progress_bar;
 pub mod reconcile;
 pub mod record;
-pub mod replay;
 pub mod report;
-pub mod requests;
-pub mod seed;
 pub mod serve;
-mod server;
-pub mod terminal;
-mod test_cards;
-pub mod trigger;
 pub mod vault;
 pub mod webhook;
 
@@ -41,17 +37,15 @@ use std::error::Error;
 use std::fmt::Display;
 use std::path::Path;
 
-use card_payments::app;
+use base::clock::{Clock, IdGenerator, SystemClock};
+use base::plain_text::OneLine;
+use base::{durable_fs, platform};
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, Body, ErrorCode};
-use card_payments::params;
-use card_payments::plain_text::OneLine;
-use card_payments::runtime::clock::{Clock, IdGenerator, SystemClock};
-use card_payments::runtime::durable_fs;
 use card_payments::services::{Account, Ctx, accounts, installation};
 use card_payments::store::{self, ConnectError, Location, Operator, Store};
+use card_payments::{app, params};
 use entity::{TimeSpan, Timestamp};
-use serde::Serialize;
 
 /// Returns the account with this token at an instant of the wall clock. As in a path, malformed tokens are not found.
 pub async fn account(store: &Store, named: &str, wall: Timestamp) -> Result<Account, Box<dyn Error>> {
@@ -119,28 +113,15 @@ async fn with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx,
 
 /// Returns the operator as the machine knows them: the user number, which cannot be chosen, and the name, which can.
 fn operator() -> Operator {
-    let login = std::fs::read_to_string("/proc/self/loginuid").unwrap_or_default();
-    let number = number(&login, rustix::process::getuid().as_raw());
     let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
     let name =
         ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(variable).unwrap_or_else(|| "nobody".into());
-    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| variable("HOSTNAME"));
-    let machine = machine.unwrap_or_else(|| "a machine without a name".into());
-    let description = format!("{name} (user {number}) on {}", machine.trim());
+    let machine = platform::host_name().unwrap_or_else(|| "a machine without a name".into());
+    let description = format!("{name} (user {}) on {}", platform::user(), machine.trim());
     // The name is printed on terminals.
     Operator {
         name: description.chars().filter(|letter| !letter.is_control()).collect(),
         at: SystemClock.now(),
-    }
-}
-
-/// Returns the login's user number, which `sudo` does not change, and the effective one if it differs; only the latter if there
-/// was no login, as in a container.
-fn number(login: &str, own: u32) -> String {
-    const NOBODY: u32 = u32::MAX;
-    match login.trim().parse::<u32>() {
-        Ok(login) if login != NOBODY && login != own => format!("{login} as {own}"),
-        Ok(_) | Err(_) => own.to_string(),
     }
 }
 
@@ -172,16 +153,6 @@ fn folder(location: &Location) -> Option<&Path> {
     }
 }
 
-/// Prints one record: as text, or as JSON.
-pub fn print_result(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(), Box<dyn Error>> {
-    if json {
-        terminal::print_json(record)?;
-    } else {
-        writeln!(terminal::styled_stdout(), "{text}")?;
-    }
-    Ok(())
-}
-
 /// Parses how long a replaced key keeps working.
 fn grace(text: &str) -> Result<TimeSpan, &'static str> {
     params::parse_grace_period(text).ok_or("not a whole number and m, h, d or w, at most a hundred years")
@@ -201,22 +172,4 @@ pub fn refused_of(error: &error::Error, kind: &str, named: &impl Display) -> Str
         return format!("there is no {kind} {}", OneLine(named));
     }
     refused(error)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_operator_is_who_has_logged_in_whomever_he_acts_as() {
-        for (login, own, expected) in [
-            ("1000", 1000, "1000"),
-            ("1000\n", 0, "1000 as 0"),
-            // All ones: there was no login.
-            ("4294967295", 10001, "10001"),
-            ("", 7, "7"),
-        ] {
-            assert_eq!(number(login, own), expected);
-        }
-    }
 }

@@ -5,8 +5,9 @@ use std::error::Error;
 use card_payments::config::DatabaseOptions;
 use card_payments::services::approvals::askers;
 use clap::Subcommand;
+use tools::terminal::print_result;
 
-use super::{print_result, refused};
+use super::refused;
 
 /// Lists people who are signed in, and ends their sessions and requests.
 #[derive(Subcommand)]

@@ -14,9 +14,10 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use entity::ExceptionToken;
 use entity::reconciliation_exception::{ExceptionKind, ExceptionState};
+use tools::progress_bar::{Bar, Unit};
+use tools::terminal::print_result;
 
-use super::progress_bar::{Bar, Unit};
-use super::{print_result, refused};
+use super::refused;
 
 /// Compare a statement of the acquirer with the books, or work off what differs.
 ///

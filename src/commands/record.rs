@@ -1,15 +1,16 @@
 //! `card-payments record`.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use card_payments::recording::{Format, Recorder};
-use clap::{Args, ValueEnum};
+use card_payments::recorder::Recorder;
+use clap::Args;
+use tools::requests::FileFormat;
+use tools::terminal;
 
 use super::exec::{self, Exec};
-use super::terminal;
 
 /// Run a command beside a test server, as exec does, and record the requests.
 ///
@@ -29,27 +30,6 @@ pub struct Record {
     format: Option<FileFormat>,
     #[command(flatten)]
     exec: Exec,
-}
-
-/// The forms of a recording.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum FileFormat {
-    /// HTTP Archive 1.2, for other programs.
-    Har,
-    /// A JSON object a line.
-    Jsonl,
-}
-
-impl FileFormat {
-    /// Returns the form of a file, by its name if none is given.
-    pub fn of(path: &Path, given: Option<Self>) -> Format {
-        let named_har = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("har"));
-        match given {
-            Some(Self::Har) => Format::Har,
-            None if named_har => Format::Har,
-            Some(Self::Jsonl) | None => Format::JsonLines,
-        }
-    }
 }
 
 /// Runs the command.

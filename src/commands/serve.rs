@@ -6,30 +6,31 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use card_payments::api::server::{self, ServerPhase};
-use card_payments::api::{Connections, ServerInfo};
+use base::http_address::reachable;
+use base::list::List;
+use base::platform::{Signal, on_signals};
+use card_payments::api::ServerInfo;
 use card_payments::app::{App, Parts};
 use card_payments::config::{
-    self, ConfigError, DatabaseOptions, Environment, FixtureOptions, List, Secrets, ServeOptions, reachable,
-    unknown_variables,
+    self, ConfigError, DatabaseOptions, Environment, FixtureOptions, Secrets, ServeOptions, unknown_variables,
 };
 use card_payments::limits::ADMIN_CONNECTIONS;
-use card_payments::recording::Recorder;
+use card_payments::recorder::Recorder;
 use card_payments::store::Location;
-use card_payments::{outbound, trace, workers};
+use card_payments::{trace, workers};
 use clap::Args;
-use rustix::process::Signal;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
+use tools::terminal::{LineLog, print_result};
 use tracing_subscriber::fmt::MakeWriter;
+use web::connections::Connections;
+use web::server::{self, ServerPhase};
 
 use super::account_file::AccountFiles;
 use super::banner::Banner;
-use super::print_result;
-use super::seed::Fixtures;
-use super::terminal::LineLog;
+use super::fixtures;
+use super::known_api::known_api;
 
 /// Serve the API (the default).
 ///
@@ -62,7 +63,7 @@ pub struct Serve {
 /// Runs the command until a signal ends it.
 pub async fn run(command: Serve) -> Result<(), Box<dyn Error>> {
     log(&command.options.log, io::stderr, io::stderr().is_terminal())?;
-    let (stop, json) = (on_signals(STOP)?, command.json);
+    let (stop, json) = (on_signals(Signal::STOP)?, command.json);
     // The server runs on if nobody reads the banner.
     Box::pin(serve(command, None, stop, |banner| drop(print_result(banner, banner, json)))).await
 }
@@ -81,7 +82,7 @@ pub async fn serve(
     let secrets = Secrets::from_environment()?;
     let traces = trace::Settings::from_environment(database.environment.name())?;
     let files = AccountFiles::of_server(&fixtures, &options, database.environment)?;
-    let fixtures = Fixtures::of_server(&fixtures, database.environment)?;
+    let fixtures = fixtures::of_server(&fixtures, database.environment, &known_api())?;
     // The ports before the data directory: a server that cannot listen changes nothing.
     let listener = bind(options.listen)?;
     let admin = options.admin_listen.map(bind).transpose()?;
@@ -188,25 +189,6 @@ where
         log.json().init();
     }
     Ok(())
-}
-
-/// The signals that end a server.
-pub const STOP: [Signal; 2] = [Signal::TERM, Signal::INT];
-
-/// Yields each of these signals. They are handled from now on, before anything slow: the first process of a container gets only
-/// signals that it handles.
-pub fn on_signals<const N: usize>(signals: [Signal; N]) -> io::Result<mpsc::Receiver<Signal>> {
-    let (sender, received) = mpsc::channel(2);
-    for number in signals {
-        let (mut signals, sender) = (signal(SignalKind::from_raw(number.as_raw()))?, sender.clone());
-        tokio::spawn(async move {
-            while signals.recv().await.is_some() {
-                // A third signal adds nothing.
-                let _ = sender.try_send(number);
-            }
-        });
-    }
-    Ok(received)
 }
 
 /// Runs the work, unless `stop` yields first.

@@ -3,18 +3,18 @@
 use std::error::Error;
 use std::path::PathBuf;
 
+use base::secret_shares::split;
+use base::{durable_fs, secret};
 use card_payments::app;
 use card_payments::config::{DatabaseOptions, Secrets};
-use card_payments::runtime::durable_fs;
-use card_payments::sensitive::secret;
-use card_payments::sensitive::shares::split;
 use card_payments::services::data_keys::rotate::rotate_watched;
 use card_payments::vault::OperatorKeys;
 use clap::Subcommand;
 use serde_json::json;
+use tools::progress_bar::{Bar, Unit};
+use tools::terminal::print_result;
 
-use super::progress_bar::{Bar, Unit};
-use super::{print_result, refused};
+use super::refused;
 
 /// Manages the vault.
 #[derive(Subcommand)]

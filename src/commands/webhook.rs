@@ -11,8 +11,9 @@ use card_payments::services::webhook_endpoints::keys::rotate;
 use card_payments::workers::write_counts;
 use clap::{Args, Subcommand};
 use entity::{TimeSpan, WebhookEndpointToken};
+use tools::terminal::print_result;
 
-use super::{grace, print_result, refused_of};
+use super::{grace, refused_of};
 
 /// Manages webhook endpoints.
 #[derive(Subcommand)]

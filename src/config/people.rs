@@ -2,12 +2,11 @@
 
 use std::str::FromStr;
 
+use base::list::List;
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args};
 use entity::person::Role;
 use url::{Host, Url};
-
-use super::List;
 
 /// The OpenID Connect provider that knows the operator's people.
 #[derive(Debug, Clone, Default, Args)]

@@ -1,12 +1,11 @@
 //! The program's environment variables: empty ones, which count as unset, and misspelled ones.
 
-use std::ffi::{OsStr, OsString};
 use std::fmt;
 
+use base::clock::TESTS_AS_OF;
 use clap::{Arg, Args, Command};
 
 use super::{DatabaseOptions, FixtureOptions, Secrets, ServeOptions, VaultKeySource};
-use crate::runtime::clock::TESTS_AS_OF;
 
 const PREFIX: &str = "CARD_PAYMENTS_";
 /// Variables of the commands that call a running server, and of those that run beside one.
@@ -17,11 +16,6 @@ const OF_COMMANDS: [&str; 4] =
 pub fn serve_options() -> Command {
     let options = FixtureOptions::augment_args(ServeOptions::augment_args(Command::new("serve")));
     DatabaseOptions::augment_args(options).disable_help_flag(true)
-}
-
-/// Returns a variable of this process. An empty one is unset: a file of Docker Compose passes an unset one so.
-pub fn set_variable(name: impl AsRef<OsStr>) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// Returns a command whose options, and those of its own commands, take no empty variable.

@@ -1,24 +1,23 @@
 //! The sources of the operator's vault keys: a variable or file, a program that prints them, or shares that several
 //! custodians enter (`docs/decisions.md`, 384).
 
-use std::io::{self, BufRead, IsTerminal, Write};
-use std::os::fd::AsFd;
+use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use base::platform::{self, HiddenInput};
+use base::secret::Secret;
+use base::secret_shares::{self, ShareError};
+use base::variables::set_variable;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
-use super::{ConfigError, Secrets, read, set_variable};
+use super::{ConfigError, Secrets, read};
 use crate::limits::{KEY_COMMAND_OUTPUT_MAX, KEY_COMMAND_TIME};
-use crate::sensitive::secret::Secret;
-use crate::sensitive::shares::{self, ShareError};
 
 /// The source of the operator's vault keys.
 #[derive(Debug, Clone)]
@@ -107,7 +106,7 @@ impl VaultKeySource {
                         entered.push(read(file)?);
                     }
                 }
-                Ok(shares::combine(&entered)?)
+                Ok(secret_shares::combine(&entered)?)
             }
         }
     }
@@ -129,17 +128,18 @@ async fn run(words: &[String], limit: Duration) -> Result<Secret, KeyCommandErro
         command.env_remove(name);
     }
     // A group of its own, which is killed with all that the program has started.
-    let mut child = match command.process_group(0).kill_on_drop(true).spawn() {
+    platform::in_own_group(&mut command);
+    let mut child = match command.kill_on_drop(true).spawn() {
         Ok(child) => child,
         Err(error) => return Err(KeyCommandError::NotRun(program, error)),
     };
     let group = child.id();
     let ended = timeout(limit, output(&mut child)).await;
     if !matches!(ended, Ok(Ok(Some(_))))
-        && let Some(group) = group.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
+        && let Some(group) = group
     {
         // Not awaited yet, so its number is still its own.
-        let _ = kill_process_group(group, Signal::KILL);
+        platform::kill_group(group);
     }
     match ended {
         Err(_) => Err(KeyCommandError::TooSlow(program, limit)),
@@ -193,32 +193,9 @@ async fn read_lines(entered: &mut Vec<Secret>) -> Result<(), ConfigError> {
             continue;
         }
         entered.push(line);
-        if hidden.is_some() && !matches!(shares::combine(entered), Err(ShareError::TooFew { .. })) {
+        if hidden.is_some() && !matches!(secret_shares::combine(entered), Err(ShareError::TooFew { .. })) {
             return Ok(());
         }
-    }
-}
-
-/// A terminal that does not show what is typed, until it is dropped.
-struct HiddenInput(Termios);
-
-impl HiddenInput {
-    fn of_terminal() -> Option<Self> {
-        let input = io::stdin();
-        if !input.is_terminal() {
-            return None;
-        }
-        let shown = tcgetattr(input.as_fd()).ok()?;
-        let mut hidden = shown.clone();
-        hidden.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(input.as_fd(), OptionalActions::Flush, &hidden).ok()?;
-        Some(Self(shown))
-    }
-}
-
-impl Drop for HiddenInput {
-    fn drop(&mut self) {
-        let _ = tcsetattr(io::stdin().as_fd(), OptionalActions::Flush, &self.0);
     }
 }
 

@@ -1,5 +1,6 @@
 //! How pages write amounts, times and statuses: the only place that does.
 
+use base::time_text::parse_time;
 use entity::{Currency, Timestamp};
 use maud::{Markup, html};
 
@@ -45,7 +46,7 @@ pub fn exact(text: &str) -> String {
 
 /// Parses a time as the API shows it.
 pub fn parsed(text: &str) -> Option<Timestamp> {
-    crate::params::parse_time(text).map(Timestamp::from)
+    parse_time(text).map(Timestamp::from)
 }
 
 /// Returns how far a time is from now, in the largest unit that counts at least two, or one minute, hour or day.

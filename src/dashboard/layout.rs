@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use base::request_context;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use maud::{DOCTYPE, Markup, html};
@@ -17,7 +18,6 @@ use super::{ACCOUNTS, HOME, PAGES, PROVIDER, SIGN_IN, SIGN_OUT, SIGN_OUT_EVERYWH
 use crate::api::{base_path, pages};
 use crate::config::Environment;
 use crate::error::{Body, Error, ErrorCode};
-use crate::runtime::request_context;
 use crate::services::Account;
 
 /// The content of a page, without the layout.
@@ -79,7 +79,7 @@ impl<E: Into<Error>> From<E> for ErrorPage {
                 @if let Some(messages) = &body.messages {
                     ul { @for message in messages { li { (message.message) } } }
                 }
-                p { "Error " code { (body.error) } ", status " (code.status()) "." }
+                p { "Error " a href={ "/docs/errors/" (body.error) } { code { (body.error) } } ", status " (code.status()) "." }
             }
         };
         let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -246,6 +246,7 @@ fn document(
                 a.skip href="#main" { "Skip to the page" }
                 header {
                     p.brand { a href=(HOME) { "card-payments" } " " span class={ "badge " (environment) } { (environment) } }
+                    p { a href="/docs/guide/" { "Guides" } }
                     (bar)
                 }
                 (ways)
@@ -346,7 +347,11 @@ pub struct Asset {
 
 /// The style sheet.
 pub static STYLE: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new("/dashboard/dashboard.css", "text/css; charset=utf-8", include_str!("dashboard.css"))
+    Asset::new(
+        "/dashboard/dashboard.css",
+        "text/css; charset=utf-8",
+        concat!(include_str!("colours.css"), include_str!("dashboard.css")),
+    )
 });
 
 /// The script. Pages work without it.

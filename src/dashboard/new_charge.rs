@@ -14,16 +14,9 @@ use super::layout::{self, FormResult, PageContent, PageResult};
 use super::record::Record;
 use super::state::DashboardState;
 use crate::acquirer::test_cards::TABLE;
+use crate::acquirer::{SANDBOX_WORDS, SimulatedOutcome};
 use crate::params::{self, non_blank};
 use crate::services::three_d_secure::create::{ChargeRequestInfo, create as create_charge};
-
-/// The outcomes that are no decline, as the Sandbox-Outcome header words them.
-const OTHER_OUTCOMES: [(&str, &str); 4] = [
-    ("", "is approved"),
-    ("disputed", "is approved, and disputed later"),
-    ("gateway_error", "meets an error of the gateway"),
-    ("no_answer", "gets no answer"),
-];
 
 /// Shows the form.
 pub async fn show(user: AccountSession) -> PageResult {
@@ -48,9 +41,11 @@ pub async fn show(user: AccountSession) -> PageResult {
                 }
                 label for="outcome" { "The attempt" }
                 select #outcome name="outcome" {
-                    @for (word, what) in OTHER_OUTCOMES { option value=(word) { (what) } }
-                    @for decline in Decline::ALL {
-                        option value=(decline.code()) { "is declined: " (decline.code().replace('_', " ")) }
+                    option value="" { "is approved" }
+                    @for word in SANDBOX_WORDS.into_iter().chain(Decline::ALL.iter().map(|decline| decline.code())) {
+                        @if let Some(outcome) = SimulatedOutcome::from_sandbox_word(word) {
+                            option value=(word) { (outcome.description()) }
+                        }
                     }
                 }
                 button { "Make the charge" }

@@ -3,6 +3,7 @@
 use axum::extract::{FromRequest, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use base::client_network::ClientNetwork;
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
@@ -22,7 +23,6 @@ use crate::api::system;
 use crate::error::{Error, ErrorCode};
 use crate::identity_provider::{IdentityError, IdentityProvider, SignInAttempt};
 use crate::limits::PERSON_SIGN_IN;
-use crate::runtime::client_network::ClientNetwork;
 use crate::services::approvals::askers;
 use crate::services::people::{self, Person};
 

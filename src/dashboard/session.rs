@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, HeaderValue, header};
+use base::random::random;
+use base::secret::Secret;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use entity::{AccountToken, Timestamp};
@@ -13,8 +15,6 @@ use uuid::Uuid;
 
 use super::state::DashboardState;
 use crate::limits::DASHBOARD_SESSION;
-use crate::runtime::random::random;
-use crate::sensitive::secret::Secret;
 use crate::services::audit;
 use crate::services::people::Person;
 use crate::vault::{Purpose, Vault};

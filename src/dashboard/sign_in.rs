@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use base::client_network::ClientNetwork;
+use base::clock::Clock;
+use base::secret::Secret;
 use governor::Quota;
 
 use crate::api::rate_limit::Buckets;
 use crate::config::Environment;
 use crate::identity_provider::IdentityProvider;
 use crate::limits::{SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
-use crate::runtime::client_network::ClientNetwork;
-use crate::runtime::clock::Clock;
-use crate::sensitive::secret::Secret;
 
 /// The authentication of a dashboard.
 pub struct DashboardAuth {

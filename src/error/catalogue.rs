@@ -71,7 +71,7 @@ error_codes! {
     IdempotencyKeyReused 422 "idempotency_key_reused" "This Idempotency-Key was used for another request."
     PayloadTooLarge 413 "payload_too_large" "The request body is too large."
     SnapshotTooLarge 413 "snapshot_too_large" "The account holds more than a snapshot may: 50,000 rows, or 32 MiB."
-    UnsupportedMediaType 415 "unsupported_media_type" "The request body's content type is not supported."
+    UnsupportedMediaType 415 "unsupported_media_type" "The request body's content type is not supported: send application/json, application/x-www-form-urlencoded or multipart/form-data."
     InvalidResource 422 "invalid_resource" "One or more parameters were missing or invalid"
     TooManyCardParameters 422 "too_many_card_parameters" "Only one of card, card_token and primary_card_token can be given"
 

@@ -2,15 +2,18 @@
 //! these into responses.
 
 pub mod catalogue;
+pub mod explanation;
+mod key_fault;
 
 use std::borrow::Cow;
 
-use entity::FailureCode;
-use entity::charge;
+use entity::{FailureCode, charge};
+use outbound::signature::NotSignable;
 use sea_orm::DbErr;
 use serde::Serialize;
 
 pub use catalogue::ErrorCode;
+pub use key_fault::KeyFault;
 
 use crate::params::{FieldErrors, FieldMessage};
 use crate::vault::VaultError;
@@ -48,6 +51,8 @@ pub struct Refusal {
     pub charge_token: Option<String>,
     /// The refused authorisation (`docs/decisions.md`, 87).
     pub authorisation_token: Option<String>,
+    /// Why no key opens the request, for `unauthorized` (`docs/decisions.md`, 430).
+    pub key_fault: Option<KeyFault>,
 }
 
 impl Error {
@@ -103,6 +108,18 @@ impl Error {
             *token = Some(payment.token());
         }
         self
+    }
+
+    /// Returns why no key opens the request, where that is the refusal. A key of which nobody says more is unknown.
+    pub fn key_fault(&self) -> Option<KeyFault> {
+        match self {
+            Self::Refused(refusal) if refusal.code == ErrorCode::Unauthorized => {
+                Some(refusal.key_fault.unwrap_or(KeyFault::Unknown))
+            }
+            Self::Refused(_) | Self::Invalid(_) | Self::Database(_) | Self::Vault(_) | Self::Internal(_) => {
+                None
+            }
+        }
     }
 
     /// Returns the error code of the response.
@@ -280,13 +297,26 @@ pub struct ErrorObject {
 
 impl From<ErrorCode> for Refusal {
     fn from(code: ErrorCode) -> Self {
-        Self { code, description: None, messages: None, charge_token: None, authorisation_token: None }
+        Self {
+            code,
+            description: None,
+            messages: None,
+            charge_token: None,
+            authorisation_token: None,
+            key_fault: None,
+        }
     }
 }
 
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(Box::new(refusal))
+    }
+}
+
+impl From<KeyFault> for Error {
+    fn from(fault: KeyFault) -> Self {
+        Refusal { key_fault: Some(fault), ..Refusal::from(ErrorCode::Unauthorized) }.into()
     }
 }
 
@@ -299,6 +329,12 @@ impl From<ErrorCode> for Error {
 impl From<FieldErrors> for Error {
     fn from(faults: FieldErrors) -> Self {
         Self::Invalid(faults)
+    }
+}
+
+impl From<NotSignable> for Error {
+    fn from(error: NotSignable) -> Self {
+        Self::internal(error.to_string())
     }
 }
 

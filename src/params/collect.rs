@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use base::secret::WITHHELD;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 use serde_json::{Map, Value};
 
@@ -10,7 +11,6 @@ use super::{
     findings::{DecodeReport, Path, ReadValues},
     http_url, patch, values,
 };
-use crate::sensitive::secret::WITHHELD;
 
 /// Decodes the whole tree.
 ///

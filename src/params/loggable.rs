@@ -97,6 +97,7 @@ fn is_plain(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use base::secret::{Secret, Withheld};
     use serde::Deserialize;
     use serde::de::DeserializeOwned;
     use serde_json::json;
@@ -105,7 +106,6 @@ mod tests {
     use super::*;
     use crate::params::collect::collect;
     use crate::params::{HttpUrl, Patch};
-    use crate::sensitive::secret::{Secret, Withheld};
 
     #[derive(Deserialize, Validate)]
     #[expect(dead_code, reason = "only read into")]

@@ -23,12 +23,15 @@ pub use http_url::HttpUrl;
 pub use loggable::LoggableParams;
 pub use paging::Paging;
 pub use patch::Patch;
-pub use search::{Search, Sorting, parse_time, read_instant};
+pub use search::{Search, Sorting, read_instant};
 pub use waiting::Waiting;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use validator::Validate;
+
+/// The parameters that are lists. A form may repeat their names, and each value is an item.
+pub const LISTS: [&str; 2] = ["customer_permissions", "networks"];
 
 /// Decoded parameters with every fault found so far. Services add the faults that only they can see, then take the value.
 #[derive(Debug)]

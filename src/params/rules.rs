@@ -4,12 +4,12 @@ use std::fmt::Display;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use base::http_address::{is_http_url, is_label};
 use chrono::NaiveDate;
 use entity::Probability;
 use entity::pricing::Percentage;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
-use url::{Host, Url};
 use validator::{ValidateEmail, ValidationError};
 
 use crate::limits::{METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX};
@@ -84,31 +84,7 @@ pub fn is_abn(text: &str) -> bool {
 
 /// Checks an http or https URL with a host. Accepts blank text.
 pub fn http_url(text: &str) -> Result<(), ValidationError> {
-    // The parser repairs what a browser would: white space, a missing slash. We send the text as it is, so it must be right.
-    let spelled = text.split_once("://").is_some_and(|(scheme, rest)| {
-        let of_the_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
-        // After a third slash the parser would take the path for the host.
-        of_the_web && !rest.starts_with(['/', '\\'])
-    });
-    let clean = !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());
-    let hosted = Url::parse(text).is_ok_and(|url| match url.host() {
-        Some(Host::Domain(name)) => is_host_name(name),
-        Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
-        None => false,
-    });
-    check(text.is_empty() || spelled && clean && hosted, "is not a valid URL")
-}
-
-/// Returns whether a resolver may know a name: also one of a single label, or with underscores, as in internal networks.
-fn is_host_name(text: &str) -> bool {
-    let text = text.strip_suffix('.').unwrap_or(text);
-    text.len() <= 253 && text.split('.').all(|label| is_label(label, "-_"))
-}
-
-/// Returns whether a text is a label of a domain name, with these marks besides letters and digits.
-fn is_label(text: &str, marks: &str) -> bool {
-    let letters = text.chars().all(|letter| letter.is_ascii_alphanumeric() || marks.contains(letter));
-    (1..=63).contains(&text.len()) && letters && !text.starts_with('-') && !text.ends_with('-')
+    check(text.is_empty() || is_http_url(text), "is not a valid URL")
 }
 
 /// Checks an IPv4 or IPv6 address. Accepts blank text.

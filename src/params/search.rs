@@ -1,6 +1,7 @@
 //! Search parameters.
 
-use chrono::{DateTime, Datelike, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Utc};
+use base::time_text::parse_time;
+use chrono::{DateTime, Utc};
 use entity::Timestamp;
 use serde::Deserialize;
 use validator::Validate;
@@ -122,42 +123,6 @@ pub fn read_instant(tree: &impl ParameterTree) -> Params<Option<Timestamp>> {
         faults.add("at", "is not formatted properly");
     }
     Params { value: at, faults }
-}
-
-/// Parses a day, which means its first moment in UTC, or a time, which is UTC without an offset.
-pub fn parse_time(text: &str) -> Option<DateTime<Utc>> {
-    let mut numbers = text.split(|letter: char| !letter.is_ascii_digit());
-    // chrono also reads years of fewer than four digits, and drops decimals beyond the ninth.
-    let has_year = numbers.clone().any(|digits| digits.len() == 4);
-    if text.contains('.') && numbers.any(|digits| digits.len() > 9) {
-        return None;
-    }
-    let day = |format| {
-        let day = NaiveDate::parse_from_str(text, format).ok().filter(|_| has_year)?;
-        Some(day.and_time(NaiveTime::MIN).and_utc())
-    };
-    let day = || ["%Y/%m/%d", "%Y-%m-%d", "%b %d, %Y"].into_iter().find_map(day);
-    // Seconds, and the minutes of an offset, may be absent.
-    let short = |text: &str| {
-        let read = |format| DateTime::parse_from_str(text, format).ok().filter(|_| has_year);
-        ["%Y-%m-%dT%H:%M%#z", "%Y-%m-%dT%H:%M:%S%.f%#z"].into_iter().find_map(read)
-    };
-    let time = || {
-        let text = with_plus(text);
-        text.parse::<DateTime<FixedOffset>>().ok().or_else(|| short(&text)).map(|time| time.to_utc())
-    };
-    let no_seconds = || NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M").ok().filter(|_| has_year);
-    let local = || text.parse().ok().or_else(no_seconds).map(|time: NaiveDateTime| time.and_utc());
-    // Other years do not fit a timestamp everywhere, and no clock here reaches them.
-    day().or_else(time).or_else(local).filter(|moment| (0..=9999).contains(&moment.year()))
-}
-
-/// Restores the plus signs of a text. An expanded year and an offset begin with one, and a query that does not escape it turns it
-/// into a space: before the year it was trimmed, before the offset it is between digits.
-fn with_plus(text: &str) -> String {
-    let expanded = text.find('-') == Some(6) && text.starts_with(|first: char| first.is_ascii_digit());
-    let offset = text.contains('T').then(|| text.replace(' ', "+"));
-    format!("{}{}", if expanded { "+" } else { "" }, offset.as_deref().unwrap_or(text))
 }
 
 #[cfg(test)]

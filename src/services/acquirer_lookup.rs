@@ -1,13 +1,13 @@
 //! Looks up cards and rates at the acquirer before any payment. If the acquirer does not answer, the request fails and
 //! nothing has begun (`docs/decisions.md`, 154).
 
+use base::card_number::CardNumber;
 use entity::{Currency, Rate};
 
 use super::context::Context;
 use crate::acquirer::{CardInfo, NoAnswer};
 use crate::error::{Error, ErrorCode};
 use crate::params::non_blank;
-use crate::sensitive::card_number::CardNumber;
 
 /// Returns the details of a card number, or `None` if the acquirer does not accept it.
 ///

@@ -10,6 +10,7 @@ pub use validation::{
     CardCredentials, ValidatedCard, validate, validate_network_token, validate_wallet_card,
 };
 
+use base::secret::Secret;
 use entity::card::{self, CardState, Column};
 use entity::{AccountToken, CardToken, CustomerToken, Listed, Owned, Timestamp, customer, subscription};
 use futures::FutureExt;
@@ -24,7 +25,6 @@ use crate::acquirer::NetworkProof;
 use crate::error::{Error, ErrorCode};
 use crate::limits::CARD_TOKEN_LIFETIME_MONTHS;
 use crate::params::{Params, non_blank};
-use crate::sensitive::secret::Secret;
 use crate::services::cards::params::NewCard;
 use crate::store::Tx;
 

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use base::clock::Clock;
+use base::trusted_clock::{ClockRecord, TrustedClock};
 use entity::audit_entry::{self, Action};
 use entity::{Timestamp, idempotency_key, installation, vault_key};
 use futures::FutureExt;
@@ -15,8 +17,6 @@ use serde_json::json;
 use super::audit::{self, OperatorAction};
 use super::context::Context;
 use crate::error::Error;
-use crate::runtime::clock::Clock;
-use crate::runtime::trusted_clock::{ClockRecord, TrustedClock};
 use crate::store::{CLOCK, Store, Tx};
 
 /// Returns the clock as the database knows it. A database of an earlier release has no record: its newest rows that are dated by

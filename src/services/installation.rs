@@ -44,7 +44,7 @@ const ENVIRONMENT: &str = "environment";
 /// keys.
 pub const KEYS: &str = "keys";
 /// The fingerprint of the database's seed
-/// ([`RandomSource::fingerprint`](crate::runtime::random::RandomSource::fingerprint)) and the number of starts with it.
+/// ([`RandomSource::fingerprint`](base::random::RandomSource::fingerprint)) and the number of starts with it.
 const SEED: &str = "seed";
 
 /// Returns what identifies an installation on /healthz and for `check`: the hashed id of a key that no rotation replaces.

@@ -1,6 +1,7 @@
 //! Settlement: on each day of its schedule, an account receives everything that has become available and was not paid
 //! out before, in one transfer to its own bank account (`docs/decisions.md`, 205 and 206).
 
+use base::crash_points;
 use entity::account::{self, Column};
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
@@ -19,7 +20,6 @@ use super::ledger::lines::{self, SettlementLines};
 use super::ledger::{self, BalanceTooLow, Entry, FundsSource};
 use super::{bank_accounts, search_text, transfers};
 use crate::error::Error;
-use crate::runtime::crash_points;
 use crate::store::Tx;
 
 /// The description of a settlement's transfer.

@@ -9,6 +9,7 @@ use entity::webhook_endpoint::{self, Column};
 use entity::{AccountToken, Listed, Owned, WebhookEndpointToken, webhook};
 use futures::FutureExt;
 use futures::future::try_join_all;
+use outbound::signature::generate_key;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
 use url::Url;
 
@@ -37,7 +38,7 @@ pub async fn register(
         faults.add("url", wrong);
     }
     let value = Params { value, faults }.valid()?;
-    let (key, id) = (keys::generate(&ctx.chance), ctx.ids.token());
+    let (key, id) = (generate_key(&ctx.chance), ctx.ids.token());
     let sealed = ctx.vault.seal(&keys::own_context(account.id(), id), key.expose().as_bytes());
     let row = webhook_endpoint::Model {
         account_id: account.id(),

@@ -7,13 +7,14 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use base::platform;
+use base::progress::Progress;
 use sea_orm::{DbBackend, DbErr, Statement};
 use tempfile::NamedTempFile;
 
 use super::connect::{ConnectError, refuse_foreign_file};
 use super::location::Location;
 use super::sqlite::{Connection, DatabaseFile};
-use crate::runtime::progress::Progress;
 
 /// An error that prevents a copy, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +93,7 @@ fn copy(
             failed(error.error)
         }
     })?;
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+    platform::flush_folder(folder).map_err(failed)?;
     Ok(bytes)
 }
 

@@ -5,11 +5,11 @@ use std::fmt::Display;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use base::mutex::lock;
 use sea_orm::DbErr;
 
 use super::connect::answered;
 use crate::error::{Error, ErrorCode};
-use crate::runtime::mutex::lock;
 
 /// The known write condition of the database.
 #[derive(Debug, Default)]

@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use base::durable_fs::{self, NoFolder};
+use base::mutex::lock;
+use base::platform;
+use base::progress::Progress;
 use migration::{Migrator, MigratorTrait, RECORD};
 use sea_orm::{
     ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, QueryResult, RuntimeErr,
@@ -20,9 +24,6 @@ use super::sqlite::{self, Connection, DatabaseFile, FileLock, Readers, SqliteAda
 use super::statement_observer::watched;
 use super::statements::Statements;
 use crate::limits::{GROUPS_MAX, PROVING_BYTES};
-use crate::runtime::durable_fs::{self, NoFolder};
-use crate::runtime::mutex::lock;
-use crate::runtime::progress::Progress;
 
 /// An error that makes a database unusable, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -230,8 +231,7 @@ fn is_full(error: &DbErr) -> bool {
 /// Describes a disk that lacks room for payments. If the system does not tell its free space, it counts as having room.
 fn lacks_room(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let disk = rustix::fs::statvfs(folder).ok()?;
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let free = platform::free_bytes(folder).ok()?;
     let needed = u64::try_from(PROVING_BYTES).unwrap_or(u64::MAX);
     (free < needed).then(|| format!("the disk is full: {} KiB are free at {}", free / 1024, folder.display()))
 }

@@ -1,13 +1,13 @@
 //! Distributes the tables of a Citus coordinator over its workers, for load beyond one PostgreSQL (design, The store). Rows
 //! of an account are colocated with it; rows that are found without an account are distributed by their own key.
 
+use base::progress::Progress;
 use migration::{Migrator, RECORD};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 
 use super::connect::{self, ConnectError};
 use super::location::Location;
 use super::unit_call;
-use crate::runtime::progress::Progress;
 
 /// The placement of a table's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

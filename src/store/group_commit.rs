@@ -8,6 +8,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
+use base::mutex::lock;
+use base::request_context::detach;
 use sea_orm::{DbErr, RuntimeErr};
 use tokio::sync::oneshot;
 
@@ -17,8 +19,6 @@ use super::postgres_pool::PostgresPool;
 use super::statements::Statements;
 use super::unit_call::UnitCalls;
 use crate::limits::{GROUP_KINDS_MAX, GROUP_UNITS_MAX, GROUPS_MAX};
-use crate::runtime::mutex::lock;
-use crate::runtime::request_context::detach;
 use crate::trace;
 
 /// When units are written in groups.

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
+use base::mutex::lock;
 use sea_orm::Value;
 use sea_orm::sqlx::Arguments;
 use sea_orm::sqlx::error::BoxDynError;
@@ -19,7 +20,6 @@ use super::deferred_updates::{Change, DeferredUpdate, DeferredUpdates};
 use super::derived::Derivation;
 use super::sums::Sums;
 use super::write_buffer::{Table, WriteBuffer};
-use crate::runtime::mutex::lock;
 
 /// All that a unit writes with its commit.
 pub(super) struct Writes {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use base::clock::{Clock, SystemClock};
 use entity::{TimeSpan, Timestamp};
 use migration::Migrator;
 use sea_orm::{
@@ -15,7 +16,6 @@ use super::connect::{self, ConnectError, POSTGRES_CONNECTIONS};
 use super::installation_info::{InstallationInfo, found, is_installed, statement};
 use super::location::Location;
 use super::sqlite::{self, Connection, SqliteAdapter, WriteConnection};
-use crate::runtime::clock::{Clock, SystemClock};
 
 /// The description of a database.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ pub struct InstallationInfo {
     /// The environment that the database belongs to.
     pub environment: Option<String>,
     /// The seed with which the database was begun, as
-    /// [`RandomSource::fingerprint`](crate::runtime::random::RandomSource::fingerprint) names it, and the number of starts since.
+    /// [`RandomSource::fingerprint`](base::random::RandomSource::fingerprint) names it, and the number of starts since.
     pub seed: Option<String>,
     /// The keys of the vault, wrapped by the operator's key.
     pub keys: Vec<FoundKey>,

@@ -69,9 +69,9 @@ pub use sums::Sum;
 pub use tx::Tx;
 
 use crate::error::{Error, ErrorCode};
-use crate::runtime::clock::IdGenerator;
-use crate::runtime::request_context::{Wait, waiting};
 use crate::trace::{self, Span, SpanKind};
+use base::clock::IdGenerator;
+use base::request_context::{Wait, waiting};
 use condition::Condition;
 use either::{Either, Reading};
 use group_commit::{GroupCommit, GroupWriter};

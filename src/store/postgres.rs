@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use base::request_context::{detach, is_detached};
 use futures::FutureExt;
 use sea_orm::DbErr;
 
@@ -12,7 +13,6 @@ use super::open_transaction::CommitError;
 use super::tx::{TransactionFactory, Tx};
 use super::unit::{Done, UnitOfWork, UnitResult, in_doubt};
 use crate::error::{Error, ErrorCode};
-use crate::runtime::request_context::{detach, is_detached};
 use crate::trace;
 
 const TRIES_MAX: u32 = 10;

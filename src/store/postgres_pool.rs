@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use async_trait::async_trait;
+use base::mutex::lock;
 use sea_orm::sea_query::Values;
 use sea_orm::sqlx::{
     self, AssertSqlSafe, Connection, Executor, IntoArguments, PgConnection, PgPool, Postgres,
@@ -24,7 +25,6 @@ use super::connect::{ACQUIRE_TIMEOUT, PLANNED_ANEW_AFTER, TESTED_AFTER_IDLE};
 use super::statement_observer::show;
 use super::statements::Statements;
 use crate::limits::SLOTS;
-use crate::runtime::mutex::lock;
 
 /// Connections for statements, fewer than sqlx's pool has: long reads take theirs from there.
 #[derive(Clone)]

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
+use base::request_context::{Wait, waiting};
 use sea_orm::sea_query::SelectStatement;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 
 use super::columns::FromColumns;
 use super::either::Reading;
 use super::span;
-use crate::runtime::request_context::{Wait, waiting};
 
 /// Running totals.
 #[derive(Debug, Default)]

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use async_trait::async_trait;
+use base::clock::IdGenerator;
+use base::mutex::lock;
 use entity::Token;
 use entity::token::TokenKind;
 use sea_orm::sea_query::{Expr, LockType, QueryStatementBuilder, SelectStatement};
@@ -30,8 +32,6 @@ use super::statements::Statements;
 use super::sums::Sum;
 use super::write_buffer::{Then, WriteBuffer, WriteStatement};
 use crate::error::{Error, ErrorCode};
-use crate::runtime::clock::IdGenerator;
-use crate::runtime::mutex::lock;
 use crate::trace::TraceContext;
 
 /// Values of a store that it and its transactions find by their types.

@@ -9,6 +9,7 @@ mod values;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
+use base::mutex::lock;
 use sea_orm::sqlx::Arguments;
 use sea_orm::sqlx::error::BoxDynError;
 use sea_orm::sqlx::postgres::PgArguments;
@@ -19,7 +20,6 @@ use super::connect::answered;
 use super::deferred_updates::{Change, DeferredUpdate, LOST};
 use super::group_statement::{AccountShard, GroupTexts, Writes};
 use super::open_transaction::{CommitError, uncommitted};
-use crate::runtime::mutex::lock;
 use nodes::Nodes;
 use values::TextValues;
 

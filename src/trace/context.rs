@@ -5,9 +5,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use base::random::random;
 use http::{HeaderMap, HeaderName, HeaderValue};
-
-use crate::runtime::random::random;
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const SAMPLED: u128 = 1;

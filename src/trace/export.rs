@@ -8,6 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
+use outbound::limits::OUTBOUND_ANSWER_BYTES_MAX;
+use outbound::{USER_AGENT, tls};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use tokio::sync::{mpsc, oneshot};
@@ -16,8 +18,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::sampler::Sampler;
 use super::{Ended, Settings, otlp};
-use crate::limits::{OUTBOUND_ANSWER_BYTES_MAX, SPAN_FLUSH_TIMEOUT, SPANS_A_POST_MAX, SPANS_WAITING_MAX};
-use crate::outbound::{USER_AGENT, tls};
+use crate::limits::{SPAN_FLUSH_TIMEOUT, SPANS_A_POST_MAX, SPANS_WAITING_MAX};
 
 /// The counter of lost spans.
 pub const LOST: &str = "card_payments_spans_lost_total";

@@ -23,8 +23,8 @@ pub use context::TraceContext;
 pub use export::{ExporterHandle, LOST, install};
 pub use settings::{Settings, SettingsError};
 
-use crate::runtime::clock::SystemClock;
-use crate::runtime::random::random;
+use base::clock::SystemClock;
+use base::random::random;
 use export::tracer;
 
 tokio::task_local! {

@@ -2,10 +2,10 @@
 
 use aes_gcm::aead::{Aead as _, Payload};
 use aes_gcm::{Aes256Gcm, KeyInit as _, Nonce};
+use base::random::random;
 use zeroize::Zeroizing;
 
 use super::{Key, VaultError};
-use crate::runtime::random::random;
 
 const NONCE_BYTES: usize = 12;
 

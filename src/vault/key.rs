@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use base::random::random;
 use zeroize::{Zeroize, ZeroizeOnDrop};
-
-use crate::runtime::random::random;
 
 /// 256 bits that are wiped when dropped and never printed.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]

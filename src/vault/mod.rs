@@ -15,13 +15,12 @@ mod seals;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use base::mutex::lock;
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use uuid::Uuid;
 use zeroize::Zeroizing;
-
-use crate::runtime::mutex::lock;
 
 pub use self::key::Key;
 pub use self::operator_keys::{OperatorKeys, OperatorKeysError, Wrapped};

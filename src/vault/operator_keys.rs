@@ -3,12 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use base::secret::Secret;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
 use super::{Key, VaultError, cipher};
-use crate::sensitive::secret::Secret;
 
 const ID_CHARACTERS_MAX: usize = 32;
 

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
+use base::mutex::lock;
 use uuid::Uuid;
-
-use crate::runtime::mutex::lock;
 
 /// The seals that are not stored yet, by data key.
 #[derive(Debug, Default)]

@@ -3,6 +3,7 @@
 use std::str::FromStr as _;
 use std::time::Duration;
 
+use base::random::{RandomSource, RandomStream};
 use der::asn1::{GeneralizedTime, ObjectIdentifier, PrintableStringRef, UtcTime, Utf8StringRef};
 use der::{Decode as _, Encode as _, EncodePem as _, pem::LineEnding};
 use entity::Timestamp;
@@ -19,7 +20,6 @@ use x509_cert::time::Time;
 use zeroize::Zeroizing;
 
 use super::{Unreadable, encoded};
-use crate::runtime::random::{RandomSource, RandomStream};
 
 /// A merchant's private key on the curve P-256.
 #[derive(Debug, Clone)]

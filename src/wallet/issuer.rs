@@ -4,6 +4,7 @@
 use std::str::FromStr as _;
 use std::sync::Arc;
 
+use base::random::{RandomSource, RandomStream};
 use der::Encode as _;
 use der::asn1::{ObjectIdentifier, OctetString};
 use entity::{TimeSpan, Timestamp};
@@ -28,7 +29,6 @@ use super::message::AuthMethod;
 use super::trust::RootKey;
 use super::wallet_g::Protocol;
 use super::{Gateway, Roots, WalletAToken, WalletGSigningKey, WalletGToken, encoded, wallet_a};
-use crate::runtime::random::{RandomSource, RandomStream};
 
 /// A card on a device.
 #[derive(Debug, Clone, Copy)]

@@ -1,10 +1,10 @@
 //! The messages inside the two wallets' payloads.
 
+use base::secret::Secret;
 use entity::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{DecryptedPayload, Unreadable, WalletCard};
-use crate::sensitive::secret::Secret;
 
 /// walletA's payment data. The amount that the holder saw is not compared: a payment source is made before its charge.
 #[derive(Deserialize)]

@@ -18,7 +18,7 @@ pub use trust::{Roots, RootsError};
 pub use wallet_a::{Merchant, WalletAHeader, WalletAToken};
 pub use wallet_g::{Gateway, GatewayError, WalletGSigningKey, WalletGToken};
 
-use crate::sensitive::secret::Secret;
+use base::secret::Secret;
 
 /// The payload is unreadable, forged, too old, or for another recipient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -11,6 +11,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use base::mutex::lock;
 use entity::WebhookEndpointToken;
 use futures::FutureExt;
 use tokio::sync::{Notify, mpsc};
@@ -19,7 +20,6 @@ use tokio::time::Instant;
 
 use crate::error::Error;
 use crate::limits::{DELIVERIES_MAX, WEBHOOK_BATCH};
-use crate::runtime::mutex::lock;
 use crate::services::Ctx;
 use crate::services::webhooks::outbox::{self, OutboxEvent};
 use crate::services::webhooks::{self, DeliveryAttempt, DueWebhook, LeasedWebhook};

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use card_payments::api::server::raise_file_limit;
+use web::server::raise_file_limit;
 
 use crate::harness::process::{read_first_response, request};
 use crate::installation::Installation;

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread::scope;
 use std::time::{Duration, Instant};
 
-use card_payments::api::server::raise_file_limit;
+use web::server::raise_file_limit;
 
 use crate::harness::process::{PAYMENT, Process, pause, request, try_to_ask};
 use crate::installation::Installation;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use card_payments::api::server::raise_file_limit;
+use web::server::raise_file_limit;
 
 use crate::attackers::{Attack, beside};
 use crate::installation::Installation;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::scope;
 use std::time::{Duration, Instant};
 
-use card_payments::api::server::raise_file_limit;
+use web::server::raise_file_limit;
 
 use crate::attackers::{Attack, beside};
 use crate::harness::process::{Process, pause, request};

@@ -5,9 +5,9 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use card_payments::api::server::raise_file_limit;
 use entity::ChargeToken;
 use uuid::Uuid;
+use web::server::raise_file_limit;
 
 use crate::harness::process::{PAYMENT, Process, pause, read_first_response, read_response, request};
 use crate::installation::Installation;

@@ -121,10 +121,7 @@ const RULES: &[Rule] = &[
             ("src/blobs/disk.rs", "use crate::acquirer::Acquirer;\n"),
             ("src/acquirer/mod.rs", "use crate::services::charges::params::NewCharge;\n"),
         ],
-        good: &[(
-            "src/store/tx.rs",
-            "use crate::store::unit::UnitOfWork;\nuse crate::runtime::clock::Clock;\n",
-        )],
+        good: &[("src/store/tx.rs", "use crate::store::unit::UnitOfWork;\nuse base::clock::Clock;\n")],
     },
     Rule {
         name: "the store holds no record of payments",
@@ -161,14 +158,6 @@ const RULES: &[Rule] = &[
         find: |_, text| crates(text, &["axum", "sea_orm", "utoipa"]),
         bad: &[("src/commands/ledger.rs", "use sea_orm::EntityTrait;\n")],
         good: &[("src/commands/ledger.rs", "use card_payments::services::ledger;\n")],
-    },
-    Rule {
-        name: "entity and migration stand below the server",
-        covers: |path| path.starts_with("entity/") || path.starts_with("migration/"),
-        wakes: "entity",
-        find: |_, text| crates(text, &["card_payments"]),
-        bad: &[("entity/src/charge.rs", "use card_payments::runtime::clock;\n")],
-        good: &[("entity/src/charge.rs", "use sea_orm::entity::prelude::*;\n")],
     },
     Rule {
         name: "a file is read in one sitting",
@@ -208,7 +197,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "time comes from the clock",
-        covers: |path| path != "src/runtime/clock.rs" && path != SAMPLES,
+        covers: |path| path != "crates/base/src/clock.rs" && path != SAMPLES,
         wakes: "src",
         find: |_, text| {
             matching(text, |line| {
@@ -229,15 +218,42 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "mutexes are locked by one function",
-        covers: |path| path.starts_with("src/") && path != "src/runtime/mutex.rs",
-        wakes: "src/runtime/mutex.rs",
+        covers: |path| is_of_program(path) && path != "crates/base/src/mutex.rs",
+        wakes: "crates/base/src/mutex.rs",
         find: |_, text| {
             matching(text, |line| {
-                line.contains("PoisonError").then(|| "lock it by runtime::mutex::lock".to_owned())
+                line.contains("PoisonError").then(|| "lock it by base::mutex::lock".to_owned())
             })
         },
-        bad: &[("src/vault/seals.rs", "self.0.lock().unwrap_or_else(PoisonError::into_inner)\n")],
+        bad: &[
+            ("src/vault/seals.rs", "self.0.lock().unwrap_or_else(PoisonError::into_inner)\n"),
+            ("crates/base/src/random.rs", "lock.unwrap_or_else(PoisonError::into_inner)\n"),
+        ],
         good: &[("src/vault/seals.rs", "lock(&self.0)\n")],
+    },
+    Rule {
+        name: "one module asks which system it runs on",
+        covers: |path| is_of_program(path) && !path.starts_with("crates/base/src/platform/"),
+        wakes: "crates/base/src/platform",
+        find: |_, text| {
+            matching(text, |line| {
+                let systems = ["unix", "windows", "target_os", "target_family"];
+                let asks = line.contains("cfg") && words(line).any(|word| systems.contains(&word));
+                let calls = ["std::os::", "signal::unix", "signal::windows", "rustix", "\"/proc/"];
+                let calls = calls.into_iter().any(|call| line.contains(call));
+                (asks || calls).then(|| "base::platform has a function for it, or gets one".to_owned())
+            })
+        },
+        bad: &[
+            ("src/check/disk.rs", "use rustix::fs::statvfs;\n"),
+            ("src/store/sqlite/file.rs", "use std::os::unix::fs::MetadataExt;\n"),
+            ("crates/base/src/clock.rs", "#[cfg(target_os = \"linux\")]\n"),
+            ("src/commands/mod.rs", "std::fs::read_to_string(\"/proc/self/loginuid\")\n"),
+        ],
+        good: &[
+            ("src/services/memory/card_testing/windows.rs", "windows.remove(&(rule, subject));\n"),
+            ("src/check/disk.rs", "// statvfs of rustix\nuse base::platform::free_bytes;\n"),
+        ],
     },
     Rule {
         name: "tests move the clock instead of waiting",
@@ -284,22 +300,14 @@ fn in_room(path: &str, room: &str) -> bool {
     inside.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
 }
 
+fn is_of_program(path: &str) -> bool {
+    path.starts_with("src/") || path.starts_with("crates/")
+}
+
 fn is_leaf(path: &str) -> bool {
-    [
-        "config",
-        "error",
-        "limits",
-        "outbound",
-        "params",
-        "plain_text",
-        "recording",
-        "runtime",
-        "sensitive",
-        "trace",
-        "wallet",
-    ]
-    .iter()
-    .any(|leaf| in_room(path, leaf))
+    ["config", "error", "limits", "params", "recorder", "trace", "wallet"]
+        .iter()
+        .any(|leaf| in_room(path, leaf))
 }
 
 /// The tables that the store may name, where, and why.
@@ -464,18 +472,11 @@ fn root() -> &'static Path {
 
 /// Every source of the project with its path from the root.
 fn sources() -> Vec<(String, String)> {
-    let mut folders: Vec<PathBuf> = [
-        "src",
-        "entity/src",
-        "crates/macros/src",
-        "migration/src",
-        "migration/tests",
-        "tests",
-        "benches",
-        "packages/examples",
-    ]
-    .map(|name| root().join(name))
-    .into();
+    let rooms =
+        ["src", "entity/src", "migration/src", "migration/tests", "tests", "benches", "packages/examples"];
+    let mut folders: Vec<PathBuf> = rooms.map(|name| root().join(name)).into();
+    let crates = std::fs::read_dir(root().join("crates")).expect("crates");
+    folders.extend(crates.map(|own| own.expect("an entry").path().join("src")));
     let mut sources = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten() {

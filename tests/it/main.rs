@@ -16,6 +16,7 @@ mod dashboard;
 mod disputes;
 mod document;
 mod events;
+mod guide;
 mod harness;
 mod http;
 mod merchants;

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use card_payments::outbound::{AddressPolicy, Outbound, OutboundError};
 use http::HeaderMap;
+use outbound::{AddressPolicy, Outbound, OutboundError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use std::io::{Seek, Write as _};
 use std::process::Stdio;
 
+use base::clock::Clock;
 use card_payments::limits::RECONCILIATION_BATCH;
-use card_payments::runtime::clock::Clock;
 use card_payments::services::reconciliation::{ReconcileError, reconcile};
 use futures::join;
 use serde_json::{Value, json};

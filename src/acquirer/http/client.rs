@@ -5,12 +5,17 @@ use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use base::card_number::CardNumber;
+use base::clock::Clock;
+use base::random::random;
+use base::request_context::{Wait, waiting};
 use bytes::Bytes;
 use entity::{Currency, Rate};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use moka::future::Cache;
+use outbound::OutboundError;
 use serde::de::DeserializeOwned;
 use sha2::Sha256;
 use tokio::time::timeout;
@@ -29,11 +34,6 @@ use crate::acquirer::{
 };
 use crate::config::Environment;
 use crate::limits::{ACQUIRER_QUESTION, CARDS_LIFETIME, CARDS_REMEMBERED_MAX, RATES_LIFETIME};
-use crate::outbound::OutboundError;
-use crate::runtime::clock::Clock;
-use crate::runtime::random::random;
-use crate::runtime::request_context::{Wait, waiting};
-use crate::sensitive::card_number::CardNumber;
 
 /// A remote acquirer. Cards and rates are cached for a while; a card number is cached only as a keyed hash, under a key
 /// that no other process has.

@@ -7,6 +7,8 @@ use axum::extract::{FromRequest, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
+use base::clock::Clock;
+use base::secret::Secret;
 use entity::Currency;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -25,8 +27,6 @@ use super::{ENVIRONMENT, KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
 use crate::acquirer::{Acquirer, CallKey};
 use crate::config::Environment;
 use crate::limits::{ACQUIRER_BODY, ACQUIRER_BYTES_MAX, ACQUIRER_CLOCKS_APART, ACQUIRER_SILENCE};
-use crate::runtime::clock::Clock;
-use crate::sensitive::secret::Secret;
 
 /// The state that the routes share.
 pub(super) struct Served {

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use base::clock::Clock;
+use base::request_permits::release_permit;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{HeaderName, StatusCode};
+use outbound::{OpenResolver, OutboundError, tls};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, retry};
 use serde::de::DeserializeOwned;
@@ -14,9 +17,6 @@ use super::wire::{self, Refused};
 use super::{Address, Call, ENVIRONMENT, KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
 use crate::config::Environment;
 use crate::limits::{ACQUIRER_BYTES_MAX, ACQUIRER_CONNECT};
-use crate::outbound::{self, OpenResolver, OutboundError, tls};
-use crate::runtime::clock::Clock;
-use crate::runtime::request_permits::release_permit;
 use crate::trace;
 
 /// Why there is no answer. Holds nothing of the content of messages.

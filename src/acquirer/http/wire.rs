@@ -5,14 +5,13 @@ mod meaning;
 
 use std::collections::BTreeMap;
 
+use base::secret::Secret;
 use bytes::Bytes;
 use entity::{Currency, Scheme};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
-
-use crate::sensitive::secret::Secret;
 
 /// More than the longest request takes: a buffer that grows leaves copies of its content in memory.
 const REQUEST_BYTES: usize = 8 * 1024;

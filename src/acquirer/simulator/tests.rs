@@ -1,7 +1,8 @@
+use base::secret::Secret;
+
 use super::super::test_cards::TABLE;
 use super::*;
 use crate::acquirer::Fault;
-use crate::sensitive::secret::Secret;
 
 const GOOD: &str = "4200000000000000";
 const NEVER_ANSWERS: &str = "4200800000000011";

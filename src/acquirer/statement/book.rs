@@ -8,13 +8,13 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use base::clock::Clock;
 use csv::{ByteRecord, Reader, ReaderBuilder, WriterBuilder};
 use entity::reconciliation::Movement;
 use entity::{Currency, Day, TimeSpan};
 
 use super::{Line, csv as format};
 use crate::acquirer::CallKey;
-use crate::runtime::clock::Clock;
 
 /// The word of a row that undoes all movements under its key.
 const REVERSED: &str = "reversed";
@@ -126,8 +126,9 @@ fn unreadable(row: &ByteRecord) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use base::clock::FixedClock;
+
     use super::*;
-    use crate::runtime::clock::FixedClock;
 
     fn book(path: &Path) -> Book {
         Book::open(path, Arc::new(FixedClock::SEEDED)).unwrap()

@@ -3,10 +3,10 @@
 use chrono::NaiveDate;
 use entity::reconciliation::Movement;
 use entity::{Currency, Day, TimeSpan, Timestamp};
+use recording::without_card_numbers;
 
 use super::{Fault, Heading, Line, Period};
 use crate::limits::{STATEMENT_AMOUNT_MAX, STATEMENT_DAYS_MAX, STATEMENT_TEXT_MAX};
-use crate::recording::without_card_numbers;
 
 /// The faults found at a place.
 pub(super) struct Faults {

@@ -17,7 +17,7 @@ use serde::Serialize;
 pub use self::check::parse_day;
 pub use self::period::Period;
 pub use self::reader::StatementReader;
-use crate::plain_text::OneLine;
+use base::plain_text::OneLine;
 
 /// One movement, as the acquirer knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -53,6 +53,7 @@ pub(super) fn with_query(
 
 async fn parameters(content_type: &str, body: Bytes) -> Result<Map<String, Value>, Unreadable> {
     match essence(content_type).as_str() {
+        "" | "application/x-www-form-urlencoded" if json::is_meant(&body) => Err(json::NO_TYPE),
         "" | "application/x-www-form-urlencoded" => form::read(&body),
         "application/json" => json::read(&body),
         "multipart/form-data" => multipart(content_type, body).await,
@@ -114,7 +115,7 @@ fn pairs(value: &Value, levels: usize) -> Result<usize, Unreadable> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::json::{NO_JSON, NO_OBJECT};
+    use super::super::json::{NO_JSON, NO_OBJECT, NO_TYPE};
     use super::*;
     use futures::executor::block_on;
     use proptest::prelude::*;
@@ -165,6 +166,18 @@ mod tests {
             [None, FORM, JSON, MULTIPART, Some("application/octet-stream"), Some("multipart/form-data")]
         {
             assert_eq!(read(&Method::PUT, None, content_type, ""), Ok(json!({})), "{content_type:?}");
+        }
+    }
+
+    #[test]
+    fn json_that_says_it_is_a_form_is_not_read_as_one() {
+        for content_type in [None, FORM] {
+            for body in ["{\"a\":1}", " {\n\"a\"", "\u{feff}{\"a\":1}", "[1]", "[{\"a\":1}]"] {
+                assert_eq!(read(&Method::POST, None, content_type, body), Err(NO_TYPE), "{body}");
+            }
+            for body in ["{}", " { } ", "[]", "{a}=1", "[a]=1", "a={\"b\":1}", "null"] {
+                assert!(read(&Method::POST, None, content_type, body).is_ok(), "{body}");
+            }
         }
     }
 

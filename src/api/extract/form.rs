@@ -6,6 +6,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::params::LISTS;
+
 use super::unreadable::{LEVELS_MAX, PAIRS_MAX, TOO_DEEP, TOO_MANY, Unreadable};
 
 const ENCODING: Unreadable = Unreadable::Malformed("The form is not properly encoded");
@@ -33,7 +35,7 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// Inserts a text under its name. If a name comes twice, the last text counts.
+    /// Inserts a text under its name. If a name comes twice, it is a list's next item, and elsewhere the last text counts.
     pub(super) fn insert(&mut self, name: &str, text: String) -> Result<(), Unreadable> {
         let path = segments(name);
         self.pairs += 1;
@@ -41,6 +43,9 @@ impl Form {
             _ if self.pairs > PAIRS_MAX => Err(TOO_MANY),
             _ if path.len() > LEVELS_MAX => Err(TOO_DEEP),
             [] | ["", ..] => Ok(()),
+            [name] if LISTS.contains(&name) => {
+                insert_item(self.tree.entry(name).or_insert(Value::Null), text)
+            }
             [first, ref rest @ ..] => insert(self.tree.entry(first).or_insert(Value::Null), rest, text),
         }
     }
@@ -54,6 +59,16 @@ fn segments(name: &str) -> Vec<&str> {
         Some((first, rest)) if !first.is_empty() => [first].into_iter().chain(rest.split("][")).collect(),
         _ => vec![name],
     }
+}
+
+/// Inserts a text under the plain name of a list.
+fn insert_item(slot: &mut Value, text: String) -> Result<(), Unreadable> {
+    match slot {
+        Value::Array(items) => items.push(Value::String(text)),
+        Value::String(first) => *slot = Value::Array(vec![std::mem::take(first).into(), text.into()]),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return insert(slot, &[], text),
+    }
+    Ok(())
 }
 
 /// Inserts a text at a path. A blank text never conflicts with an object or a list of the same name: some libraries
@@ -161,6 +176,20 @@ mod tests {
     #[test]
     fn the_last_of_two_texts_stays() {
         assert_eq!(tree("a=1&a=2"), Ok(json!({ "a": "2" })));
+    }
+
+    #[test]
+    fn texts_of_a_lists_name_are_its_items() {
+        for (form, read) in [
+            ("networks=a", json!({ "networks": "a" })),
+            ("networks=a&networks=b&networks=c", json!({ "networks": ["a", "b", "c"] })),
+            ("networks[]=a&networks=b", json!({ "networks": ["a", "b"] })),
+            ("networks=&networks=a", json!({ "networks": ["", "a"] })),
+            ("metadata[networks]=a&metadata[networks]=b", json!({ "metadata": { "networks": "b" } })),
+        ] {
+            assert_eq!(tree(form), Ok(read), "{form}");
+        }
+        assert_eq!(tree("networks[0]=a&networks=b"), Err(CONFLICT));
     }
 
     #[test]

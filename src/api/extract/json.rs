@@ -12,10 +12,29 @@ use super::unreadable::{LEVELS_MAX, TOO_DEEP, Unreadable};
 pub(super) const NO_JSON: Unreadable = Unreadable::Malformed("The body is not valid JSON");
 pub(super) const NO_OBJECT: Unreadable = Unreadable::Malformed("The body is not a JSON object");
 
+pub(super) const NO_TYPE: Unreadable = Unreadable::Malformed(
+    "The body is JSON, but its type is not: send the header Content-Type: application/json",
+);
+
+/// Returns whether a body without a type, or with that of a form, is JSON with something in it (`docs/decisions.md`, 432). An object
+/// need not be whole: no form begins like one.
+pub(super) fn is_meant(body: &[u8]) -> bool {
+    let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body).trim_ascii_start();
+    match body.split_first() {
+        Some((b'{', fields)) => fields.trim_ascii_start().starts_with(b"\""),
+        Some((b'[', items)) => {
+            !items.trim_ascii().starts_with(b"]") && serde_json::from_slice::<&RawValue>(body).is_ok()
+        }
+        _ => false,
+    }
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Reads a body of JSON. A number that would be printed differently is the text that was sent: text may stand for a number
 /// everywhere. A byte order mark may stand before it: some clients write one, and RFC 8259 lets a reader ignore it.
 pub(super) fn read(body: &[u8]) -> Result<Map<String, Value>, Unreadable> {
-    let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+    let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
     let sent: &RawValue = serde_json::from_slice(body).map_err(|_| NO_JSON)?;
     match value(sent, LEVELS_MAX)? {
         Value::Object(fields) => Ok(fields),

@@ -16,24 +16,25 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
+use base::permits::Permit;
+use base::request_context;
+use base::request_permits::release_permit;
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::timeout;
 use validator::Validate;
+use web::connections::unless_wanted;
+use web::limits::SMALL_BODY_BYTES;
 
 use self::unreadable::Unreadable;
-use super::connections::unless_wanted;
 use super::metrics::{ShedKind, count_shed};
 use super::request_log_data::log;
 use super::state::AppState;
 use crate::error::{Error, ErrorCode};
-use crate::limits::{BODY_BYTES_MAX, BODY_STALL_TIMEOUT, LARGE_BODY_TIME, SMALL_BODY_BYTES};
+use crate::limits::{BODY_BYTES_MAX, BODY_STALL_TIMEOUT, LARGE_BODY_TIME};
 use crate::params::{self, FieldErrors, Paging, ParameterTree, Params, Search, Sorting};
-use crate::runtime::permits::Permit;
-use crate::runtime::request_context;
-use crate::runtime::request_permits::release_permit;
 
 /// The tokens in a path.
 pub struct Path<T>(pub T);

@@ -5,6 +5,8 @@ use axum::body::{Body, HttpBody};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
 use axum::http::StatusCode;
+use base::request_context;
+use base::request_permits::release_permit;
 use bytes::Bytes;
 use futures::StreamExt;
 use http_body_util::Limited;
@@ -22,8 +24,6 @@ use crate::limits::{
     BODY_BYTES_MAX, FILE_BYTES_MAX, UPLOAD_AHEAD_BYTES_MAX, UPLOAD_BYTES_MAX, UPLOAD_IDLE,
     UPLOAD_TEXT_BYTES_KEPT,
 };
-use crate::runtime::request_context;
-use crate::runtime::request_permits::release_permit;
 
 /// The name of the file's part.
 const FILE: &str = "file";

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::examples::SUCCESS;
 use super::names::SCHEMAS;
 use super::operations;
 use super::refusals::EXAMPLES;
@@ -30,7 +31,7 @@ pub(super) fn shown(operation: &mut Map<String, Value>, recorded: &Value) {
     let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
     for (_, response) in responses.into_iter().flatten().filter(|(status, _)| status.as_str() < "300") {
         if let Some(content) = response.pointer_mut("/content/application~1json") {
-            content["example"] = body.clone();
+            content["examples"] = json!({ SUCCESS: { "value": body } });
         }
     }
 }
@@ -45,7 +46,7 @@ pub(super) fn shared(document: &mut Value) {
         let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
         for (_, response) in responses.into_iter().flatten().filter(|(status, _)| status.as_str() < "300") {
             let json = response.pointer_mut("/content/application~1json").and_then(Value::as_object_mut);
-            let Some(json) = json.filter(|json| json.contains_key("example")) else { continue };
+            let Some(json) = json.filter(|json| json.contains_key("examples")) else { continue };
             let schema = json["schema"]["$ref"].as_str().and_then(|schema| schema.strip_prefix(SCHEMAS));
             // A charge that was just made may be pending; its example is not.
             let schema =
@@ -60,12 +61,11 @@ pub(super) fn shared(document: &mut Value) {
         // The longest example wins: some lists below a record are empty.
         let longest = alike
             .iter()
-            .max_by_key(|(shows_record, json)| (*shows_record, json["example"].to_string().len()));
-        let Some(fullest) = longest.map(|(_, json)| json["example"].clone()) else { continue };
-        shared.insert(schema.clone(), json!({ "value": fullest }));
+            .max_by_key(|(shows_record, json)| (*shows_record, json["examples"].to_string().len()));
+        let Some(fullest) = longest.map(|(_, json)| json["examples"][SUCCESS].clone()) else { continue };
+        shared.insert(schema.clone(), fullest);
         for (_, json) in &mut alike {
-            json.remove("example");
-            json.insert("examples".into(), json!({ "shown": { "$ref": format!("{EXAMPLES}{schema}") } }));
+            json.insert("examples".into(), json!({ SUCCESS: { "$ref": format!("{EXAMPLES}{schema}") } }));
         }
     }
     if let Some(examples) = document["components"]["examples"].as_object_mut() {

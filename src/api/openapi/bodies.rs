@@ -1,7 +1,8 @@
 //! Schemas of request bodies that no single struct decodes: their endpoints read them in parts.
 
 use entity::card::SourceType;
-use serde::Deserialize;
+use serde_json::Map;
+use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
@@ -75,16 +76,38 @@ pub struct BrowserPaymentSource {
     source: PaymentSourceSource,
 }
 
-/// What a payment source is made of.
-#[derive(Deserialize, ToSchema)]
-#[serde(untagged)]
-pub enum PaymentSourceSource {
-    /// card
-    Card(NewCard),
-    /// walletApay
-    WalletA(WalletAToken),
-    /// walletGpay
-    WalletG(WalletGToken),
-    /// network_token
-    NetworkToken(NewNetworkToken),
+/// Says what a payment source is made of: the fields of its type. One object, because not every language can write one of several.
+pub struct PaymentSourceSource;
+
+impl ToSchema for PaymentSourceSource {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        NewCard::schemas(schemas);
+        NewNetworkToken::schemas(schemas);
+        WalletAToken::schemas(schemas);
+        WalletGToken::schemas(schemas);
+    }
+}
+
+impl PartialSchema for PaymentSourceSource {
+    fn schema() -> RefOr<Schema> {
+        let types = [
+            (SourceType::Card, NewCard::schema()),
+            (SourceType::NetworkToken, NewNetworkToken::schema()),
+            (SourceType::WalletA, WalletAToken::schema()),
+            (SourceType::WalletG, WalletGToken::schema()),
+        ];
+        let (mut merged, mut needs, mut required) = (ObjectBuilder::new().build(), Vec::new(), Map::new());
+        for (kind, fields) in types {
+            let RefOr::T(Schema::Object(fields)) = fields else { unreachable!("fields are an object") };
+            needs.push(format!("`{}` needs {}", kind.code(), fields.required.join(", ")));
+            required.insert(kind.code().to_owned(), fields.required.into());
+            for (name, field) in fields.properties {
+                merged.properties.entry(name).or_insert(field);
+            }
+        }
+        merged.description = Some(format!("The fields of its type: {}.", needs.join("; ")));
+        // The Swagger page offers the types by it.
+        merged.extensions = Some(ExtensionsBuilder::new().add("x-types", required).build());
+        merged.into()
+    }
 }

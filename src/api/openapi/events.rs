@@ -12,7 +12,7 @@ use crate::services::charges::view::Charge;
 use crate::services::webhook_endpoints::view::PingedEndpoint;
 
 /// The union of the events that the document knows. Answers show an `Event`, which clients also read if its type is newer than they
-/// are (`docs/decisions.md`, 502).
+/// are (`docs/decisions.md`, 420).
 pub(super) const KNOWN: &str = "KnownEvent";
 
 /// What a charge's events show if it may be an authorisation.

@@ -10,6 +10,9 @@ pub(super) const REPLAYED: &str = "Idempotent-Replayed";
 const REQUEST_ID: &str = "X-Request-Id";
 const RETRY_AFTER: &str = "Retry-After";
 const AUTHENTICATE: &str = "WWW-Authenticate";
+const LINK: &str = "Link";
+const RATE_LIMIT: &str = "RateLimit";
+const RATE_LIMIT_POLICY: &str = "RateLimit-Policy";
 
 /// Returns the description of each header.
 pub(super) fn components() -> Value {
@@ -33,12 +36,34 @@ pub(super) fn components() -> Value {
             "description": "The authentication scheme and its realm.",
             "schema": { "type": "string", "enum": [answer::AUTHENTICATE] },
         },
+        component(LINK): {
+            "description": "The page that explains the error, with rel=\"help\".",
+            "schema": { "type": "string" },
+            "example": "</docs/errors/card_declined>; rel=\"help\"",
+        },
+        component(RATE_LIMIT_POLICY): {
+            "description": "Where a limit is set, on every answer: q requests within w seconds (IETF draft 10).",
+            "schema": { "type": "string" },
+            "example": "\"account\";q=200;w=2",
+        },
+        component(RATE_LIMIT): {
+            "description": "Where a limit is set, on every answer: r requests are left, and all of them again after t seconds.",
+            "schema": { "type": "string" },
+            "example": "\"account\";r=0;t=2",
+        },
     })
 }
 
 /// Adds the request id to a response, and to a refusal the headers that say how to overcome it.
 pub(super) fn describe(response: &mut Value, codes: &[ErrorCode]) {
     name(response, REQUEST_ID);
+    if !codes.is_empty() {
+        name(response, LINK);
+    }
+    if codes.contains(&ErrorCode::RateLimited) {
+        name(response, RATE_LIMIT_POLICY);
+        name(response, RATE_LIMIT);
+    }
     if codes.contains(&ErrorCode::Unauthorized) {
         name(response, AUTHENTICATE);
     }

@@ -1,39 +1,115 @@
-//! Links: an operation that creates a record names the operations that take the record's token.
+//! Links: an answer with a new record, or with records that no request makes, names the operations that take a record's token.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-/// Adds links from each 201 to every operation below the new record's own path, which holds one token.
+use super::operations;
+
+/// An operation below a record.
+struct Taker {
+    id: String,
+    /// The parameters of its path, of which the last one names the record.
+    tokens: Vec<String>,
+}
+
+/// Adds links from each new record to every operation that takes its token, and from the first one of a list if nothing makes its
+/// records.
 pub(super) fn links(document: &mut Value) {
-    let taking: Vec<_> = document["paths"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .flat_map(|(path, methods)| {
-            methods.as_object().into_iter().flatten().map(move |(_, operation)| (path, operation))
-        })
-        .filter_map(|(path, operation)| {
-            let (collection, token) = path.split_once("/{")?;
-            let (token, rest) = token.split_once('}')?;
-            let id = operation["operationId"].as_str()?;
-            (!rest.contains('{')).then(|| (collection.to_owned(), token.to_owned(), id.to_owned()))
-        })
-        .collect();
-    let paths = document["paths"].as_object_mut();
-    for (path, methods) in paths.into_iter().flat_map(|paths| paths.iter_mut()) {
-        let made = methods.get_mut("post").and_then(|post| post["responses"].get_mut("201"));
-        let Some(made) = made.filter(|made| made.get("content").is_some()) else { continue };
-        // A record created below another one has its own path at the root, as /refunds has.
-        let own = path
-            .rsplit_once('/')
-            .map(|(above, noun)| if above.contains('{') { format!("/1/{noun}") } else { path.clone() });
-        let link = |(_, token, id): &(String, String, String)| {
-            let parameters = json!({ token.as_str(): "$response.body#/response/token" });
-            (id.clone(), json!({ "operationId": id, "parameters": parameters }))
-        };
-        let links: Map<_, _> =
-            taking.iter().filter(|(collection, ..)| Some(collection) == own.as_ref()).map(link).collect();
-        if !links.is_empty() {
-            made["links"] = links.into();
+    let (mut takers, mut tokens_of) = (Vec::new(), BTreeMap::new());
+    for (path, _, operation) in operations(document) {
+        let tokens: Vec<_> = tokens(path).map(str::to_owned).collect();
+        tokens_of.extend(nouns(path));
+        if let (Some(id), false) = (operation["operationId"].as_str(), tokens.is_empty()) {
+            takers.push(Taker { id: id.to_owned(), tokens });
         }
     }
+    let schemas = document["components"].clone();
+    let mut made = BTreeSet::new();
+    for (path, method, operation) in operations(document) {
+        if method == "post"
+            && let Some(token) = tokens_of.get(noun(path))
+            && add(operation, path, "/response", token, &takers, &schemas)
+        {
+            made.insert(token.clone());
+        }
+    }
+    for (path, method, operation) in operations(document) {
+        if method == "get"
+            && let Some(token) = tokens_of.get(noun(path)).filter(|token| !made.contains(*token))
+        {
+            add(operation, path, "/response/0", token, &takers, &schemas);
+        }
+    }
+}
+
+fn tokens(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+}
+
+/// Returns what stands before each token: `/1/charges/{charge_token}` calls the token of charges `charge_token`.
+fn nouns(path: &str) -> impl Iterator<Item = (String, String)> {
+    let parts: Vec<_> = path.split('/').collect();
+    let pairs: Vec<_> = parts.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?))).collect();
+    let named = pairs.into_iter().filter_map(|(noun, token)| {
+        Some((noun.to_owned(), token.strip_prefix('{')?.strip_suffix('}')?.to_owned()))
+    });
+    named.collect::<Vec<_>>().into_iter()
+}
+
+fn noun(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// Adds the links to the success of an operation, whose body has the record at `place`. Returns whether it has one.
+fn add(
+    operation: &mut Map<String, Value>,
+    path: &str,
+    place: &str,
+    token: &str,
+    takers: &[Taker],
+    components: &Value,
+) -> bool {
+    let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
+    let success = responses.into_iter().flatten().find(|(status, _)| status.as_str() < "300");
+    let Some((_, success)) = success.filter(|(_, success)| success.get("content").is_some()) else {
+        return false;
+    };
+    let fields = record_fields(&success["content"]["application/json"]["schema"], components);
+    // Where the value of a parameter is found.
+    let value = |name: &String| {
+        if name == token {
+            // A logged request has an id instead.
+            let field = if fields.contains(name) { name } else { "token" };
+            Some(format!("$response.body#{place}/{field}"))
+        } else if tokens(path).any(|known| known == name) {
+            Some(format!("$request.path.{name}"))
+        } else {
+            fields.contains(name).then(|| format!("$response.body#{place}/{name}"))
+        }
+    };
+    let links: Map<_, _> = takers
+        .iter()
+        .filter(|taker| taker.tokens.last().is_some_and(|last| last == token))
+        .filter_map(|Taker { id, tokens }| {
+            let parameters: Option<Map<_, _>> =
+                tokens.iter().map(|name| Some((name.clone(), value(name)?.into()))).collect();
+            Some((id.clone(), json!({ "operationId": id, "parameters": parameters? })))
+        })
+        .collect();
+    if !links.is_empty() {
+        success["links"] = links.into();
+    }
+    true
+}
+
+/// Returns the fields of the record in a response, or of a list's items.
+fn record_fields(schema: &Value, components: &Value) -> BTreeSet<String> {
+    let resolved = |schema: &Value| {
+        let name = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
+        name.map_or_else(|| schema.clone(), |name| components["schemas"][name].clone())
+    };
+    let record = &resolved(schema)["properties"]["response"];
+    let record = if record["type"] == "array" { &record["items"] } else { record };
+    resolved(record)["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::examples;
 use crate::api::base_path;
 
 /// Returns the text: the document's description, how to pay, and each operation's summary by section.
@@ -12,7 +13,7 @@ pub fn text(document: &Value, base_url: &str, environment: &str) -> String {
     let info = &document["info"];
     let (about, more) = text_of(&info["description"]).split_once("\n\n").unwrap_or_default();
     let payment = &document["paths"]["/1/charges"]["post"];
-    let body = &payment["requestBody"]["content"]["application/json"]["example"];
+    let body = examples::of_success(&payment["requestBody"]["content"]["application/json"]);
     let mut text = format!(
         "# {title}\n\n> {about}\n\nThis server is of the {environment} environment. A payment, with the secret key in the variable:\n\n```sh\n\
          curl {base_url}/1/charges -u \"$CARD_PAYMENTS_SECRET_KEY:\" -H 'Content-Type: application/json' \

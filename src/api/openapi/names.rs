@@ -111,10 +111,7 @@ fn schema_name(name: &str) -> String {
         Some(("LongList", noun)) => format!("{}Page", other(noun)),
         Some(("ShortList", noun)) => format!("{}ShortPage", other(noun)),
         Some(("ShortListWithCount", noun)) => format!("{}ShortPageWithCount", other(noun)),
-        _ => match name.strip_suffix("Form").and_then(body) {
-            Some(form) => form + "Form",
-            None => body(name).unwrap_or_else(|| other(name)),
-        },
+        _ => body(name).unwrap_or_else(|| other(name)),
     }
 }
 

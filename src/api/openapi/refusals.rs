@@ -232,7 +232,9 @@ pub(super) fn shared(document: &mut Value) {
 fn refusals(document: &mut Value) -> impl Iterator<Item = &mut Value> {
     operations(document)
         .filter_map(|(.., operation)| operation.get_mut("responses")?.as_object_mut())
-        .flat_map(|responses| responses.values_mut())
+        .flatten()
+        .filter(|(status, _)| status.as_str() >= "400")
+        .map(|(_, response)| response)
         .filter(|response| response.pointer("/content/application~1json/examples").is_some())
 }
 
@@ -248,14 +250,19 @@ const SHORT: [(&str, &str); 8] = [
     ("IdempotencyKeyReused", "KeyReused"),
 ];
 
-/// Returns the name: `NotFound`; `RepeatableNotFound` where the request may carry an Idempotency-Key; `...OrOthers` after three codes.
+/// Codes that each refusal of their status may have. They name only a response that has few others.
+const COMMON: [&str; 2] = ["bad_request", "api_unavailable"];
+
+/// Returns the name: `NotFound`; `RepeatableNotFound` where the request may carry an Idempotency-Key; of more than three codes the first
+/// one that is not common, and `OrOthers`.
 fn response_name(response: &Value) -> String {
     let examples = response["content"]["application/json"]["examples"].as_object();
     let known = |example: &Value| example["$ref"].as_str().map(|name| name.rsplit('/').next().map(pascal));
     let named = |(code, example): (&String, &Value)| known(example).flatten().unwrap_or_else(|| pascal(code));
     let mut codes: Vec<_> = examples.into_iter().flatten().map(named).collect();
     if codes.len() > 3 {
-        codes.truncate(3);
+        codes.retain(|code| !COMMON.map(pascal).contains(code));
+        codes.truncate(1);
         codes.push("Others".into());
     }
     let repeatable = if response["headers"].get(REPLAYED).is_some() { "Repeatable" } else { "" };

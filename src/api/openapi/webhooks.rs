@@ -1,6 +1,6 @@
 //! The document's `webhooks`, the requests that this server sends, and `callbacks` of the operations that cause some.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::events;
 use super::names::SCHEMAS;
@@ -35,9 +35,26 @@ const CAUSES: &[&str] = &[
     "accept_dispute",
 ];
 
-/// Adds `callbacks` to the operations that cause events. They share a path, because openapi-python-client reads no shared callback.
-pub fn callbacks(document: &mut Value) {
-    let event = json!({ "event": { "https://example.com/webhooks": { "$ref": "#/webhooks/event" } } });
+/// Adds the requests that this server sends. They are path items among the components, because some generators make a client of what
+/// stands right under `webhooks`.
+pub(super) fn describe(document: &mut Value) {
+    let mut sent = section();
+    let reference = |name: &String| json!({ "$ref": format!("#/components/pathItems/{name}") });
+    let named: Map<_, _> =
+        sent.as_object().into_iter().flatten().map(|(name, _)| (name.clone(), reference(name))).collect();
+    document["components"]["pathItems"] = sent.take();
+    document["webhooks"] = named.into();
+    callbacks(document);
+}
+
+/// Adds `callbacks` to the operations that cause events. They name no shared request, because fastapi-code-generator and
+/// openapi-python-client read none.
+fn callbacks(document: &mut Value) {
+    let event = json!({ "event": { "https://example.com/webhooks": { "post": {
+        "summary": "An event.",
+        "requestBody": { "required": true, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Event" } } } },
+        "responses": { "2XX": { "description": "Accepted" }, "4XX": { "description": "Not accepted: it is sent again" } },
+    } } } });
     for (.., operation) in super::operations(document) {
         if operation["operationId"].as_str().is_some_and(|id| CAUSES.contains(&id)) {
             operation.insert("callbacks".into(), event.clone());
@@ -46,7 +63,7 @@ pub fn callbacks(document: &mut Value) {
 }
 
 /// Returns the request that every webhook endpoint gets for every event.
-pub fn section() -> Value {
+fn section() -> Value {
     let header = |name: &str, description: &str, example: &str| {
         json!({
             "name": name, "in": "header", "required": true, "description": description,

@@ -4,13 +4,14 @@ use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
 
+use base::secret::{self, Secret};
 use card_payments::config::{DatabaseOptions, Secrets};
-use card_payments::sensitive::secret::{self, Secret};
 use card_payments::services::merchants::export::export;
 use clap::Args;
 use serde_json::json;
+use tools::terminal::{self, print_result};
 
-use crate::commands::{self, terminal};
+use crate::commands;
 
 /// Write a merchant's application, and its keys for the other environment, as a JSON document.
 ///
@@ -46,9 +47,5 @@ pub async fn run(
     let text = Secret::from(terminal::escape_lines(&text?).into_owned() + "\n");
     let Some(file) = out else { return Ok(terminal::stdout().write_all(text.expose().as_bytes())?) };
     secret::write_secret_file(&file, &text).map_err(|error| format!("{}: {error}", file.display()))?;
-    if json {
-        commands::print_result(&json!({ "merchant": merchant, "file": file }), &"", true)
-    } else {
-        Ok(())
-    }
+    if json { print_result(&json!({ "merchant": merchant, "file": file }), &"", true) } else { Ok(()) }
 }

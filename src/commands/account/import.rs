@@ -7,6 +7,7 @@ use card_payments::config::{self, DatabaseOptions, Secrets};
 use card_payments::services::merchants::import::{import, read};
 use clap::Args;
 use serde_json::json;
+use tools::terminal::print_result;
 
 use crate::commands;
 
@@ -33,5 +34,5 @@ pub async fn run(Import { file, json }: Import, database: &DatabaseOptions) -> R
     let text = format!(
         "{token}: the account of {merchant}, pending approval; `merchant activate {merchant}` lets it trade"
     );
-    commands::print_result(&json!({ "token": token, "merchant": merchant }), &text, json)
+    print_result(&json!({ "token": token, "merchant": merchant }), &text, json)
 }

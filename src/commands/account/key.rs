@@ -2,11 +2,11 @@
 
 use std::error::Error;
 
+use base::plain_text::OneLine;
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, ErrorCode};
 use card_payments::limits::RESTRICTED_KEYS_MAX;
 use card_payments::params::{self, Paging, ParameterTree as _};
-use card_payments::plain_text::OneLine;
 use card_payments::services::Caller;
 use card_payments::services::accounts::key_params::NewApiKey;
 use card_payments::services::accounts::restricted_keys;
@@ -14,8 +14,9 @@ use card_payments::workers::write_counts;
 use clap::Subcommand;
 use entity::TimeSpan;
 use serde_json::{Map, Value, json};
+use tools::terminal::print_result;
 
-use crate::commands::{self, grace, print_result, refused};
+use crate::commands::{self, grace, refused};
 
 /// Manages restricted keys: secret keys that may do only what their rights say.
 #[derive(Subcommand)]

@@ -8,8 +8,7 @@ use card_payments::store::Store;
 use csv::{Writer, WriterBuilder};
 use entity::{AccountToken, Currency};
 use serde::Serialize;
-
-use crate::commands::terminal::{self, HEAD, Output};
+use tools::terminal::{self, HEAD, Output};
 
 /// An output format of rows.
 pub trait ReportFormat<R> {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use base::request_context;
+use base::secret::Secret;
 use entity::api_key::KeyKind;
 use entity::{AccountToken, account, api_key};
 use sea_orm::{EntityTrait, QueryTrait};
@@ -11,8 +13,6 @@ use super::access::{Access, access};
 use super::account_row::{AccountJoin, AccountRow, AccountWith, IS_PRESENT};
 use super::restricted_keys::works_from;
 use crate::error::{Error, ErrorCode};
-use crate::runtime::request_context;
-use crate::sensitive::secret::Secret;
 use crate::services::context::{Account, Context};
 use crate::services::idempotency::{StoredClaim, claim};
 use crate::services::memory::key_uses::UsedKey;

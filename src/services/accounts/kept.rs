@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::secret::Secret;
 use entity::api_key::KeyKind;
 use entity::{JsonText, Timestamp, account, api_key};
 use sea_orm::{
@@ -15,7 +16,6 @@ use super::authenticate::{
     AuthenticatedAccount, authenticate, authenticated_account, count_use, find_key, key_hash,
 };
 use crate::error::{Error, ErrorCode};
-use crate::sensitive::secret::Secret;
 use crate::services::account_version::{AccountVersion, AssumedVersion};
 use crate::services::context::{Account, Context};
 use crate::services::memory::known_keys::{KeptAccount, KeyEntry};

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use base::client_network::parse_network;
+use base::time_text::parse_time;
 use entity::section::{Right, Section};
 use entity::{TimeSpan, Timestamp};
 use ipnet::IpNet;
@@ -9,10 +11,7 @@ use macros::params;
 use validator::ValidationError;
 
 use crate::limits::{KEY_NETWORKS_MAX, NAME_LENGTH_MAX};
-use crate::params::parse_time;
-use crate::params::read_grace;
-use crate::params::{FieldErrors, Params, non_blank, rules};
-use crate::runtime::client_network::parse_network;
+use crate::params::{FieldErrors, Params, non_blank, read_grace, rules};
 
 /// A restricted key to create.
 #[params]

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
+use base::plain_text::OneLine;
 use entity::api_key::KeyRestriction;
 use entity::section::{Right, Section};
 use entity::{ApiKeyToken, Timestamp};
 use macros::view;
-
-use crate::plain_text::OneLine;
 
 /// An API key that may do only what its rights say.
 #[view(secret)]

@@ -1,5 +1,6 @@
 //! Key rotation: issues a new pair and ends the former keys (`docs/decisions.md`, 73).
 
+use base::secret::Secret;
 use entity::api_key::{self, Column, KeyKind};
 use entity::audit_entry::Action;
 use entity::{AccountToken, TimeSpan, Timestamp};
@@ -10,7 +11,6 @@ use serde_json::json;
 
 use super::{ApiKeyPair, key_context, key_rows, settings};
 use crate::error::Error;
-use crate::sensitive::secret::Secret;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
 use crate::services::data_keys::reencrypt::SealedTable;

@@ -37,13 +37,14 @@ pub use self::authenticate::{
     key_hash,
 };
 pub use self::kept::{authenticate_payment, find_changed};
+use base::random::{RandomSource, RandomStream};
+use base::secret::Secret;
+
 use crate::error::Error;
 use crate::limits::{
     MAXIMUM_CHARGE_CENTS, OPENING_DEPOSIT_CENTS, RETENTION_DAYS_MIN, SETTLEMENT_DELAY_DAYS,
     THIRD_PARTY_TRANSFER_FEE_CENTS,
 };
-use crate::runtime::random::{RandomSource, RandomStream};
-use crate::sensitive::secret::Secret;
 use crate::services::context::{Account, Context};
 use crate::services::data_keys::unseal;
 use crate::services::{bank_accounts, deposits};

@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use base::random::RandomStream;
+use base::secret::Secret;
 use entity::api_key::{self, Column, KeyKind, KeyRestriction};
 use entity::audit_entry::Action;
 use entity::{AccountToken, ApiKeyToken, Bytes, JsonText, Owned, TimeSpan, Timestamp, account, key_use};
@@ -20,8 +22,6 @@ use super::{key_hash, key_row};
 use crate::error::{Error, ErrorCode};
 use crate::limits::RESTRICTED_KEYS_MAX;
 use crate::params::{FieldErrors, Paging, Params};
-use crate::runtime::random::RandomStream;
-use crate::sensitive::secret::Secret;
 use crate::services::accounts::key_params::{ApiKeyOrder, NewApiKey};
 use crate::services::accounts::key_view::ApiKey;
 use crate::services::audit::{self, OperatorAction};

@@ -2,12 +2,11 @@
 
 use std::fmt;
 
+use base::plain_text::OneLine;
 use entity::account::{self, TransfersSchedule};
 use entity::card_attack::{CardTestingAction, CardTestingSettings};
 use entity::{AccountToken, JsonText, Timestamp};
 use serde::Serialize;
-
-use crate::plain_text::OneLine;
 
 /// An account and its pair of keys, shown this once.
 #[derive(Clone, Serialize)]

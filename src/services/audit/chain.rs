@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use base::crash_points;
 use entity::audit_entry::{self, Column, Entity};
 use entity::{Timestamp, installation};
 use futures::FutureExt;
@@ -18,7 +19,6 @@ use uuid::Uuid;
 use super::head::{AuditHead, HEAD, Mac, tampered};
 use crate::error::Error;
 use crate::limits::{AUDIT_KEPT, AUDIT_READ_AT_ONCE, AUDIT_SEALED_AT_ONCE};
-use crate::runtime::crash_points;
 use crate::services::context::Context;
 use crate::store::{Tx, about};
 use crate::vault::{Purpose, Vault};

@@ -2,11 +2,10 @@
 
 use std::fmt;
 
+use base::plain_text::OneLine;
 use entity::{AccountToken, JsonText, Timestamp, audit_entry, key_use};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-
-use crate::plain_text::OneLine;
 
 /// An operator's action, or uses of a key.
 #[derive(Debug, Clone, Serialize)]

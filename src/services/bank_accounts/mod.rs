@@ -8,6 +8,7 @@ pub mod view;
 
 pub use expiry::BankAccountExpiryWork;
 
+use base::secret::Secret;
 use entity::bank_account::{self, BankAccountState, Column};
 use entity::{AccountToken, BankAccountToken, JsonText, Listed, Timestamp, account};
 use futures::FutureExt;
@@ -22,7 +23,6 @@ use crate::error::Error;
 use crate::limits::{BANK_ACCOUNT_DIGITS_MAX, BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS};
 use crate::params::rules::bsb_digits;
 use crate::params::{FieldErrors, Params};
-use crate::sensitive::secret::Secret;
 use crate::services::bank_accounts::params::NewBankAccount;
 use crate::services::bank_accounts::view::BankAccount;
 use crate::store::Tx;

@@ -1,10 +1,10 @@
 //! Parameters of bank accounts (specification, Recipients), in the order of their list.
 
+use base::secret::Secret;
 use macros::params;
 
 use crate::limits::NAME_LENGTH_MAX;
 use crate::params::rules;
-use crate::sensitive::secret::Secret;
 
 /// A bank account, as its owner writes it.
 #[params]

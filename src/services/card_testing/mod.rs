@@ -10,6 +10,8 @@ mod attacks;
 
 pub use attacks::{forget, list, old, synchronise};
 
+use base::client_network::ClientNetwork;
+use base::secret::Secret;
 use entity::card_attack::{
     CardTestingAction, CardTestingRule, CardTestingSettings, CardTestingSubject, SMALL_AMOUNT_CENTS,
 };
@@ -22,8 +24,6 @@ use super::memory::card_testing::{
     Attempt, CardHash, CardTestingMemory, CountedSubject, Subject, cardholders_network,
 };
 use crate::config::Environment;
-use crate::runtime::client_network::ClientNetwork;
-use crate::sensitive::secret::Secret;
 
 /// The counter of what the rules do, by `rule` and `action`: an attack `began`, a payment of it was `refused`, or only
 /// `reported`.

@@ -1,10 +1,10 @@
 //! Parameters of cards (specification, Cards), in the order of its list.
 
+use base::secret::Secret;
 use macros::params;
 
 use crate::limits::{NAME_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::params::rules;
-use crate::sensitive::secret::Secret;
 
 /// A card, as the cardholder types it.
 #[params]

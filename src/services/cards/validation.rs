@@ -1,13 +1,13 @@
 //! Turns the parameters of a card, a network token or a wallet payload into a card's row.
 
+use base::card_number::{CardNumber, cvc_length};
+use base::secret::Secret;
 use entity::card::{self, CardState, SourceType};
 use sea_orm::ActiveEnum;
 
 use crate::acquirer::{CardInfo, NetworkProof};
 use crate::error::Error;
 use crate::params::FieldErrors;
-use crate::sensitive::card_number::{CardNumber, cvc_length};
-use crate::sensitive::secret::Secret;
 use crate::services::acquirer_lookup;
 use crate::services::cards::params::NewCard;
 use crate::services::context::{Account, Context};

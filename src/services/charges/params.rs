@@ -1,5 +1,6 @@
 //! Parameters of charges (specification, Charges), in the order of its lists.
 
+use base::secret::Secret;
 use macros::params;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -7,7 +8,6 @@ use validator::Validate;
 
 use crate::limits::{NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::params::{HttpUrl, rules};
-use crate::sensitive::secret::Secret;
 use crate::services::cards::params::NewCard;
 
 /// A charge to create. Exactly one of `card`, `card_token`, `payment_source_token` and `customer_token` pays.

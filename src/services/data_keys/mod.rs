@@ -9,6 +9,8 @@ pub mod reencrypt;
 pub mod rotate;
 pub mod seals;
 
+use base::clock::IdGenerator;
+use base::random::{RandomSource, RandomStream};
 use entity::{Timestamp, installation, vault_key};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
@@ -19,8 +21,6 @@ use super::audit;
 use super::context::Context;
 use super::installation::{InstallationError, KEYS};
 use crate::error::Error;
-use crate::runtime::clock::IdGenerator;
-use crate::runtime::random::{RandomSource, RandomStream};
 use crate::store::{FoundKey, Store, Tx};
 use crate::vault::{DataKeys, HashKeys, Key, OperatorKeys, Purpose, Vault, VaultError, Wrapped};
 

@@ -5,6 +5,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use base::crash_points;
 use entity::{
     api_key, bank_account, card, idempotency_answer, merchant, snapshot_part, wallet_certificate,
     webhook_endpoint,
@@ -20,7 +21,6 @@ use uuid::Uuid;
 
 use crate::error::Error;
 use crate::limits::SEALED_BATCH;
-use crate::runtime::crash_points;
 use crate::services::context::Context;
 use crate::vault::DataKeys;
 

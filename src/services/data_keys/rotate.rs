@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use base::crash_points;
+use base::progress::Progress;
 use entity::audit_entry::Action;
 use entity::{Timestamp, vault_key};
 use futures::FutureExt;
@@ -14,8 +16,6 @@ use uuid::Uuid;
 use super::{DATA, context, fresh, reencrypt, reload, seals, unwrapped};
 use crate::error::Error;
 use crate::limits::DATA_KEY_KEPT;
-use crate::runtime::crash_points;
-use crate::runtime::progress::Progress;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
 use crate::store::Tx;

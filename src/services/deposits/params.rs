@@ -1,10 +1,10 @@
 //! Parameters of deposits.
 
+use base::time_text::parse_time;
 use entity::Timestamp;
 use macros::params;
 
 use crate::limits::{DEPOSIT_CENTS_MAX, TEXT_LENGTH_MAX};
-use crate::params::parse_time;
 use crate::params::{FieldErrors, Params, non_blank};
 
 /// A deposit to simulate.

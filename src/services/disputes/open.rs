@@ -1,5 +1,6 @@
 //! Opens a dispute: the network has returned the money to the cardholder.
 
+use base::crash_points;
 use entity::charge::{self, ChargeState};
 use entity::counter::Counted;
 use entity::dispute::{self, DisputeCategory, DisputeStatus};
@@ -14,7 +15,6 @@ use super::{find, state, transitions};
 use crate::error::{Error, ErrorCode};
 use crate::limits::EVIDENCE_DAYS;
 use crate::params::{FieldErrors, Params};
-use crate::runtime::crash_points;
 use crate::services::context::{Caller, Context};
 use crate::services::disputes::params::NewDispute;
 use crate::services::disputes::view::Dispute;

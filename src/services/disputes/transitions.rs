@@ -1,5 +1,6 @@
 //! Status transitions of disputes: by the merchant, the network or the clock.
 
+use base::crash_points;
 use entity::dispute::{self, Column, DisputeStatus};
 use entity::dispute_activity::ActivityKind;
 use entity::event::EventType;
@@ -16,7 +17,6 @@ use super::{enabled, find};
 use crate::error::{Error, ErrorCode};
 use crate::limits::CHARGEBACK_FEE_CENTS;
 use crate::params::Params;
-use crate::runtime::crash_points;
 use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Caller, Context};
 use crate::services::disputes::params::DecidedDispute;

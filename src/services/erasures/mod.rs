@@ -19,10 +19,11 @@ use serde_json::json;
 
 pub use self::columns::{COLUMNS, Columns, tables_of_customers};
 pub use self::marks::{MARKS_REFUSED, repeat_marked};
+use base::crash_points;
+
 use self::person::{Batch, Business, ChargesUnit, PARTS};
 use crate::error::{Error, ErrorCode};
 use crate::limits::ACCOUNT_QUIET_AFTER;
-use crate::runtime::crash_points;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Account, Context};
 use crate::services::customers::delete::plan_erasure;

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use base::crash_points;
 use entity::file::{self, FilePurpose, MimeType};
 use entity::stray_blob;
 use futures::FutureExt;
@@ -12,7 +13,6 @@ use crate::blobs::{BlobName, Upload};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{FILE_BYTES_MAX, NAME_LENGTH_MAX};
 use crate::params::Params;
-use crate::runtime::crash_points;
 use crate::services::context::{Caller, Context, Ctx};
 use crate::services::files::params::NewFile;
 use crate::services::files::view::File;

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use base::progress::Progress;
 use entity::{AccountToken, account};
 use futures::TryStreamExt;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryResult, QuerySelect, Statement};
@@ -9,7 +10,6 @@ use serde::Serialize;
 
 use super::proofs::{LedgerInvariant, proofs};
 use crate::error::Error;
-use crate::runtime::progress::Progress;
 use crate::services::installation;
 use crate::store::Store;
 

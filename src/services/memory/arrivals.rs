@@ -10,6 +10,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
+use base::mutex::lock;
+use base::random::random;
 use entity::AccountToken;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::task::yield_now;
@@ -17,8 +19,6 @@ use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
 use crate::limits::{REMOTE_WAIT_KEPT, WAIT_CHECKS, WAIT_COUNT_MAX, WAIT_TURNS};
-use crate::runtime::mutex::lock;
-use crate::runtime::random::random;
 use crate::store::Tx;
 
 /// What is waited for, of which account.

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
+use base::mutex::lock;
 use entity::AccountToken;
 
 use super::arrivals::{Arrivals, Label, Topic};
-use crate::runtime::mutex::lock;
 
 /// What a process knows of the events that have no numbers yet.
 pub struct EventSequences {

@@ -9,6 +9,9 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard};
 
+use base::mutex::lock;
+use base::request_context;
+use base::secret::Secret;
 use entity::api_key::KeyKind;
 use entity::{AccountToken, Day, Timestamp};
 use futures::FutureExt;
@@ -16,9 +19,6 @@ use sea_orm::ConnectionTrait;
 
 use crate::error::Error;
 use crate::limits::{KEY_ADDRESSES_MAX, KEY_USES_BATCH, KEYS_COUNTED_MAX};
-use crate::runtime::mutex::lock;
-use crate::runtime::request_context;
-use crate::sensitive::secret::Secret;
 use crate::store::{Store, Tx, about};
 use crate::vault::{Purpose, Vault};
 

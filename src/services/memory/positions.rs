@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use base::mutex::lock;
 use moka::future::Cache;
 use sea_orm::sea_query::BinOper;
 use uuid::Uuid;
 
 use crate::params::Paging;
-use crate::runtime::mutex::lock;
 
 /// A page with at least so many rows before it uses positions.
 pub const DEEP: u64 = 1_000;

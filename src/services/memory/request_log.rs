@@ -5,6 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
+use base::mutex::lock;
 use entity::logged_request::{self, Column};
 use entity::{AccountToken, LoggedRequestToken, Owned};
 use futures::FutureExt;
@@ -15,7 +16,6 @@ use tokio::sync::Notify;
 use super::arrivals::{Arrivals, Label, Topic};
 use crate::error::Error;
 use crate::limits::{REQUESTS_LOGGED, REQUESTS_WAITING_MAX, REQUESTS_WRITTEN_AT_ONCE};
-use crate::runtime::mutex::lock;
 use crate::store::{Store, Tx};
 
 /// The unwritten part of the log.

@@ -1,5 +1,6 @@
 //! Parameters of merchants (specification, Merchants), in the order of its list.
 
+use base::secret::Secret;
 use entity::Timestamp;
 use entity::merchant::{
     AnnualTransactionVolume, AverageDeliveryDays, Country, MerchantStatus, TransactionsPerMonth,
@@ -16,7 +17,6 @@ use crate::limits::{
 };
 use crate::params::rules::{self, calendar_date, is_abn};
 use crate::params::{FieldErrors, HttpUrl, Params};
-use crate::sensitive::secret::Secret;
 use crate::services::bank_accounts::params::NewBankAccount;
 
 /// A merchant to refer.

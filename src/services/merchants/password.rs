@@ -4,11 +4,11 @@
 use argon2::Argon2;
 use argon2::password_hash::PasswordHasher;
 use argon2::password_hash::phc::PasswordHash;
+use base::secret::Secret;
 use tokio::sync::Semaphore;
 
 use crate::error::Error;
 use crate::limits::PASSWORDS_HASHED_AT_ONCE;
-use crate::sensitive::secret::Secret;
 
 /// Limits concurrent hashing, because each hash takes 19 MiB of memory.
 static TURN: Semaphore = Semaphore::const_new(PASSWORDS_HASHED_AT_ONCE);

@@ -1,11 +1,11 @@
 //! The document that takes a merchant from one environment to the other, with the keys that work there
 //! (`docs/decisions.md`, 314).
 
+use base::secret::Secret;
 use entity::{AccountToken, MerchantToken, merchant};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::sensitive::secret::Secret;
 use crate::services::accounts::ApiKeyPair;
 use crate::services::bank_accounts::params::NewBankAccount;
 use crate::services::context::Context;

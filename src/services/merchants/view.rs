@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use base::plain_text::OneLine;
 use entity::account::{self, TransfersSchedule};
 use entity::merchant::{self, Country, MerchantStatus};
 use entity::pricing::Pricing;
@@ -13,7 +14,6 @@ use utoipa::ToSchema;
 use crate::limits::{
     MAXIMUM_CHARGE_CENTS, POS_MAXIMUM_CHARGE_CENTS, SETTLEMENT_DELAY_DAYS, THIRD_PARTY_TRANSFER_FEE_CENTS,
 };
-use crate::plain_text::OneLine;
 use crate::services::merchants::params::Application;
 
 /// A merchant that you have referred.

@@ -1,5 +1,6 @@
 //! Parameters of payment sources (specification, Payment sources). Their shape depends on their type.
 
+use base::secret::{Secret, Withheld};
 use entity::card::SourceType;
 use macros::params;
 use serde::Deserialize;
@@ -9,7 +10,6 @@ use validator::Validate;
 
 use crate::limits::{NAME_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::params::{FieldErrors, ParameterTree, Params, rules};
-use crate::sensitive::secret::{Secret, Withheld};
 use crate::services::cards::params::NewCard;
 use crate::wallet::{WalletAToken, WalletGToken};
 

@@ -1,13 +1,13 @@
 //! The second step: acquirer calls, their keys and timeouts (`docs/decisions.md`, 133).
 
+use base::crash_points;
+use base::request_context::{Wait, waiting};
 use entity::Timestamp;
 use entity::charge::{self, ChargeState};
 
 use super::state::ChargeAction;
 use crate::acquirer::{CallKey, Failure, NoAnswer};
 use crate::limits::{ACQUIRER_CALL_START, SETTLE_AFTER};
-use crate::runtime::crash_points;
-use crate::runtime::request_context::{Wait, waiting};
 use crate::services::context::Context;
 use crate::services::due_work::work_time::WorkTime;
 use crate::trace::{Span, SpanKind};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::crash_points;
 use entity::failure::Decline;
 use entity::{Timestamp, charge};
 use futures::FutureExt;
@@ -14,7 +15,6 @@ use super::purpose::{CardPayment, PaymentPurpose, rules};
 use super::recovery;
 use crate::acquirer::{Approval, AuthoriseCall, Failure};
 use crate::error::{Error, ErrorCode};
-use crate::runtime::crash_points;
 use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::card_testing::WatchedPayment;
 use crate::services::cards;

@@ -1,5 +1,6 @@
 //! Captures or voids an authorised payment in three steps: intent, call, outcome.
 
+use base::crash_points;
 use entity::{Timestamp, charge};
 use futures::FutureExt;
 
@@ -12,7 +13,6 @@ use super::state::{ChargeAction, ChargeTransition, EffectiveState, next};
 use crate::acquirer::{Failure, Fault, FollowUpCall};
 use crate::error::{Error, ErrorCode};
 use crate::limits::SETTLE_AFTER;
-use crate::runtime::crash_points;
 use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::context::{Caller, Context, Ctx};
 use crate::services::due_work::work_time::WorkTime;

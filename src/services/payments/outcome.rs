@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use base::crash_points;
 use entity::charge::{self, ChargeState, Origin};
 use entity::counter::Counted;
 use entity::event::EventType;
@@ -17,7 +18,6 @@ use super::row::{advance, reload};
 use super::state::ChargeTransition;
 use crate::error::{Error, ErrorCode};
 use crate::response::ApiResponse;
-use crate::runtime::crash_points;
 use crate::services::context::Context;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::idempotency::{self, KeptResult};

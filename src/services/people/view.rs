@@ -2,11 +2,10 @@
 
 use std::fmt;
 
+use base::plain_text::OneLine;
 use entity::Timestamp;
 use entity::person::Role;
 use serde::Serialize;
-
-use crate::plain_text::OneLine;
 
 /// A person with open sessions, or with requests that wait for an approval. Times are by the wall clock.
 #[derive(Debug, Clone, Serialize)]

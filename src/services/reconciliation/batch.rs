@@ -1,5 +1,6 @@
 //! A batch of a reconciliation: what it has found, and the marker behind it, in one unit of work.
 
+use base::crash_points;
 use entity::audit_entry::Action;
 use entity::reconciliation::Movement;
 use entity::reconciliation_exception::{self as exception, Column, ExceptionKind, ExceptionState};
@@ -18,7 +19,6 @@ use super::books::BookMovement;
 use super::import::ReconcileError;
 use super::matching::LedgerSide;
 use crate::error::Error;
-use crate::runtime::crash_points;
 use crate::services::audit::{self, OperatorAction};
 use crate::store::{Store, Tx, about};
 

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use base::progress::Progress;
 use entity::reconciliation::Movement;
 use entity::reconciliation_exception::{self as exception, Column, ExceptionKind};
 use entity::statement::{self, Stage};
@@ -16,7 +17,6 @@ use super::import::ReconcileError;
 use super::matching::{LedgerSide, StatementSide, differences, nearest};
 use crate::error::Error;
 use crate::limits::RECONCILIATION_BATCH;
-use crate::runtime::progress::Progress;
 use crate::store::{Reader, Store};
 
 /// How many days around the statement movements look for lines: the acquirer may have dated them otherwise.

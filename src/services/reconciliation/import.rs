@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
+use base::progress::Progress;
 use entity::Timestamp;
 use entity::statement::{self, Column, Stage};
 use entity::statement_line::{self, Column as OfLine};
@@ -18,7 +19,6 @@ use super::summary::summary;
 use crate::acquirer::statement::{Fault, Heading, Line, StatementReader};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{RECONCILIATION_BATCH, STATEMENT_FAULTS_MAX};
-use crate::runtime::progress::Progress;
 use crate::services::reconciliation::view::Reconciled;
 use crate::store::Store;
 

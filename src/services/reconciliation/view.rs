@@ -2,12 +2,11 @@
 
 use std::fmt;
 
+use base::plain_text::OneLine;
 use entity::reconciliation::Movement;
 use entity::reconciliation_exception::{self as exception, ExceptionKind, ExceptionState};
 use entity::{AccountToken, Currency, Day, ExceptionToken, JournalEntryToken, Timestamp};
 use serde::Serialize;
-
-use crate::plain_text::OneLine;
 
 /// What came of a statement.
 #[derive(Debug, Clone, Serialize)]

@@ -1,5 +1,6 @@
 //! POST /charges/{charge_token}/refunds: records the pending refund, its postings and its event in one commit.
 
+use base::crash_points;
 use entity::charge::{self, ChargeState};
 use entity::counter::Counted;
 use entity::event::EventType;
@@ -13,7 +14,6 @@ use sea_orm::sea_query::LockType;
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{FieldErrors, Params};
-use crate::runtime::crash_points;
 use crate::services::context::{Account, Caller, Context};
 use crate::services::ledger::{self, BalanceTooLow, Entry, FundsSource};
 use crate::services::refunds::params::NewRefund;

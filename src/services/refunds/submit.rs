@@ -1,5 +1,6 @@
 //! Submits refunds to the acquirer until it accepts or declines them (`docs/decisions.md`, 169).
 
+use base::crash_points;
 use entity::event::EventType;
 use entity::refund::{self, Column, RefundOutcome, RefundState};
 use entity::{Listed, Owned, Timestamp, charge};
@@ -12,7 +13,6 @@ use super::state::{RefundAction, next};
 use crate::acquirer::{CallKey, Failure, Fault, FollowUpCall, RefundAnswer};
 use crate::error::Error;
 use crate::limits::REFUND_SETTLES_AFTER;
-use crate::runtime::crash_points;
 use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Account, Context};

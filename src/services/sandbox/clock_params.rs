@@ -1,10 +1,10 @@
 //! Parameters of the account's clock.
 
+use base::limits::CLOCK_AHEAD_MAX_MONTHS;
+use base::time_text::parse_time;
 use entity::{TimeSpan, Timestamp};
 use macros::params;
 
-use crate::limits::CLOCK_AHEAD_MAX_MONTHS;
-use crate::params::parse_time;
 use crate::params::{FieldErrors, Params, non_blank};
 
 /// How far to move the account's clock. Exactly one of `advance` and `to` is required.

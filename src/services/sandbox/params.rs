@@ -1,5 +1,6 @@
 //! Parameters of the sandbox, in the order of its table.
 
+use base::secret::Secret;
 use entity::account::TransfersSchedule;
 use entity::card_attack::{CardTestingAction, CardTestingRule, CardTestingSettings};
 use entity::failure::Decline;
@@ -15,7 +16,6 @@ use validator::Validate;
 use crate::limits::{ACQUIRER_LATENCY_MS_MAX, CARD_TESTING_THRESHOLD_MAX, SETTLEMENT_DELAY_DAYS_MAX};
 use crate::params::read_grace;
 use crate::params::{FieldErrors, Params, Patch, non_blank, rules};
-use crate::sensitive::secret::Secret;
 
 /// The outcome that a pending refund gets.
 #[params]

@@ -1,10 +1,10 @@
 //! POST /sandbox/wallet_payloads: the payload that a device would send.
 
+use base::card_number::CardNumber;
 use futures::FutureExt;
 
 use crate::error::Error;
 use crate::params::{Params, non_blank};
-use crate::sensitive::card_number::CardNumber;
 use crate::services::context::{Caller, Context};
 use crate::services::sandbox::params::{NewWalletPayload, WalletType};
 use crate::services::sandbox::view::{WalletPayload, WalletSource};

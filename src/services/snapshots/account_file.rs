@@ -5,11 +5,14 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 
+use base::clock::{Clock, FixedClock};
+use base::random::{RandomSource, start_of};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use entity::card::CardState;
 use entity::{AccountToken, FileToken, account, bank_account, card, webhook_endpoint};
 use futures::FutureExt;
+use outbound::signature::generate_key;
 use sea_orm::{EntityTrait, IntoActiveModel, TryIntoModel};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,14 +24,11 @@ use super::restore::{AccountContents, is_kept};
 use crate::acquirer::test_cards::TestCards;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{SNAPSHOT_BYTES_MAX, SNAPSHOT_ROWS_MAX};
-use crate::runtime::clock::{Clock, FixedClock};
-use crate::runtime::random::{RandomSource, start_of};
 use crate::services::accounts::named_rows::{self, NamedRow};
 use crate::services::accounts::snapshot_rows::SnapshotTable;
 use crate::services::accounts::{self, settings, wipe};
 use crate::services::context::Context;
 use crate::services::ledger::verify::first_difference;
-use crate::services::webhook_endpoints::keys;
 use crate::services::{files, installation, search_text};
 use crate::store::Tx;
 
@@ -226,7 +226,7 @@ fn fill(row: &mut dyn Any, chance: &RandomSource) -> Result<(), String> {
     } else if let Some(bank_account) = row.downcast_mut::<bank_account::Model>() {
         bank_account.number_sealed = bank_account.number.replace('X', "0").into();
     } else if let Some(endpoint) = row.downcast_mut::<webhook_endpoint::Model>() {
-        let key = || keys::generate(chance).expose().into();
+        let key = || generate_key(chance).expose().into();
         endpoint.key_sealed = key();
         endpoint.former_key_sealed = endpoint.former_key_until.map(|_| key());
     }

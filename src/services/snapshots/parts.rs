@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use base::crash_points;
 use entity::account::{self, Column};
 use entity::{AccountToken, ChargeToken, Listed, SnapshotToken, Timestamp, charge, installation, snapshot};
 use futures::FutureExt;
@@ -18,7 +19,6 @@ use tokio::time::sleep;
 
 use super::restore::{AccountContents, LAST, OTHER_RELEASE, life, read, refuse};
 use crate::error::{Error, ErrorCode};
-use crate::runtime::crash_points;
 use crate::services::accounts::snapshot_rows::SnapshotTable;
 use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Caller, Context};

@@ -1,5 +1,7 @@
 //! POST /charges: makes a charge immediately, or a pending one that waits for its cardholder.
 
+use base::card_number::CardNumber;
+use base::random::RandomStream;
 use entity::charge::{ChargeState, Origin};
 use entity::three_d_secure::{self, SessionState};
 use entity::{SessionToken, card, challenge_page};
@@ -9,8 +11,6 @@ use super::find::page_hash;
 use crate::error::Error;
 use crate::limits::SESSION_LIFETIME;
 use crate::params::{Params, non_blank};
-use crate::runtime::random::RandomStream;
-use crate::sensitive::card_number::CardNumber;
 use crate::services::cards::{self, CardCredentials};
 use crate::services::charges::params::NewCharge;
 use crate::services::charges::view::Charge;

@@ -1,5 +1,6 @@
 //! POST /transfers: records the transfer, its postings and its event in one commit.
 
+use base::crash_points;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::transfer::{self, TransferKind, TransferStatus};
@@ -10,7 +11,6 @@ use super::record;
 use crate::error::{Error, ErrorCode};
 use crate::limits::TRANSFER_RETURNS_AFTER;
 use crate::params::{FieldErrors, Params};
-use crate::runtime::crash_points;
 use crate::services::context::{Account, Caller, Context};
 use crate::services::ledger::{self, BalanceTooLow, Debit, Entry, FundsSource};
 use crate::services::transfers::params::NewTransfer;

@@ -1,5 +1,6 @@
 //! Returns the money of transfers that the bank sends back.
 
+use base::crash_points;
 use entity::Timestamp;
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
@@ -9,7 +10,6 @@ use futures::FutureExt;
 
 use super::state::{TransferAction, next};
 use crate::error::Error;
-use crate::runtime::crash_points;
 use crate::services::context::Context;
 use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
 use crate::services::due_work::{DueRow, DueWork, WorkResult};

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::outbound::{AddressPolicy, Identity, Outbound};
-use crate::runtime::random::RandomSource;
-use crate::sensitive::secret::Secret;
+use base::random::RandomSource;
+use base::secret::Secret;
+use outbound::{AddressPolicy, Identity, Outbound};
+
 use crate::wallet::certificate::Certified;
 use crate::wallet::{Gateway, Issuer, Roots};
 

@@ -1,5 +1,6 @@
 //! Sessions: the provider allows a merchant's page to request a payment from a device.
 
+use base::random::RandomStream;
 use entity::TimeSpan;
 use futures::FutureExt;
 use serde_json::json;
@@ -10,7 +11,6 @@ use super::{Provider, domains, enabled};
 use crate::error::{Error, ErrorCode};
 use crate::limits::WALLET_ANSWER;
 use crate::params::{Params, non_blank, rules};
-use crate::runtime::random::RandomStream;
 use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
 use crate::services::wallets::params::{Initiative, NewSession};

@@ -3,20 +3,18 @@
 
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base::secret::Secret;
 use entity::audit_entry::Action;
 use entity::webhook_endpoint::{self, Column};
 use entity::{AccountToken, Listed, TimeSpan, Timestamp, WebhookEndpointToken};
 use futures::FutureExt;
+use outbound::signature::generate_key;
 use sea_orm::sea_query::LockType;
 use sea_orm::{FromQueryResult, QuerySelect};
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::error::{Error, ErrorCode};
-use crate::runtime::random::{RandomSource, RandomStream};
-use crate::sensitive::secret::Secret;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Caller, Context};
 use crate::services::data_keys::reencrypt::SealedTable;
@@ -27,11 +25,6 @@ use crate::services::idempotency;
 use crate::services::webhook_endpoints::view::RotatedKey;
 use crate::store::Tx;
 use crate::vault::{DataKeys, VaultError};
-
-/// Generates a key: `whsec_` and the base64 of 24 bytes.
-pub fn generate(chance: &RandomSource) -> Secret {
-    format!("whsec_{}", STANDARD.encode(chance.bytes::<24>(RandomStream::EndpointKey))).into()
-}
 
 /// An endpoint's decrypted keys.
 pub struct SigningKeys {
@@ -119,7 +112,7 @@ pub async fn rotate(
         let rotation = RotateKeyUnit {
             account: caller.account.id(),
             endpoint,
-            fresh: generate(&ctx.chance),
+            fresh: generate_key(&ctx.chance),
             grace,
             now: caller.account.now,
             data_keys: ctx.vault.data_keys(),

@@ -2,10 +2,9 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use base::secret::Secret;
 use entity::{Timestamp, WebhookEndpointToken, webhook_endpoint};
 use macros::view;
-
-use crate::sensitive::secret::Secret;
 
 /// A URL of yours to which events are sent.
 #[view(secret)]

@@ -2,21 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 
+use base::random::RandomStream;
 use bytes::Bytes;
 use entity::webhook::WebhookState;
 use entity::{
     AccountToken, EventToken, JsonText, TimeSpan, Timestamp, WebhookEndpointToken, WebhookToken, account,
 };
 use futures::FutureExt;
+use outbound::limits::WEBHOOK_ANSWER;
+use outbound::signature;
 use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde_json::{Map, Value};
 
 use super::inboxes::{self, receive};
-use super::sign;
 use super::state::{WebhookAction, next};
 use crate::error::Error;
-use crate::limits::{WEBHOOK_ANSWER, WEBHOOK_RETRIES};
-use crate::runtime::random::RandomStream;
+use crate::limits::WEBHOOK_RETRIES;
 use crate::services::context::Context;
 use crate::services::webhook_endpoints::keys::SigningKeys;
 use crate::services::webhooks::view::{WebhookError, WebhookErrorCode};
@@ -87,7 +88,7 @@ pub async fn send(ctx: &Context, leased: LeasedWebhook) -> Result<Option<Deliver
         return Ok(None);
     }
     let keys = leased.keys.at(wall + leased.clock_offset);
-    let mut headers = sign::headers(keys, &leased.event.to_string(), wall, &leased.body)?;
+    let mut headers = signature::headers(keys, &leased.event.to_string(), wall, &leased.body)?;
     headers.insert("webhook-attempt", (leased.retries + 1).into());
     let mut span = span(&leased);
     headers.extend(span.context().map(trace::TraceContext::headers).unwrap_or_default());

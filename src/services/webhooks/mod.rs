@@ -7,7 +7,6 @@ pub mod inboxes;
 mod lease;
 pub mod outbox;
 mod replay;
-mod sign;
 pub mod state;
 pub mod view;
 
@@ -15,4 +14,3 @@ pub use deliver::{DeliveryAttempt, LeasedWebhook, record, send};
 pub use find::{list, show};
 pub use lease::{DueWebhook, announced, due, lease, make_due_now, release, waiting};
 pub use replay::replay;
-pub use sign::headers;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use base::clock::Clock;
 use entity::counter::Counted;
 use entity::webhook::{self, WebhookState};
 use entity::{
@@ -17,7 +18,6 @@ use sea_orm::{DbErr, EntityName, QuerySelect, Value};
 use tokio::sync::mpsc;
 
 use crate::limits::{ANNOUNCEMENTS_WAITING_MAX, WEBHOOK_ENDPOINTS_MAX, WEBHOOK_LEASE};
-use crate::runtime::clock::Clock;
 use crate::services::counts;
 use crate::store::{Derivation, Store, Tx};
 

@@ -2,14 +2,14 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use base::plain_text::OneLine;
 use entity::webhook::{self, WebhookState};
 use entity::{EventToken, JsonText, Timestamp, WebhookEndpointToken, WebhookToken, string_enum};
 use macros::view;
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::outbound::OutboundError;
-use crate::plain_text::OneLine;
+use outbound::OutboundError;
 
 /// A request to one of your endpoints about one event.
 #[view]

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use base::progress::Progress;
+
 use super::change_log::ChangeLog;
 use super::row::CopiedTable;
 use super::table::Table;
 use super::target::FOLLOWING;
 use super::{Copy, CopyError, digest};
-use crate::runtime::progress::Progress;
 use crate::store::distributed::is_distributed;
 use crate::store::either::Either;
 use crate::store::location::Location;

@@ -16,6 +16,8 @@ use sea_orm::{DatabaseTransaction, DbErr};
 use self::change_log::ChangeLog;
 pub use self::following::FollowingCopy;
 pub use self::row::CopiedTable;
+use base::progress::Progress;
+
 use self::row::{Digest, in_chunks};
 use self::table::{Table, tables};
 use self::target::{CANCELLED, Target};
@@ -25,7 +27,6 @@ use super::installation_info::{
 };
 use super::location::Location;
 use super::{Snapshot, Store};
-use crate::runtime::progress::Progress;
 
 /// An error that prevents a copy, in one line for the operator.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,6 @@
 //! The database that a copy is written to.
 
+use base::clock::IdGenerator;
 use sea_orm::sqlx::{self, AssertSqlSafe, PgConnection};
 use sea_orm::{
     ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, RuntimeErr, Statement, TransactionTrait,
@@ -9,7 +10,6 @@ use super::CopyError;
 use super::row::Chunk;
 use super::table::Table;
 use super::writer::RawWriter;
-use crate::runtime::clock::IdGenerator;
 use crate::store::connect::{self, ConnectError};
 use crate::store::either::Either;
 use crate::store::installation_info::COPYING;

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -272,7 +271,7 @@ fn uri(path: &Path) -> String {
     use std::fmt::Write;
 
     let authority = if path.is_absolute() { "//" } else { "" };
-    path.as_os_str().as_bytes().iter().fold(format!("file:{authority}"), |mut uri, &byte| {
+    path.as_os_str().as_encoded_bytes().iter().fold(format!("file:{authority}"), |mut uri, &byte| {
         // Writing to a String cannot fail.
         let _ = match byte {
             b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {

@@ -5,11 +5,10 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use base::mutex::lock;
 use rusqlite::ffi;
 use sea_orm::{Statement, Value};
 use uuid::Uuid;
-
-use crate::runtime::mutex::lock;
 
 /// The words of SQL before the name of a table.
 const BEFORE_TABLES: [&str; 4] = ["FROM", "JOIN", "INTO", "UPDATE"];

@@ -6,23 +6,20 @@
 //! interact with SQLite's own locks. The process loses those if it closes any descriptor of the file, so ours stays open as
 //! long as there is a connection.
 
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use base::durable_fs;
+use base::platform::{FILE_LOCKS_ARE_SEPARATE, FileId, private_file};
 use sea_orm::{DbErr, RuntimeErr};
 use tempfile::NamedTempFile;
 
 use super::connection::Connection;
 use super::fence::Fences;
-use crate::runtime::durable_fs;
 use crate::store::connect::ConnectError;
-
-/// On other systems flock on a file conflicts with SQLite's own locks.
-const LOCKS_FILES: bool = cfg!(target_os = "linux");
 
 /// A server's lock. Once it is dropped another server may start, even while a connection is still being closed.
 #[derive(Debug)]
@@ -47,11 +44,11 @@ impl FileLock {
             Err(TryLockError::Error(error)) => Err(failed(path)(error)),
         };
         let name = lock_of(path);
-        let name = private().truncate(false).open(&name).map_err(failed(&name))?;
+        let name = private_file().truncate(false).open(&name).map_err(failed(&name))?;
         lock(&name)?;
         make(path)?;
         let file = File::open(path).map_err(failed(path))?;
-        if LOCKS_FILES {
+        if FILE_LOCKS_ARE_SEPARATE {
             lock(&file)?;
         }
         Ok(Self { file: Arc::new(file), _name: name })
@@ -68,12 +65,6 @@ impl Drop for FileLock {
 /// Returns the path of the lock file, which stands beside the real file whatever links lead there.
 fn lock_of(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).with_added_extension("lock")
-}
-
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).mode(0o600);
-    options
 }
 
 /// Creates a missing file that only its owner can read: SQLite gives the files beside it the same mode. It is an empty database
@@ -100,7 +91,7 @@ fn make(path: &Path) -> Result<(), ConnectError> {
 /// Returns whether a server runs on a file, under any name. Takes the lock shared for a moment: a server that starts at that
 /// very instant is refused as if another one ran. Not for a process that has connections to the file.
 pub(in crate::store) fn is_served(path: &Path) -> bool {
-    is_held(&lock_of(path)) || LOCKS_FILES && is_held(path)
+    is_held(&lock_of(path)) || FILE_LOCKS_ARE_SEPARATE && is_held(path)
 }
 
 fn is_held(path: &Path) -> bool {
@@ -109,20 +100,10 @@ fn is_held(path: &Path) -> bool {
 
 /// Refuses a file that a server uses under another name, before anything is opened.
 pub(in crate::store) fn refuse_other_name(path: &Path) -> Result<(), ConnectError> {
-    if LOCKS_FILES && is_held(path) && !is_held(&lock_of(path)) {
+    if FILE_LOCKS_ARE_SEPARATE && is_held(path) && !is_held(&lock_of(path)) {
         return Err(ConnectError::OtherName(path.into()));
     }
     Ok(())
-}
-
-/// Device and inode, which identify a file whatever its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileId(u64, u64);
-
-impl From<Metadata> for FileId {
-    fn from(file: Metadata) -> Self {
-        Self(file.dev(), file.ino())
-    }
 }
 
 /// An open database file.

@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use base::mutex::lock;
 use sea_orm::error::ConnAcquireErr;
 use sea_orm::{DbErr, Statement};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -13,7 +14,6 @@ use tokio::time::timeout;
 use super::adapter::{StatementRunner, run_blocking};
 use super::connection::{Connection, Run};
 use super::file::DatabaseFile;
-use crate::runtime::mutex::lock;
 
 /// The connections of each pool. Two cores read about as fast with four as with more.
 const CONNECTIONS_MAX: usize = 4;

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use base::mutex::lock;
 use futures::stream::{self, BoxStream, StreamExt};
 use sea_orm::{DbErr, QueryResult, Statement};
 use tokio::sync::mpsc;
@@ -10,7 +11,6 @@ use tokio::sync::mpsc;
 use super::adapter::{SqliteAdapter, StatementRunner, run_blocking};
 use super::connection::{Connection, Run};
 use super::readers::Readers;
-use crate::runtime::mutex::lock;
 
 /// The rows read ahead of the consumer.
 const ROWS_AHEAD_MAX: usize = 64;

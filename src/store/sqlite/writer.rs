@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
+use base::mutex::lock;
 use sea_orm::{DbBackend, DbErr, Statement};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
@@ -13,7 +14,6 @@ use super::connection::{Connection, Run};
 use super::file::{DatabaseFile, away};
 use crate::error::{Error, ErrorCode};
 use crate::limits::BATCH_UNITS_MAX;
-use crate::runtime::mutex::lock;
 use crate::store::open_transaction::CommitError;
 use crate::store::tx::{TransactionFactory, Tx};
 use crate::store::unit::{UnitOfWork, UnitResult, in_doubt};

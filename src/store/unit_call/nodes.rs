@@ -5,6 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use base::mutex::lock;
+use base::request_context::detach;
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, Database, DbBackend, DbErr, Statement};
 use tokio::time::timeout;
@@ -13,8 +15,6 @@ use super::super::connect::{OF_PLANS, PATIENCE, POSTGRES_CACHED, options};
 use super::super::postgres_pool::{PostgresPool, Transaction};
 use super::has_function;
 use crate::limits::GROUPS_MAX;
-use crate::runtime::mutex::lock;
-use crate::runtime::request_context::detach;
 
 /// Names the server that answers: its group of nodes, and its start. Elsewhere, a node's address may lead to another server.
 const IDENTITY: &str = "SELECT concat_ws(' ', groupid, extract(epoch FROM pg_postmaster_start_time())) AS result FROM pg_dist_local_group";

@@ -2,6 +2,9 @@
 //! to 321).
 
 mod check;
+mod coverage;
+mod examine_client;
+mod examine_receiver;
 mod exec;
 mod listening;
 mod live;
@@ -442,7 +445,12 @@ fn the_help_of_every_command_teaches_it() {
             "trigger",
             "seed",
             "mcp",
+            "coverage",
+            "examine",
+            "examine client",
+            "examine receiver",
             "exec",
+            "explain",
             "record",
             "replay",
             "requests",

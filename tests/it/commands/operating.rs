@@ -55,6 +55,7 @@ fn what_is_deployed_sets_variables_that_there_are() {
     for name in [
         "deploy/card-payments.service",
         "deploy/Containerfile",
+        "deploy/Containerfile.source",
         "deploy/compose.yaml",
         "deploy/kubernetes.yaml",
     ] {

@@ -84,14 +84,31 @@ fn the_container_starts_the_program_that_the_release_makes() {
     let name = program.trim_start_matches('/');
     assert!(file.contains(&format!("\nCOPY {name}-linux-${{TARGETARCH}} {program}\n")));
     assert!(script.contains(&format!("=$dist/{name}-${{platforms[$target]}}$suffix\n")));
+    let targets = text("deploy/targets.sh");
     for (target, architecture) in [("x86_64", "amd64"), ("aarch64", "arm64")] {
-        assert!(script.contains(&format!("[{target}-unknown-linux-musl]=linux-{architecture}\n")));
+        assert!(targets.contains(&format!("[{target}-unknown-linux-musl]=linux-{architecture}\n")));
     }
     let last = file.rsplit("\nFROM ").next().unwrap();
     assert!(last.starts_with("scratch\n"), "nothing else is in it");
     let user = last.lines().find_map(|line| line.strip_prefix("USER ")).unwrap();
     assert!(user.split(':').all(|id| id.parse::<u32>().is_ok_and(|id| id > 0)), "{user}");
     assert_eq!(listed("CMD"), ["serve"]);
+}
+
+/// What an image does with the files that are copied into it.
+fn instructions(file: &str) -> Vec<String> {
+    let file = text(file);
+    let last = file.rsplit("\nFROM ").next().unwrap();
+    let lines =
+        last.lines().filter(|line| !["#", "COPY ", "ARG "].iter().any(|start| line.starts_with(start)));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn the_image_from_the_sources_is_like_that_of_a_release() {
+    let image = instructions("deploy/Containerfile");
+    assert!(image.iter().any(|line| line.starts_with("ENTRYPOINT ")), "{image:?}");
+    assert_eq!(instructions("deploy/Containerfile.source"), image);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use card_payments::runtime::clock::{Clock, SystemClock};
+use base::clock::{Clock, SystemClock};
 use serde_json::{Value, json};
 
 use crate::harness::process::{PAYMENT, Process, ask, pause};

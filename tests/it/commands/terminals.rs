@@ -2,8 +2,8 @@
 
 use std::process::Stdio;
 
-use card_payments::plain_text::OneLine;
-use card_payments::recording::{Exchange, KEY};
+use base::plain_text::OneLine;
+use recording::{Exchange, KEY};
 use serde_json::{Value, json};
 
 use crate::harness::process::{Process, output, program};

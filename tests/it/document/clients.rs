@@ -1,5 +1,6 @@
 //! Generated clients against the real server: see docs/clients.md. `.ci/run` installs the generators.
 
+mod collection;
 mod generators;
 mod page;
 
@@ -33,6 +34,8 @@ struct Generator {
     language: &'static str,
     /// Makes the client of `openapi.yaml` in the folder `client`.
     make: &'static str,
+    /// What `compile` and `flow` know of this machine.
+    environment: &'static str,
     /// What `compile` shows.
     proof: &'static str,
     compile: &'static str,
@@ -119,7 +122,12 @@ fn tried(generator: &Generator) -> bool {
     if generator.long && std::env::var(CLIENTS).as_deref() != Ok("all") {
         return false;
     }
-    let there = [TOOLS, PACKAGES].iter().chain(generator.needs).all(|needed| root().join(needed).exists());
+    installed(generator.needs)
+}
+
+/// Returns whether the generators and these files are there; where everything must be, a missing one is a failure.
+fn installed(needs: &[&str]) -> bool {
+    let there = [TOOLS, PACKAGES].iter().chain(needs).all(|needed| root().join(needed).exists());
     if !there {
         skipped(MISSING).unwrap_or_else(|missing| panic!("{missing}"));
     }
@@ -147,7 +155,9 @@ fn run(name: &str, command: &mut Command) {
 /// Bash in the client's folder, with the generators on its path.
 fn shell(folder: &Path, script: &str) -> Command {
     let tools = root().join(TOOLS);
-    let path = format!("{}:{}", tools.join("bin").display(), std::env::var("PATH").unwrap());
+    let program = Path::new(env!("CARGO_BIN_EXE_card-payments")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{}:{path}", tools.join("bin").display(), program.display());
     let mut bash = Command::new("bash");
     bash.args(["-euo", "pipefail", "-c", &format!("{SHELL}{script}")])
         .current_dir(folder)
@@ -159,8 +169,8 @@ fn shell(folder: &Path, script: &str) -> Command {
 }
 
 /// The server's address, a key of it, and the body of a webhook that it sent, in the environment of a flow.
-async fn flows(folder: &Path, mut command: Command) -> (Process, Command) {
-    let server = Process::start(&mut program(&folder.join("data")));
+async fn flows(folder: &Path, data: &str, mut command: Command) -> (Process, Command) {
+    let server = Process::start(&mut program(&folder.join(data)));
     let (key, _) = server.keys();
     let receiver = Receiver::start().await;
     server.ask("POST", "/1/webhook_endpoints", Some(&key), &format!("url={}", receiver.url())).ok(201);
@@ -171,7 +181,8 @@ async fn flows(folder: &Path, mut command: Command) -> (Process, Command) {
     (server, command)
 }
 
-/// A client is made of the document, has everything that the document names, compiles as it was made, and lives the flow.
+/// A client is made of the document, has everything that the document names, compiles as it was made, and lives the flow: with this
+/// server, and with one of tomorrow, which adds to its answers.
 async fn holds(name: &'static str, generator: &Generator) {
     if !tried(generator) {
         return;
@@ -183,14 +194,17 @@ async fn holds(name: &'static str, generator: &Generator) {
     within(name, make).await;
     let lacking = lacking(generator, &document, &sources(&folder.join("client")));
     assert!(lacking.is_empty(), "{name} lacks {lacking:#?}");
-    let script = format!("{}\n{}", generator.compile, generator.flow);
-    let command = shell(&folder, &script);
+    let compile = format!("{}\n{}", generator.environment, generator.compile);
+    within(name, shell(&folder, &compile)).await;
     if generator.flow.is_empty() {
-        return within(name, command).await;
+        return;
     }
-    let (server, command) = flows(&folder, command).await;
-    within(name, command).await;
-    server.stopped();
+    for (data, relay) in [("today", ""), ("tomorrow", "python relay.py ")] {
+        let script = format!("{}\n{relay}{}", generator.environment, generator.flow);
+        let (server, command) = flows(&folder, data, shell(&folder, &script)).await;
+        within(name, command).await;
+        server.stopped();
+    }
 }
 
 /// Other tests go on meanwhile.

@@ -1,20 +1,22 @@
 //! Documents that are drawn from the code. `UPDATE_DOCUMENTS=1 cargo test --test it documents` rewrites them.
 
+mod editions;
 mod events;
+mod links;
 mod names;
 mod recorded;
 #[path = "../../../benches/scaling/page/mod.rs"]
 mod scaling;
 mod types;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 use std::io::Write as _;
 use std::path::PathBuf;
 
 use card_payments::error::ErrorCode;
 use card_payments::limits::WEBHOOK_RETRIES;
-use card_payments::outbound::OutboundError;
+use card_payments::params::LISTS;
 use card_payments::services::{
     approvals, disputes, merchants, payments, reconciliation, refunds, subscriptions, three_d_secure,
     transfers, webhooks,
@@ -26,6 +28,7 @@ use entity::webhook::WebhookState;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::Method;
+use outbound::OutboundError;
 use serde_json::{Value, json};
 
 use crate::answers::Operation;
@@ -78,7 +81,8 @@ fn every_error_code_is_in_the_errors_document() {
          written.\n\nEvery error body is `{\"error\", \"error_description\"}`; `invalid_resource` and `unprocessable_entity` add `messages`, one \
          `{\"param\", \"code\", \"message\"}` for each fault, in the order of the specification's parameters; declines \
          and refused voids and captures add `charge_token`, or `authorisation_token` where they are about an authorisation. The body of `insufficient_service_balance` is an array that \
-         holds the one error.\n\nDeclines, the issuer's answers, are ",
+         holds the one error.\n\nWhat a code means, what causes it, and what to do: a server's page `/docs/errors/CODE`, to which the header `Link` of each \
+         refusal leads, and `card-payments explain CODE`. With `Accept: application/problem+json` a refusal is a problem of RFC 9457.\n\nDeclines, the issuer's answers, are ",
     );
     let declines: Vec<_> = Decline::ALL.iter().map(|decline| format!("`{}`", decline.code())).collect();
     text.push_str(&declines.join(", "));
@@ -334,6 +338,23 @@ fn every_reader_of_yaml_reads_the_document_alike() {
 }
 
 #[test]
+fn every_list_that_a_form_sends_is_read_as_one() {
+    let schemas = &DOCUMENT["components"]["schemas"];
+    let mut lists = BTreeSet::new();
+    for (_, operation) in operations(&DOCUMENT) {
+        let form = &operation["requestBody"]["content"]["application/x-www-form-urlencoded"];
+        let schema = form["schema"]["$ref"].as_str().and_then(|schema| schema.rsplit('/').next());
+        let fields =
+            schema.and_then(|schema| schemas[schema]["properties"].as_object()).into_iter().flatten();
+        for (name, _) in fields.filter(|(_, field)| field["type"].to_string().contains("\"array\"")) {
+            assert_eq!(form["encoding"][name], json!({ "style": "form", "explode": true }), "{name}");
+            lists.insert(name.as_str());
+        }
+    }
+    assert_eq!(Vec::from_iter(lists), LISTS);
+}
+
+#[test]
 fn every_answer_names_its_headers() {
     let document = &*DOCUMENT;
     for (name, operation) in operations(document) {
@@ -385,69 +406,6 @@ fn no_schema_stands_twice() {
     }
 }
 
-#[test]
-fn what_makes_a_record_leads_to_what_takes_its_token() {
-    let document = &*DOCUMENT;
-    let ids: HashSet<_> = operations(document).map(|(_, operation)| &operation["operationId"]).collect();
-    let mut links = Vec::new();
-    for (_, operation) in operations(document) {
-        for link in
-            operation["responses"]["201"]["links"].as_object().into_iter().flat_map(|links| links.values())
-        {
-            assert!(ids.contains(&link["operationId"]), "{link}");
-            links.push(format!("{} -> {}", operation["operationId"], link["operationId"]).replace('"', ""));
-        }
-    }
-    for link in [
-        "create_card -> get_card",
-        "create_charge -> get_charge",
-        "create_charge -> create_refund",
-        "create_refund -> get_refund",
-        "create_customer -> create_customer_card",
-        "create_plan -> create_plan_subscription",
-        "create_webhook_endpoint -> delete_webhook_endpoint",
-    ] {
-        assert!(links.iter().any(|known| known == link), "{link}: {links:?}");
-    }
-}
-
-#[test]
-fn the_collection_has_every_operation_once() {
-    let document = &*DOCUMENT;
-    let collection = card_payments::api::openapi::postman::collection(document);
-    let mut requests: Vec<String> = Vec::new();
-    for folder in collection["item"].as_array().unwrap() {
-        for item in folder["item"].as_array().unwrap() {
-            let request = &item["request"];
-            let raw = request["url"]["raw"].as_str().unwrap().strip_prefix("{{base_url}}").unwrap();
-            let variables: Vec<_> = raw.split('/').filter_map(|part| part.strip_prefix(':')).collect();
-            let named = request["url"]["variable"].as_array().unwrap().iter().map(|named| &named["key"]);
-            assert_eq!(json!(variables), named.cloned().collect::<Value>(), "{raw}");
-            if let Some(body) = request["body"]["raw"].as_str() {
-                serde_json::from_str::<Value>(body).unwrap();
-            }
-            if request["body"]["mode"] == "formdata" {
-                let parts = request["body"]["formdata"].as_array().unwrap();
-                let parts: Vec<_> = parts.iter().map(|part| json!([part["key"], part["type"]])).collect();
-                assert_eq!(parts, [json!(["file", "file"]), json!(["purpose", "text"])], "{raw}");
-            }
-            let path = raw
-                .split('/')
-                .map(|part| part.strip_prefix(':').map_or(part.to_owned(), |name| format!("{{{name}}}")));
-            requests.push(format!(
-                "{} {}",
-                request["method"].as_str().unwrap(),
-                path.collect::<Vec<_>>().join("/")
-            ));
-        }
-    }
-    let mut known: Vec<_> =
-        operations(document).map(|(name, _)| name).filter(|name| !name.starts_with("HEAD")).collect();
-    requests.sort();
-    known.sort();
-    assert_eq!(requests, known);
-}
-
 rules! {
     async fn an_operation_has_callbacks_if_it_causes_events(app) {
         let client = app.client();
@@ -471,24 +429,31 @@ rules! {
         assert_eq!(wrong, [json!(null); 0]);
     }
 
-    async fn every_example_succeeds_as_it_stands(app) {
+    async fn every_example_gets_the_response_of_its_name(app) {
         let client = app.client();
         let document = &*DOCUMENT;
         let mut sent = 0;
         for (template, operations) in document["paths"].as_object().unwrap() {
             for (method, operation) in operations.as_object().unwrap() {
                 let json = &operation["requestBody"]["content"]["application/json"];
-                let Some(example) = json.get("example") else { continue };
-                let (path, example) = (app.path_of(&client, template).await, &client.named_in(example).await);
-                let answer = match method.as_str() {
-                    "post" => client.post(&path, example).await,
-                    "put" => client.put(&path, example).await,
-                    other => panic!("an example for {other}"),
-                };
-                assert!((200..300).contains(&answer.status), "{method} {path}: {}", answer.text);
-                sent += 1;
+                for (name, example) in json["examples"].as_object().into_iter().flatten() {
+                    let example = &client.named_in(&example["value"]).await;
+                    let path = app.path_of(&client, template).await;
+                    let answer = match method.as_str() {
+                        "post" => client.post(&path, example).await,
+                        "put" => client.put(&path, example).await,
+                        other => panic!("an example for {other}"),
+                    };
+                    // It gets the response whose example has its name.
+                    let status = answer.status.to_string();
+                    let response = resolved(document, &operation["responses"][&status]);
+                    let shown = &response["content"]["application/json"]["examples"];
+                    assert!(shown.get(name).is_some() || status == "204", "{method} {path} {name}: {}", answer.text);
+                    assert_eq!(status < "300".to_owned(), name == "success", "{method} {path}: {}", answer.text);
+                    sent += 1;
+                }
             }
         }
-        assert_eq!(sent, 41, "every operation with a body has an example");
+        assert_eq!(sent, 45, "every operation with a body has an example, and two have declined ones");
     }
 }

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use card_payments::api::server::ServerPhase;
 use entity::TimeSpan;
 use futures::future::{join, join_all};
 use serde_json::{Value, json};
+use web::server::ServerPhase;
 
 use crate::harness::receiver::{Behaviour, Receiver};
 use crate::harness::{App, Client, charge, charge_with, rules, token};

@@ -146,8 +146,9 @@ impl Contract {
 
     /// Checks the body of an outgoing webhook against the `webhooks` section.
     pub fn check_webhook(&self, event: &str, body: &[u8]) -> Result<(), String> {
-        let pointer = format!("/webhooks/{}/post/requestBody", escaped(event));
-        let request = self.resolve(pointer).ok_or_else(|| format!("webhook {event}: not documented"))?;
+        let item = self.resolve(format!("/webhooks/{}", escaped(event)));
+        let request = item.and_then(|item| self.resolve(format!("{item}/post/requestBody")));
+        let request = request.ok_or_else(|| format!("webhook {event}: not documented"))?;
         let schema = format!("{request}/content/application~1json/schema");
         report(&format!("webhook {event}"), &self.json_faults(&schema, body))
     }
@@ -323,6 +324,9 @@ fn close_document(document: &mut Value) {
         inside(components, "schemas").for_each(|schema| close(schema, false));
         inside(components, "responses").for_each(close_content);
         inside(components, "requestBodies").for_each(close_content);
+        for operation in inside(components, "pathItems").flat_map(each) {
+            operation.get_mut("requestBody").into_iter().for_each(close_content);
+        }
     }
     for operation in inside(document, "paths").flat_map(each) {
         inside(operation, "responses").for_each(close_content);

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use card_payments::runtime::clock::IdGenerator;
+use base::clock::IdGenerator;
 use card_payments::store::{self, Location, Migrator, Store, distribute};
 use tokio::sync::OnceCell;
 

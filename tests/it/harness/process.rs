@@ -11,9 +11,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use base::clock::{Clock, SystemClock, TESTS_AS_OF};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use card_payments::runtime::clock::{Clock, SystemClock, TESTS_AS_OF};
 use entity::Timestamp;
 use serde_json::Value;
 

@@ -202,7 +202,8 @@ impl Client {
     /// Returns a body that the operation accepts from this account: the document's example, with records of the account where
     /// it names some.
     pub async fn body_of(&self, described: &Value) -> Value {
-        let example = &described["requestBody"]["content"]["application/json"]["example"];
+        let examples = &described["requestBody"]["content"]["application/json"]["examples"];
+        let example = &examples["success"]["value"];
         if example.is_null() { json!({}) } else { self.named_in(example).await }
     }
 

@@ -5,15 +5,15 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
+use base::clock::{Clock, SystemClock};
+use base::secret::Secret;
 use card_payments::acquirer::Acquirer;
 use card_payments::acquirer::http::{Address, HttpAcquirer, Secrets, router};
-use card_payments::api::Connections;
-use card_payments::api::server::{self, ServerPhase};
 use card_payments::config::Environment;
-use card_payments::runtime::clock::{Clock, SystemClock};
-use card_payments::sensitive::secret::Secret;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use web::connections::Connections;
+use web::server::{self, ServerPhase};
 
 use super::process::{Process, program};
 

@@ -5,7 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use card_payments::api::server::raise_file_limit;
+use web::server::raise_file_limit;
 
 use crate::harness::process::{PAYMENT, Process, program, read_first_response, read_response, request};
 

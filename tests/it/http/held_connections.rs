@@ -3,11 +3,11 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use card_payments::api::Connections;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use web::connections::Connections;
 
 use crate::harness::app::another_account;
 use crate::harness::flaky_acquirer::CallFault;

@@ -10,6 +10,7 @@ mod held_connections;
 mod idempotency;
 mod limits;
 mod overload;
+mod problems;
 mod representations;
 mod requests;
 mod unread_bodies;

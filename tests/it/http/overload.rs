@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
+use base::permits::Permit;
 use bytes::Bytes;
-use card_payments::runtime::permits::Permit;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use http::{Method, header};

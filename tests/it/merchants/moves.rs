@@ -193,7 +193,7 @@ async fn keys_do_what_the_status_says(database: Database) {
         .await
         .refused(401, "unauthorized");
     let decide = async |status: MerchantStatus| {
-        let wall = card_payments::runtime::clock::Clock::now(&*app.clock);
+        let wall = base::clock::Clock::now(&*app.clock);
         let id = merchant.parse().unwrap();
         card_payments::services::merchants::decide_as_operator(&app.ctx().store, wall, id, status)
             .await

@@ -1,7 +1,7 @@
 //! What takes two persons at the dashboard: one asks, and another one approves, once (`docs/decisions.md`, 386).
 
+use base::clock::Clock;
 use card_payments::limits::APPROVAL_OPEN;
-use card_payments::runtime::clock::Clock;
 use card_payments::services::disputes::operator;
 use entity::TimeSpan;
 use entity::dispute::{DisputeCategory, DisputeStatus};

@@ -1,11 +1,11 @@
 //! What operators do is recorded with what it changes, and from where keys are used is counted (`docs/decisions.md`, 344 to
 //! 348).
 
+use base::clock::Clock;
+use base::random::RandomSource;
 use card_payments::config::Environment;
 use card_payments::limits::KEY_USES_BATCH;
 use card_payments::params::{self, Paging};
-use card_payments::runtime::clock::Clock;
-use card_payments::runtime::random::RandomSource;
 use card_payments::services::accounts::{ApiKeyPair, create, find_by_token, keys, operator};
 use card_payments::services::audit::{self, AuditFilter};
 use card_payments::services::data_keys::rotate::rotate;

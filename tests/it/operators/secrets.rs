@@ -5,9 +5,9 @@ mod whole_run;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use card_payments::runtime::random::RandomSource;
-use card_payments::sensitive::card_number::CardNumber;
-use card_payments::sensitive::secret::Secret;
+use base::card_number::CardNumber;
+use base::random::RandomSource;
+use base::secret::Secret;
 use card_payments::services::accounts::ApiKeyPair;
 use serde_json::{Value, json};
 

@@ -4,9 +4,9 @@ use card_payments::app::Parts;
 use card_payments::config::{
     DatabaseOptions, Environment, LoadOptions, PeopleOptions, Secrets, ServeOptions,
 };
-use card_payments::outbound::{AddressPolicy, Allowed, Outbound, OutboundError};
 use card_payments::vault::OperatorKeys;
 use futures::executor::block_on;
+use outbound::{AddressPolicy, Allowed, Outbound, OutboundError};
 use url::Url;
 
 use super::call;

@@ -6,7 +6,7 @@ use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use card_payments::outbound::{AddressPolicy, Outbound, OutboundError, Resolver};
+use outbound::{AddressPolicy, Outbound, OutboundError, Resolver};
 
 use super::call;
 use crate::harness::{Behaviour, Receiver};

@@ -1,6 +1,6 @@
 //! Server and acquirer as programs: the acquirer writes a statement of what it knows, and the books say the same.
 
-use card_payments::runtime::clock::{Clock, SystemClock};
+use base::clock::{Clock, SystemClock};
 use serde_json::json;
 
 use super::{exceptions, pairs, reconciled, write};

@@ -3,11 +3,11 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use base::card_number::CardNumber;
+use base::secret::Secret;
 use card_payments::acquirer::http::AcquirerClientError;
 use card_payments::acquirer::{Acquirer, AuthoriseCall, CallKey, Failure, FollowUpCall, NoAnswer};
 use card_payments::config::Environment;
-use card_payments::sensitive::card_number::CardNumber;
-use card_payments::sensitive::secret::Secret;
 use entity::Currency;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 
+use base::clock::{Clock, SystemClock};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use card_payments::runtime::clock::{Clock, SystemClock};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;

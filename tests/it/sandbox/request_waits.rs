@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use card_payments::api::server::ServerPhase;
 use futures::future::{join, join_all};
 use http::Method;
 use serde_json::{Value, json};
+use web::server::ServerPhase;
 
 use crate::harness::sending::request;
 use crate::harness::{Client, charge, rules, token};

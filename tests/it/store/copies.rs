@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use card_payments::api::server::ServerPhase;
 use card_payments::limits::WAIT_CHECKS;
 use card_payments::store::distribute;
 use card_payments::vault::OperatorKeys;
 use sea_orm::sqlx::postgres::PgListener;
 use tokio::runtime::Handle;
 use url::Url;
+use web::server::ServerPhase;
 
 use crate::harness::postgres::{Database, Template, is_distributed};
 use crate::harness::process::{

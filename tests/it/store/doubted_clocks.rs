@@ -1,7 +1,7 @@
 //! What cannot be undone asks twice: a wall clock that was set far, or went on while no server ran, destroys nothing by age until
 //! it has stood, or an operator confirms it (`docs/decisions.md`, 404). Accounts' own clocks are moved on purpose.
 
-use card_payments::runtime::clock::Clock;
+use base::clock::Clock;
 use card_payments::services::{audit, clock_record};
 use entity::{TimeSpan, Timestamp};
 use serde_json::json;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::request_context::detach;
 use card_payments::error::{Error, ErrorCode};
-use card_payments::runtime::request_context::detach;
 use entity::card;
 use futures::FutureExt;
 use futures::future::join_all;

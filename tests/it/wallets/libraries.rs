@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use card_payments::runtime::clock::Clock;
+use base::clock::Clock;
 use card_payments::services::wallets::certificates;
 use entity::TimeSpan;
 use p256::SecretKey;

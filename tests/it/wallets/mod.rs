@@ -5,18 +5,18 @@ pub mod parsers;
 mod payloads;
 mod signatures;
 
+use base::random::RandomSource;
 use card_payments::app::Parts;
 use card_payments::config::{
     DatabaseOptions, Environment, LoadOptions, PeopleOptions, Secrets, ServeOptions,
 };
-use card_payments::outbound::AddressPolicy;
-use card_payments::runtime::random::RandomSource;
 use card_payments::services::wallets::{Provider, Wallets};
 use card_payments::vault::OperatorKeys;
 use card_payments::wallet::Issuer;
 use card_payments::wallet::certificate::MerchantKey;
 use futures::executor::block_on;
 use http::Method;
+use outbound::AddressPolicy;
 use serde_json::{Value, json};
 
 use crate::harness::sending::{request, send};

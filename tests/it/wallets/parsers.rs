@@ -3,9 +3,9 @@
 //!
 //! `CARD_PAYMENTS_FUZZ_ROUNDS` says how many inputs each parser is given; `CARD_PAYMENTS_FUZZ_SEED` repeats a run.
 
+use base::random::{RandomSource, random};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use card_payments::runtime::random::{RandomSource, random};
 use card_payments::wallet::certificate::{Certified, MerchantKey};
 use card_payments::wallet::{DecryptedPayload, DeviceCard, Merchant, Roots, WalletAToken, WalletGToken};
 use entity::Timestamp;

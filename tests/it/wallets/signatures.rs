@@ -5,9 +5,9 @@
 
 use std::time::{Duration, Instant};
 
+use base::random::RandomSource;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use card_payments::runtime::random::RandomSource;
 use card_payments::wallet::certificate::MerchantKey;
 use card_payments::wallet::{DeviceCard, Merchant, WalletAToken};
 use entity::Timestamp;

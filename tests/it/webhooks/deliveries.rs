@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use card_payments::runtime::clock::Clock;
+use base::clock::Clock;
 use card_payments::services::webhooks::outbox;
 use card_payments::workers;
 use entity::TimeSpan;

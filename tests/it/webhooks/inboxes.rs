@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use card_payments::api::server::ServerPhase;
 use card_payments::workers;
 use entity::TimeSpan;
 use futures::future::{join, join_all};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::{Value, json};
+use web::server::ServerPhase;
 
 use crate::harness::receiver::Received;
 use crate::harness::{Answer, App, Client, Database, at_once, eventually, fields, on_both, rules, token};

@@ -60,7 +60,7 @@ async fn replay(client: &Client, path: &str) -> crate::harness::Answer {
 
 /// Seconds from the clock of the tests to a time that is shown.
 fn seconds_until(app: &App, time: &Value) -> i64 {
-    use card_payments::runtime::clock::Clock;
+    use base::clock::Clock;
     let time = chrono::DateTime::parse_from_rfc3339(time.as_str().unwrap()).unwrap();
     time.timestamp() - app.clock.now().seconds()
 }

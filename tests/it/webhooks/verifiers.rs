@@ -1,14 +1,15 @@
-//! Signatures convince verifiers that others have published: the receivers of docs/webhooks.md run their libraries.
+//! Signatures convince the receivers of docs/webhooks.md: some run libraries that others have published, some have none.
 //! `.ci/run` installs them.
 
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use base::clock::Clock;
 use bytes::Bytes;
-use card_payments::outbound::{AddressPolicy, Outbound};
-use card_payments::runtime::clock::Clock;
 use http::{HeaderMap, HeaderValue};
+use outbound::{AddressPolicy, Outbound};
 use serde_json::json;
 
 use crate::harness::postgres::skipped;
@@ -17,6 +18,7 @@ use crate::harness::{App, Client, Received, Receiver, card, rules};
 
 const MISSING: &str = "The published verifiers of signatures are not installed, so the tests on it are skipped: \
                        .ci/run installs them where there are node, npm and python3 with venv.\n";
+const MISSING_LANGUAGE: &str = "A language of the receivers of webhooks is not installed, so the tests on it are skipped: .ci/run installs them.\n";
 pub const PYTHON: &str = "target/verifiers/bin/python";
 const LIBRARY: &str = "tests/verifiers/node_modules/standardwebhooks";
 const SIGNED: [&str; 3] = ["webhook-id", "webhook-timestamp", "webhook-signature"];
@@ -34,17 +36,61 @@ pub fn installed() -> bool {
     there
 }
 
-/// Receivers that believe one key, if they are installed.
-fn verifiers(key: &str) -> Option<[Process; 2]> {
+/// Begins to serve when `php -S` does, which does not say so on its standard output.
+const PHP: &str = "(until php -r 'exit(@fsockopen(\"127.0.0.1\", (int) getenv(\"PORT\")) ? 0 : 1);'; do :; done; \
+                   echo \"Listening on http://127.0.0.1:$PORT\") & exec php -S \"127.0.0.1:$PORT\" \"$0\" 2> /dev/null";
+
+/// Receivers that believe one key, in every language that is installed.
+struct Verifiers {
+    running: Vec<Process>,
+    // What a receiver builds, and where it keeps the ids of events.
+    _folder: tempfile::TempDir,
+}
+
+/// Returns whether the machine has a tool; where all must be there, it is a failure that it has not.
+fn has(tool: &str, argument: &str) -> bool {
+    let status = Command::new(tool).arg(argument).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let is_there = status.is_ok_and(|status| status.success());
+    if !is_there {
+        skipped(MISSING_LANGUAGE).unwrap_or_else(|missing| panic!("{tool}: {missing}"));
+    }
+    is_there
+}
+
+/// Starts the receivers, if the libraries are installed.
+fn verifiers(key: &str) -> Option<Verifiers> {
     if !installed() {
         return None;
     }
-    let start = |program: PathBuf, script: &str| {
-        let mut command = Command::new(program);
-        command.arg(root().join("tests/verifiers").join(script)).env("WEBHOOK_KEY", key).env("PORT", "0");
-        Process::start(&mut command)
+    let folder = tempfile::tempdir().unwrap();
+    let script = |name: &str| root().join("tests/verifiers").join(name);
+    let start = |command: &mut Command| {
+        let command = command.env("WEBHOOK_KEY", key).env("WEBHOOK_SEEN", folder.path().join("seen"));
+        Process::start(command)
     };
-    Some([start(root().join(PYTHON), "verify.py"), start("node".into(), "verify.mjs")])
+    let plain =
+        |program: PathBuf, name: &str| start(Command::new(program).arg(script(name)).env("PORT", "0"));
+    let mut running = vec![plain(root().join(PYTHON), "verify.py"), plain("node".into(), "verify.mjs")];
+    if has("ruby", "--version") {
+        running.push(plain("ruby".into(), "verify.rb"));
+    }
+    if has("javac", "--version") {
+        running.push(plain("java".into(), "Verify.java"));
+    }
+    if has("php", "--version") {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let command = &mut Command::new("sh");
+        running
+            .push(start(command.args(["-c", PHP]).arg(script("verify.php")).env("PORT", port.to_string())));
+    }
+    if has("go", "version") {
+        // Built first: what `go run` starts would outlive it.
+        let program = folder.path().join("verify");
+        let built = Command::new("go").args(["build", "-o"]).args([&program, &script("verify.go")]).status();
+        assert!(built.unwrap().success());
+        running.push(start(Command::new(program).env("PORT", "0")));
+    }
+    Some(Verifiers { running, _folder: folder })
 }
 
 /// What a receiver answers to a request.
@@ -77,10 +123,10 @@ rules! {
         let old = sent(app, &client, &receiver).await;
         app.clock.advance(machine_time() - app.clock.now());
         let fresh = sent(app, &client, &receiver).await;
-        for stranger in &strangers {
+        for stranger in &strangers.running {
             assert_eq!(answer(stranger, &fresh.headers, &fresh.body).await, 400, "another endpoint's key");
         }
-        for verifier in &verifiers {
+        for verifier in &verifiers.running {
             assert_eq!(answer(verifier, &fresh.headers, &fresh.body).await, 204);
             assert_eq!(answer(verifier, &old.headers, &old.body).await, 400, "an old timestamp");
             let longer = [&fresh.body[..], b" "].concat();
@@ -109,12 +155,12 @@ rules! {
         let Some(former) = verifiers(endpoint["key"].as_str().unwrap()) else { return };
         let Some(fresh) = verifiers(rotated["key"].as_str().unwrap()) else { return };
         let both = sent(app, &client, &receiver).await;
-        for verifier in former.iter().chain(&fresh) {
+        for verifier in former.running.iter().chain(&fresh.running) {
             assert_eq!(answer(verifier, &both.headers, &both.body).await, 204);
         }
         client.rotate_key(endpoint["token"].as_str().unwrap(), "0h").await.ok(200);
         let after = sent(app, &client, &receiver).await;
-        for verifier in former.iter().chain(&fresh) {
+        for verifier in former.running.iter().chain(&fresh.running) {
             assert_eq!(answer(verifier, &after.headers, &after.body).await, 400, "both have ended");
         }
     }
@@ -124,7 +170,14 @@ rules! {
 fn the_guide_shows_the_verifiers_that_are_tested() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
     let guide = read("docs/webhooks.md");
-    for (language, script) in [("python", "verify.py"), ("javascript", "verify.mjs")] {
+    for (language, script) in [
+        ("python", "verify.py"),
+        ("javascript", "verify.mjs"),
+        ("php", "verify.php"),
+        ("go", "verify.go"),
+        ("ruby", "verify.rb"),
+        ("java", "Verify.java"),
+    ] {
         let shown = format!("```{language} {script}\n{}```\n", read(&format!("tests/verifiers/{script}")));
         assert!(guide.contains(&shown), "docs/webhooks.md shows another {script}");
     }

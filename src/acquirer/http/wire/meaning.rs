@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use base::card_number::CardNumber;
 use entity::failure::Decline;
 use entity::{Currency, Rate};
 
@@ -13,7 +14,6 @@ use crate::acquirer::{
     self, Aftermath, Approval, AuthoriseCall, CallKey, CardInfo, Failure, Fault, FollowUpCall, NetworkProof,
     NoAnswer, RefundAnswer, SimulatedOutcome,
 };
-use crate::sensitive::card_number::CardNumber;
 
 impl CardLookup {
     /// Converts a card number.

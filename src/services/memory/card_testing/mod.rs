@@ -11,7 +11,7 @@ use entity::card_attack::CardTestingRule;
 pub use self::attacks::{KnownAttack, KnownAttacks, READ_BACK};
 pub use self::subject::{CardHash, Subject, cardholders_network};
 pub use self::windows::{Attempt, Windows};
-use crate::runtime::mutex::lock;
+use base::mutex::lock;
 
 /// The counts and attacks that the process knows.
 #[derive(Debug, Default)]

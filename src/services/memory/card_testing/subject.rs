@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use base::address_zone::{AddressZone, plain};
+use base::client_network::ClientNetwork;
+use base::secret::Secret;
 use entity::{AccountToken, CustomerToken};
 
-use crate::outbound::zone::{AddressZone, plain};
-use crate::runtime::client_network::ClientNetwork;
-use crate::sensitive::secret::Secret;
 use crate::vault::{Purpose, Vault};
 
 /// Returns the network of an address that a payment names: neighbours are counted together, because an attacker changes addresses

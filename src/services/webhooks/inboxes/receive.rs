@@ -11,18 +11,18 @@ use entity::{
 };
 use futures::FutureExt;
 use http::{HeaderMap, header};
+use outbound::limits::WEBHOOK_ANSWER;
+use outbound::{OutboundError, signature};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep};
 
 use super::{PATH, lock};
 use crate::error::Error;
-use crate::limits::{INBOX_DELIVERIES_KEPT, WEBHOOK_ANSWER};
-use crate::outbound::OutboundError;
+use crate::limits::INBOX_DELIVERIES_KEPT;
 use crate::services::context::Context;
 use crate::services::memory::arrivals::{Arrivals, Topic};
 use crate::services::webhook_endpoints::keys::SealedKeys;
-use crate::services::webhooks::sign;
 use crate::store::Tx;
 
 /// What an inbox answers to one delivery.
@@ -113,7 +113,7 @@ async fn verdict(
     for endpoint in endpoints.into_iter().filter(|endpoint| endpoint.url.ends_with(&path)) {
         let id = endpoint.id;
         let keys = SealedKeys::from(endpoint).open(ctx, owner.id, id).await?;
-        match sign::verify(keys.at(wall + owner.clock_offset), headers, wall, body.as_bytes()) {
+        match signature::verify(keys.at(wall + owner.clock_offset), headers, wall, body.as_bytes()) {
             Ok(()) => return Ok((SignatureVerdict::Valid, None)),
             Err(why) => wrong = why,
         }

@@ -22,6 +22,7 @@ const OPENAPI_GENERATOR: Generator = Generator {
     tool: "openapi-generator",
     language: "",
     make: "",
+    environment: "",
     proof: "compiled",
     compile: "",
     flow: "",
@@ -37,9 +38,12 @@ const PYTHON: Generator =
 generators! {
     go: Generator {
         language: "Go",
-        make: "openapi-generator-cli generate -g go -i openapi.yaml -o client",
+        // By default a client in Go refuses what a later version adds.
+        make: "openapi-generator-cli generate -g go -i openapi.yaml -o client \
+               --additional-properties=disallowAdditionalPropertiesIfNotPresent=false",
         // Debian's packages of Go lie in a GOPATH.
-        compile: "export GO111MODULE=off GOPATH=$PWD:/usr/share/gocode; mkdir src; ln -s ../client src/client; go vet client",
+        environment: "export GO111MODULE=off GOPATH=$PWD:/usr/share/gocode",
+        compile: "mkdir src; ln -s ../client src/client; go vet client",
         flow: "go run flow.go",
         holds: &[(Operations, "APIService) {Pascal}("), (Tags, "/api_{snake}.go\n")],
         needs: &["/usr/bin/go", "/usr/share/gocode/src/gopkg.in/validator.v2"],
@@ -67,7 +71,14 @@ generators! {
         package: "orval",
         tool: "orval",
         language: "TypeScript, fetch",
-        make: "npx orval --input openapi.yaml --output client --client fetch --mode tags",
+        // Of two types of bodies it sends neither's name.
+        make: "card-payments openapi --json-bodies >json-bodies.yaml && \
+               npx orval --input json-bodies.yaml --output client --client fetch --mode tags",
+        compile: "npx tsc -p tsconfig.json
+            npx tsc --strict --module commonjs --target es2022 --lib es2022,dom,dom.iterable --types node --skipLibCheck \
+                --outDir built orval.ts
+            echo '{}' >built/package.json",
+        flow: "node built/orval.js",
         holds: &[(Operations, "export const {camel} = "), (Tags, "/{kebab}.ts\n")],
         ..NPM
     };
@@ -75,15 +86,14 @@ generators! {
         package: "orval",
         tool: "orval",
         language: "TypeScript, axios",
-        make: "npx orval --input openapi.yaml --output client --client axios --mode tags",
+        make: "card-payments openapi --json-bodies >json-bodies.yaml && \
+               npx orval --input json-bodies.yaml --output client --client axios --mode tags",
         holds: &[(Operations, "const {camel} = "), (Tags, "/{kebab}.ts\n")],
         ..NPM
     };
     typescript_fetch: Generator {
         language: "TypeScript, fetch",
-        // Of what the server sends it would make a client that lacks its imports.
-        make: "openapi-generator-cli generate -g typescript-fetch -i openapi.yaml -o client \
-               --global-property=apis,models,supportingFiles",
+        make: "openapi-generator-cli generate -g typescript-fetch -i openapi.yaml -o client",
         proof: "type-checked",
         compile: NPM.compile,
         holds: &[(Operations, "async {camel}("), (Tags, "/{Pascal}Api.ts\n")],
@@ -100,7 +110,9 @@ generators! {
     python: Generator {
         package: "openapi-python-client",
         tool: "openapi-python-client",
-        make: "openapi-python-client generate --path openapi.yaml --output-path client --meta none --overwrite --fail-on-warning",
+        // It tells a form from JSON by the class of the body, and both have one class.
+        make: "card-payments openapi --json-bodies >json-bodies.yaml && \
+               openapi-python-client generate --path json-bodies.yaml --output-path client --meta none --overwrite --fail-on-warning",
         compile: "python load.py client",
         flow: "python flow.py",
         holds: &[(Operations, "/{snake}.py\n"), (Tags, "/api/{snake}/__init__.py\n")],
@@ -108,8 +120,7 @@ generators! {
     };
     python_openapi_generator: Generator {
         language: "Python",
-        // Of what the server sends it would make parameters without a type.
-        make: "openapi-generator-cli generate -g python -i openapi.yaml -o client --global-property=apis,models,supportingFiles",
+        make: "openapi-generator-cli generate -g python -i openapi.yaml -o client",
         proof: "imported",
         compile: "cd client; python ../load.py openapi_client",
         holds: &[(Operations, "def {snake}("), (Tags, "/{snake}_api.py\n")],
@@ -130,9 +141,10 @@ generators! {
         // Jackson is in the generator's own archive, the rest are packages of Debian.
         make: "openapi-generator-cli generate -g java --library native -i openapi.yaml -o client \
                --additional-properties=openApiNullable=false,useJakartaEe=false",
-        compile: "jars=${JARS:-/usr/share/java}; mkdir classes
+        environment: "jars=${JARS:-/usr/share/java}
             export CLASSPATH=classes:$jar:$jars/httpclient.jar:$jars/httpcore.jar:$jars/httpmime.jar
-            CLASSPATH+=:$jars/geronimo-annotation-1.3-spec.jar
+            CLASSPATH+=:$jars/geronimo-annotation-1.3-spec.jar",
+        compile: "mkdir classes
             find client/src/main -name '*.java' >sources
             javac -nowarn -proc:none -d classes @sources Flow.java",
         flow: "java Flow",
@@ -196,7 +208,8 @@ generators! {
         tool: "progenitor",
         language: "Rust",
         // It reads OpenAPI 3.0, and less of it than there is.
-        make: "npx openapi-down-convert -i openapi.yaml -o converted.json && jq -f progenitor.jq converted.json >reduced.json && \
+        make: "card-payments openapi --json --json-bodies --edition 3.0 >openapi.json && \
+               jq -f progenitor.jq openapi.json >reduced.json && \
                cargo progenitor -i reduced.json -o client -n client -v 0.1.0",
         compile: "cargo check --quiet --locked --manifest-path progenitor/Cargo.toml --target-dir ../progenitor-target",
         holds: &[(Operations, "pub async fn {snake}<")],

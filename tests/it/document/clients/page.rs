@@ -10,8 +10,8 @@ use super::generators::GENERATORS;
 use crate::document::site::{committed_below, read};
 
 const PAGE: &str = "docs/clients.md";
-/// Packages that are no generators, and the programs that are theirs.
-const HELPERS: &[(&str, &str)] = &[("@apiture/openapi-down-convert", "openapi-down-convert")];
+/// What a package leaves to its user to choose, and what it runs with.
+const PEERS: &[(&str, &str)] = &[("@hey-api/openapi-ts", "typescript")];
 const DRAWN: &str = "## The generators\n";
 
 /// What each registry's file pins, and how its client installs that.
@@ -44,7 +44,7 @@ fn drawn() -> String {
     let mut page =
         String::from("\n| generator | version | client in | checked | in |\n|---|---|---|---|---|\n");
     for Generator { tool, package, language, proof, flow, long, .. } in GENERATORS {
-        let lives = if flow.is_empty() { "" } else { ", lives the flow" };
+        let lives = if flow.is_empty() { "" } else { ", lives both flows" };
         let run = if *long { ".ci/full" } else { ".ci/run" };
         let version = &pinned[*package].0;
         writeln!(page, "| {tool} | {version} | {language} | complete, {proof}{lives} | `{run}` |").unwrap();
@@ -58,13 +58,9 @@ fn drawn() -> String {
     for package in packages {
         let rows: Vec<_> = GENERATORS.iter().filter(|generator| generator.package == package).collect();
         writeln!(page, "\n### {}\n\n```", rows[0].tool).unwrap();
-        // What a command runs beside its generator.
-        for (helper, program) in HELPERS {
-            if rows.iter().any(|row| row.make.contains(program)) {
-                writeln!(page, "{}", pinned[*helper].1).unwrap();
-            }
-        }
-        writeln!(page, "{}\n", pinned[package].1).unwrap();
+        let peers = PEERS.iter().filter(|(of, _)| *of == package);
+        let peers: String = peers.map(|(_, peer)| format!(" {peer}@{}", pinned[*peer].0)).collect();
+        writeln!(page, "{}{peers}\n", pinned[package].1).unwrap();
         for Generator { language, make, .. } in rows {
             // The tests run it beside their files; a reader has them in their folder.
             let make = make.replace("-f progenitor.jq", "-f tests/clients/progenitor.jq");

@@ -103,6 +103,22 @@ rules! {
         assert_eq!(send(&app.client(), Method::POST, "/1/charges", JSON, body).await.ok(201)["amount"], 400);
     }
 
+    async fn values_of_a_lists_name_are_its_items(app) {
+        for networks in [
+            "networks=192.0.2.0%2F24&networks=198.51.100.0%2F24",
+            "networks[]=192.0.2.0%2F24&networks[]=198.51.100.0%2F24",
+            "networks[0]=192.0.2.0%2F24&networks[1]=198.51.100.0%2F24",
+        ] {
+            let body = format!("name=Till&rights[charges]=read&{networks}");
+            let made = send(&app.client(), Method::POST, "/1/sandbox/keys", FORM, body).await.ok(201);
+            assert_eq!(made["networks"], json!(["192.0.2.0/24", "198.51.100.0/24"]), "{networks}");
+        }
+        let before = app.rows().await;
+        let body = "name=Till&rights[charges]=read&networks=somewhere&networks=192.0.2.0%2F24";
+        send(&app.client(), Method::POST, "/1/sandbox/keys", FORM, body).await.refused(422, "invalid_resource");
+        assert_eq!(app.rows().await, before);
+    }
+
     async fn a_blank_beside_an_object_of_the_same_name_says_nothing(app) {
         for body in [form(&charge(400), true) + "&card=", "card=&".to_owned() + &form(&charge(400), true)] {
             send(&app.client(), Method::POST, "/1/charges", FORM, body).await.ok(201);

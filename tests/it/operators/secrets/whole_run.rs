@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use card_payments::sensitive::card_number::CardNumber;
-use card_payments::sensitive::secret::Secret;
+use base::card_number::CardNumber;
+use base::secret::Secret;
 use serde_json::{Value, json};
 
 use crate::harness::app::DOCUMENT;

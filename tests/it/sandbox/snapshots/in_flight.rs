@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use base::clock::Clock;
 use card_payments::error::ErrorCode;
-use card_payments::runtime::clock::Clock;
 use card_payments::services::due_work::work_time::ClockUpdate;
 use entity::TimeSpan;
 use futures::FutureExt;

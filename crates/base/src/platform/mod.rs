@@ -1,0 +1,56 @@
+//! What operating systems do differently: the same functions for Unix and for Windows, each in a file of its own. Nothing else in the
+//! program asks where it runs.
+
+#[cfg_attr(unix, path = "unix.rs")]
+#[cfg_attr(windows, path = "windows.rs")]
+mod system;
+
+use std::io;
+
+use tokio::sync::mpsc;
+
+pub use system::{
+    FILE_LOCKS_ARE_SEPARATE, FileId, HiddenInput, create_private_folder, exit_code, flush_folder, free_bytes,
+    hide_new_files, host_name, in_own_group, is_in_foreground, kill_group, mode_of, private_file,
+    raise_open_files, send_signal, set_mode, since_boot, user,
+};
+
+/// The permission bits of everybody but the owner.
+pub const OTHERS: u32 = 0o077;
+
+/// A signal to end, with its number on all systems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    /// The terminal is gone.
+    HangUp = 1,
+    /// Ctrl-C.
+    Interrupt = 2,
+    /// Ctrl-\.
+    Quit = 3,
+    /// The usual one.
+    Terminate = 15,
+}
+
+impl Signal {
+    /// The signals that end a server.
+    pub const STOP: [Self; 2] = [Self::Terminate, Self::Interrupt];
+
+    /// Returns its number.
+    pub const fn number(self) -> i32 {
+        self as i32
+    }
+}
+
+/// Yields each of these signals. They are handled from now on, before anything slow: the first process of a container gets only
+/// signals that it handles.
+pub fn on_signals<const N: usize>(signals: [Signal; N]) -> io::Result<mpsc::Receiver<Signal>> {
+    let (sender, received) = mpsc::channel(2);
+    for signal in signals {
+        let sender = sender.clone();
+        system::on_signal(signal, move || {
+            // A third signal adds nothing.
+            let _ = sender.try_send(signal);
+        })?;
+    }
+    Ok(received)
+}

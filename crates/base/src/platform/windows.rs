@@ -1,0 +1,133 @@
+//! Windows. Access is a matter of lists there, which folders hand down: files have no mode.
+
+use std::fs::{Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::windows::fs::MetadataExt;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use tokio::process::Command;
+use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown};
+
+use super::Signal;
+
+/// Whether locks of files and those of SQLite do not meet: both lock bytes of the file.
+pub const FILE_LOCKS_ARE_SEPARATE: bool = false;
+
+/// When a file was created, which tells it from another one of its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileId(u64);
+
+impl From<Metadata> for FileId {
+    fn from(file: Metadata) -> Self {
+        Self(file.creation_time())
+    }
+}
+
+/// Creates a folder.
+pub fn create_private_folder(folder: &Path) -> io::Result<()> {
+    std::fs::create_dir(folder)
+}
+
+/// Returns options that write a file, and create a missing one.
+pub fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true);
+    options
+}
+
+/// Does nothing.
+pub fn set_mode(_builder: &mut tempfile::Builder<'_, '_>, _mode: u32) {}
+
+/// Returns nothing.
+pub fn mode_of(_path: &Path) -> Option<u32> {
+    None
+}
+
+/// Does nothing: the system flushes names with their files.
+pub fn flush_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Returns that the free space is not known.
+pub fn free_bytes(_folder: &Path) -> io::Result<u64> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+/// Does nothing.
+pub fn hide_new_files() {}
+
+/// Returns how many files may be open: as many as are wanted.
+pub fn raise_open_files(wanted: u64) -> u64 {
+    wanted
+}
+
+/// Calls `report` at each of these signals, from now on. A console has other ones, with the same meaning.
+pub(super) fn on_signal(signal: Signal, report: impl Fn() + Send + 'static) -> io::Result<()> {
+    macro_rules! at_each {
+        ($event:ident) => {{
+            let mut events = $event()?;
+            tokio::spawn(async move {
+                while events.recv().await.is_some() {
+                    report();
+                }
+            });
+        }};
+    }
+    match signal {
+        Signal::HangUp => at_each!(ctrl_close),
+        Signal::Interrupt => at_each!(ctrl_c),
+        Signal::Quit => at_each!(ctrl_break),
+        Signal::Terminate => at_each!(ctrl_shutdown),
+    }
+    Ok(())
+}
+
+/// Does nothing: a console sends its signals to all of its programs.
+pub fn send_signal(_process: u32, _signal: Signal) {}
+
+/// Does nothing: [`kill_group`] finds the programs that a command has started.
+pub fn in_own_group(_command: &mut Command) {}
+
+/// Kills a process with all that it has started.
+pub fn kill_group(process: u32) {
+    let _ = std::process::Command::new("taskkill").args(["/T", "/F", "/PID", &process.to_string()]).output();
+}
+
+/// Returns the exit code of a program.
+pub fn exit_code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or(1)
+}
+
+/// Returns true: a console sends its signals to all of its programs.
+pub fn is_in_foreground() -> bool {
+    true
+}
+
+/// A console that does not show what is typed. There is none: shares of keys are handed over in files.
+pub struct HiddenInput;
+
+impl HiddenInput {
+    /// Returns nothing.
+    pub fn of_terminal() -> Option<Self> {
+        None
+    }
+}
+
+/// Returns the time since the first call, sleep included.
+pub fn since_boot() -> Duration {
+    static FIRST: LazyLock<Instant> = LazyLock::new(Instant::now);
+    FIRST.elapsed()
+}
+
+/// Returns the domain of the user who runs this process: users have no number.
+pub fn user() -> String {
+    std::env::var("USERDOMAIN").unwrap_or_default()
+}
+
+/// Returns the machine's name.
+pub fn host_name() -> Option<String> {
+    std::env::var("COMPUTERNAME").ok()
+}

@@ -1,0 +1,14 @@
+//! The numbers of outbound calls, in one place.
+
+use std::time::Duration;
+
+/// How much of the response to an outbound call is read (`docs/decisions.md`, 246).
+pub const OUTBOUND_ANSWER_BYTES_MAX: usize = 64 * 1024;
+/// How long the addresses of a name are cached: for one burst of calls (`docs/decisions.md`, 248).
+pub const LOOKUP_LIFETIME: Duration = Duration::from_secs(1);
+/// How many names' addresses are cached.
+pub const LOOKUPS_MAX: u64 = 1000;
+/// How long an endpoint may take to answer a webhook (`docs/decisions.md`, 246).
+pub const WEBHOOK_ANSWER: Duration = Duration::from_secs(15);
+/// How far the time of a signature may be from now: as far as the libraries of Standard Webhooks allow.
+pub const SIGNATURE_TOLERANCE: Duration = Duration::from_mins(5);

@@ -1,0 +1,21 @@
+//! The commands that call a running server by HTTP, and know no database: `listen`, `trigger`, `seed`, `mcp`, `requests` and `replay`,
+//! and what `report` asks the server for.
+//!
+//! What they know of the API before a server answers, the program hands over as a [`known_api::KnownApi`]. Terminals and progress bars
+//! are for all commands.
+
+pub mod api_client;
+pub mod events;
+pub mod html_page;
+pub mod known_api;
+pub mod listen;
+pub mod mcp;
+pub mod progress_bar;
+pub mod replay;
+pub mod report;
+pub mod requests;
+pub mod seed;
+pub mod server_options;
+pub mod terminal;
+mod test_cards;
+pub mod trigger;

@@ -1,0 +1,452 @@
+//! The connections of a listener. At the limit, one that can be interrupted makes room for a new one: the connection that has been
+//! idle for longest; rather than one that has just come, one whose request only waits, of the account or network that has the most of
+//! those; else one whose client does not read. So neither idle connections nor waiting requests lock anybody out (`docs/decisions.md`, 395).
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use base::client_network::ClientNetwork;
+use base::mutex::lock;
+use base::request_context;
+use entity::AccountToken;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+/// One of so many connections is free or idle for as long as requests wait on others, so that a new client need not wait until one of
+/// them is answered.
+const CONNECTIONS_A_KEPT_ONE: usize = 64;
+/// How long a connection has to begin its request before it is closed rather than a wait ended.
+const FRESH: Duration = Duration::from_secs(1);
+
+tokio::task_local! {
+    /// The slot of the connection on which the request has come.
+    static SLOT: Arc<ConnectionSlot>;
+}
+
+/// The open connections, and their limit.
+#[derive(Debug)]
+pub struct Connections {
+    all: usize,
+    free: Arc<Semaphore>,
+    paused: Mutex<Paused>,
+}
+
+/// The connections that can be interrupted.
+#[derive(Debug)]
+struct Paused {
+    /// How many times a connection has paused so far.
+    count: u64,
+    idle: Queue,
+    unread: Queue,
+    waiting: HashMap<Client, Queue>,
+    /// How many requests wait.
+    waits: usize,
+    /// How many connections are free or held by idle connections, at least, while any request waits.
+    kept: usize,
+    free: Arc<Semaphore>,
+    fresh: Duration,
+    /// Whether a new connection waits for the next one that can be interrupted.
+    is_wanted: bool,
+}
+
+/// Connections in the order in which they paused.
+type Queue = BTreeMap<u64, Interruption>;
+
+/// The signal to a connection.
+#[derive(Debug)]
+struct Interruption {
+    since: Instant,
+    signal: Arc<Notify>,
+}
+
+/// Why a connection can be interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pause {
+    /// It has no request in flight. It is closed.
+    Idle,
+    /// Its client does not read the answer. It is closed.
+    Unread,
+    /// Its request waits for something outside of the server. The request answers at once.
+    Waiting(Client),
+}
+
+/// The party whose waiting requests are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Client {
+    /// The account, once its key is known.
+    Account(AccountToken),
+    /// Else the network.
+    Network(ClientNetwork),
+}
+
+/// The slot of one connection.
+#[derive(Debug)]
+pub struct ConnectionSlot {
+    connections: Arc<Connections>,
+    ends: Arc<Notify>,
+    is_gone: Notify,
+    is_served: AtomicBool,
+    pause: Mutex<Option<(Pause, u64)>>,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Connections {
+    /// Allows `all` connections.
+    pub fn new(all: usize) -> Arc<Self> {
+        Self::with_fresh(all, FRESH)
+    }
+
+    fn with_fresh(all: usize, fresh: Duration) -> Arc<Self> {
+        let free = Arc::new(Semaphore::new(all));
+        let paused = Paused::new(all.div_ceil(CONNECTIONS_A_KEPT_ONE), Arc::clone(&free), fresh);
+        Arc::new(Self { all, free, paused: Mutex::new(paused) })
+    }
+
+    /// Returns how many connections are open, and the limit.
+    pub fn taken(&self) -> (usize, usize) {
+        (self.all - self.free.available_permits(), self.all)
+    }
+
+    /// Returns how many requests wait for something outside of the server, and hold a connection meanwhile.
+    pub fn waiting(&self) -> usize {
+        self.paused().waits
+    }
+
+    /// Waits for a slot for a new connection, which counts as idle.
+    pub async fn slot(self: &Arc<Self>) -> Arc<ConnectionSlot> {
+        let free = Arc::clone(&self.free);
+        let permit = if let Ok(permit) = Arc::clone(&free).try_acquire_owned() {
+            Some(permit)
+        } else {
+            self.paused().make_room();
+            // The semaphore is never closed.
+            let permit = free.acquire_owned().await.ok();
+            self.paused().is_wanted = false;
+            permit
+        };
+        let slot = ConnectionSlot {
+            connections: Arc::clone(self),
+            ends: Arc::default(),
+            is_gone: Notify::new(),
+            is_served: AtomicBool::new(false),
+            pause: Mutex::default(),
+            _permit: permit,
+        };
+        slot.becomes_idle();
+        Arc::new(slot)
+    }
+
+    fn paused(&self) -> MutexGuard<'_, Paused> {
+        lock(&self.paused)
+    }
+}
+
+impl Paused {
+    fn new(kept: usize, free: Arc<Semaphore>, fresh: Duration) -> Self {
+        let (idle, unread, waiting) = Default::default();
+        Self { count: 0, idle, unread, waiting, waits: 0, kept, free, fresh, is_wanted: false }
+    }
+
+    /// Interrupts a connection, or the next one that pauses.
+    fn make_room(&mut self) {
+        let is_fresh = self.idle.values().next().is_none_or(|idle| idle.since.elapsed() < self.fresh);
+        if is_fresh && self.end_wait() {
+            // The request is answered first: until then the connection is wanted.
+            self.is_wanted = true;
+            return;
+        }
+        let next = self.idle.pop_first().or_else(|| self.unread.pop_first());
+        self.is_wanted = next.is_none();
+        if let Some((_, next)) = next {
+            next.signal.notify_one();
+        }
+    }
+
+    /// Ends the oldest wait of the client with the most. Returns false if there is none.
+    fn end_wait(&mut self) -> bool {
+        let oldest = |queue: &Queue| Reverse(queue.keys().next().copied());
+        let most = self.waiting.values_mut().max_by_key(|queue| (queue.len(), oldest(queue)));
+        let Some((_, oldest)) = most.and_then(BTreeMap::pop_first) else { return false };
+        self.waits -= 1;
+        oldest.signal.notify_one();
+        true
+    }
+
+    /// Adds a connection, or interrupts it where it is wanted. Returns its number.
+    fn add(&mut self, pause: Pause, signal: Arc<Notify>) -> u64 {
+        self.count += 1;
+        if self.is_wanted && pause == Pause::Idle {
+            self.is_wanted = false;
+            signal.notify_one();
+            return self.count;
+        }
+        let queue = match pause {
+            Pause::Idle => &mut self.idle,
+            Pause::Unread => &mut self.unread,
+            Pause::Waiting(client) => {
+                self.waits += 1;
+                self.waiting.entry(client).or_default()
+            }
+        };
+        queue.insert(self.count, Interruption { since: Instant::now(), signal });
+        let number = self.count;
+        if self.is_wanted {
+            self.make_room();
+        } else if self.free.available_permits() + self.idle.len() < self.kept {
+            // Nobody has to wait until a request is answered.
+            self.end_wait();
+        }
+        number
+    }
+
+    /// Removes a connection, unless it was interrupted.
+    fn remove(&mut self, pause: Pause, number: u64) {
+        match pause {
+            Pause::Idle => drop(self.idle.remove(&number)),
+            Pause::Unread => drop(self.unread.remove(&number)),
+            Pause::Waiting(client) => {
+                let Some(queue) = self.waiting.get_mut(&client) else { return };
+                self.waits -= usize::from(queue.remove(&number).is_some());
+                if queue.is_empty() {
+                    self.waiting.remove(&client);
+                }
+            }
+        }
+    }
+}
+
+impl ConnectionSlot {
+    /// Returns the signal to close the connection for a new one.
+    pub fn ends(&self) -> Arc<Notify> {
+        Arc::clone(&self.ends)
+    }
+
+    /// Marks the connection as idle: it has no request in flight.
+    pub fn becomes_idle(&self) {
+        self.pauses(Pause::Idle, &self.ends);
+    }
+
+    /// Marks the connection as busy: a request has arrived.
+    pub fn becomes_busy(&self) {
+        self.resumes(&mut lock(&self.pause));
+    }
+
+    /// Marks whether the client reads its answer. While the connection serves a request, that one decides.
+    pub fn set_read(&self, is_read: bool) {
+        if !is_read && !self.is_served.load(Ordering::Relaxed) {
+            self.pauses(Pause::Unread, &self.ends);
+        } else if is_read {
+            let mut pause = lock(&self.pause);
+            if pause.is_some_and(|(pause, _)| pause == Pause::Unread) {
+                self.resumes(&mut pause);
+            }
+        }
+    }
+
+    /// Tells the request that waits that its client is gone.
+    pub fn loses_client(&self) {
+        self.is_gone.notify_one();
+    }
+
+    /// Serves a request.
+    pub async fn serve<F: Future>(self: &Arc<Self>, request: F) -> F::Output {
+        self.is_served.store(true, Ordering::Relaxed);
+        let answer = SLOT.scope(Arc::clone(self), request).await;
+        self.is_served.store(false, Ordering::Relaxed);
+        answer
+    }
+
+    fn pauses(&self, why: Pause, signal: &Arc<Notify>) {
+        let mut pause = lock(&self.pause);
+        if pause.is_some_and(|(pause, _)| pause == why) {
+            return;
+        }
+        self.resumes(&mut pause);
+        *pause = Some((why, self.connections.paused().add(why, Arc::clone(signal))));
+    }
+
+    fn resumes(&self, pause: &mut Option<(Pause, u64)>) {
+        if let Some((why, number)) = pause.take() {
+            self.connections.paused().remove(why, number);
+        }
+    }
+}
+
+impl Drop for ConnectionSlot {
+    fn drop(&mut self) {
+        self.becomes_busy();
+    }
+}
+
+/// The time in which a request waits, until dropped.
+struct Wait<'a>(&'a ConnectionSlot);
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        self.0.becomes_busy();
+    }
+}
+
+/// Waits for something outside of the server, such as a client's body or an event. Returns `None` if the wait ends before: its
+/// connection is wanted, too many requests wait, or the client is gone.
+pub async fn unless_wanted<F: Future>(work: F) -> Option<F::Output> {
+    // A request without a connection comes from this process.
+    let Ok(slot) = SLOT.try_with(Arc::clone) else { return Some(work.await) };
+    let yields = Arc::default();
+    slot.pauses(Pause::Waiting(Client::of_request()), &yields);
+    let _wait = Wait(&slot);
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = yields.notified() => None,
+        () = slot.is_gone.notified() => None,
+    }
+}
+
+impl Client {
+    fn of_request() -> Self {
+        request_context::account().map_or_else(
+            || {
+                let address = request_context::address().unwrap_or(Ipv4Addr::LOCALHOST.into());
+                Self::Network(ClientNetwork::of(address))
+            },
+            Self::Account,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    /// Whether the connection was told to close.
+    fn is_ended(slot: &ConnectionSlot) -> bool {
+        slot.ends.notified().now_or_never().is_some()
+    }
+
+    #[tokio::test]
+    async fn the_one_that_has_been_idle_for_longest_makes_room() {
+        let connections = Connections::new(3);
+        let (first, second, third) =
+            (connections.slot().await, connections.slot().await, connections.slot().await);
+        first.becomes_busy();
+        first.becomes_idle();
+        let mut fourth = Box::pin(connections.slot());
+        assert!(fourth.as_mut().now_or_never().is_none());
+        assert_eq!((is_ended(&first), is_ended(&second), is_ended(&third)), (false, true, false));
+        drop(second);
+        assert!(fourth.now_or_never().is_some());
+        assert_eq!(connections.taken(), (2, 3));
+    }
+
+    #[tokio::test]
+    async fn where_none_is_idle_the_next_one_that_becomes_idle_makes_room() {
+        let connections = Connections::new(1);
+        let only = connections.slot().await;
+        only.becomes_busy();
+        let mut next = Box::pin(connections.slot());
+        assert!(next.as_mut().now_or_never().is_none() && !is_ended(&only));
+        only.becomes_idle();
+        assert!(is_ended(&only));
+        drop(only);
+        let next = next.now_or_never().unwrap_or_else(|| unreachable!("there is room"));
+        next.becomes_busy();
+        next.becomes_idle();
+        assert!(!is_ended(&next), "nobody waits any more");
+    }
+
+    fn of_network(address: Ipv4Addr) -> Pause {
+        Pause::Waiting(Client::Network(ClientNetwork::of(address.into())))
+    }
+
+    /// Begins a wait of the connection's request. Returns the signal to end it.
+    fn wait(slot: &ConnectionSlot, pause: Pause) -> Arc<Notify> {
+        let yields = Arc::default();
+        slot.pauses(pause, &yields);
+        yields
+    }
+
+    fn is_told(yields: &Notify) -> bool {
+        yields.notified().now_or_never().is_some()
+    }
+
+    #[tokio::test]
+    async fn where_none_is_idle_the_oldest_wait_of_the_client_with_the_most_makes_room() {
+        let connections = Connections::with_fresh(4, Duration::ZERO);
+        let slots =
+            [(); 4].map(|()| connections.slot().now_or_never().unwrap_or_else(|| unreachable!("free")));
+        let waits = [
+            of_network(Ipv4Addr::UNSPECIFIED),
+            of_network(Ipv4Addr::LOCALHOST),
+            of_network(Ipv4Addr::LOCALHOST),
+        ]
+        .map(Some)
+        .into_iter()
+        .chain([None])
+        .zip(&slots);
+        let waits: Vec<_> = waits.filter_map(|(pause, slot)| Some(wait(slot, pause?))).collect();
+        let mut next = Box::pin(connections.slot());
+        assert!(next.as_mut().now_or_never().is_none() && is_ended(&slots[3]), "an idle one comes first");
+        slots[3].becomes_busy();
+        drop(next);
+        let mut next = Box::pin(connections.slot());
+        assert!(next.as_mut().now_or_never().is_none());
+        assert_eq!([0, 1, 2].map(|at: usize| is_told(&waits[at])), [false, true, false]);
+        // Once its request is answered.
+        slots[1].becomes_idle();
+        assert!(is_ended(&slots[1]));
+        drop(slots);
+        assert!(next.now_or_never().is_some());
+        assert!(connections.paused().waiting.is_empty() && connections.paused().waits == 0);
+    }
+
+    #[tokio::test]
+    async fn a_wait_makes_room_rather_than_a_connection_that_has_just_come() {
+        let connections = Connections::new(2);
+        let slots = (connections.slot().await, connections.slot().await);
+        let wait = wait(&slots.0, of_network(Ipv4Addr::LOCALHOST));
+        assert!(connections.slot().now_or_never().is_none());
+        assert_eq!((is_told(&wait), is_ended(&slots.1)), (true, false));
+    }
+
+    #[tokio::test]
+    async fn some_room_is_kept_for_requests_that_do_not_wait() {
+        let connections = Connections::new(4);
+        let slots =
+            [(); 4].map(|()| connections.slot().now_or_never().unwrap_or_else(|| unreachable!("free")));
+        let mut waits: Vec<_> =
+            slots[..3].iter().map(|slot| wait(slot, of_network(Ipv4Addr::LOCALHOST))).collect();
+        assert!(!waits.iter().any(|wait| is_told(wait)));
+        waits.push(wait(&slots[3], of_network(Ipv4Addr::UNSPECIFIED)));
+        assert_eq!([0, 1, 2, 3].map(|at: usize| is_told(&waits[at])), [true, false, false, false]);
+    }
+
+    #[tokio::test]
+    async fn a_connection_whose_client_does_not_read_makes_room_unless_it_serves_a_request() {
+        let connections = Connections::new(1);
+        let only = connections.slot().await;
+        only.becomes_busy();
+        let mut next = Box::pin(connections.slot());
+        assert!(next.as_mut().now_or_never().is_none());
+        only.serve(async { only.set_read(false) }).await;
+        assert!(!is_ended(&only));
+        only.set_read(false);
+        assert!(is_ended(&only));
+    }
+
+    #[tokio::test]
+    async fn a_wait_ends_when_its_client_is_gone() {
+        let connections = Connections::new(2);
+        let only = connections.slot().await;
+        let mut waits = Box::pin(only.serve(unless_wanted(std::future::pending::<()>())));
+        assert!(waits.as_mut().now_or_never().is_none());
+        only.loses_client();
+        assert_eq!(waits.now_or_never(), Some(None));
+    }
+}

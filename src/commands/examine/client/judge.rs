@@ -1,0 +1,221 @@
+//! Judges the requests of a client.
+
+use std::time::Duration;
+
+use entity::failure::Decline;
+use serde::Serialize;
+
+use super::traffic::Sent;
+
+/// What a good client does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// Changes have an Idempotency-Key.
+    IdempotencyKey,
+    /// A repeated change has the same key.
+    SameKey,
+    /// A key stands for one request.
+    SameRequest,
+    /// A client waits as long as it is told.
+    RetryAfter,
+    /// What was declined is not sent again.
+    Decline,
+    /// Somebody reads each parameter.
+    Parameters,
+    /// Addresses hold no secrets.
+    Secrets,
+    /// The client has counted the money as the server has.
+    Total,
+}
+
+impl Rule {
+    /// All rules.
+    pub const ALL: [Self; 8] = [
+        Self::IdempotencyKey,
+        Self::SameKey,
+        Self::SameRequest,
+        Self::RetryAfter,
+        Self::Decline,
+        Self::Parameters,
+        Self::Secrets,
+        Self::Total,
+    ];
+
+    /// Returns its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::IdempotencyKey => "idempotency-key",
+            Self::SameKey => "same-key",
+            Self::SameRequest => "same-request",
+            Self::RetryAfter => "retry-after",
+            Self::Decline => "decline",
+            Self::Parameters => "parameters",
+            Self::Secrets => "secrets",
+            Self::Total => "total",
+        }
+    }
+
+    /// Returns what a good client does.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::IdempotencyKey => "Every change has an Idempotency-Key.",
+            Self::SameKey => "A change that is sent again has the same Idempotency-Key.",
+            Self::SameRequest => "An Idempotency-Key stands for one request, which is sent again as it was.",
+            Self::RetryAfter => "A client waits as long as Retry-After says.",
+            Self::Decline => "What was declined is not sent again.",
+            Self::Parameters => "The operation reads every parameter.",
+            Self::Secrets => "No secret stands in an address, which logs keep.",
+            Self::Total => "The client counts the money as the ledger does.",
+        }
+    }
+}
+
+/// A rule that was broken.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The rule.
+    pub rule: Rule,
+    /// The number of the request; none if it is about all of them.
+    pub request: Option<usize>,
+    /// The line of the log.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub text: String,
+}
+
+/// What clocks and networks may take off a pause.
+const TOLERANCE: Duration = Duration::from_millis(50);
+
+/// Judges requests in the order in which they came.
+pub fn judge(sent: &[Sent]) -> Vec<Finding> {
+    let mut in_order: Vec<_> = sent.iter().filter(|one| one.is_judged).collect();
+    in_order.sort_by_key(|one| one.at);
+    let mut findings = Vec::new();
+    for (at, one) in in_order.iter().enumerate() {
+        let mut find = |rule: Rule, text: String| {
+            findings.push(Finding { rule, request: Some(one.number), line: Some(one.number + 1), text });
+        };
+        let before = &in_order[..at];
+        if one.is_change() {
+            judge_keys(one, before, &mut find);
+        }
+        if let Some(last) = before.iter().rev().find(|last| last.fingerprint == one.fingerprint) {
+            judge_repeat(one, last, &mut find);
+        }
+        for name in &one.unread {
+            find(Rule::Parameters, format!("the operation does not read {name}"));
+        }
+        for name in &one.secrets {
+            find(Rule::Secrets, format!("its address holds {name}, which looks like a secret"));
+        }
+    }
+    findings
+}
+
+fn judge_keys(one: &Sent, before: &[&Sent], find: &mut impl FnMut(Rule, String)) {
+    let Some(key) = &one.idempotency_key else {
+        find(Rule::IdempotencyKey, "has no Idempotency-Key".to_owned());
+        return;
+    };
+    let same_key =
+        before.iter().find(|other| other.caller == one.caller && other.idempotency_key.as_ref() == Some(key));
+    match same_key {
+        Some(other) if other.fingerprint != one.fingerprint => find(
+            Rule::SameRequest,
+            format!("has the Idempotency-Key of request {}, and is another request", other.number),
+        ),
+        Some(_) => {}
+        None => {
+            // The last of the same requests: one that was repeated well is closed.
+            let last = before.iter().rev().find(|other| other.fingerprint == one.fingerprint);
+            if let Some(open) = last.filter(|last| last.is_open() && last.idempotency_key.is_some()) {
+                let text = format!("sends request {} again under another Idempotency-Key", open.number);
+                find(Rule::SameKey, text);
+            }
+        }
+    }
+}
+
+fn judge_repeat(one: &Sent, last: &Sent, find: &mut impl FnMut(Rule, String)) {
+    let waited = one.at.checked_sub(last.answered_at);
+    if let (Some(waited), Some(seconds)) = (waited, last.retry_after)
+        && waited + TOLERANCE < Duration::from_secs(seconds)
+    {
+        let text = format!(
+            "is sent again {} ms after request {}, whose Retry-After was {seconds} s",
+            waited.as_millis(),
+            last.number
+        );
+        find(Rule::RetryAfter, text);
+    }
+    if one.is_change() && last.status.is_some() && Decline::from_code(&last.code).is_some() {
+        find(
+            Rule::Decline,
+            format!("is sent again, although request {} was declined: {}", last.number, last.code),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A charge that came at this millisecond.
+    fn charge(number: usize, at: u64, key: &str, fingerprint: &str) -> Sent {
+        Sent {
+            number,
+            at: Duration::from_millis(at),
+            answered_at: Duration::from_millis(at),
+            method: "POST".to_owned(),
+            is_judged: true,
+            fingerprint: fingerprint.to_owned(),
+            idempotency_key: (!key.is_empty()).then(|| key.to_owned()),
+            status: Some(201),
+            ..Sent::default()
+        }
+    }
+
+    fn rules(sent: &[Sent]) -> Vec<(Rule, Option<usize>)> {
+        judge(sent).into_iter().map(|finding| (finding.rule, finding.request)).collect()
+    }
+
+    #[test]
+    fn a_good_client_is_without_findings() {
+        let lost = Sent { status: None, ..charge(1, 0, "a", "x") };
+        let busy = Sent { status: Some(503), retry_after: Some(1), ..charge(2, 10, "a", "x") };
+        let read = Sent { method: "GET".to_owned(), idempotency_key: None, ..charge(5, 2000, "", "z") };
+        assert_eq!(rules(&[lost, busy, charge(3, 1010, "a", "x"), charge(4, 1020, "b", "y"), read]), []);
+        // Two payments of the same amount.
+        assert_eq!(rules(&[charge(1, 0, "a", "x"), charge(2, 1, "b", "x")]), []);
+    }
+
+    #[test]
+    fn each_rule_is_found_where_it_is_broken() {
+        let lost = Sent { status: None, ..charge(1, 0, "a", "x") };
+        let busy = Sent { status: Some(503), retry_after: Some(1), ..charge(1, 0, "a", "x") };
+        let declined = Sent { status: Some(400), code: "card_declined".to_owned(), ..charge(1, 0, "a", "x") };
+        let odd = Sent {
+            unread: vec!["crad".to_owned()],
+            secrets: vec!["key".to_owned()],
+            ..charge(2, 5, "b", "y")
+        };
+        for (first, second, expected) in [
+            (charge(1, 0, "a", "x"), charge(2, 5, "", "y"), &[Rule::IdempotencyKey][..]),
+            (lost.clone(), charge(2, 5, "b", "x"), &[Rule::SameKey]),
+            (lost, charge(2, 5, "a", "y"), &[Rule::SameRequest]),
+            (busy, charge(2, 900, "a", "x"), &[Rule::RetryAfter]),
+            (declined, charge(2, 5, "b", "x"), &[Rule::Decline]),
+            (charge(1, 0, "a", "x"), odd, &[Rule::Parameters, Rule::Secrets]),
+        ] {
+            let expected: Vec<_> = expected.iter().map(|rule| (*rule, Some(2))).collect();
+            assert_eq!(rules(&[second, first]), expected);
+        }
+    }
+
+    #[test]
+    fn what_a_test_prepares_in_the_sandbox_is_not_judged() {
+        let prepared = Sent { is_judged: false, ..charge(1, 0, "", "x") };
+        assert_eq!(rules(&[prepared]), []);
+    }
+}

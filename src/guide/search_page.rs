@@ -1,0 +1,81 @@
+//! The search as a page, and as JSON for programs.
+
+use std::sync::{Arc, OnceLock};
+
+use axum::extract::{RawQuery, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use maud::{Markup, html};
+use serde::Serialize;
+use tokio::task::spawn_blocking;
+use url::form_urlencoded;
+
+use super::search::{Found, Index};
+use super::{HOME, SEARCH, layout};
+use crate::api::{AppState, accept};
+use crate::error::Error;
+
+/// The answer for programs.
+#[derive(Serialize)]
+struct Answer<'a> {
+    query: &'a str,
+    results: &'a [Found<'a>],
+}
+
+/// Returns the route. The index is made at the first question.
+pub fn routes() -> Router<AppState> {
+    let index = Arc::new(OnceLock::new());
+    let search = move |app: State<AppState>, headers: HeaderMap, query: RawQuery| {
+        search(app, headers, query, Arc::clone(&index))
+    };
+    Router::new().route(SEARCH, get(search))
+}
+
+async fn search(
+    State(app): State<AppState>,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+    index: Arc<OnceLock<Index>>,
+) -> Result<Response, Error> {
+    let question = question(query.as_deref().unwrap_or_default());
+    let wants_json = accept::weight(&headers, &["application/json"])
+        > accept::weight(&headers, &["text/html", "text/*", "*/*"]);
+    // The index takes a moment, and a long question does.
+    let answer = spawn_blocking(move || {
+        let index = index.get_or_init(|| Index::new(&app.document.own(&app.info)));
+        let results = index.search(&question);
+        if wants_json {
+            return Json(Answer { query: &question, results: &results }).into_response();
+        }
+        let title = if question.is_empty() { "Search".to_owned() } else { format!("{question}: search") };
+        layout::page_of_search(&app, StatusCode::OK, (&title, &question), &shown(&question, &results))
+    });
+    answer.await.map_err(|error| Error::internal(error.to_string()))
+}
+
+/// Returns the question of a query, its parameter `q`.
+fn question(query: &str) -> String {
+    let mut pairs = form_urlencoded::parse(query.as_bytes());
+    pairs.find(|(name, _)| name == "q").map(|(_, question)| question.into_owned()).unwrap_or_default()
+}
+
+fn shown(question: &str, results: &[Found]) -> Markup {
+    html! {
+        h1 { "Search" }
+        @if results.is_empty() {
+            p { "Nothing fits “" (question) "”. Try other words, or read the " a href=(HOME) { "contents" } "." }
+        } @else {
+            ol.results {
+                @for found in results {
+                    li {
+                        a href=(found.url) { (found.heading) }
+                        p.where { (found.kind.name()) " · " (found.title) }
+                        p { (found.excerpt) }
+                    }
+                }
+            }
+        }
+    }
+}

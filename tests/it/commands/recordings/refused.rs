@@ -1,0 +1,63 @@
+//! Files that are no recordings, and those of the log of requests.
+
+use super::*;
+
+operated! {
+    async fn a_file_that_is_no_recording_is_refused_and_nothing_is_sent(installed) {
+        let server = installed.serve();
+        let address = format!("http://{}", server.address);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("run.jsonl");
+        let head = r#"{"card_payments_recording":1}"#;
+        let charge = r#"{"at":"2026-11-25T10:00:00Z","method":"POST","path":"/1/plans","key":"{key}","status":201,"duration_ms":1}"#;
+        let of_another = r#"{"log":{"version":"1.2","creator":{"name":"Firefox","version":"1"},"entries":[]}}"#;
+        for (text, expected) in [
+            ("", "neither HAR 1.2 nor JSON lines of card-payments: "),
+            ("hello", "neither HAR 1.2 nor JSON lines of card-payments: "),
+            (&head.replace('1', "2"), "its version is 2, and this program reads 1"),
+            (&format!("{head}\n{charge}\n{{\"at\":1}}\n"), "line 3: "),
+            (of_another, "a recording of Firefox, and not of card-payments"),
+            (&format!("{head}\n{charge}\n{}", charge.replace("POST", "a b")), "request 2: a b: invalid HTTP method"),
+            (&format!("{head}\n{}", charge.replace("/1/", "@example.com/")), "request 1: @example.com/plans is no path"),
+            (&format!("{head}\n{}", charge.replace("2026", "")), "request 1: -11-25T10:00:00Z: "),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            let (code, stdout, stderr) =
+                installed.run(&["replay", file.to_str().unwrap(), "--server", &address]);
+            assert_eq!((code, stdout.as_str()), (Some(1), ""), "{text}");
+            assert!(stderr.starts_with(&format!("error: {}: {expected}", file.display())), "{stderr}");
+            assert_eq!(stderr.lines().count(), 1);
+        }
+        std::fs::write(&file, format!("{head}\n{}", charge.replace("{key}", "{publishable_key}"))).unwrap();
+        installed.refuses(
+            &["replay", file.to_str().unwrap(), "--server", &address],
+            "the recording uses the publishable key: name it by CARD_PAYMENTS_PUBLISHABLE_KEY",
+        );
+        assert_eq!(server.ask("GET", "/1/plans", Some(&server.keys().0), "").json()["pagination"]["count"], 0);
+        server.stopped();
+    }
+}
+
+operated! {
+    async fn the_request_log_is_a_file_as_well_and_no_recording(installed) {
+        let server = installed.serve();
+        let (key, address) = (server.keys().0, format!("http://{}", server.address));
+        server.pay(&key).ok(201);
+        server.ask("POST", "/1/charges", Some(&key), "amount=x").json();
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["log.jsonl", "log.har"] {
+            let file = folder.path().join(name);
+            let file = file.to_str().unwrap();
+            let written = installed.records(&["requests", "--to", file, "--server", &address]);
+            let text = std::fs::read_to_string(file).unwrap();
+            assert!(written[0]["requests"].as_u64() >= Some(2), "{written:?}");
+            assert!(!text.contains(&key) && !text.contains("4200000000000000"), "{text}");
+            assert!(text.contains("card.number") && text.contains("invalid_resource"), "{text}");
+            let refusal = format!(
+                "{file}: a copy of a request log, which has no answers to go on with; `record` keeps them"
+            );
+            installed.refuses(&["replay", file, "--server", &address], &refusal);
+        }
+        server.stopped();
+    }
+}
