@@ -54,12 +54,16 @@ pub fn chance(text: Option<&str>) -> Option<Probability> {
 
 /// Returns the schema of `gateway_error_rate`.
 pub fn gateway_error_rate_schema() -> Object {
-    share_schema("The share of calls that fail before anything happens; in a request, it stays if it is absent.")
+    share_schema(
+        "The share of calls that fail before anything happens; in a request, it stays if it is absent.",
+    )
 }
 
 /// Returns the schema of `drop_rate`.
 pub fn drop_rate_schema() -> Object {
-    share_schema("The share of calls that are done but lose their answer; in a request, it stays if it is absent.")
+    share_schema(
+        "The share of calls that are done but lose their answer; in a request, it stays if it is absent.",
+    )
 }
 
 fn share_schema(description: &str) -> Object {
