@@ -83,7 +83,7 @@ pub(super) fn add(schemas: &mut Map<String, Value>) {
         let mut known = event.clone();
         known["description"] = format!("An event about {about}.").into();
         known["properties"]["type"] =
-            json!({ "type": "string", "description": "What happened.", "enum": types });
+            json!({ "type": "string", "description": "What happened to the record.", "enum": types });
         known["properties"]["data"] = json!({
             "$ref": format!("{SCHEMAS}{data}"),
             "description": "The record that it happened to, as the API showed it at that moment.",

@@ -8,7 +8,7 @@ use macros::view;
 /// Something that happened to a dispute, its money or its charge.
 #[view]
 pub struct Activity {
-    /// What happened.
+    /// What happened to the dispute, its money or its charge.
     r#type: ActivityType,
     /// What it happened to.
     object: ActivityObject,

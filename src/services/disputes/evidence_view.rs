@@ -12,8 +12,10 @@ macro_rules! evidence_batch {
         #[view]
         #[derive(Default)]
         pub struct EvidenceBatch {$(
+            /// The file; absent if there is none.
             #[serde(skip_serializing_if = "Option::is_none")]
             $file: Option<File>,
+            /// The text; absent if there is none.
             #[serde(skip_serializing_if = "Option::is_none")]
             $text: Option<String>,
         )+}

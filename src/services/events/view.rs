@@ -9,7 +9,7 @@ use macros::view;
 pub struct Event {
     /// The event's token, `evt_...`.
     token: EventToken,
-    /// What happened.
+    /// What happened to the record.
     r#type: EventType,
     /// The record that it happened to, as the API showed it at that moment.
     #[schema(value_type = std::collections::BTreeMap<String, serde_json::Value>)]

@@ -36,11 +36,11 @@ pub struct ChangedFaults {
     pub decline: Option<Patch<Decline>>,
     /// The share of calls that fail before anything happens.
     #[validate(custom(function = "rules::chance"))]
-    #[schema(schema_with = chance_schema)]
+    #[schema(schema_with = gateway_error_rate_schema)]
     pub gateway_error_rate: Option<String>,
     /// The share of calls that are done but lose their answer.
     #[validate(custom(function = "rules::chance"))]
-    #[schema(schema_with = chance_schema)]
+    #[schema(schema_with = drop_rate_schema)]
     pub drop_rate: Option<String>,
     /// The seed of the faults: the same seed repeats them; it stays if it is absent.
     #[schema(minimum = -9_007_199_254_740_991_i64, example = 42)]
@@ -52,10 +52,29 @@ pub fn chance(text: Option<&str>) -> Option<Probability> {
     non_blank(text)?.parse().ok()
 }
 
-/// 0 to 1.
-pub fn chance_schema() -> Object {
+/// Returns the schema of `gateway_error_rate`.
+pub fn gateway_error_rate_schema() -> Object {
+    share_schema(
+        "The share of calls that fail before anything happens; in a request, it stays if it is absent.",
+    )
+}
+
+/// Returns the schema of `drop_rate`.
+pub fn drop_rate_schema() -> Object {
+    share_schema(
+        "The share of calls that are done but lose their answer; in a request, it stays if it is absent.",
+    )
+}
+
+fn share_schema(description: &str) -> Object {
     let (zero, one) = (Some(0_u32), Some(1_u32));
-    ObjectBuilder::new().schema_type(Type::Number).minimum(zero).maximum(one).examples([json!(0.25)]).build()
+    ObjectBuilder::new()
+        .schema_type(Type::Number)
+        .description(Some(description))
+        .minimum(zero)
+        .maximum(one)
+        .examples([json!(0.25)])
+        .build()
 }
 
 /// Switches and settings of the account. Absent fields stay.

@@ -8,7 +8,7 @@ use macros::view;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::services::sandbox::params::{WalletType, chance_schema};
+use crate::services::sandbox::params::{WalletType, drop_rate_schema, gateway_error_rate_schema};
 use crate::wallet::{WalletAToken, WalletGToken};
 
 /// The faults of the account's simulated acquirer.
@@ -20,10 +20,10 @@ pub struct Faults {
     /// The code with which every attempt on a card is declined; null if none is.
     decline: Option<Decline>,
     /// The share of calls that fail before anything happens.
-    #[schema(schema_with = chance_schema)]
+    #[schema(schema_with = gateway_error_rate_schema)]
     gateway_error_rate: Probability,
     /// The share of calls that are done but lose their answer.
-    #[schema(schema_with = chance_schema)]
+    #[schema(schema_with = drop_rate_schema)]
     drop_rate: Probability,
     /// The seed of the faults: the same seed repeats them.
     #[schema(example = 42)]

@@ -81,7 +81,7 @@ fn no_answer_is_one_of_several_objects_that_nothing_tells_apart() {
 }
 
 fn choices<'d>(schema: &'d Value, place: &str, seen: &mut BTreeSet<&'d str>) {
-    if schema.is_null() || schema["$ref"].as_str().is_some_and(|named| !seen.insert(named)) {
+    if !schema.is_object() || schema["$ref"].as_str().is_some_and(|named| !seen.insert(named)) {
         return;
     }
     let schema = resolved(&DOCUMENT, schema);
