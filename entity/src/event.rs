@@ -87,7 +87,7 @@ string_enum! {
         SubMerchantApplicationActivated "sub_merchant_application.activated",
         /// A referred merchant was declined.
         SubMerchantApplicationDeclined "sub_merchant_application.declined",
-        /// A referred merchant may not trade for now.
+        /// A referred merchant may not trade until it is decided again.
         SubMerchantApplicationOnHold "sub_merchant_application.on_hold",
         /// A dispute arrived, or needs evidence again.
         DisputeEvidenceRequired "dispute.evidence_required",

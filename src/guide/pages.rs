@@ -50,6 +50,7 @@ pages! {
     "decisions/webhooks"
     "disputes"
     "errors"
+    "examine"
     "fixtures"
     "install"
     "merchants"

@@ -16,7 +16,7 @@ fn schema(name: &str) -> &'static Value {
 #[test]
 fn what_webhooks_send_is_in_the_document() {
     let document = &*DOCUMENT;
-    let sent = &document["webhooks"]["event"]["post"];
+    let sent = &resolved(document, &document["webhooks"]["event"])["post"];
     let schema = &sent["requestBody"]["content"]["application/json"]["schema"]["$ref"];
     let schema = schema.as_str().unwrap().strip_prefix('#').unwrap();
     for event in document.pointer(schema).unwrap()["oneOf"].as_array().unwrap() {

@@ -41,6 +41,7 @@ const TEXTS: &[&str] = &[
     "ThreeDSecureInput.callback_url",
     "TransferInput.recipient",
     "VerifiedCharge.status_message",
+    "PaymentSourceSource.protocolVersion",
     "WalletGToken.protocolVersion",
     "WalletSessionInput.initiative_context",
 ];
@@ -102,7 +103,7 @@ fn what_may_be_left_out_of_a_request_is_not_null_unless_null_says_something() {
             nullable.push(place);
         }
     }
-    assert_eq!(nullable, ["SubscriptionChangesForm.card_token"]);
+    assert_eq!(nullable, ["SubscriptionChanges.card_token"]);
 }
 
 #[test]
