@@ -49,8 +49,8 @@ pub struct ReceiverOptions {
     #[arg(long, value_name = "KEY", env = "CARD_PAYMENTS_WEBHOOK_KEY", hide_env_values = true, value_parser = webhook_key,
         required_unless_present = "list")]
     secret: Option<Secret>,
-    /// The types of the events that are sent, separated by commas; a * at the end of a type stands for any ending. By default
-    /// charge.captured, customer.created, refund.created and refund.failed.
+    /// The types of the events that are sent, separated by commas; a * at the end of a type stands for any ending. By default four, of
+    /// a charge, a customer and two refunds.
     #[arg(long, value_name = "TYPES", value_parser = event_types)]
     events: Vec<List<String>>,
     /// Only these cases, separated by commas.
