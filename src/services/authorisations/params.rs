@@ -43,7 +43,7 @@ pub struct NewAuthorisation {
     /// The currency of the amount, an ISO 4217 code; AUD if absent.
     #[schema(min_length = 3, max_length = 3, example = "AUD")]
     pub currency: Option<String>,
-    /// The text on the cardholder's statement; the name of your business if absent.
+    /// The text on the cardholder's statement; the default descriptor if absent.
     #[validate(length(max = REFERENCE_LENGTH_MAX))]
     pub reference: Option<String>,
     /// Your own keys and values: at most 25 keys of at most 50 characters with values of at most 500; none if absent.

@@ -46,7 +46,7 @@ pub struct NewCharge {
     pub currency: Option<String>,
     /// Whether the money is taken at once, which is meant if it is absent, or reserved to be captured later.
     pub capture: Option<bool>,
-    /// The text on the cardholder's statement; the name of your business if absent.
+    /// The text on the cardholder's statement; the default descriptor if absent.
     #[validate(length(max = REFERENCE_LENGTH_MAX))]
     pub reference: Option<String>,
     /// Your own keys and values: at most 25 keys of at most 50 characters with values of at most 500; none if absent.

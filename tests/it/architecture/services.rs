@@ -1,6 +1,7 @@
 //! Services import each other in one direction, in the order that `src/services/mod.rs` gives.
 
-use super::{Found, matching, outer_names, root, sources, words};
+use super::Found;
+use super::finding::{matching, outer_names, root, sources, words};
 
 /// Returns the order of services, as their own module gives it. A part such as `due_work::registry` may stand apart from its noun.
 fn order_of_services() -> Vec<String> {

@@ -141,7 +141,7 @@ async fn live_lists_have_no_filters_and_no_csv(database: Database) {
             "start_date",
             "aria-sort",
             "name=\"status\"",
-            "/docs/",
+            "/docs/#",
             "id=\"volume\"",
             "id=\"disputes\"",
             "new endpoint",

@@ -42,7 +42,10 @@ impl Step {
             Body::Made(body) => Some(body()),
             Body::Example => {
                 let operation = &(api.document)()["paths"][self.path][self.method().as_str().to_lowercase()];
-                Some(operation["requestBody"]["content"]["application/json"]["example"].clone())
+                Some(
+                    operation["requestBody"]["content"]["application/json"]["examples"]["success"]["value"]
+                        .clone(),
+                )
             }
         }
     }
