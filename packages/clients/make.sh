@@ -53,7 +53,7 @@ typescript() {
 
 go() {
     # By default it refuses what a later version of the server adds.
-    openapi_generator go "$folder" packageName=cardpaymentsclient,disallowAdditionalPropertiesIfNotPresent=false
+    openapi_generator go "$folder" packageName=cardpaymentsclient,disallowAdditionalPropertiesIfNotPresent=false,enumClassPrefix=true
     rm -r "$folder"/{api,.openapi-generator,.openapi-generator-ignore,.travis.yml,.gitignore,git_push.sh,go.sum}
     find "$here/go" -name '*.go' -not -name '*_test.go' -exec cp -t "$folder" {} +
     manifest go.mod

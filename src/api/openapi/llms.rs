@@ -29,9 +29,12 @@ pub fn text(document: &Value, base_url: &str, environment: &str) -> String {
     for tag in document["tags"].as_array().into_iter().flatten() {
         let name = text_of(&tag["name"]);
         let Some(operations) = sections.get(name) else { continue };
-        let (link, about) = (link(name), text_of(&tag["description"]));
+        // The first sentence says what the section is for.
+        let about = text_of(&tag["description"]);
+        let about = about.split_once(". ").map_or(about.trim_end_matches('.'), |(first, _)| first);
+        let link = link(name);
         // Writing to a string does not fail.
-        let _ = write!(text, "\n## {name}\n\n- [{name}](/docs/#/{link}): {about}\n{operations}");
+        let _ = write!(text, "\n## {name}\n\n- [{name}](/docs/#/{link}): {about}.\n{operations}");
     }
     // Its links are paths of this server.
     text.replace("](/", &format!("]({}/", base_path::of(base_url)))

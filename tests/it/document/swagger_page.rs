@@ -32,7 +32,7 @@ fn a_reader_finds_an_operation_presses_execute_twice_and_makes_two_charges() {
     assert_eq!(report["sections"], Value::from(sections), "the sections with operations, in their order");
     assert_eq!(
         report["headings"],
-        json!(["Keys", "Parameters", "Test cards", "Errors", "Idempotency", "JSONP"])
+        json!(["Keys", "Parameters", "Test cards", "Errors", "Idempotency", "Headers", "Editions", "JSONP"])
     );
     assert_eq!(report["key"], "", "no Idempotency-Key is filled in");
     let answers = report["answers"].as_array().unwrap();

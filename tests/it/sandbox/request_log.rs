@@ -157,10 +157,12 @@ rules! {
                 assert!(!text.contains(secret), "{path}: {text}");
             }
         }
-        // As curl sends JSON without a Content-Type.
+        // As curl sends JSON without a Content-Type: it is refused unread.
         let form = client.request(Method::POST, "/1/cards").body(card("4200000000000000").to_string().into());
         let answer = client.send(form.unwrap()).await;
-        assert_eq!(logged(&client, &answer).await["hidden"], json!(["?"]));
+        let entry = logged(&client, &answer).await;
+        assert_eq!((&entry["status"], &entry["hidden"]), (&json!(400), &json!([])));
+        assert!(!entry.to_string().contains("4200000000000000"), "{entry}");
     }
 
     async fn a_browsers_request_is_its_accounts(app) {

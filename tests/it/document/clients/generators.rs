@@ -40,7 +40,7 @@ generators! {
         language: "Go",
         // By default a client in Go refuses what a later version adds.
         make: "openapi-generator-cli generate -g go -i openapi.yaml -o client \
-               --additional-properties=disallowAdditionalPropertiesIfNotPresent=false",
+               --additional-properties=disallowAdditionalPropertiesIfNotPresent=false,enumClassPrefix=true",
         // Debian's packages of Go lie in a GOPATH.
         environment: "export GO111MODULE=off GOPATH=$PWD:/usr/share/gocode",
         compile: "mkdir src; ln -s ../client src/client; go vet client",
