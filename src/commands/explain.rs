@@ -85,10 +85,7 @@ fn accepted_of(document: &Value, request: &Value) -> Value {
 }
 
 fn request_text(request: &Value, accepted: &Value, code: Option<ErrorCode>) -> String {
-    let shown = |name: &str| match &request[name] {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
+    let shown = |name: &str| request[name].as_str().map_or_else(|| request[name].to_string(), str::to_owned);
     let mut text = format!(
         "{HEAD}{} {}{HEAD:#} {}\n  at {}, in {} ms\n",
         shown("method"),

@@ -60,7 +60,7 @@ fn shown(app: &AppState, page: &Page) -> Response {
         p.source { a href={ (HOME) (page.name) ".md" } { "This page as Markdown" } }
     };
     let content = html! { (render::html(page)) (source) };
-    layout::page(app, StatusCode::OK, &page.title(), &content)
+    layout::page(app, StatusCode::OK, page.title(), &content)
 }
 
 /// Serves the text as it is in `docs/`.

@@ -72,6 +72,7 @@ pub fn anchor(heading: &str) -> String {
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "kinds of a library, which stay as they are unless named")]
 fn events(page: &Page) -> Vec<Event<'static>> {
     let parsed: Vec<_> = Parser::new_ext(page.text, Options::ENABLE_TABLES).collect();
     let mut events: Vec<Event<'static>> = Vec::with_capacity(parsed.len());
@@ -125,7 +126,7 @@ fn events(page: &Page) -> Vec<Event<'static>> {
                     events.push(event.clone().into_static());
                 }
             }
-            other => events.push(other.clone().into_static()),
+            _ => events.push(event.clone().into_static()),
         }
     }
     events

@@ -18,7 +18,7 @@ pub fn collection(document: &Value) -> Value {
         for (method, operation) in
             methods.as_object().into_iter().flatten().filter(|(method, _)| *method != "head")
         {
-            operations.push(Operation { document, path, method, operation });
+            operations.push(Operation { document, path, method, described: operation });
         }
     }
     operations.sort_by_key(|operation| chain::place(operation.method, operation.path));
@@ -26,7 +26,7 @@ pub fn collection(document: &Value) -> Value {
     for tag in document["tags"].as_array().into_iter().flatten() {
         let folder = tag["name"].as_str().unwrap_or_default();
         let mut items = Vec::new();
-        for operation in operations.iter().filter(|operation| operation.operation["tags"][0] == folder) {
+        for operation in operations.iter().filter(|operation| operation.described["tags"][0] == folder) {
             for (id, changes) in chain::before(operation.id()) {
                 let first = operations.iter().find(|operation| operation.id() == *id);
                 items.extend(first.map(|first| first.item(changes)));
@@ -65,19 +65,20 @@ struct Operation<'a> {
     document: &'a Value,
     path: &'a str,
     method: &'a str,
-    operation: &'a Value,
+    /// What the document says of it.
+    described: &'a Value,
 }
 
 impl<'a> Operation<'a> {
     fn id(&self) -> &'a str {
-        self.operation["operationId"].as_str().unwrap_or_default()
+        self.described["operationId"].as_str().unwrap_or_default()
     }
 
     /// Returns its request, with changes of the example body, and its tests.
     fn item(&self, changes: &str) -> Value {
         let changes = serde_json::from_str(changes).unwrap_or_default();
         json!({
-            "name": self.operation["summary"],
+            "name": self.described["summary"],
             "request": self.request(&changes),
             "event": [{ "listen": "test", "script": { "type": "text/javascript", "exec": self.tests() } }],
         })
@@ -87,7 +88,7 @@ impl<'a> Operation<'a> {
         let path = self.path.replace('{', ":").replace('}', "");
         let mut request = json!({
             "method": self.method.to_uppercase(),
-            "description": self.operation["description"],
+            "description": self.described["description"],
             "header": self.parameters("header"),
             "url": {
                 "raw": format!("{{{{base_url}}}}{path}"),
@@ -97,7 +98,7 @@ impl<'a> Operation<'a> {
                 "variable": self.parameters("path"),
             },
         });
-        if let Some(content) = self.operation["requestBody"]["content"].as_object() {
+        if let Some(content) = self.described["requestBody"]["content"].as_object() {
             request["body"] = match content.get("application/json") {
                 Some(body) => json!({
                     "mode": "raw", "raw": format!("{:#}", sent(of_success(body), changes)),
@@ -112,7 +113,7 @@ impl<'a> Operation<'a> {
     }
 
     fn parameters(&self, place: &str) -> Vec<Value> {
-        let all = self.operation["parameters"].as_array().into_iter().flatten();
+        let all = self.described["parameters"].as_array().into_iter().flatten();
         let all = all.map(|parameter| self.resolved(parameter));
         // Every request needs a new key, so none is stored.
         all.filter(|parameter| parameter["in"] == place && parameter["name"] != "Idempotency-Key")
@@ -140,12 +141,12 @@ impl<'a> Operation<'a> {
 
     /// Returns the script that checks the answer and stores the tokens of which the document's links tell.
     fn tests(&self) -> Vec<String> {
-        let responses = self.operation["responses"].as_object();
+        let responses = self.described["responses"].as_object();
         let success = || {
             responses.into_iter().flatten().map(|(status, _)| status.as_str()).find(|status| *status < "300")
         };
         let status = chain::refused(self.id()).or_else(success).unwrap_or_default();
-        let response = self.resolved(&self.operation["responses"][status]);
+        let response = self.resolved(&self.described["responses"][status]);
         let mut script =
             vec![format!("pm.test('the status is {status}', () => pm.response.to.have.status({status}))")];
         let schema = &response["content"]["application/json"]["schema"];
@@ -165,8 +166,8 @@ impl<'a> Operation<'a> {
             let Some(place) = value.as_str().and_then(|value| value.strip_prefix("$response.body#/")) else {
                 continue;
             };
-            let keys: String = place.split('/').map(|key| format!("?.['{key}']")).collect();
-            let get = format!("pm.response.json(){keys}");
+            let keys = place.replace('/', "']?.['");
+            let get = format!("pm.response.json()?.['{keys}']");
             script.push(format!("if ({get}) pm.collectionVariables.set('{name}', {get})"));
         }
         script

@@ -13,7 +13,6 @@ use base::durable_fs;
 use base::list::List;
 use clap::Args;
 use entity::section::Section;
-use recording::{self, Exchange};
 use serde::Serialize;
 use serde_json::Value;
 use tools::api_client::ApiClient;
@@ -86,7 +85,9 @@ pub async fn run(command: Coverage, document: &Value) -> Result<(), Box<dyn Erro
         let of_file = |error: String| format!("{}: {error}", file.display());
         let text = std::fs::read_to_string(&file).map_err(|error| of_file(error.to_string()))?;
         let exchanges = recording::read_with_logs(&text).map_err(of_file)?;
-        exchanges.iter().for_each(|exchange| met.add_exchange(&operations, exchange));
+        for exchange in &exchanges {
+            met.add_exchange(&operations, exchange);
+        }
     }
     let summary = Summary::new(goals(&operations, &List::all(&only)), &met);
     if let Some(file) = to {
@@ -108,8 +109,9 @@ pub async fn run(command: Coverage, document: &Value) -> Result<(), Box<dyn Erro
 async fn add_log(server: &ApiClient, operations: &Operations, met: &mut Met) -> Result<(), Box<dyn Error>> {
     let mut requests = all(server, "/1/sandbox/requests?", "").await?;
     requests.retain(|request| request["request_id"] != OWN_REQUESTS);
-    let logged: Vec<Exchange> = requests.iter().map(exchange).collect();
-    logged.iter().for_each(|exchange| met.add_exchange(operations, exchange));
+    for request in &requests {
+        met.add_exchange(operations, &exchange(request));
+    }
     for list in ["/1/events?", "/1/webhooks?"] {
         met.add_records(&Value::Array(all(server, list, "").await?));
     }

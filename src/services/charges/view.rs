@@ -182,6 +182,7 @@ pub struct PlatformAdjustment {
 
 impl Charge {
     /// Returns the charge as verify shows it.
+    #[must_use]
     pub fn without_transfer(self) -> Self {
         Self { transfer: None, ..self }
     }

@@ -382,10 +382,10 @@ fn every_page_beside_the_api_answers() {
     let read = |text: &str| yaml_serde::from_str::<Value>(text).unwrap();
     let mut committed =
         read(&std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.yaml")).unwrap());
-    let served = read(&server.ask("GET", "/openapi.yaml", None, "").body);
-    assert_eq!(served["servers"][1]["url"], format!("http://{}", server.address));
-    committed["servers"] = served["servers"].clone();
-    assert!(served == committed);
+    let document = read(&server.ask("GET", "/openapi.yaml", None, "").body);
+    assert_eq!(document["servers"][1]["url"], format!("http://{}", server.address));
+    committed["servers"] = document["servers"].clone();
+    assert!(document == committed);
     let unknown = server.ask("GET", "/1/nothing", None, "");
     assert_eq!((unknown.status, &unknown.json()["error"]), (404, &json!("resource_not_found")));
     server.stopped();

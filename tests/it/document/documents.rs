@@ -449,7 +449,7 @@ rules! {
                     let response = resolved(document, &operation["responses"][&status]);
                     let shown = &response["content"]["application/json"]["examples"];
                     assert!(shown.get(name).is_some() || status == "204", "{method} {path} {name}: {}", answer.text);
-                    assert_eq!(status < "300".to_owned(), name == "success", "{method} {path}: {}", answer.text);
+                    assert_eq!(answer.status < 300, name == "success", "{method} {path}: {}", answer.text);
                     sent += 1;
                 }
             }

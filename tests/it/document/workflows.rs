@@ -28,9 +28,9 @@ operated! {
         let folder = tempfile::tempdir().unwrap();
         // As a client gets them: the workflows name the document beside them.
         for file in ["arazzo.yaml", "openapi.yaml"] {
-            let served = server.ask("GET", &format!("/{file}"), None, "");
-            assert_eq!(served.status, 200, "{file}");
-            std::fs::write(folder.path().join(file), served.body).unwrap();
+            let answer = server.ask("GET", &format!("/{file}"), None, "");
+            assert_eq!(answer.status, 200, "{file}");
+            std::fs::write(folder.path().join(file), answer.body).unwrap();
         }
         let committed = std::fs::read_to_string(root().join("arazzo.yaml")).unwrap();
         assert_eq!(std::fs::read_to_string(folder.path().join("arazzo.yaml")).unwrap(), committed);

@@ -50,8 +50,10 @@ pub struct Case {
     /// How many deliveries are in flight at once.
     pub at_once: usize,
     /// Makes the deliveries, in order.
-    pub deliveries: fn(&Material<'_>) -> Result<Vec<Delivery>, Box<dyn Error>>,
+    pub deliveries: MakeDeliveries,
 }
+
+type MakeDeliveries = fn(&Material<'_>) -> Result<Vec<Delivery>, Box<dyn Error>>;
 
 const VERIFY: &str = "verify-it";
 const SENT: &str = "what-is-sent";
@@ -75,7 +77,7 @@ const fn accept(
     heading: &'static str,
     sent: &'static str,
     why: &'static str,
-    deliveries: fn(&Material<'_>) -> Result<Vec<Delivery>, Box<dyn Error>>,
+    deliveries: MakeDeliveries,
 ) -> Case {
     Case { name, sent, expected: Expected::Accept, why, heading, at_once: 1, deliveries }
 }
@@ -85,7 +87,7 @@ const fn refuse(
     heading: &'static str,
     sent: &'static str,
     why: &'static str,
-    deliveries: fn(&Material<'_>) -> Result<Vec<Delivery>, Box<dyn Error>>,
+    deliveries: MakeDeliveries,
 ) -> Case {
     Case { expected: Expected::Refuse, ..accept(name, heading, sent, why, deliveries) }
 }
