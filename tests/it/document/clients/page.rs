@@ -59,8 +59,11 @@ fn drawn() -> String {
         let rows: Vec<_> = GENERATORS.iter().filter(|generator| generator.package == package).collect();
         writeln!(page, "\n### {}\n\n```", rows[0].tool).unwrap();
         let peers = PEERS.iter().filter(|(of, _)| *of == package);
-        let peers: String = peers.map(|(_, peer)| format!(" {peer}@{}", pinned[*peer].0)).collect();
-        writeln!(page, "{}{peers}\n", pinned[package].1).unwrap();
+        page.push_str(&pinned[package].1);
+        for (_, peer) in peers {
+            write!(page, " {peer}@{}", pinned[*peer].0).unwrap();
+        }
+        page.push_str("\n\n");
         for Generator { language, make, .. } in rows {
             // The tests run it beside their files; a reader has them in their folder.
             let make = make.replace("-f progenitor.jq", "-f tests/clients/progenitor.jq");
