@@ -68,8 +68,8 @@ class ClientTest < Minitest::Test
     assert declined.charge_token.start_with?('ch_')
     invalid = assert_raises(InvalidResource) { @client.charges.create_charge(order(card: nil)) }
     refute_empty invalid.messages.first.fetch('param')
-    assert_raises(NotFound) { @client.charges.get_charge('ch_none') }
-    assert_raises(Unauthorized) { Client.new(ENV.fetch('SERVER'), 'sk_test_nobody').charges.get_charge('ch_none') }
+    assert_raises(NotFound) { @client.charges.get_charge('ch_AAAAAAAAAAAAAAAAAAAAAA') }
+    assert_raises(Unauthorized) { Client.new(ENV.fetch('SERVER'), 'sk_test_nobody').charges.get_charge('ch_AAAAAAAAAAAAAAAAAAAAAA') }
   end
 
   def test_a_webhook_is_verified
