@@ -131,7 +131,7 @@ func TestARefusalIsAnErrorOfItsOwn(t *testing.T) {
 	if !errors.As(err, &refusal) || !errors.Is(err, cardpaymentsclient.ErrInvalidResource) || refusal.Messages[0].Param != "amount" {
 		t.Fatal(err)
 	}
-	_, err = cardpaymentsclient.Result(client.ChargesAPI.GetCharge(ctx, "ch_none").Execute())
+	_, err = cardpaymentsclient.Result(client.ChargesAPI.GetCharge(ctx, "ch_AAAAAAAAAAAAAAAAAAAAAA").Execute())
 	if !errors.Is(err, cardpaymentsclient.ErrNotFound) {
 		t.Fatal(err)
 	}

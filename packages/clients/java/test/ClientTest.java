@@ -119,10 +119,10 @@ class ClientTest {
         var invalid = assertThrows(ApiException.class, () -> charge(CHARGES, 0));
         assertEquals(ApiException.Kind.INVALID_RESOURCE, invalid.kind());
         assertEquals("amount", invalid.messages().get(0).getParam());
-        var missing = assertThrows(ApiException.class, () -> CHARGES.getCharge("ch_none"));
+        var missing = assertThrows(ApiException.class, () -> CHARGES.getCharge("ch_AAAAAAAAAAAAAAAAAAAAAA"));
         assertEquals(ApiException.Kind.NOT_FOUND, missing.kind());
         var stranger = new ChargesApi(new Client(System.getenv("SERVER"), "sk_test_nobody"));
-        assertEquals(ApiException.Kind.UNAUTHORIZED, assertThrows(ApiException.class, () -> stranger.getCharge("ch_none")).kind());
+        assertEquals(ApiException.Kind.UNAUTHORIZED, assertThrows(ApiException.class, () -> stranger.getCharge("ch_AAAAAAAAAAAAAAAAAAAAAA")).kind());
     }
 
     @Test

@@ -95,9 +95,9 @@ $tests = [
         same(true, $declined->requestId !== null && str_starts_with($declined->chargeToken, 'ch_'));
         $invalid = refused(ApiError::class, fn () => api()->createCharge(order(400, [])));
         same([ErrorKind::InvalidResource, true], [$invalid->kind, isset($invalid->messages[0]['param'])]);
-        same(ErrorKind::NotFound, refused(ApiError::class, fn () => api()->getCharge('ch_none'))->kind);
+        same(ErrorKind::NotFound, refused(ApiError::class, fn () => api()->getCharge('ch_AAAAAAAAAAAAAAAAAAAAAA'))->kind);
         $stranger = (new Client(getenv('SERVER'), 'sk_test_nobody'))->api(Api\ChargesApi::class);
-        same(ErrorKind::Unauthorized, refused(ApiError::class, fn () => $stranger->getCharge('ch_none'))->kind);
+        same(ErrorKind::Unauthorized, refused(ApiError::class, fn () => $stranger->getCharge('ch_AAAAAAAAAAAAAAAAAAAAAA'))->kind);
     },
     'a webhook is verified' => function () {
         ['headers' => $headers, 'body' => $body, 'key' => $key] = json_decode(file_get_contents(getenv('WEBHOOK')), true);

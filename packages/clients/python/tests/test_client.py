@@ -97,9 +97,9 @@ def test_a_refusal_is_an_exception_of_its_own():
         create_charge.sync(client=client, body=order(amount=0))
     assert [message["param"] for message in invalid.value.messages] == ["amount"]
     with pytest.raises(NotFound):
-        get_charge.sync("ch_none", client=client)
+        get_charge.sync("ch_AAAAAAAAAAAAAAAAAAAAAA", client=client)
     with pytest.raises(ApiError) as stranger:
-        get_charge.sync("ch_none", client=connect(os.environ["SERVER"], "sk_test_nobody"))
+        get_charge.sync("ch_AAAAAAAAAAAAAAAAAAAAAA", client=connect(os.environ["SERVER"], "sk_test_nobody"))
     assert stranger.value.code == "unauthorized"
 
 
