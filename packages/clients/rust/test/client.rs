@@ -159,7 +159,9 @@ async fn a_refusal_is_of_its_kind() {
         (invalid.kind(), invalid.messages()[0].param.as_str()),
         (ErrorKind::InvalidResource, "amount")
     );
-    let none = get_charge(&client, GetChargeParams { charge_token: "ch_AAAAAAAAAAAAAAAAAAAAAA".into() }).await.unwrap_err();
+    let none = get_charge(&client, GetChargeParams { charge_token: "ch_AAAAAAAAAAAAAAAAAAAAAA".into() })
+        .await
+        .unwrap_err();
     assert_eq!(none.kind(), ErrorKind::NotFound);
     let much = TransferInput::new("Too much".into(), 1_000_000_000_000, "AUD".into(), "self".into());
     let much = CreateTransferParams { transfer_input: much, ..Default::default() };
