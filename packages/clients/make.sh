@@ -90,6 +90,8 @@ php() {
 rust() {
     openapi_generator rust "$packages/rust.generated" avoidBoxedModels=true,useSingleRequestParameter=true
     mv "$packages/rust.generated/src" "$folder"
+    # The generator names the module twice where a form has a schema of its own.
+    sed -i 's/models::models::/models::/' "$folder"/src/apis/*.rs
     rm -r "$packages/rust.generated" "$folder/src/apis/configuration.rs"
     cp "$here"/rust/src/*.rs "$folder/src"
     "$tools/python" "$here/rust/thin.py" "$folder/src"

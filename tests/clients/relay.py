@@ -37,8 +37,21 @@ class Relay(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_address = ""
 
+    def read_body(self):
+        """Reads a body of a known length, or one in chunks."""
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        # It is sent on with its length.
+        del self.headers["Transfer-Encoding"]
+        body = b""
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
     def pass_on(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = self.read_body()
         connection = http.client.HTTPConnection(self.server_address)
         # Neither connection nor coding are the client's.
         left = ("connection", "accept-encoding", "host")

@@ -14,7 +14,8 @@ use card_payments_client::apis::plans_api::{CreatePlanParams, ListPlansParams, c
 use card_payments_client::apis::refunds_api::{CreateRefundParams, create_refund};
 use card_payments_client::apis::transfers_api::{CreateTransferParams, create_transfer};
 use card_payments_client::models::{
-    BrowserCardInput, CardInput, ChargeInput, ChargeMade, IntervalUnit, PlanInput, RefundInput, TransferInput,
+    BrowserCardInput, CardInput, ChargeInput, ChargeMade, FilePurpose, IntervalUnit, PlanInput, RefundInput,
+    TransferInput,
 };
 use card_payments_client::{Client, Error, ErrorKind, TryStreamExt, WebhookRefused, items, verify_webhook};
 use reqwest::header::{HeaderMap, HeaderName};
@@ -178,7 +179,7 @@ async fn a_file_is_uploaded_and_deleted() {
     let client = client();
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("receipt.pdf");
     std::fs::write(&file, "%PDF-1.4\n").unwrap();
-    let upload = CreateFileParams { file, purpose: "dispute_evidence".into(), ..Default::default() };
+    let upload = CreateFileParams { file, purpose: FilePurpose::DisputeEvidence, ..Default::default() };
     let uploaded = create_file(&client, upload).await.unwrap().response;
     delete_file(&client, DeleteFileParams { file_token: uploaded.token, ..Default::default() })
         .await
