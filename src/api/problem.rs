@@ -1,5 +1,5 @@
 //! Middleware around every route: a refusal names the page that explains it (`docs/decisions.md`, 430), and is a problem of RFC 9457
-//! for clients that ask for one (541).
+//! for clients that ask for one (431).
 
 use axum::body::Body;
 use axum::extract::{Request, State};

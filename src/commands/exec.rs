@@ -18,8 +18,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tools::api_client::{ApiClient, ApiClientError};
-use tools::terminal;
-use tools::terminal::print_result;
+use tools::terminal::{self, print_result};
 
 use super::banner::Banner;
 use super::serve::{self, Serve};

@@ -25,7 +25,7 @@ const target = (reference) => {
 
 const dereferenced = (node) => (typeof node?.$ref === 'string' ? target(node.$ref) : node)
 
-// Takes the document's text. The tokens that it shows are nobody's, so no field begins with one of them: whoever pressed
+// Takes the document's text. The tokens that it shows are nobody's, so no field begins with one of them: a reader who pressed
 // Execute would get 404.
 export const read = (text) => {
   openapi = JSON.parse(text)

@@ -16,16 +16,16 @@ use entity::section::Section;
 use serde::Serialize;
 use serde_json::Value;
 use tools::api_client::ApiClient;
-
-use self::goals::{Goal, Part, goals};
-use self::met::Met;
-use super::document::Operations;
-use super::junit::{self, TestCase};
 use tools::report::{OWN_REQUESTS, all};
 use tools::requests::exchange;
 use tools::server_options::{ServerOptions, refuse_live};
 use tools::terminal::HEAD;
 use tools::terminal::print_result;
+
+use self::goals::{Goal, Part, goals};
+use self::met::Met;
+use super::document::Operations;
+use super::junit::{self, TestCase};
 
 /// Show what a test suite has met of the API, and what never.
 ///

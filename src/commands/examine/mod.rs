@@ -11,12 +11,12 @@ use card_payments::api;
 use card_payments::config::FixtureOptions;
 use clap::{Args, Subcommand};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tools::server_options::{ServerOptions, refuse_live};
+use tools::terminal;
 
 use self::client::{ClientOptions, Examiner, Totals};
 use self::receiver::ReceiverOptions;
 use super::exec::{self, OwnServer, ServerSetup, Signals};
-use tools::server_options::{ServerOptions, refuse_live};
-use tools::terminal;
 
 /// Examine a client of the API, or a receiver of its webhooks.
 #[derive(Subcommand)]

@@ -17,15 +17,15 @@ use recording::{Format, RecordingFile};
 use serde::Serialize;
 use serde_json::Value;
 use tools::api_client::ApiClient;
+use tools::report::all;
+use tools::terminal::print_result;
+use tools::terminal::{BAD, GOOD};
 
 use self::faults::FaultPlan;
 use self::judge::{Finding, Rule, judge};
 use self::proxy::Proxy;
 use crate::commands::document::Operations;
 use crate::commands::junit::{self, TestCase};
-use tools::report::all;
-use tools::terminal::print_result;
-use tools::terminal::{BAD, GOOD};
 
 /// How to examine.
 #[derive(Args)]

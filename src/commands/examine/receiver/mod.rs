@@ -18,18 +18,17 @@ use http::Method;
 use outbound::OutboundError;
 use serde::Serialize;
 use tools::api_client::ApiClient;
+use tools::events::Event;
+use tools::listen::{event_types, fits, webhook_key};
+use tools::server_options::receiver_address;
+use tools::terminal::{BAD, GOOD, HEAD, print_result};
+use tools::trigger;
 
 use self::cases::{CASES, Case, Expected};
 use self::material::Material;
 use self::sender::{Answer, Sender};
 use crate::commands::junit::{self, TestCase};
 use crate::commands::known_api::known_api;
-use tools::events::Event;
-use tools::listen::{event_types, fits, webhook_key};
-use tools::server_options::receiver_address;
-use tools::terminal::print_result;
-use tools::terminal::{BAD, GOOD, HEAD};
-use tools::trigger;
 
 /// The events that are sent if none are named.
 const USUAL: [EventType; 4] = [
