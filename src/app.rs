@@ -60,14 +60,12 @@ pub struct Parts {
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
     /// The source of ids, keys and codes.
-    pub chance: Arc<RandomSource>,
-    /// The acquirer.
+    pub random: Arc<RandomSource>,
     pub acquirer: Arc<dyn Acquirer>,
     /// How long the acquirer may take to answer.
     pub acquirer_answer: Duration,
     /// Test or live.
     pub environment: Environment,
-    /// The operator's keys.
     pub operator: OperatorKeys,
     /// Calls the addresses that clients supply.
     pub outbound: Outbound,
@@ -88,7 +86,7 @@ pub struct Parts {
     /// How long after a customer's deletion its personal data is erased, if at all.
     pub erase_after: Option<TimeSpan>,
     /// How long one request may move a clock.
-    pub clock_move: Duration,
+    pub clock_move_timeout: Duration,
     /// The recording of its requests, in test.
     pub recorder: Option<Arc<Recorder>>,
 }
@@ -120,15 +118,15 @@ impl Parts {
         if let Some(name) = test_only(environment, secrets).into_iter().next() {
             return Err(StartError::TestOnly(name));
         }
-        let (clock, chance) = clock_and_chance(database)?;
-        let acquirer = NamedAcquirer::of(options.acquirer.as_deref(), environment, secrets)?;
+        let (clock, random) = clock_and_random(database)?;
+        let acquirer = NamedAcquirer::new(options.acquirer.as_deref(), environment, secrets)?;
         let acquirer = acquirer.validated(environment).await?;
         if environment == Environment::Live && !options.base_url.as_deref().is_some_and(is_https) {
             tracing::warn!(
                 "CARD_PAYMENTS_BASE_URL is no https address: links to pages and files use plain HTTP"
             );
         }
-        let operator = operator(database, secrets, &chance).await?;
+        let operator = operator(database, secrets, &random).await?;
         let reach = address_policy(environment, &options.webhook_allow);
         let folder = database.data_dir.join("files");
         let blobs: Arc<dyn Blobs> = match &options.blobs {
@@ -137,7 +135,7 @@ impl Parts {
         };
         Ok(Self {
             clock,
-            chance,
+            random,
             acquirer,
             acquirer_answer: ACQUIRER_ANSWER,
             environment,
@@ -156,7 +154,7 @@ impl Parts {
             break_glass: options.people.break_glass,
             retention: TimeSpan::days(options.retention_days),
             erase_after: options.erase_after.map(TimeSpan::days),
-            clock_move: CLOCK_MOVE,
+            clock_move_timeout: CLOCK_MOVE,
             recorder: None,
         })
     }
@@ -188,12 +186,12 @@ impl App {
         if let Some(recorder) = &recorder {
             recorder.begin(&info.base_url, keys.as_ref().map(|keys| (&keys.secret, &keys.publishable)));
         }
-        if lock.is_some() || ctx.chance.is_seeded() {
+        if lock.is_some() || ctx.random.is_seeded() {
             // No other server can make a payment, submit a refund, deliver a webhook or move a clock on this file. With
             // a seed no other may either, and no time passes that would free the work of a killed server.
             takeover::take_over(&ctx).await?;
         }
-        let dashboard = DashboardAuth::of(environment, operators, Arc::clone(&ctx.clock));
+        let dashboard = DashboardAuth::new(environment, operators, Arc::clone(&ctx.clock));
         let rate_limit = info.load.rate_limit.and_then(NonZeroU32::new);
         let phase = watch::Sender::default();
         let fingerprint = installation::read_fingerprint(&ctx.store).await?;
@@ -221,7 +219,6 @@ impl App {
         self.site.has_dashboard
     }
 
-    /// Returns the admission control.
     pub fn admission(&self) -> &Arc<AdmissionControl> {
         &self.site.admission
     }
@@ -241,17 +238,17 @@ async fn context(
     parts: Parts,
     base_url: &str,
 ) -> Result<Ctx, StartError> {
-    let chance = parts.chance;
-    let ids = Arc::new(IdGenerator::new(Arc::clone(&chance)));
+    let random = parts.random;
+    let ids = Arc::new(IdGenerator::new(Arc::clone(&random)));
     let store = Store::open_locked(location, lock, Arc::clone(&ids)).await?;
     installation::claim(&store, parts.environment).await?;
-    chance.begin(installation::begin(&store, chance.fingerprint()).await?);
-    let vault = data_keys::open(&store, &parts.operator, &ids, &chance, parts.clock.now()).await?;
+    random.begin(installation::begin(&store, random.fingerprint()).await?);
+    let vault = data_keys::open(&store, &parts.operator, &ids, &random, parts.clock.now()).await?;
     let arrivals = Arc::new(Arrivals::new(store.backend() == DbBackend::Postgres));
     let event_sequences = Arc::new(EventSequences::new(Arc::clone(&arrivals)));
     store.add_listener(Arc::clone(&event_sequences));
     disputes::arrival::listen(&store);
-    let trusted = if chance.is_seeded() {
+    let trusted = if random.is_seeded() {
         TrustedClock::still(Arc::clone(&parts.clock))
     } else {
         clock_record::open(&store, Arc::clone(&parts.clock)).await.map_err(InstallationError::from)?
@@ -266,8 +263,8 @@ async fn context(
         operator: parts.operator,
         acquirer: parts.acquirer,
         outbound: parts.outbound,
-        wallets: parts.wallets.drawing_from(&chance),
-        chance,
+        wallets: parts.wallets.drawing_from(&random),
+        random,
         blobs: parts.blobs,
         tasks: TaskTracker::new(),
         settings: Settings {
@@ -277,7 +274,7 @@ async fn context(
             base_url: base_url.into(),
             retention: parts.retention,
             erase_after: parts.erase_after,
-            clock_move: parts.clock_move,
+            clock_move_timeout: parts.clock_move_timeout,
         },
         memory: Memory::new(arrivals, event_sequences),
     }))
@@ -285,7 +282,7 @@ async fn context(
 
 /// Returns the machine's clock and randomness. With a seed, the clock stands still and the randomness comes from the
 /// seed.
-pub fn clock_and_chance(
+pub fn clock_and_random(
     database: &DatabaseOptions,
 ) -> Result<(Arc<dyn Clock>, Arc<RandomSource>), StartError> {
     match (&database.seed, database.environment) {
@@ -302,7 +299,7 @@ pub fn clock_and_chance(
 async fn operator(
     database: &DatabaseOptions,
     secrets: &Secrets,
-    chance: &RandomSource,
+    random: &RandomSource,
 ) -> Result<OperatorKeys, StartError> {
     let configured = match &secrets.vault_key {
         Some(source) => Some(read_vault_keys(source).await?),
@@ -312,9 +309,9 @@ async fn operator(
         None => None,
     };
     durable_fs::refuse_other(&database.data_dir).map_err(ConnectError::from)?;
-    let found = store::read_installation(&Location::of(database)?).await?;
+    let found = store::read_installation(&Location::from_options(database)?).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
-    let (is_empty, seed) = (found.keys.is_empty(), chance.fingerprint());
+    let (is_empty, seed) = (found.keys.is_empty(), random.fingerprint());
     installation::refuse_other_seed(found.seed.as_deref(), is_empty, seed.as_deref())?;
     let operator = match configured {
         Some(keys) => keys,
@@ -336,7 +333,6 @@ pub(crate) fn test_only(environment: Environment, secrets: &Secrets) -> Vec<&'st
 
 /// The configured acquirer, before any call to it.
 pub(crate) enum NamedAcquirer {
-    /// The simulator.
     Simulator(Simulator),
     /// The acquirer at an address.
     Elsewhere(Address, Arc<HttpAcquirer>),
@@ -344,14 +340,16 @@ pub(crate) enum NamedAcquirer {
 
 impl NamedAcquirer {
     /// Returns the configured acquirer.
-    pub(crate) fn of(
+    pub(crate) fn new(
         named: Option<&str>,
         environment: Environment,
         secrets: &Secrets,
     ) -> Result<Self, StartError> {
         let named = match (named, environment) {
             (None, Environment::Live) => return Err(StartError::Required("CARD_PAYMENTS_ACQUIRER")),
-            (None | Some("simulator"), _) => return Ok(Self::Simulator(Simulator::of(environment))),
+            (None | Some("simulator"), _) => {
+                return Ok(Self::Simulator(Simulator::for_environment(environment)));
+            }
             (Some(named), _) if !named.contains("://") => return Err(StartError::Acquirer(named.into())),
             (Some(named), _) => named,
         };

@@ -47,7 +47,6 @@ impl Environment {
         }
     }
 
-    /// Returns the other environment.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -192,7 +191,6 @@ pub struct FixtureOptions {
 /// Secrets from environment variables or files.
 #[derive(Debug, Clone, Default)]
 pub struct Secrets {
-    /// The first account's secret key.
     pub secret_key: Option<Secret>,
     /// The first account's publishable key.
     pub publishable_key: Option<Secret>,

@@ -45,11 +45,9 @@ pub struct RecordedRequest<'a> {
     pub requested: &'a str,
     /// The key in the Authorization header.
     pub key: Option<&'a Secret>,
-    /// The Idempotency-Key.
     pub idempotency_key: Option<&'a str>,
     /// The Sandbox-Outcome header.
     pub sandbox_outcome: Option<&'a str>,
-    /// The parameters.
     pub parameters: &'a Value,
     /// The values of the parameters that were read.
     pub read: &'a ReadValues,

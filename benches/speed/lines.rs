@@ -166,7 +166,7 @@ async fn rounds(
             let (run, cpu) = site.measure(&[server], CONNECTIONS, requests, stop).await?;
             report.best(Figure::new(on, name, &run, &cpu), &run);
             // Each ceiling at once: after a hundred thousand reads the server would still write its log of requests beside it.
-            if let Some((name, payment)) = bare.of(name)
+            if let Some((name, payment)) = bare.payment(name)
                 && let Some(per_second) = bare.per_second(site, payment, options.span())?
             {
                 let run = Run::default();
@@ -221,7 +221,7 @@ impl Bare {
     }
 
     /// What a line's payments write, if it is one of payments, and how that is called.
-    fn of(&self, line: &str) -> Option<(&'static str, &Payment)> {
+    fn payment(&self, line: &str) -> Option<(&'static str, &Payment)> {
         let mut payments = [CHARGE, CUSTOMER].into_iter().zip(BARE.into_iter().zip(&self.payments));
         payments.find_map(|(paid, bare)| (paid == line).then_some(bare))
     }

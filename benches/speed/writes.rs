@@ -127,7 +127,7 @@ impl Commit {
                 return Err(format!("a row of {name} has gone: {gone:?}").into());
             }
             for (key, row) in table.rows.iter().filter(|(key, row)| former.get(*key) != Some(*row)) {
-                let (how, row) = How::of(&table.columns, former.get(key), row)?;
+                let (how, row) = How::from_columns(&table.columns, former.get(key), row)?;
                 let columns = table.columns.clone();
                 match writes.last_mut() {
                     Some(write) if write.table == *name && write.how == how && how.is_of_many() => {
@@ -166,7 +166,11 @@ impl How {
     }
 
     /// How a row is written that was another one, or none; and what of it.
-    fn of(columns: &[Column], former: Option<&Vec<Cell>>, row: &[Cell]) -> Result<(Self, Vec<Cell>)> {
+    fn from_columns(
+        columns: &[Column],
+        former: Option<&Vec<Cell>>,
+        row: &[Cell],
+    ) -> Result<(Self, Vec<Cell>)> {
         let mut row = row.to_vec();
         if columns.iter().any(Column::is_slot) {
             let number = |cell: &Cell| cell.as_deref().unwrap_or("0").parse::<i64>();

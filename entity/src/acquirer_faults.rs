@@ -140,7 +140,7 @@ mod tests {
             ("0.01e2", "1"),
         ] {
             assert_eq!(
-                text.parse::<Probability>().map(|chance| chance.to_string()),
+                text.parse::<Probability>().map(|random| random.to_string()),
                 Ok(shown.to_owned()),
                 "{text}"
             );

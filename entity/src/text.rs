@@ -13,7 +13,7 @@ pub struct JsonText(String);
 
 impl JsonText {
     /// Returns the JSON of a value.
-    pub fn of(value: &impl Serialize) -> Result<Self, serde_json::Error> {
+    pub fn encode(value: &impl Serialize) -> Result<Self, serde_json::Error> {
         serde_json::to_string(value).map(Self)
     }
 

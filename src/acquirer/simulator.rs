@@ -65,7 +65,7 @@ struct Moves {
 
 impl Simulator {
     /// Creates the simulator of an environment.
-    pub fn of(environment: Environment) -> Self {
+    pub fn for_environment(environment: Environment) -> Self {
         Self::new(match environment {
             Environment::Test => Numbers::TestCards,
             Environment::Live => Numbers::All,
@@ -75,7 +75,7 @@ impl Simulator {
     /// Creates the simulator that remote servers call: it remembers calls longer, since clients return for answers that
     /// the network lost.
     pub fn served(environment: Environment) -> Self {
-        Self { memory: remembering(SIMULATOR_REMEMBERS_ELSEWHERE), ..Self::of(environment) }
+        Self { memory: remembering(SIMULATOR_REMEMBERS_ELSEWHERE), ..Self::for_environment(environment) }
     }
 
     /// Adds a book, from which statements are written.
@@ -95,7 +95,7 @@ impl Simulator {
     }
 
     fn known(&self, number: &CardNumber) -> Option<CardInfo> {
-        let issuing_country = match (TestCards::of(number.digits().expose()), self.numbers) {
+        let issuing_country = match (TestCards::find(number.digits().expose()), self.numbers) {
             (Some(row), _) => row.issuing_country,
             (None, Numbers::All) => LIVE_ISSUING_COUNTRY,
             (None, Numbers::TestCards) => return None,
@@ -110,7 +110,7 @@ impl Simulator {
 
     /// Returns the outcome of a call. A forced outcome precedes the card's.
     fn outcome(&self, call: &AuthoriseCall) -> SimulatedOutcome {
-        let of_card = || match (TestCards::of(call.number.expose()), self.numbers) {
+        let of_card = || match (TestCards::find(call.number.expose()), self.numbers) {
             (Some(row), _) => row.outcome,
             (None, Numbers::All) => SimulatedOutcome::Approved(Aftermath::Ordinary),
             (None, Numbers::TestCards) => SimulatedOutcome::Declined(Decline::InvalidCard),
@@ -175,7 +175,7 @@ impl Simulator {
 }
 
 fn remembering(kept: Duration) -> Mutex<Memory> {
-    Mutex::new(Memory::of(SIMULATOR_CALLS_MAX, kept))
+    Mutex::new(Memory::new(SIMULATOR_CALLS_MAX, kept))
 }
 
 impl Acquirer for Simulator {

@@ -18,7 +18,7 @@ pub struct TestCards {
 
 impl TestCards {
     /// Returns the row of a number.
-    pub fn of(number: &str) -> Option<&'static Self> {
+    pub fn find(number: &str) -> Option<&'static Self> {
         TABLE.iter().find(|row| row.numbers().any(|known| known == number))
     }
 
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_table_number_has_its_outcome_and_country() {
-        let of = |number| TestCards::of(number).map(|row| (row.outcome, row.issuing_country));
+        let of = |number| TestCards::find(number).map(|row| (row.outcome, row.issuing_country));
         assert_eq!(of("36700000000003"), Some((INVALID_CVV, "AU")));
         assert_eq!(of("6510000190000000"), Some((SUCCESS, "NZ")));
         assert_eq!(of("30569309025904"), Some((SUCCESS, "US")));
@@ -114,7 +114,7 @@ mod tests {
                 let shown = CardNumber::parse(&Secret::from(number)).unwrap();
                 let found =
                     TestCards::shown_as(shown.scheme(), &shown.masked(), row.issuing_country).unwrap();
-                assert_eq!(TestCards::of(found).unwrap().outcome, row.outcome, "{number}");
+                assert_eq!(TestCards::find(found).unwrap().outcome, row.outcome, "{number}");
             }
         }
         assert_eq!(TestCards::shown_as(Scheme::Visa, "XXXX-XXXX-XXXX-4242", "AU"), None);

@@ -82,7 +82,6 @@ impl AdmissionControl {
         Ok(())
     }
 
-    /// Returns the connections.
     pub fn connections(&self) -> &Arc<Connections> {
         &self.connections
     }

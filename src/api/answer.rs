@@ -88,7 +88,6 @@ pub struct ListedWithCount<T>(pub ListPage<T>);
 pub struct Counted<T>(pub ListPage<T>);
 /// A response that an Idempotency-Key keeps.
 pub trait KeptAnswer {
-    /// Its record.
     type Record;
 
     /// Returns how it wraps the record, by the client's address.

@@ -10,7 +10,7 @@ use axum::response::Response;
 const OWN: [&str; 6] = ["1", "3d-secure", "dashboard", "docs", "files", "pay"];
 
 /// Returns the path of a server's address.
-pub fn of(base_url: &str) -> &str {
+pub fn path_of(base_url: &str) -> &str {
     base_url.match_indices('/').nth(2).map_or("", |(at, _)| &base_url[at..])
 }
 

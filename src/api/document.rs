@@ -78,13 +78,11 @@ impl Document {
         edited(self.own(info), choice.bodies, choice.edition)
     }
 
-    /// Returns it as YAML.
     pub fn yaml<'a>(&'a self, info: &ServerInfo, choice: DocumentChoice) -> &'a Representations {
         let text = || openapi::yaml(&self.chosen(info, choice));
         self.yaml.get(choice).get_or_init(|| Representations::new("application/yaml", text()))
     }
 
-    /// Returns it as JSON.
     pub fn json<'a>(&'a self, info: &ServerInfo, choice: DocumentChoice) -> &'a Representations {
         let text = || self.chosen(info, choice).to_string();
         self.json.get(choice).get_or_init(|| Representations::new("application/json", text()))

@@ -139,7 +139,6 @@ fn number(n: usize) -> f64 {
 /// What the server sheds.
 #[derive(Debug, Clone, Copy)]
 pub enum ShedKind {
-    /// A request.
     Request,
     /// The body of an admitted request.
     LargeBody,
@@ -184,7 +183,6 @@ pub fn count_break_glass() {
     metrics::counter!(BREAK_GLASS).increment(1);
 }
 
-/// Counts one request.
 pub fn count_request(method: &Method, route: &str, status: u16, took: Duration) {
     let (method, route) = (method.as_str().to_owned(), route.to_owned());
     metrics::counter!(REQUESTS, "method" => method, "route" => route.clone(), "status" => status.to_string())

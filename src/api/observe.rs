@@ -40,7 +40,7 @@ pub async fn observe(State(app): State<AppState>, request: Request, next: Next) 
     let span =
         if is_watching(request.uri().path()) { Span::default() } else { Span::of_request(request.headers()) };
     let context = span.context();
-    let logged = RequestLogWriter::of(&app, &request);
+    let logged = RequestLogWriter::for_request(&app, &request);
     let mut report = RequestReport {
         began: Instant::now(),
         method: request.method().clone(),
@@ -55,10 +55,10 @@ pub async fn observe(State(app): State<AppState>, request: Request, next: Next) 
     let headers = response.headers_mut();
     finish(headers, &report.this);
     // Otherwise the HTTP library adds the machine's time, which it formats once a second.
-    if app.chance.is_seeded() || SystemClock::ahead() != TimeSpan::ZERO {
+    if app.random.is_seeded() || SystemClock::ahead() != TimeSpan::ZERO {
         headers.insert(header::DATE, date(app.clock.now()));
     }
-    if !app.chance.is_seeded() {
+    if !app.random.is_seeded() {
         set_server_timing(headers, &report.this, report.began.elapsed());
     }
     if let Some(logged) = &mut report.logged {
@@ -171,7 +171,7 @@ fn fresh_id(app: &AppState, path: &str) -> String {
     } else {
         RandomStream::PageRequest
     };
-    app.chance.id(draw).to_string()
+    app.random.id(draw).to_string()
 }
 
 fn finish(headers: &mut HeaderMap, this: &RequestContext) {

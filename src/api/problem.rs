@@ -17,7 +17,6 @@ use crate::error::{ErrorCode, KeyFault};
 /// What a response refuses by; its extension, so that the middleware need not read the body.
 #[derive(Debug, Clone, Copy)]
 pub struct RefusedBy {
-    /// The code.
     pub code: ErrorCode,
     /// Why no key opens the request, where that is the reason.
     pub key_fault: Option<KeyFault>,

@@ -24,7 +24,6 @@ pub struct RateLimit(Option<Buckets<RateLimitKey>>);
 /// The key by which requests are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RateLimitKey {
-    /// An account.
     Account(AccountToken),
     /// An operator's network, if it is known, whichever account the operator views: the account itself sends no request.
     Operator(Option<ClientNetwork>),

@@ -57,7 +57,7 @@ struct RequestRecording {
 
 impl RequestLogWriter {
     /// Creates the writer; None where there is no log.
-    pub fn of(app: &AppState, request: &Request) -> Option<Self> {
+    pub fn for_request(app: &AppState, request: &Request) -> Option<Self> {
         let sent = idempotency_key(request);
         let idempotency_key = legible(sent.as_ref()).ok().map(str::to_owned);
         let has_refused_idempotency_key = sent.is_some() && idempotency_key.is_none();
@@ -98,7 +98,7 @@ impl RequestLogWriter {
         }
         let data = request_log_data::take(&self.data);
         // With a seed, durations are 0, so that runs are identical.
-        let took = if self.ctx.chance.is_seeded() { Duration::ZERO } else { took };
+        let took = if self.ctx.random.is_seeded() { Duration::ZERO } else { took };
         if let Some(recording) = &self.recording {
             self.record(recording, route, &data, method, status, took);
         }
@@ -174,9 +174,9 @@ impl RequestLogWriter {
         took: Duration,
     ) -> Option<logged_request::Model> {
         let (account_id, created_at) = data.account?;
-        let shown = LoggableParams::of(data.parameters.as_deref().unwrap_or(&Value::Null), &data.read);
+        let shown = LoggableParams::new(data.parameters.as_deref().unwrap_or(&Value::Null), &data.read);
         let error = data.answer.as_ref().filter(|(status, _)| *status >= 400);
-        let error = error.and_then(|(_, body)| LoggedError::of(body));
+        let error = error.and_then(|(_, body)| LoggedError::parse(body));
         Some(logged_request::Model {
             account_id,
             id: self.ctx.ids.token(),
@@ -188,16 +188,15 @@ impl RequestLogWriter {
             duration: i64::try_from(took.as_millis()).unwrap_or(i64::MAX),
             idempotency_key: self.idempotency_key.clone(),
             replayed: self.replayed,
-            parameters: JsonText::of(&shown.parameters).ok()?,
-            hidden: JsonText::of(&shown.hidden).ok()?,
-            error: error.map(|error| JsonText::of(&error)).transpose().ok()?,
+            parameters: JsonText::encode(&shown.parameters).ok()?,
+            hidden: JsonText::encode(&shown.hidden).ok()?,
+            error: error.map(|error| JsonText::encode(&error)).transpose().ok()?,
             created_at,
             logged_at: self.ctx.clock.now(),
         })
     }
 }
 
-/// Returns a header that is text.
 fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }

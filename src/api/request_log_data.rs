@@ -22,7 +22,6 @@ pub type SharedLogData = Arc<Mutex<RequestLogData>>;
 pub struct RequestLogData {
     /// The account that the key authenticated, and the time of its clock.
     pub account: Option<(AccountToken, Timestamp)>,
-    /// The parameters.
     pub parameters: Option<Arc<Value>>,
     /// The values of the parameters that were read.
     pub read: ReadValues,

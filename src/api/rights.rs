@@ -17,7 +17,6 @@ use crate::services::Account;
 /// The key of an operation's `extensions` that adds rights: `json!({ "charges": "read" })`.
 const ADDED: &str = "x-rights";
 
-/// Rights by section.
 pub type Rights = BTreeMap<Section, Right>;
 
 /// Returns the same right in every section: of operations that show or change whatever an account has.

@@ -27,6 +27,6 @@ pub struct ServerInfo {
 impl ServerInfo {
     /// Returns the path of the server's address, without a slash at the end; empty for most.
     pub fn base_path(&self) -> &str {
-        base_path::of(&self.base_url)
+        base_path::path_of(&self.base_url)
     }
 }

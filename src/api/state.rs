@@ -31,7 +31,6 @@ pub struct AppStateInner {
     pub installation: Arc<str>,
     /// The OpenAPI document.
     pub document: Arc<Document>,
-    /// The metrics of /metrics.
     pub metrics: Metrics,
     /// The key that pages fill in on the server's own machine: a test environment's first secret key.
     pub test_key: Option<Arc<Secret>>,
@@ -41,7 +40,6 @@ pub struct AppStateInner {
     pub has_dashboard: bool,
     /// The rate limit of accounts.
     pub rate: Arc<RateLimit>,
-    /// The admission control.
     pub admission: Arc<AdmissionControl>,
     /// Whether the server is shutting down, and how far.
     pub phase: watch::Receiver<ServerPhase>,

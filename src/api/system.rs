@@ -22,7 +22,6 @@ use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
 
-/// Returns the routes.
 pub fn routes() -> Router<AppState> {
     Router::new()
         .route(

@@ -94,7 +94,7 @@ impl FromRequest<AppState> for PaymentRequest {
             // The statement that looks for the key reads the account, too.
             return Box::pin(WriteRequest::from_request(request, app)).await.map(Self);
         }
-        let head = RequestHead::of(&request, app);
+        let head = RequestHead::for_request(&request, app);
         let authenticated = authenticate_payment_key(app, request.headers()).await?;
         let account = authenticated.account.clone();
         let received = async {
@@ -143,7 +143,7 @@ impl FromRequest<AppState> for WriteRequest {
     type Rejection = Rejection;
 
     async fn from_request(request: Request, app: &AppState) -> Result<Self, Rejection> {
-        let head = RequestHead::of(&request, app);
+        let head = RequestHead::for_request(&request, app);
         let authenticated = authenticate_secret_key(app, request.headers(), head.key().ok()).await?;
         let input = Input::from_request(request, app).await?;
         head.write(app, input, authenticated).await
@@ -157,7 +157,7 @@ impl FromRequest<AppState> for PartnerWriteRequest {
     type Rejection = Rejection;
 
     async fn from_request(request: Request, app: &AppState) -> Result<Self, Rejection> {
-        let head = RequestHead::of(&request, app);
+        let head = RequestHead::for_request(&request, app);
         let authenticated = authenticate_partner_key(app, request.headers(), head.key().ok()).await?;
         let input = Input::from_request(request, app).await?;
         head.write(app, input, authenticated).await.map(Self)
@@ -176,7 +176,7 @@ impl FromRequest<AppState> for UploadRequest {
     type Rejection = Rejection;
 
     async fn from_request(request: Request, app: &AppState) -> Result<Self, Rejection> {
-        let head = RequestHead::of(&request, app);
+        let head = RequestHead::for_request(&request, app);
         let authenticated = authenticate_secret_key(app, request.headers(), head.key().ok()).await?;
         let received = upload::receive(request, app).await;
         let (input, upload) = received.inspect_err(|_| log(|data| data.is_unreadable = true))?;
@@ -197,7 +197,7 @@ impl FromRequest<AppState> for BrowserWriteRequest {
         if basic_user(request.headers()).is_some() {
             return WriteRequest::from_request(request, app).await.map(Self);
         }
-        let head = RequestHead::of(&request, app);
+        let head = RequestHead::for_request(&request, app);
         let input = Input::from_request(request, app).await?;
         let authenticated = authenticate_publishable_key(app, &input, head.key().ok()).await?;
         head.write(app, input, authenticated).await.map(Self)
@@ -215,7 +215,7 @@ struct RequestHead {
 }
 
 impl RequestHead {
-    fn of(request: &Request, app: &AppState) -> Self {
+    fn for_request(request: &Request, app: &AppState) -> Self {
         Self {
             idempotency_key: idempotency_key(request),
             ip_address: client_address(request, app).map_or_else(String::new, |address| address.to_string()),

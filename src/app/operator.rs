@@ -7,7 +7,7 @@ use base::random::RandomSource;
 use entity::TimeSpan;
 use outbound::Outbound;
 
-use super::{Parts, StartError, address_policy, clock_and_chance, context, operator};
+use super::{Parts, StartError, address_policy, clock_and_random, context, operator};
 use crate::acquirer::simulator::Simulator;
 use crate::blobs::Disk;
 use crate::config::{DatabaseOptions, Secrets};
@@ -21,14 +21,14 @@ use crate::store::{self, Location, Store};
 pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, StartError> {
     let environment = database.environment;
     let folder = database.data_dir.join("files");
-    let (clock, chance) = clock_and_chance(database)?;
-    let location = Location::of(database)?;
-    refuse_beside_a_server(&location, &chance)?;
+    let (clock, random) = clock_and_random(database)?;
+    let location = Location::from_options(database)?;
+    refuse_beside_a_server(&location, &random)?;
     let parts = Parts {
-        operator: operator(database, secrets, &chance).await?,
+        operator: operator(database, secrets, &random).await?,
         clock,
-        chance,
-        acquirer: Arc::new(Simulator::of(environment)),
+        random,
+        acquirer: Arc::new(Simulator::for_environment(environment)),
         acquirer_answer: ACQUIRER_ANSWER,
         environment,
         outbound: Outbound::new(address_policy(environment, &[])),
@@ -40,7 +40,7 @@ pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> 
         break_glass: false,
         retention: TimeSpan::days(RETENTION_DAYS_MIN),
         erase_after: None,
-        clock_move: CLOCK_MOVE,
+        clock_move_timeout: CLOCK_MOVE,
         recorder: None,
     };
     context(&location, None, parts, "").await
@@ -49,23 +49,23 @@ pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> 
 /// Opens a server's database for a command that writes and needs no keys. With a seed, the command draws from the seed
 /// and starts a new run, as a server does.
 pub async fn operator_store(location: &Location, database: &DatabaseOptions) -> Result<Store, StartError> {
-    let (_, chance) = clock_and_chance(database)?;
-    let (found, seed) = (store::read_installation(location).await?, chance.fingerprint());
+    let (_, random) = clock_and_random(database)?;
+    let (found, seed) = (store::read_installation(location).await?, random.fingerprint());
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
     installation::refuse_other_seed(found.seed.as_deref(), found.keys.is_empty(), seed.as_deref())?;
-    refuse_beside_a_server(location, &chance)?;
-    let store = Store::open(location, Arc::new(IdGenerator::new(Arc::clone(&chance)))).await?;
+    refuse_beside_a_server(location, &random)?;
+    let store = Store::open(location, Arc::new(IdGenerator::new(Arc::clone(&random)))).await?;
     // An empty database has nothing to change; it is not assigned to an environment.
     if !found.keys.is_empty() {
-        chance.begin(installation::begin(&store, seed).await?);
+        random.begin(installation::begin(&store, seed).await?);
     }
     Ok(store)
 }
 
 /// Refuses a seeded command while a server runs on the SQLite file: the command's ids sort above all earlier ones, and
 /// the running server would then create ids below them. For PostgreSQL this cannot be checked.
-fn refuse_beside_a_server(location: &Location, chance: &RandomSource) -> Result<(), StartError> {
-    if chance.is_seeded() {
+fn refuse_beside_a_server(location: &Location, random: &RandomSource) -> Result<(), StartError> {
+    if random.is_seeded() {
         drop(location.lock()?);
     }
     Ok(())

@@ -8,7 +8,7 @@ use crate::services::{Context, payments, refunds, sandbox, snapshots, webhooks};
 /// passes, so then the server does not start.
 pub(super) async fn take_over(ctx: &Context) -> Result<(), InstallationError> {
     match make_due_now(ctx).await {
-        Err(error) if ctx.store.refuses_writes().is_some() && !ctx.chance.is_seeded() => {
+        Err(error) if ctx.store.refuses_writes().is_some() && !ctx.random.is_seeded() => {
             tracing::warn!(%error, "work in flight when the server ended becomes due at its usual time");
             Ok(())
         }

@@ -8,7 +8,7 @@ use crate::app::NamedAcquirer;
 pub async fn look(configuration: &Configuration, findings: &mut Findings) {
     findings.turn_to(Area::Acquirer);
     let Configuration { serve, database, secrets, .. } = configuration;
-    match NamedAcquirer::of(serve.acquirer.as_deref(), database.environment, secrets) {
+    match NamedAcquirer::new(serve.acquirer.as_deref(), database.environment, secrets) {
         Err(error) => findings.wrong(error.to_string(), "name it in CARD_PAYMENTS_ACQUIRER"),
         Ok(NamedAcquirer::Simulator(_)) if configuration.is_live() => findings.warning(
             "the acquirer is a simulator: no money moves",

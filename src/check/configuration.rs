@@ -17,7 +17,6 @@ use crate::{app, trace};
 pub struct Configuration {
     /// Options of `serve`.
     pub serve: ServeOptions,
-    /// Options of the database.
     pub database: DatabaseOptions,
     /// The configured secrets.
     pub secrets: Secrets,
@@ -81,7 +80,7 @@ fn look(configuration: &Configuration, findings: &mut Findings) {
             "remove it: card-payments account create makes accounts",
         );
     }
-    if let Err(error) = app::clock_and_chance(database) {
+    if let Err(error) = app::clock_and_random(database) {
         findings.wrong(error.to_string(), "remove it: everything that a seed decides can be guessed");
     }
     if let Err(error) = config::log_filter(&serve.log) {

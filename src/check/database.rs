@@ -21,7 +21,7 @@ pub async fn look(
     findings: &mut Findings,
 ) -> Option<Inspection> {
     findings.turn_to(Area::Database);
-    let location = match Location::of(&configuration.database) {
+    let location = match Location::from_options(&configuration.database) {
         Ok(location) => location,
         Err(error) => {
             findings.wrong(format!("CARD_PAYMENTS_DATABASE_URL: {error}"), error.remedy());
@@ -71,7 +71,7 @@ fn contents(inspection: &Inspection, configuration: &Configuration, findings: &m
         findings.wrong(error.to_string(), "name the right database, or the right CARD_PAYMENTS_ENVIRONMENT");
     }
     let seed =
-        app::clock_and_chance(&configuration.database).ok().and_then(|(_, chance)| chance.fingerprint());
+        app::clock_and_random(&configuration.database).ok().and_then(|(_, random)| random.fingerprint());
     let (kept, is_empty) = (found.seed.as_deref(), found.keys.is_empty());
     if let Err(error) = installation::refuse_other_seed(kept, is_empty, seed.as_deref()) {
         findings.wrong(error.to_string(), "name the right database, or its CARD_PAYMENTS_SEED");

@@ -61,7 +61,7 @@ fn look_at_anchor(file: &Path, findings: &mut Findings) {
 pub(super) fn folders(configuration: &Configuration) -> Vec<PathBuf> {
     let data_dir = configuration.database.data_dir.clone();
     let mut folders = vec![data_dir];
-    if let Ok(Location::Sqlite { path }) = Location::of(&configuration.database)
+    if let Ok(Location::Sqlite { path }) = Location::from_options(&configuration.database)
         && let Some(folder) = path.parent().map(or_here)
         && folder != or_here(&folders[0])
     {

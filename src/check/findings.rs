@@ -8,19 +8,16 @@ pub enum Area {
     /// Variables.
     #[default]
     Configuration,
-    /// The database.
     Database,
     /// The vault's key, and files of secrets.
     Keys,
     /// Trusted certificates.
     Roots,
-    /// Clocks.
     Clock,
     /// Directories, files and buckets.
     Disk,
     /// The addresses on which the server listens.
     Ports,
-    /// The acquirer.
     Acquirer,
     /// The people who sign in at the dashboard.
     People,

@@ -49,7 +49,9 @@ pub fn look(configuration: &Configuration, findings: &mut Findings) {
 
 /// Returns SQLite's file, its log, the log's index and the lock.
 fn of_the_database(configuration: &Configuration) -> Vec<PathBuf> {
-    let Ok(Location::Sqlite { path }) = Location::of(&configuration.database) else { return Vec::new() };
+    let Ok(Location::Sqlite { path }) = Location::from_options(&configuration.database) else {
+        return Vec::new();
+    };
     let beside = ["", "-wal", "-shm", ".lock"].map(|end| {
         let mut name = path.clone().into_os_string();
         name.push(end);

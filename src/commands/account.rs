@@ -125,7 +125,6 @@ pub enum Account {
     Import(import::Import),
 }
 
-/// Runs a command.
 pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     match command {
         Account::Create { business_name, email, partner, bsb, number, json } => {
@@ -139,7 +138,7 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
             // Checked before the database is opened: opening an unclaimed one with keys claims it.
             let new_account = create::checked(new_account).map_err(|faults| refused(&faults.into()))?;
             let ctx = super::open_or_make(database, &secrets).await?;
-            let minted = ApiKeyPair::mint(&ctx.chance);
+            let minted = ApiKeyPair::mint(&ctx.random);
             let keys = ApiKeyPair {
                 secret: secrets.secret_key.unwrap_or(minted.secret),
                 publishable: secrets.publishable_key.unwrap_or(minted.publishable),

@@ -71,7 +71,6 @@ enum Proof {
     },
 }
 
-/// Runs the command.
 pub async fn run(command: Audit) -> Result<(), Box<dyn Error>> {
     let Audit { verify: proof, account, since, until, page, per_page, json, database } = command;
     if let Some(Proof::Verify { anchor, json }) = proof {

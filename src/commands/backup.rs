@@ -36,13 +36,12 @@ struct Made {
     bytes: u64,
 }
 
-/// Runs the command.
 pub fn run(command: Backup) -> Result<(), Box<dyn Error>> {
     let Backup { file, json, database } = command;
     if file.as_os_str() == "-" {
         return Err("a backup is a database, which cannot be written to standard output: name a file".into());
     }
-    let location = Location::of(&database)?;
+    let location = Location::from_options(&database)?;
     let bar = Bar::new("Copying", Unit::Bytes);
     let bytes = backup(&location, database.environment.name(), &file, &bar)?;
     drop(bar);

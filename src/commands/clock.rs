@@ -26,7 +26,6 @@ pub enum Clock {
     },
 }
 
-/// Runs a command.
 pub async fn run(command: Clock, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let Clock::Confirm { json } = command;
     if database.seed.is_some() {

@@ -45,7 +45,6 @@ pub struct Copy {
     database: DatabaseOptions,
 }
 
-/// Runs the command.
 pub async fn run(command: Copy) -> Result<(), Box<dyn Error>> {
     let Copy { to, follow, cancel, json, database } = command;
     let target = super::location_to_make(to.parse()?)?;

@@ -53,7 +53,6 @@ pub enum Customer {
     },
 }
 
-/// Runs a command.
 pub async fn run(command: Customer, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let (customer, account, json) = match command {
         Customer::Erase { customer, account, json } => (customer, account, json),

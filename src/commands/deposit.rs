@@ -49,7 +49,6 @@ pub fn time(text: &str) -> Result<Timestamp, String> {
     parse_time(text.trim()).map(Timestamp::from).ok_or_else(|| "not a date or an ISO 8601 time".into())
 }
 
-/// Runs a command.
 pub async fn run(command: Deposit, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let Deposit::Create { account, amount, narration, available_at, json } = command;
     let store = super::open_to_change(database).await?;

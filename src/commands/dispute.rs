@@ -45,7 +45,6 @@ pub enum Dispute {
     },
 }
 
-/// Runs a command.
 pub async fn run(command: Dispute, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let store = super::open_to_change(database).await?;
     let wall = super::now(database)?;

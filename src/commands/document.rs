@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// An operation.
 pub struct Operation {
     /// The method, in capitals.
     pub method: String,
@@ -45,7 +44,6 @@ impl Operation {
     }
 }
 
-/// All operations.
 pub struct Operations(Vec<Operation>);
 
 impl Operations {

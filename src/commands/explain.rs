@@ -36,7 +36,6 @@ pub struct Explain {
     server: ServerOptions,
 }
 
-/// Runs the command.
 pub async fn run(command: Explain) -> Result<(), Box<dyn Error>> {
     let Explain { subject, json, server } = command;
     let codes: Vec<_> = ErrorCode::spelled(&subject).collect();

@@ -6,7 +6,6 @@ use base::durable_fs;
 use base::plain_text::escape;
 use maud::{PreEscaped, html};
 
-/// A test case.
 pub struct TestCase {
     /// Its name.
     pub name: String,

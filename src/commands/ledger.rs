@@ -52,7 +52,6 @@ pub enum Ledger {
     },
 }
 
-/// Runs a command.
 pub async fn run(command: Ledger, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     match command {
         Ledger::Report { account, from, to, at, csv, json } => {

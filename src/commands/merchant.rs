@@ -38,7 +38,6 @@ pub struct Decision {
     json: bool,
 }
 
-/// Runs a command.
 pub async fn run(command: Merchant, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let (Decision { merchant, json }, status) = match command {
         Merchant::Activate(decision) => (decision, MerchantStatus::Active),

@@ -31,13 +31,12 @@ pub struct Migrate {
     json: bool,
 }
 
-/// Runs the command.
 pub async fn run(command: Migrate) -> Result<(), Box<dyn Error>> {
     let Migrate { database, distribute, json } = command;
     let location = if distribute {
-        Location::of(&database)?
+        Location::from_options(&database)?
     } else {
-        super::location_to_make(Location::of(&database)?)?
+        super::location_to_make(Location::from_options(&database)?)?
     };
     let bar = Bar::new(if distribute { "Distributing" } else { "Migrating" }, Unit::Things);
     let found = store::read_installation(&location).await?;

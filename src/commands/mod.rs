@@ -63,7 +63,7 @@ pub async fn account(store: &Store, named: &str, wall: Timestamp) -> Result<Acco
 
 /// Returns the wall clock's time; with a seed, the fixed clock's.
 pub fn now(database: &DatabaseOptions) -> Result<Timestamp, Box<dyn Error>> {
-    let (clock, _) = app::clock_and_chance(database)?;
+    let (clock, _) = app::clock_and_random(database)?;
     Ok(clock.now())
 }
 
@@ -101,7 +101,7 @@ pub async fn open_with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Re
 
 /// Opens the database with its keys, and makes the one that is missing.
 pub async fn open_or_make(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, Box<dyn Error>> {
-    location_to_make(Location::of(database)?)?;
+    location_to_make(Location::from_options(database)?)?;
     with_keys(database, secrets).await
 }
 
@@ -128,7 +128,7 @@ fn operator() -> Operator {
 /// Returns the location of the database, which exists: a command in a wrong folder would find all well in a new one. A running
 /// server keeps its lock; commands need none.
 fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
-    let location = Location::of(database)?;
+    let location = Location::from_options(database)?;
     if let Some(folder) = folder(&location) {
         durable_fs::refuse_other(folder)?;
     }

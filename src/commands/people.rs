@@ -34,7 +34,6 @@ pub enum People {
     },
 }
 
-/// Runs a command.
 pub async fn run(command: People, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let wall = super::now(database)?;
     let (person, json) = match command {

@@ -110,7 +110,6 @@ impl Noted {
     }
 }
 
-/// Runs the command.
 pub async fn run(command: Reconcile) -> Result<(), Box<dyn Error>> {
     let Reconcile { action, file, json, database } = command;
     if let Some(action) = action {

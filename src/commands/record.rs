@@ -34,7 +34,7 @@ pub struct Record {
 
 /// Runs the command.
 pub async fn run(Record { to, format, exec }: Record) -> Result<ExitCode, Box<dyn Error>> {
-    let format = FileFormat::of(&to, format);
+    let format = FileFormat::for_file(&to, format);
     let of_file = |error| format!("{}: {error}", to.display());
     let recorder = Arc::new(Recorder::create(&to, format).map_err(of_file)?);
     let ended = Box::pin(exec::serve_for(exec, Some(Arc::clone(&recorder)))).await?;

@@ -42,7 +42,6 @@ pub struct Report {
     database: DatabaseOptions,
 }
 
-/// Runs the command.
 pub async fn run(command: Report) -> Result<(), Box<dyn Error>> {
     let Report { token, to, json, server, database } = command;
     let list = list_of(&token)?;

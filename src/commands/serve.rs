@@ -99,7 +99,7 @@ pub async fn serve(
         metrics: admin.is_none() && database.environment == Environment::Test,
         load: options.load,
     };
-    let location = Location::of(&database)?;
+    let location = Location::from_options(&database)?;
     let exporting = traces.map(trace::install);
     let opening = Box::pin(App::open(&location, parts, secrets, index.clone()));
     let Some(app) = unless_stopped(&mut stop, opening).await.transpose()? else { return Ok(()) };

@@ -68,7 +68,6 @@ fn key_id(text: &str) -> Result<String, &'static str> {
     id.ok_or("an id has at most 32 letters, digits, - and _")
 }
 
-/// Runs a command.
 pub async fn run(command: Vault, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let secrets = Secrets::from_environment()?;
     match command {

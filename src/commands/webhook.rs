@@ -59,7 +59,6 @@ pub struct Endpoint {
     endpoint: WebhookEndpointToken,
 }
 
-/// Runs a command.
 pub async fn run(command: Webhook, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let (Webhook::Ping { endpoint: Endpoint { account, endpoint }, .. }
     | Webhook::RotateKey { endpoint: Endpoint { account, endpoint }, .. }) = &command;

@@ -34,7 +34,6 @@ pub struct PeopleOptions {
 /// The provider's name of a role. A role may have several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleName {
-    /// The role.
     pub role: Role,
     /// Its name in the claim.
     pub name: String,

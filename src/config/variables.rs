@@ -27,7 +27,6 @@ pub fn without_empty_variables(command: Command) -> Command {
     own.mut_subcommands(without_empty_variables)
 }
 
-/// Returns the variable of an option.
 pub fn variable(option: &Arg) -> String {
     option.get_env().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }

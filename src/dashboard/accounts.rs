@@ -35,7 +35,7 @@ pub async fn list(State(app): State<DashboardState>, request: Request) -> Respon
 }
 
 async fn listed(app: &DashboardState, request: Request) -> Result<Response, ErrorPage> {
-    let Some(session) = Viewer::of(app, request.headers()).await?.session() else {
+    let Some(session) = Viewer::authenticate(app, request.headers()).await?.session() else {
         return Ok(to_sign_in());
     };
     let input = Input::from_request(request, app).await?;
@@ -125,7 +125,7 @@ pub async fn choose(State(app): State<DashboardState>, request: Request) -> Resp
 }
 
 async fn chosen(app: &DashboardState, request: Request) -> Result<Response, ErrorPage> {
-    let Some(session) = Viewer::of(app, request.headers()).await?.session() else {
+    let Some(session) = Viewer::authenticate(app, request.headers()).await?.session() else {
         return Ok(to_sign_in());
     };
     let address = client_address(&request, app);

@@ -15,7 +15,7 @@ pub struct Address {
 
 impl Address {
     /// Creates an address from a path.
-    pub fn of(path: impl Into<String>) -> Self {
+    pub fn new(path: impl Into<String>) -> Self {
         Self { path: path.into(), query: Vec::new() }
     }
 

@@ -119,8 +119,8 @@ impl Viewer {
     }
 
     /// Returns the user who sends a request.
-    pub async fn of(app: &DashboardState, headers: &HeaderMap) -> Result<Self, Error> {
-        match Session::of(app, headers) {
+    pub async fn authenticate(app: &DashboardState, headers: &HeaderMap) -> Result<Self, Error> {
+        match Session::from_headers(app, headers) {
             Some(session) => app.auth.user(app, session).await,
             None => Ok(Self::Nobody),
         }
@@ -143,7 +143,6 @@ pub struct AccountSession {
     pub account: Account,
     /// The account whose key opened the session, in test.
     pub own: Account,
-    /// The session.
     pub session: Session,
 }
 
@@ -218,14 +217,14 @@ pub async fn refuse_foreign_forms(
 /// Middleware around the pages: without a session it shows the sign-in page, except in a browser for which the Swagger
 /// page would fill in the key. Puts the layout around the page.
 pub async fn require_session(State(app): State<DashboardState>, request: Request, next: Next) -> Response {
-    let network = client_address(&request, &app).map(ClientNetwork::of);
+    let network = client_address(&request, &app).map(ClientNetwork::from_address);
     let (mut parts, body) = request.into_parts();
     let (user, fresh) = match resolve_session(&app, &parts).await {
         Ok(admitted) => admitted,
         Err(elsewhere) => return elsewhere,
     };
     request_context::set_account(user.account.id());
-    let location = layout::NavLocation::of(app.info.base_path(), &parts);
+    let location = layout::NavLocation::for_request(app.info.base_path(), &parts);
     parts.extensions.insert(user.clone());
     let key = match app.info.environment {
         Environment::Test => RateLimitKey::Account(user.account.id()),
@@ -252,7 +251,7 @@ pub async fn require_session(State(app): State<DashboardState>, request: Request
 async fn resolve_session(app: &DashboardState, request: &Parts) -> Result<(AccountSession, bool), Response> {
     let failed = |error| layout::alone(app, ErrorPage::from(error).into_response());
     let led = |to| layout::guarded(Redirect::to(to).into_response());
-    match Viewer::of(app, &request.headers).await.map_err(failed)? {
+    match Viewer::authenticate(app, &request.headers).await.map_err(failed)? {
         Viewer::Visitor(user) => return Ok((*user, false)),
         Viewer::Operator(_) => return Err(led(ACCOUNTS)),
         Viewer::Nobody if matches!(request.method, Method::GET | Method::HEAD) => {}
@@ -297,7 +296,7 @@ async fn signed_in(app: &DashboardState, request: Request) -> Result<Response, E
     let SignInForm { key, to } = input.params().value;
     let to = to.filter(|to| layout::is_own(to)).unwrap_or_else(|| HOME.to_owned());
     let attempt = async {
-        auth.attempts.take(address.map(ClientNetwork::of)).await?;
+        auth.attempts.take(address.map(ClientNetwork::from_address)).await?;
         auth.open(app, &key.unwrap_or_default()).await
     };
     match attempt.await {
@@ -334,7 +333,7 @@ pub async fn sign_out(State(app): State<DashboardState>, request: Request) -> Re
 }
 
 async fn signed_out(app: &DashboardState, request: Request) -> Result<(), ErrorPage> {
-    let Some(session) = Viewer::of(app, request.headers()).await?.session() else { return Ok(()) };
+    let Some(session) = Viewer::authenticate(app, request.headers()).await?.session() else { return Ok(()) };
     let from = client_address(&request, app);
     let input = Input::from_request(request, app).await?;
     if !has_csrf_token(&session, &input) {

@@ -38,7 +38,6 @@ const ATTACKS: [Column; 5] = [
     column("Refused", |attack| words(attack.text("/refused"))).figures(),
 ];
 
-/// Shows the page.
 pub async fn show(State(app): State<DashboardState>, user: AccountSession) -> PageResult {
     let (account, now) = (&user.account, user.account.now);
     let settings = account.settings().card_testing();
@@ -74,7 +73,7 @@ pub async fn show(State(app): State<DashboardState>, user: AccountSession) -> Pa
         (table("Rules", &RULES, &records(rules.collect())?))
     };
     Ok(match app.info.environment {
-        Environment::Test => PageContent::of("/1/sandbox/account", "Card testing", content),
+        Environment::Test => PageContent::new("/1/sandbox/account", "Card testing", content),
         Environment::Live => PageContent::bare("Card testing", content),
     })
 }

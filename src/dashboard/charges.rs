@@ -108,13 +108,13 @@ pub async fn show(
     Path(id): Path<String>,
 ) -> PageResult {
     let (account, now) = (&user.account, user.account.now);
-    let charge = Record::of(now, &charges::show(&app, account, &id).await?)?;
+    let charge = Record::new(now, &charges::show(&app, account, &id).await?)?;
     let refunds = Record::each(now, &refunds::of_charge(&app, account, &id, longest_page()).await?.records)?;
     let mut disputes = Vec::new();
     if account.settings().disputes {
         let params = DisputeSearch::read(&json!({ "query": id }), disputes::find::SORTS);
         for dispute in &disputes::search(&app, account, params).await?.records {
-            disputes.push(Record::of(now, dispute)?);
+            disputes.push(Record::new(now, dispute)?);
         }
     }
     let card = charge.at("/card");
@@ -142,7 +142,7 @@ pub async fn show(
         @if is_test(&app) { (traces(&id)) }
         (charge.whole())
     };
-    Ok(PageContent::of(format!("/1/charges/{id}"), format!("Charge {id}"), content))
+    Ok(PageContent::new(format!("/1/charges/{id}"), format!("Charge {id}"), content))
 }
 
 /// Returns what happened to a charge, in order of time.
@@ -270,7 +270,7 @@ pub async fn dispute(
     let params = params::read(&json!({ "charge_token": id, "amount": amount(form.input.tree()) }));
     let now = form.caller.account.now;
     let dispute = disputes::open::open(&app, &form.caller, params).await?;
-    let dispute = Record::of(now, &dispute)?;
+    let dispute = Record::new(now, &dispute)?;
     Ok(Redirect::to(&format!("/dashboard/disputes/{}", dispute.text("/token"))))
 }
 
@@ -282,6 +282,6 @@ pub async fn decide_refund(
 ) -> FormResult {
     let params = form.input.params::<DecidedRefund>();
     let now = form.caller.account.now;
-    let refund = Record::of(now, &sandbox::decide(&app, &form.caller, &id, params).await?)?;
+    let refund = Record::new(now, &sandbox::decide(&app, &form.caller, &id, params).await?)?;
     Ok(to_charge(refund.text("/charge")))
 }

@@ -24,11 +24,10 @@ const RAN: [Column; 3] = [
     column("Record", |item| item.token("/token")),
 ];
 
-/// Shows the clock.
 pub async fn show(user: AccountSession) -> PageResult {
-    let clock = Record::of(user.account.now, &clock::show(&user.account))?;
+    let clock = Record::new(user.account.now, &clock::show(&user.account))?;
     let content = html! { (shown(&clock)) (ways(&user, clock.text("/now"))) };
-    Ok(PageContent::of("/1/sandbox/clock", "Clock", content))
+    Ok(PageContent::new("/1/sandbox/clock", "Clock", content))
 }
 
 fn shown(clock: &Record) -> Markup {
@@ -80,7 +79,7 @@ pub async fn advance(State(app): State<DashboardState>, form: VerifiedForm) -> P
     };
     let params = params::read(&json!({ "advance": advance, "to": sent["to"] }));
     let now = form.caller.account.now;
-    let moved = Record::of(now, &clock::advance(&app.ctx, &form.caller, params).await?)?;
+    let moved = Record::new(now, &clock::advance(&app.ctx, &form.caller, params).await?)?;
     // What the server tidies up for itself is of no interest to a tester.
     let (kept, ran): (Vec<_>, Vec<_>) =
         moved.all("/ran").into_iter().partition(|item| item.text("/what") == RetentionWork::NAME);
@@ -96,5 +95,5 @@ pub async fn advance(State(app): State<DashboardState>, form: VerifiedForm) -> P
         (ways(&form.user, moved.text("/now")))
         (table("What was due on the way", &RAN, &ran))
     };
-    Ok(PageContent::of("/1/sandbox/clock", "Clock", content))
+    Ok(PageContent::new("/1/sandbox/clock", "Clock", content))
 }

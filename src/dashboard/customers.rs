@@ -48,7 +48,7 @@ pub async fn show(
     Path(id): Path<String>,
 ) -> PageResult {
     let (account, now) = (&user.account, user.account.now);
-    let customer = Record::of(now, &customers::show(&app, account, &id).await?)?;
+    let customer = Record::new(now, &customers::show(&app, account, &id).await?)?;
     let cards = Record::each(now, &customers::list_cards(&app, account, &id, first_page()).await?.records)?;
     let charged =
         Record::each(now, &all_charges::of_customer(&app, account, &id, first_page()).await?.records)?;
@@ -68,5 +68,5 @@ pub async fn show(
         @if is_test(&app) { (traces(&id)) }
         (customer.whole())
     };
-    Ok(PageContent::of(format!("/1/customers/{id}"), format!("Customer {id}"), content))
+    Ok(PageContent::new(format!("/1/customers/{id}"), format!("Customer {id}"), content))
 }

@@ -94,7 +94,7 @@ pub async fn show(
     Path(id): Path<String>,
 ) -> PageResult {
     let (account, now) = (&user.account, user.account.now);
-    let dispute = Record::of(now, &disputes::show(&app, account, &id).await?)?;
+    let dispute = Record::new(now, &disputes::show(&app, account, &id).await?)?;
     let activity = Record::each(now, &disputes::activity(&app, account, &id).await?)?;
     let content = html! {
         (facts(&[
@@ -110,7 +110,7 @@ pub async fn show(
         @if is_test(&app) { (traces(&id)) }
         (dispute.whole())
     };
-    Ok(PageContent::of(format!("/1/disputes/{id}"), format!("Dispute {id}"), content))
+    Ok(PageContent::new(format!("/1/disputes/{id}"), format!("Dispute {id}"), content))
 }
 
 /// Renders a button for each status that may come next.

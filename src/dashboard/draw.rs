@@ -34,7 +34,6 @@ pub struct Drawing {
 }
 
 impl Figure<'_> {
-    /// Renders the figure.
     pub fn render(&self) -> Markup {
         let Drawing { height, shapes } = &self.drawing;
         let (title, described) = (format!("{}-title", self.id), format!("{}-text", self.id));

@@ -67,7 +67,7 @@ pub async fn show(
     user: AccountSession,
     Path(id): Path<String>,
 ) -> PageResult {
-    let event = Record::of(user.account.now, &events::show(&app, &user.account, &id).await?)?;
+    let event = Record::new(user.account.now, &events::show(&app, &user.account, &id).await?)?;
     let content = html! {
         (facts(&[
             ("Type", words(event.text("/type"))),
@@ -76,5 +76,5 @@ pub async fn show(
         ]))
         (event.whole())
     };
-    Ok(PageContent::of(format!("/1/events/{id}"), format!("Event {id}"), content))
+    Ok(PageContent::new(format!("/1/events/{id}"), format!("Event {id}"), content))
 }

@@ -83,7 +83,7 @@ pub enum Tone {
 
 impl Tone {
     /// Returns the tone of a status, as the API or a page words it.
-    pub fn of(status: &str) -> Self {
+    pub fn for_status(status: &str) -> Self {
         const GOOD: &str =
             "active captured completed paid succeeded success won resolved arbitration_won paid_out";
         const WAITING: &str = "pending retrying authorised trial cancelling refund_pending partly_refunded \
@@ -125,7 +125,7 @@ impl Tone {
 
 /// Renders a status.
 pub fn status(text: &str) -> Markup {
-    toned(Tone::of(text), &text.replace('_', " "))
+    toned(Tone::for_status(text), &text.replace('_', " "))
 }
 
 /// Renders a status of this tone.

@@ -51,7 +51,7 @@ pub async fn show(State(app): State<DashboardState>, user: AccountSession) -> Pa
         @if is_test(&app) { (ends(&user, &keys)) (creation(&user)) }
     };
     Ok(match app.info.environment {
-        Environment::Test => PageContent::of("/1/sandbox/keys", "Keys", content),
+        Environment::Test => PageContent::new("/1/sandbox/keys", "Keys", content),
         Environment::Live => PageContent::bare("Keys", content),
     })
 }
@@ -127,7 +127,7 @@ pub async fn roll(
 }
 
 fn made_page(app: &DashboardState, made: &ApiKey, title: &'static str) -> PageResult {
-    let made = Record::of(app.clock.now(), made)?;
+    let made = Record::new(app.clock.now(), made)?;
     let content = html! {
         (facts(&[
             ("Name", words(made.text("/name"))),

@@ -43,7 +43,7 @@ pub type FormResult = Result<Redirect, ErrorPage>;
 
 impl PageContent {
     /// Creates a page that shows what GET of this path answers.
-    pub fn of(same: impl Into<String>, title: impl Into<String>, content: Markup) -> Self {
+    pub fn new(same: impl Into<String>, title: impl Into<String>, content: Markup) -> Self {
         Self { same: Some(same.into()), ..Self::bare(title, content) }
     }
 
@@ -135,7 +135,6 @@ pub async fn unknown() -> PageContent {
 
 /// The location of a request in the navigation.
 pub struct NavLocation {
-    /// The path.
     pub path: String,
     /// The page that sent the form.
     back: Option<String>,
@@ -143,7 +142,7 @@ pub struct NavLocation {
 
 impl NavLocation {
     /// Returns the location of a request to a server below a base path.
-    pub fn of(base: &str, request: &Parts) -> Self {
+    pub fn for_request(base: &str, request: &Parts) -> Self {
         let from = || request.headers.get(header::REFERER)?.to_str().ok()?.parse::<Uri>().ok();
         let from = from().filter(|_| request.method == Method::POST);
         let back = from.and_then(|from| {

@@ -103,7 +103,6 @@ pub enum FieldInput {
     Text(&'static str),
     /// A whole number.
     Number,
-    /// A day.
     Day,
     /// One of these codes.
     Choice(fn() -> Vec<&'static str>),
@@ -194,13 +193,13 @@ impl<T: Serialize + 'static> ListView<T> {
         let asked = self.asked(input);
         let per_page = input.tree()["per_page"].as_str().unwrap_or_default();
         let here =
-            Address::of(format!("/dashboard/{}", self.name)).with_all(&asked).with("per_page", per_page);
+            Address::new(format!("/dashboard/{}", self.name)).with_all(&asked).with("per_page", per_page);
         let api = match self.searched(input) {
-            None => Address::of(format!("/1/{}", self.api)),
+            None => Address::new(format!("/1/{}", self.api)),
             Some(search) => {
                 let texts = search.as_object().into_iter().flatten();
                 let names = texts.filter(|(name, _)| !["page", "per_page"].contains(&name.as_str()));
-                names.fold(Address::of(format!("/1/{}", self.search)), |address, (name, text)| {
+                names.fold(Address::new(format!("/1/{}", self.search)), |address, (name, text)| {
                     address.with(name, text.as_str().unwrap_or_default())
                 })
             }
@@ -221,11 +220,11 @@ impl<T: Serialize + 'static> ListView<T> {
             (self.filters(is_test, &asked))
             (listed(&caption, self.columns, user, page, &here, headings)?)
             @if is_test && count > 0 {
-                p { a href=(Address::of(format!("/dashboard/{}.csv", self.name)).with_all(&asked)) { "CSV of what is shown" } " (all pages)" }
+                p { a href=(Address::new(format!("/dashboard/{}.csv", self.name)).with_all(&asked)) { "CSV of what is shown" } " (all pages)" }
             }
             (more)
         };
-        Ok(PageContent::of(same, self.title, content))
+        Ok(PageContent::new(same, self.title, content))
     }
 
     /// Returns the route of the list as CSV.
@@ -253,7 +252,7 @@ impl<T: Serialize + 'static> ListView<T> {
         let ascending = sent("direction") == Some("1");
         let filters = asked.iter().filter(|(name, _)| !["sort", "direction"].contains(name));
         let to = filters
-            .fold(Address::of(format!("/dashboard/{}", self.name)), |to, (name, text)| to.with(name, text));
+            .fold(Address::new(format!("/dashboard/{}", self.name)), |to, (name, text)| to.with(name, text));
         let to = to.with("sort", sort).with("direction", if is_current && !ascending { "1" } else { "-1" });
         let order = is_current.then_some(if ascending { "ascending" } else { "descending" });
         html! {

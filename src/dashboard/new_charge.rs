@@ -69,7 +69,7 @@ pub async fn show(user: AccountSession) -> PageResult {
             }
         }
     };
-    Ok(PageContent::of("/1/charges", "Make a charge", content).sending("Charges/create_charge", &SENT))
+    Ok(PageContent::new("/1/charges", "Make a charge", content).sending("Charges/create_charge", &SENT))
 }
 
 #[derive(Deserialize, Validate)]
@@ -93,6 +93,6 @@ pub async fn create(State(app): State<DashboardState>, form: VerifiedForm) -> Fo
     }));
     let info = ChargeRequestInfo { outcome: non_blank(outcome.as_deref()), base_url: &app.info.base_url };
     let made = Box::pin(create_charge(&app.ctx, &form.caller, params, info)).await?;
-    let charge = Record::of(form.caller.account.now, &made)?;
+    let charge = Record::new(form.caller.account.now, &made)?;
     Ok(Redirect::to(&format!("/dashboard/charges/{}", charge.text("/token"))))
 }

@@ -18,7 +18,7 @@ const LATEST: u64 = 6;
 /// Shows the overview.
 pub async fn show(State(app): State<DashboardState>, user: AccountSession) -> PageResult {
     let (account, now) = (&user.account, user.account.now);
-    let balance = Record::of(now, &ledger::balance(&app, account).await?)?;
+    let balance = Record::new(now, &ledger::balance(&app, account).await?)?;
     let days = ledger::history(&app, account).await?;
     let latest = Paging { page: 1, per_page: LATEST };
     let latest = Record::each(now, &all_charges::list(&app, account, latest).await?.records)?;
@@ -33,5 +33,5 @@ pub async fn show(State(app): State<DashboardState>, user: AccountSession) -> Pa
         (table("Latest charges", &charges::COLUMNS, &latest))
         p { a href="/dashboard/charges" { "All charges" } }
     };
-    Ok(PageContent::of("/1/balance", "Overview", content))
+    Ok(PageContent::new("/1/balance", "Overview", content))
 }

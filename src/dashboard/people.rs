@@ -59,7 +59,7 @@ pub async fn start(State(app): State<DashboardState>, request: Request) -> Respo
 
 async fn started(app: &DashboardState, request: Request) -> Result<Response, ErrorPage> {
     let Some((auth, provider)) = provider(app) else { return Ok(system::unknown_route().await) };
-    auth.attempts.take(client_address(&request, app).map(ClientNetwork::of)).await?;
+    auth.attempts.take(client_address(&request, app).map(ClientNetwork::from_address)).await?;
     let to = Input::from_request(request, app).await?.params::<StartParams>().value.to;
     let to = to.filter(|to| layout::is_own(to)).unwrap_or_else(|| HOME.to_owned());
     let (address, attempt) = match provider.begin(&redirect(app)).await {
@@ -94,7 +94,7 @@ pub async fn finish(State(app): State<DashboardState>, request: Request) -> Resp
 async fn finished(app: &DashboardState, request: Request) -> Result<Response, ErrorPage> {
     let Some((auth, provider)) = provider(app) else { return Ok(system::unknown_route().await) };
     let from = client_address(&request, app);
-    auth.attempts.take(from.map(ClientNetwork::of)).await?;
+    auth.attempts.take(from.map(ClientNetwork::from_address)).await?;
     let kept = ATTEMPT.open::<KeptAttempt>(app, request.headers());
     let AnswerParams { code, state, error } =
         Input::from_request(request, app).await?.params::<AnswerParams>().value;
@@ -177,7 +177,7 @@ pub async fn sign_out_everywhere(State(app): State<DashboardState>, request: Req
 }
 
 async fn signed_out_everywhere(app: &DashboardState, request: Request) -> Result<(), ErrorPage> {
-    let Some(session) = Viewer::of(app, request.headers()).await?.session() else { return Ok(()) };
+    let Some(session) = Viewer::authenticate(app, request.headers()).await?.session() else { return Ok(()) };
     let from = client_address(&request, app);
     let input = Input::from_request(request, app).await?;
     if !has_csrf_token(&session, &input) {

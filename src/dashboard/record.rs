@@ -19,13 +19,13 @@ pub struct Record {
 
 impl Record {
     /// Serialises a record as a response shows it.
-    pub fn of(now: Timestamp, view: &impl Serialize) -> Result<Self, Error> {
+    pub fn new(now: Timestamp, view: &impl Serialize) -> Result<Self, Error> {
         Ok(Self { json: serde_json::to_value(view)?, now })
     }
 
     /// Serialises records, each as a response shows it.
     pub fn each<T: Serialize>(now: Timestamp, views: &[T]) -> Result<Vec<Self>, Error> {
-        views.iter().map(|view| Self::of(now, view)).collect()
+        views.iter().map(|view| Self::new(now, view)).collect()
     }
 
     /// Returns the record at a pointer (RFC 6901).
@@ -42,7 +42,6 @@ impl Record {
         self.value(pointer).as_array().into_iter().flatten().map(|item| self.inner(item)).collect()
     }
 
-    /// Returns the entries of the object at a pointer.
     pub fn entries(&self, pointer: &str) -> Vec<(String, Self)> {
         let entries = self.value(pointer).as_object().into_iter().flatten();
         entries.map(|(name, value)| (name.clone(), self.inner(value))).collect()

@@ -79,7 +79,7 @@ pub async fn show(
     user: AccountSession,
     Path(id): Path<String>,
 ) -> PageResult {
-    let request = Record::of(user.account.now, &requests::show(&app, &user.account, &id).await?)?;
+    let request = Record::new(user.account.now, &requests::show(&app, &user.account, &id).await?)?;
     let hidden: Vec<_> = request.all("/hidden").iter().map(Record::word).collect();
     let content = html! {
         @if !request.text("/error/error").is_empty() { (fault(&request)) }
@@ -101,7 +101,7 @@ pub async fn show(
         }
         (request.whole())
     };
-    Ok(PageContent::of(format!("/1/sandbox/requests/{id}"), format!("Request {id}"), content))
+    Ok(PageContent::new(format!("/1/sandbox/requests/{id}"), format!("Request {id}"), content))
 }
 
 /// The operation whose body is a form with a file, which no log keeps.

@@ -22,8 +22,8 @@ use crate::services::sandbox::{account, accounts, acquirer};
 
 /// Shows the injected faults, the account's switches, and its snapshots.
 pub async fn show(State(app): State<DashboardState>, user: AccountSession) -> PageResult {
-    let faults = Record::of(user.account.now, &acquirer::show(&user.account)?)?;
-    let settings = Record::of(user.account.now, &account::show(&user.account))?;
+    let faults = Record::new(user.account.now, &acquirer::show(&user.account)?)?;
+    let settings = Record::new(user.account.now, &account::show(&user.account))?;
     let content = html! {
         (orders(&user, &faults))
         (switches(&user, &settings))
@@ -31,12 +31,12 @@ pub async fn show(State(app): State<DashboardState>, user: AccountSession) -> Pa
         (another(&user))
         @if user.account.settings().made_by.is_some() { (end(&user)) }
     };
-    Ok(PageContent::of("/1/sandbox/acquirer", "Sandbox", content))
+    Ok(PageContent::new("/1/sandbox/acquirer", "Sandbox", content))
 }
 
 fn orders(user: &AccountSession, faults: &Record) -> Markup {
     let ordered = faults.text("/decline");
-    let chance = |name: &str| faults.at(name).word();
+    let probability = |name: &str| faults.at(name).word();
     html! {
         h2 { "Faults of the acquirer" }
         p { "From now on every attempt to charge a card meets these, until you reset them." }
@@ -54,9 +54,9 @@ fn orders(user: &AccountSession, faults: &Record) -> Markup {
                 input #latency_ms type="number" name="latency_ms" min="0" max=(ACQUIRER_LATENCY_MS_MAX)
                     value=(faults.number("/latency_ms").unwrap_or_default());
                 label for="gateway_error_rate" { "Share of calls that fail before anything happens, 0 to 1" }
-                input #gateway_error_rate name="gateway_error_rate" inputmode="decimal" value=(chance("/gateway_error_rate"));
+                input #gateway_error_rate name="gateway_error_rate" inputmode="decimal" value=(probability("/gateway_error_rate"));
                 label for="drop_rate" { "Share of calls that are done and whose answers are lost, 0 to 1" }
-                input #drop_rate name="drop_rate" inputmode="decimal" value=(chance("/drop_rate"));
+                input #drop_rate name="drop_rate" inputmode="decimal" value=(probability("/drop_rate"));
                 label for="seed" { "Seed: the same one gives the same run" }
                 input #seed type="number" name="seed" value=(faults.number("/seed").unwrap_or_default());
                 button { "Apply these faults" }
@@ -162,7 +162,7 @@ pub async fn create(State(app): State<DashboardState>, form: VerifiedForm) -> Pa
     let NameParams { name } = form.input.params().valid()?;
     let caller = Caller::without_key(form.user.own.clone());
     let made = accounts::create(&app, &caller, form.input.params(), non_blank(name.as_deref())).await?;
-    let made = Record::of(form.user.account.now, &made)?;
+    let made = Record::new(form.user.account.now, &made)?;
     let content = html! {
         (facts(&[
             ("Account", made.token("/token")),

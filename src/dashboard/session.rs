@@ -63,7 +63,7 @@ impl Session {
     }
 
     /// Returns the session of a request, unless it has expired.
-    pub fn of(app: &DashboardState, headers: &HeaderMap) -> Option<Self> {
+    pub fn from_headers(app: &DashboardState, headers: &HeaderMap) -> Option<Self> {
         let session: Self = SESSION.open(app, headers)?;
         (app.clock.now() < session.expires()).then_some(session)
     }

@@ -24,14 +24,13 @@ pub struct DashboardAuth {
 pub struct OperatorAuth {
     /// The shared key, if it opens the dashboard.
     pub key: Option<Secret>,
-    /// The provider.
     pub provider: Option<IdentityProvider>,
 }
 
 impl DashboardAuth {
     /// Creates the authentication of an environment. A live server has a dashboard only if its operator has set a key or a
     /// provider.
-    pub fn of(environment: Environment, operators: OperatorAuth, clock: Arc<dyn Clock>) -> Option<Self> {
+    pub fn new(environment: Environment, operators: OperatorAuth, clock: Arc<dyn Clock>) -> Option<Self> {
         let operators = match environment {
             Environment::Test => None,
             Environment::Live if operators.key.is_none() && operators.provider.is_none() => return None,

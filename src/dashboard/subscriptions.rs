@@ -54,8 +54,8 @@ pub async fn show(
     Path(id): Path<String>,
 ) -> PageResult {
     let (account, now) = (&user.account, user.account.now);
-    let subscription = Record::of(now, &subscriptions::show(&app, account, &id).await?)?;
-    let plan = Record::of(now, &plans::show(&app, account, subscription.text("/plan_token")).await?)?;
+    let subscription = Record::new(now, &subscriptions::show(&app, account, &id).await?)?;
+    let plan = Record::new(now, &plans::show(&app, account, subscription.text("/plan_token")).await?)?;
     let entries = Record::each(now, &subscriptions::ledger(&app, account, &id, first_page()).await?.records)?;
     let coming =
         if is_test(&app) { coming_bills(&app, account, &id, BILLS_SHOWN).await? } else { Vec::new() };
@@ -84,7 +84,7 @@ pub async fn show(
         @if is_test(&app) { (traces(&id)) }
         (subscription.whole())
     };
-    Ok(PageContent::of(format!("/1/subscriptions/{id}"), format!("Subscription {id}"), content))
+    Ok(PageContent::new(format!("/1/subscriptions/{id}"), format!("Subscription {id}"), content))
 }
 
 /// Unsubscribes, as the customer may do.

@@ -81,9 +81,9 @@ pub async fn show(
     input: Input,
 ) -> PageResult {
     let account = &user.account;
-    let transfer = Record::of(account.now, &transfers::show(&app, account, &id).await?)?;
+    let transfer = Record::new(account.now, &transfers::show(&app, account, &id).await?)?;
     let lines = transfers::line_items(&app, account, &id, input.paging()).await?;
-    let here = Address::of(format!("/dashboard/transfers/{id}"));
+    let here = Address::new(format!("/dashboard/transfers/{id}"));
     let content = html! {
         (facts(&[
             ("Amount", transfer.money("/amount")),
@@ -100,5 +100,5 @@ pub async fn show(
         @if is_test(&app) { (traces(&id)) }
         (transfer.whole())
     };
-    Ok(PageContent::of(format!("/1/transfers/{id}"), format!("Transfer {id}"), content))
+    Ok(PageContent::new(format!("/1/transfers/{id}"), format!("Transfer {id}"), content))
 }

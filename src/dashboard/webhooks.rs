@@ -77,8 +77,8 @@ pub async fn show(
     Path(id): Path<String>,
 ) -> PageResult {
     let (account, now) = (&user.account, user.account.now);
-    let webhook = Record::of(now, &webhooks::show(&app, account, &id).await?)?;
-    let event = Record::of(now, &events::show(&app, account, webhook.text("/event_token")).await?)?;
+    let webhook = Record::new(now, &webhooks::show(&app, account, &id).await?)?;
+    let event = Record::new(now, &events::show(&app, account, webhook.text("/event_token")).await?)?;
     let state = WebhookState::from_code(webhook.text("/status"));
     let is_replayed = state.is_some_and(|state| next(state, WebhookAction::Replay).is_ok());
     let content = html! {
@@ -103,7 +103,7 @@ pub async fn show(
         (event.json(""))
         (webhook.whole())
     };
-    Ok(PageContent::of(format!("/1/webhooks/{id}"), format!("Webhook {id}"), content))
+    Ok(PageContent::new(format!("/1/webhooks/{id}"), format!("Webhook {id}"), content))
 }
 
 /// Renders the answer to each attempt that has ended.
@@ -123,7 +123,6 @@ fn answers(webhook: &Record) -> Markup {
     }
 }
 
-/// Registers an endpoint.
 pub async fn register(State(app): State<DashboardState>, form: VerifiedForm) -> FormResult {
     webhook_endpoints::register(&app, &form.caller, form.input.params::<NewWebhookEndpoint>()).await?;
     Ok(Redirect::to("/dashboard/webhooks"))
@@ -136,7 +135,7 @@ pub async fn ping(
     form: VerifiedForm,
 ) -> FormResult {
     let now = form.caller.account.now;
-    let webhook = Record::of(now, &ping::ping(&app, &form.caller, &id).await?)?;
+    let webhook = Record::new(now, &ping::ping(&app, &form.caller, &id).await?)?;
     Ok(Redirect::to(&format!("/dashboard/webhooks/{}", webhook.text("/token"))))
 }
 

@@ -11,9 +11,7 @@ use super::ErrorCode;
 /// The explanation of a code.
 #[derive(Debug, Clone, Copy)]
 pub struct Explanation {
-    /// What it means.
     pub meaning: &'static str,
-    /// What causes it.
     pub causes: &'static [&'static str],
     /// What to do.
     pub remedy: &'static str,
@@ -30,7 +28,6 @@ pub struct Explanation {
 pub enum Actor {
     /// The developer of the client.
     Developer,
-    /// The cardholder.
     Cardholder,
     /// The operator of the server.
     Operator,
@@ -41,7 +38,6 @@ pub enum Actor {
 /// Whether to repeat a refused request, and with which Idempotency-Key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repetition {
-    /// Never.
     Never,
     /// Once it is corrected.
     Corrected,

@@ -11,7 +11,6 @@ pub enum KeyFault {
     Unreadable,
     /// No account has it, or it opens nothing any more.
     Unknown,
-    /// It is publishable.
     Publishable,
     /// It is secret, and a publishable one is needed.
     Secret,

@@ -41,7 +41,6 @@ pub enum Error {
 /// A documented refusal, with the contents of its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The error code.
     pub code: ErrorCode,
     /// A more exact sentence than the catalogue's.
     pub description: Option<Cow<'static, str>>,
@@ -56,7 +55,6 @@ pub struct Refusal {
 }
 
 impl Error {
-    /// Returns an internal error.
     pub fn internal(what: impl Into<Cow<'static, str>>) -> Self {
         Self::Internal(what.into())
     }

@@ -29,7 +29,6 @@ const SEARCH: &str = "/docs/search";
 /// The path of the style sheet.
 const STYLE: &str = "/docs/guide.css";
 
-/// Returns the routes.
 pub fn routes() -> Router<AppState> {
     Router::new()
         .route("/", get(welcome::welcome))

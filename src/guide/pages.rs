@@ -1,6 +1,5 @@
 //! The pages of `docs/`, as they are in the program.
 
-/// A page.
 #[derive(Debug)]
 pub struct Page {
     /// Its path below `docs/`, without its ending.

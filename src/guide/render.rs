@@ -9,7 +9,6 @@ use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html
 use super::pages::{self, Page};
 use super::{ERRORS, HOME};
 
-/// Returns a page as HTML.
 pub fn html(page: &Page) -> Markup {
     let mut text = String::with_capacity(page.text.len() * 2);
     push_html(&mut text, events(page).into_iter());
@@ -58,7 +57,6 @@ pub fn sections(page: &Page) -> Vec<Section> {
 /// A part of a page below its heading.
 #[derive(Debug, Default)]
 pub struct Section {
-    /// The heading.
     pub heading: String,
     /// How links name it.
     pub anchor: String,

@@ -185,7 +185,6 @@ impl Index {
     }
 }
 
-/// Returns the operations of a document.
 fn operations(document: &Value) -> Vec<Entry> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut entries = Vec::new();

@@ -19,7 +19,7 @@ pub struct LoggableParams {
 
 impl LoggableParams {
     /// Selects the parameters in `tree` that were `read`.
-    pub fn of(tree: &Value, read: &ReadValues) -> Self {
+    pub fn new(tree: &Value, read: &ReadValues) -> Self {
         let mut open = read.shown();
         let shown = Self::of_open(tree, &open);
         let fits = serde_json::to_vec(&shown.parameters).is_ok_and(|text| text.len() <= LOGGED_BYTES_MAX);
@@ -139,7 +139,7 @@ mod tests {
 
     fn shown<T: DeserializeOwned>(tree: &Value) -> (Value, Vec<String>) {
         let (_, findings) = collect::<T>(tree);
-        let LoggableParams { parameters, hidden } = LoggableParams::of(tree, &findings.read);
+        let LoggableParams { parameters, hidden } = LoggableParams::new(tree, &findings.read);
         (parameters.into(), hidden)
     }
 
@@ -177,7 +177,7 @@ mod tests {
         let sent = json!({ "plain": "s" });
         let (mut findings, other) = (collect::<Inner>(&sent).1, collect::<Withheld<Inner>>(&sent).1);
         findings.read.withheld.extend(other.read.withheld);
-        assert_eq!(LoggableParams::of(&sent, &findings.read).hidden, ["plain"]);
+        assert_eq!(LoggableParams::new(&sent, &findings.read).hidden, ["plain"]);
     }
 
     #[test]

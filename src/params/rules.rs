@@ -105,7 +105,7 @@ pub fn domain_name(text: &str) -> Result<(), ValidationError> {
 }
 
 /// Checks a decimal from 0 to 1. Accepts blank text.
-pub fn chance(text: &str) -> Result<(), ValidationError> {
+pub fn probability(text: &str) -> Result<(), ValidationError> {
     if text.trim().is_empty() { Ok(()) } else { parses::<Probability>(text.trim()) }
 }
 

@@ -23,7 +23,7 @@ pub fn test_card(placeholder: &str) -> Option<&'static str> {
 
 /// Names a test number by what the API shows of it; two that are shown alike do the same.
 fn card_words(number: &str) -> Option<String> {
-    let row = TestCards::of(number)?;
+    let row = TestCards::find(number)?;
     let parsed = CardNumber::parse(&number.into())?;
     let last = number.len().checked_sub(4).and_then(|at| number.get(at..))?;
     Some(format!("{} {last} {}", parsed.scheme().code(), row.issuing_country))
@@ -225,7 +225,7 @@ mod tests {
             for number in row.numbers() {
                 let placeholder = format!("{{card {}}}", card_words(number).unwrap());
                 let found = test_card(&placeholder).unwrap();
-                assert_eq!(TestCards::of(found).unwrap().outcome, row.outcome, "{placeholder}");
+                assert_eq!(TestCards::find(found).unwrap().outcome, row.outcome, "{placeholder}");
                 assert!(!placeholder.contains(number));
             }
         }

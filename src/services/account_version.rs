@@ -17,7 +17,6 @@ pub struct AccountVersion {
     pub key_hash: [u8; 32],
     /// The account, by which a distributed database finds both.
     pub owner: AccountToken,
-    /// The key's transaction.
     pub key: i64,
     /// The account's transaction.
     pub account: i64,

@@ -98,7 +98,7 @@ pub struct ApprovalRequest {
 
 impl ApprovalRequest {
     /// Returns what a stored request asks for.
-    fn of(row: &Model) -> Result<Self, Error> {
+    fn from_row(row: &Model) -> Result<Self, Error> {
         let parameters = serde_json::from_str(row.parameters.as_str())?;
         Ok(Self { kind: row.kind, subject: row.subject.clone(), parameters })
     }
@@ -111,7 +111,7 @@ pub async fn request(ctx: &Context, account: &Account, request: ApprovalRequest)
     let person = acting_person(account, request.kind)?;
     check(ctx, account, &request).await?;
     let facts = facts::read(ctx.store.read(), account, &request, Reading::Shown).await?;
-    let facts = JsonText::of(&facts.ok_or(ErrorCode::NotFound)?)?;
+    let facts = JsonText::encode(&facts.ok_or(ErrorCode::NotFound)?)?;
     let ApprovalRequest { kind, subject, parameters } = request;
     let subject = match kind {
         ApprovalKind::Transfer | ApprovalKind::Key => String::new(),
@@ -124,7 +124,7 @@ pub async fn request(ctx: &Context, account: &Account, request: ApprovalRequest)
         kind,
         state: ApprovalState::Pending,
         subject,
-        parameters: JsonText::of(&parameters)?,
+        parameters: JsonText::encode(&parameters)?,
         asker_issuer: person.identity.issuer.clone(),
         asker_subject: person.identity.subject.clone(),
         asked_by: person.name(),
@@ -188,7 +188,7 @@ pub async fn approve(ctx: &Context, account: &Account, id: &str) -> Result<Value
         claim: None,
         condition: Some(Arc::new(approval) as Arc<dyn WriteCondition>),
     };
-    let ApprovalRequest { kind, subject, parameters } = ApprovalRequest::of(&row)?;
+    let ApprovalRequest { kind, subject, parameters } = ApprovalRequest::from_row(&row)?;
     let token = subject.as_str();
     Ok(match kind {
         ApprovalKind::Transfer => serde_json::to_value(

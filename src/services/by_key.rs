@@ -53,7 +53,6 @@ pub fn join(
     statement.join_lateral(join, row, name, Expr::cust("TRUE"));
 }
 
-/// Returns the ids as a table.
 fn id_table<E: Listed>(backend: DbBackend, ids: &[Uuid]) -> SelectStatement {
     if backend == DbBackend::Postgres {
         let ids: Vec<_> = ids.iter().map(Uuid::to_string).collect();

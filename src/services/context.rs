@@ -49,10 +49,9 @@ pub struct Context {
     pub clock: Arc<dyn Clock>,
     /// The times that may be now, for what cannot be undone.
     pub trusted: TrustedClock,
-    /// The generator of ids.
     pub ids: Arc<IdGenerator>,
     /// The source of all other random values that clients see.
-    pub chance: Arc<RandomSource>,
+    pub random: Arc<RandomSource>,
     /// Encrypts, decrypts and computes keyed hashes.
     pub vault: Arc<Vault>,
     /// The operator's keys, which unwrap data keys that another process has added to the table.
@@ -88,7 +87,7 @@ pub struct Settings {
     /// How long after a customer's deletion its personal data is erased; `None` if it is not erased by itself.
     pub erase_after: Option<TimeSpan>,
     /// The longest time for which one request moves a clock.
-    pub clock_move: Duration,
+    pub clock_move_timeout: Duration,
 }
 
 impl Context {
@@ -139,7 +138,6 @@ pub struct Account {
 /// or writes what no client repeats.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// The account.
     pub account: Account,
     /// The claim, if the request has a key.
     pub claim: Option<Arc<IdempotencyClaim>>,

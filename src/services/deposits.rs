@@ -57,7 +57,6 @@ pub async fn arrive(store: &Store, account: Account, arrival: DepositOrder) -> R
         .await
 }
 
-/// Returns the row of a new deposit.
 pub fn row_of(account: &Account, id: DepositToken, arrival: DepositOrder) -> deposit::Model {
     deposit::Model {
         account_id: account.id(),

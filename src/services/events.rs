@@ -46,7 +46,7 @@ pub fn note(
     what: EventType,
     record: &impl Serialize,
 ) -> Result<EventToken, Error> {
-    let (id, data) = (tx.token(), JsonText::of(record)?);
+    let (id, data) = (tx.token(), JsonText::encode(record)?);
     if let Some(sequences) = tx.listener::<Arc<EventSequences>>().cloned() {
         let labels = list::labels(what, &data);
         tx.after_commit(move || sequences.committed(account, labels));

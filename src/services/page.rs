@@ -30,7 +30,6 @@ use deep::WholeSize;
 /// The records of one page, and the number of records on all pages.
 #[derive(Debug)]
 pub struct ListPage<T> {
-    /// The records of this page.
     pub records: Vec<T>,
     /// The number of records on all pages.
     pub count: u64,
@@ -164,7 +163,6 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         self
     }
 
-    /// Selects the rows of the list.
     fn rows(&self) -> Select<E> {
         self.part_of_rows(self.whole.clone())
     }
@@ -218,7 +216,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
             let backend = ctx.store.backend();
             let build = || list().build(backend, counter(account, what), paging);
             let rows = ctx.store.read().records(worded.statement(all, backend, build)).await?;
-            if let Some(page) = ListPage::of(rows, paging) {
+            if let Some(page) = ListPage::from_rows(rows, paging) {
                 return Ok(page);
             }
         }
@@ -251,7 +249,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         // inserted them meanwhile: read the page again.
         let mut count = 0;
         for _ in 0..2 {
-            if let Some(page) = ListPage::of(db.records(statement.clone()).await?, paging) {
+            if let Some(page) = ListPage::from_rows(db.records(statement.clone()).await?, paging) {
                 return Ok(page);
             }
             count = db.query_one(&size).await?.as_ref().map(total).transpose()?.unwrap_or_default();
@@ -411,7 +409,7 @@ impl<R: FromColumns> FromColumns for CountedRow<R> {
 
 impl<R> ListPage<R> {
     /// Creates the page from a statement's rows, or `None` if there are none.
-    fn of(rows: Vec<CountedRow<R>>, paging: Paging) -> Option<Self> {
+    fn from_rows(rows: Vec<CountedRow<R>>, paging: Paging) -> Option<Self> {
         let count = u64::try_from(rows.first()?.all).unwrap_or_default();
         Some(Self { records: rows.into_iter().map(|row| row.record).collect(), count, paging })
     }

@@ -15,11 +15,9 @@ use crate::services::cards::params::NewCard;
 pub struct PaymentMethodParams<'a> {
     /// A card given inline.
     pub card: Option<&'a NewCard>,
-    /// A stored card.
     pub card_token: Option<&'a str>,
     /// A stored payment source.
     pub payment_source_token: Option<&'a str>,
-    /// A customer.
     pub customer_token: Option<&'a str>,
 }
 
@@ -208,6 +206,6 @@ fn payer(
     digits: CardCredentials,
     token: TokenUse,
 ) -> Result<Payer, Error> {
-    let shown = JsonText::of(&crate::services::cards::view::Card::new(card.clone(), primary))?;
+    let shown = JsonText::encode(&crate::services::cards::view::Card::new(card.clone(), primary))?;
     Ok(Payer { card, shown, digits, token })
 }

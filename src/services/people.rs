@@ -51,7 +51,7 @@ impl OpenSessionUnit {
             issuer: identity.issuer.clone(),
             subject: identity.subject.clone(),
             name: identity.name.clone(),
-            roles: JsonText::of(&identity.roles)?,
+            roles: JsonText::encode(&identity.roles)?,
             created_at: wall,
             seen_at: wall,
             ends_at: wall + DASHBOARD_SESSION,
@@ -104,7 +104,7 @@ pub async fn end_sessions(
     from: Option<IpAddr>,
 ) -> Result<u64, Error> {
     let wall = ctx.clock.now();
-    let own = of(&person.identity.issuer, &person.identity.subject, ending(wall));
+    let own = select_person(&person.identity.issuer, &person.identity.subject, ending(wall));
     let (action, ended) = match secret {
         Some(secret) => {
             let hash = hash_of(&ctx.vault, secret).to_vec();
@@ -155,9 +155,9 @@ pub(super) async fn end_all(
     (issuer, subject): (&str, &str),
     wall: Timestamp,
 ) -> Result<(u64, Option<String>), Error> {
-    let theirs = open(wall, of(issuer, subject, Entity::find())).order_by_desc(Column::CreatedAt);
+    let theirs = open(wall, select_person(issuer, subject, Entity::find())).order_by_desc(Column::CreatedAt);
     let latest = theirs.one(tx).await?;
-    let ended = open(wall, of(issuer, subject, ending(wall))).exec(tx).await?.rows_affected;
+    let ended = open(wall, select_person(issuer, subject, ending(wall))).exec(tx).await?.rows_affected;
     Ok((ended, latest.map(|session| session.name)))
 }
 
@@ -179,8 +179,8 @@ fn open<Q: QueryFilter>(wall: Timestamp, sessions: Q) -> Q {
         .filter(Column::SeenAt.gt(wall - PERSON_SESSION_IDLE))
 }
 
-/// Adds the conditions of a person's sessions.
-fn of<Q: QueryFilter>(issuer: &str, subject: &str, sessions: Q) -> Q {
+/// Keeps the sessions of a person only.
+fn select_person<Q: QueryFilter>(issuer: &str, subject: &str, sessions: Q) -> Q {
     sessions.filter(Column::Subject.eq(subject)).filter(Column::Issuer.eq(issuer))
 }
 

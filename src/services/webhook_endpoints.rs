@@ -38,7 +38,7 @@ pub async fn register(
         faults.add("url", wrong);
     }
     let value = Params { value, faults }.valid()?;
-    let (key, id) = (generate_key(&ctx.chance), ctx.ids.token());
+    let (key, id) = (generate_key(&ctx.random), ctx.ids.token());
     let sealed = ctx.vault.seal(&keys::own_context(account.id(), id), key.expose().as_bytes());
     let row = webhook_endpoint::Model {
         account_id: account.id(),

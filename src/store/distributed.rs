@@ -49,7 +49,7 @@ pub enum NotDistributed {
 impl Place {
     /// Returns the placement of a table by the first column of its primary key; an error if it has none. Every request looks up
     /// its key, which must not take another worker than the account's.
-    pub fn of(table: &str, key: Option<&str>) -> Result<Self, NotDistributed> {
+    pub fn for_table(table: &str, key: Option<&str>) -> Result<Self, NotDistributed> {
         match (table, key) {
             ("accounts", _) => Ok(Self::Accounts),
             (
@@ -162,7 +162,7 @@ async fn tables(database: &impl ConnectionTrait) -> Result<Vec<Table>, NotDistri
     let mut tables = Vec::new();
     for row in rows {
         let (name, key) = (row.try_get::<String>("", "name")?, row.try_get::<Option<String>>("", "key")?);
-        let place = Place::of(&name, key.as_deref())?;
+        let place = Place::for_table(&name, key.as_deref())?;
         tables.push(Table { name, place, distributed: row.try_get("", "distributed")? });
     }
     Ok(tables)

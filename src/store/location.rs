@@ -42,7 +42,7 @@ impl FromStr for Location {
 impl Location {
     /// Returns the database of these options. The file in the data directory has the directory's very name, which a URL could not
     /// always hold.
-    pub fn of(options: &DatabaseOptions) -> Result<Self, ConnectError> {
+    pub fn from_options(options: &DatabaseOptions) -> Result<Self, ConnectError> {
         match &options.database_url {
             Some(url) => url.parse(),
             None => Ok(Self::Sqlite { path: options.data_dir.join("card-payments.db") }),

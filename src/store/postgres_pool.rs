@@ -118,7 +118,7 @@ impl PostgresPool {
         } else {
             // Boxed, because it is rare and large: every statement's future would have room for it.
             let planned = Planned::now(&self.0.statements);
-            let opened = PooledConnection::of(self.0.pool.get_postgres_connection_pool(), planned);
+            let opened = PooledConnection::begin(self.0.pool.get_postgres_connection_pool(), planned);
             Box::pin(opened).await.map_err(unacquired)?
         };
         Ok(ConnectionGuard {
@@ -146,7 +146,7 @@ impl PostgresPool {
 impl PooledConnection {
     /// Takes a connection from sqlx's pool. Its slot is its number among the database's sessions of this moment: hardly any two
     /// open transactions, of whichever server, write to the same slot as long as there are no more sessions than slots.
-    async fn of(pool: &PgPool, planned: Planned) -> Result<Self, sqlx::Error> {
+    async fn begin(pool: &PgPool, planned: Planned) -> Result<Self, sqlx::Error> {
         const NUMBER: &str = "SELECT number FROM pg_stat_get_backend_idset() AS number \
              WHERE pg_stat_get_backend_pid(number) = pg_backend_pid()";
         let mut connection = pool.acquire().await?;

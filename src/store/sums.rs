@@ -54,7 +54,7 @@ impl<S: Sum> TypeErasedSums for SumsOf<S> {
     }
 
     fn table(&self, slot: i32) -> Table {
-        let mut table = Table { conflict: conflict::<S>(), ..Table::of::<S>() };
+        let mut table = Table { conflict: conflict::<S>(), ..Table::for_model::<S>() };
         for (&key, &n) in &self.0 {
             table.push(&S::row(key, slot, n));
         }

@@ -88,7 +88,7 @@ async fn has_function(database: &impl ConnectionTrait) -> Result<bool, DbErr> {
 impl UnitCalls {
     /// Returns the calls of a distributed database; `None` if it does not have this release's function.
     pub async fn find(url: &str) -> Result<Option<Self>, DbErr> {
-        let nodes = Nodes::of(url).await?;
+        let nodes = Nodes::connect(url).await?;
         let coordinator = nodes.coordinator();
         if !has_function(coordinator).await? {
             tracing::warn!(

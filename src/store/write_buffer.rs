@@ -25,7 +25,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Returns a model's table without rows.
-    pub fn of<M: ModelTrait>() -> Self {
+    pub fn for_model<M: ModelTrait>() -> Self {
         let columns = <M::Entity as EntityTrait>::Column::iter();
         Self {
             name: EntityName::table_name(&M::Entity::default()),
@@ -72,7 +72,7 @@ pub(super) enum Then {
 impl WriteBuffer {
     pub fn row<M: ModelTrait>(&mut self, row: &M) {
         let name = EntityName::table_name(&M::Entity::default());
-        self.table(name, Table::of::<M>).push(row);
+        self.table(name, Table::for_model::<M>).push(row);
     }
 
     /// Returns whether a row with the same primary key is buffered.

@@ -17,7 +17,7 @@ impl Seals {
     }
 
     /// Returns the seals of a key.
-    pub fn of(&self, key: Uuid) -> u64 {
+    pub fn count(&self, key: Uuid) -> u64 {
         self.counted().get(&key).copied().unwrap_or_default()
     }
 

@@ -27,10 +27,10 @@ pub struct MerchantKey(SecretKey);
 
 impl MerchantKey {
     /// Generates a key.
-    pub fn generate(chance: &RandomSource) -> Self {
+    pub fn generate(random: &RandomSource) -> Self {
         loop {
             // One in four billion numbers is no key.
-            let number = Zeroizing::new(chance.bytes::<32>(RandomStream::MerchantKey));
+            let number = Zeroizing::new(random.bytes::<32>(RandomStream::MerchantKey));
             if let Ok(key) = SecretKey::from_slice(number.as_slice()) {
                 return Self(key);
             }

@@ -51,7 +51,7 @@ pub struct Issuer {
     root_g: SigningKey,
     intermediate_g: SigningKey,
     gateway: SecretKey,
-    chance: Arc<RandomSource>,
+    random: Arc<RandomSource>,
 }
 
 /// How long walletG's payloads and signing keys are valid.
@@ -62,11 +62,11 @@ const RECIPIENT: &str = "gateway:cardpayments";
 impl Issuer {
     /// Returns the devices that the test environment trusts.
     pub fn built_in() -> Self {
-        Self::of("card-payments")
+        Self::new("card-payments")
     }
 
     /// Returns devices by a name; each name has other keys.
-    pub fn of(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         Self::certified(name).expect("certificates of constants")
     }
 
@@ -93,14 +93,14 @@ impl Issuer {
             root_g: signing("walletG root"),
             intermediate_g: signing("walletG intermediate"),
             gateway: key("walletG gateway"),
-            chance: Arc::default(),
+            random: Arc::default(),
         })
     }
 
-    /// Returns the same devices with the randomness of `chance`.
+    /// Returns the same devices with the randomness of `random`.
     #[must_use]
-    pub fn drawing_from(self, chance: Arc<RandomSource>) -> Self {
-        Self { chance, ..self }
+    pub fn drawing_from(self, random: Arc<RandomSource>) -> Self {
+        Self { random, ..self }
     }
 
     /// Returns the roots that trust these devices.
@@ -227,7 +227,7 @@ impl Issuer {
     }
 
     fn draw<const N: usize>(&self) -> [u8; N] {
-        self.chance.bytes(RandomStream::WalletPayload)
+        self.random.bytes(RandomStream::WalletPayload)
     }
 }
 

@@ -25,7 +25,7 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
             continue;
         }
         // With a seed nothing happens by itself: moving an account's clock does the due work, in its order.
-        if ctx.chance.is_seeded() && kind.is_of_accounts() {
+        if ctx.random.is_seeded() && kind.is_of_accounts() {
             continue;
         }
         let ctx = Ctx::clone(ctx);
@@ -44,7 +44,7 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
                 }
                 tokio::select! {
                     () = tokio::time::sleep(PAUSE) => {}
-                    () = ctx.memory.due_now.notified() => {}
+                    () = ctx.memory.due_work_added.notified() => {}
                 }
             }
         });

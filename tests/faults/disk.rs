@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::UNIX_EPOCH;
 
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 use crate::harness::skipped::skipped;
 
 const MISSING: &str = "cc is not installed, or this is not Linux, so the tests on it are skipped: no disk fails, no power is \
@@ -101,13 +101,13 @@ impl Disk {
     }
 
     /// Cuts the power. No process may use the disk; afterwards its files are those that were left, all flushed.
-    pub fn cut(&self, survives: PowerCutMode, chance: &mut Chance) {
+    pub fn cut(&self, survives: PowerCutMode, random: &mut Random) {
         self.order(Order::Work);
         let live = Found::below(&self.path("data"));
         let left = self.path("left");
         fs::create_dir(&left).unwrap();
         let root = id(&self.path("data"));
-        self.leave(&root, &left, &live, survives, chance);
+        self.leave(&root, &left, &live, survives, random);
         fs::remove_dir_all(self.path("data")).unwrap();
         fs::rename(&left, self.path("data")).unwrap();
         fs::remove_dir_all(self.path("durable")).unwrap();
@@ -116,8 +116,8 @@ impl Disk {
     }
 
     /// Returns what is left of a folder.
-    fn leave(&self, folder: &str, left: &Path, live: &Found, survives: PowerCutMode, chance: &mut Chance) {
-        let mut torn = || survives == PowerCutMode::Anything && chance.below(2) == 0;
+    fn leave(&self, folder: &str, left: &Path, live: &Found, survives: PowerCutMode, random: &mut Random) {
+        let mut torn = || survives == PowerCutMode::Anything && random.below(2) == 0;
         let names = match live.names.get(folder).filter(|_| torn()) {
             Some(names) => names.clone(),
             None => fs::read_to_string(self.path("durable/names").join(folder)).unwrap_or_default(),
@@ -127,12 +127,12 @@ impl Disk {
             let left = left.join(name);
             if kind == "d" {
                 fs::create_dir(&left).unwrap();
-                self.leave(id, &left, live, survives, chance);
+                self.leave(id, &left, live, survives, random);
             } else {
                 let flushed = fs::read(self.path("durable/content").join(id)).unwrap_or_default();
                 let written = live.files.get(id).filter(|_| survives == PowerCutMode::Anything);
                 let content =
-                    written.map_or(flushed.clone(), |file| mixed(&flushed, &fs::read(file).unwrap(), chance));
+                    written.map_or(flushed.clone(), |file| mixed(&flushed, &fs::read(file).unwrap(), random));
                 fs::write(&left, content).unwrap();
             }
         }
@@ -161,18 +161,18 @@ impl Disk {
 }
 
 /// Any sectors of what was written, in what was flushed; it may be as long as either.
-fn mixed(flushed: &[u8], written: &[u8], chance: &mut Chance) -> Vec<u8> {
-    let length = if chance.below(2) == 0 { flushed.len() } else { written.len() };
+fn mixed(flushed: &[u8], written: &[u8], random: &mut Random) -> Vec<u8> {
+    let length = if random.below(2) == 0 { flushed.len() } else { written.len() };
     let mut content = flushed.to_vec();
     content.resize(length, 0);
     // All of them, a beginning, or any.
-    let beginning = chance.below(1 + length.div_ceil(SECTOR) as u64);
-    let how = chance.below(3);
+    let beginning = random.below(1 + length.div_ceil(SECTOR) as u64);
+    let how = random.below(3);
     for (sector, (left, new)) in content.chunks_mut(SECTOR).zip(written.chunks(SECTOR)).enumerate() {
         let survives = match how {
             0 => true,
             1 => (sector as u64) < beginning,
-            _ => chance.below(2) == 0,
+            _ => random.below(2) == 0,
         };
         if survives {
             let both = left.len().min(new.len());

@@ -18,7 +18,7 @@ pub fn run(options: &Options, _on: Database) -> Option<Report> {
             suffers(&mut trial, trouble);
             let log = trial.kill();
             assert!(log.contains("disk") || log.contains("readonly"), "{trouble:?} is not told: {log}");
-            trial.installation.disk().cut(PowerCutMode::Nothing, &mut trial.chance);
+            trial.installation.disk().cut(PowerCutMode::Nothing, &mut trial.random);
             trial.start();
         }
     }

@@ -16,7 +16,7 @@ pub fn on_a_small_disk(options: &Options, on: Database, rounds: u64) -> Option<(
         Database::Sqlite => 16 + 16 * rounds,
         Database::Postgres => 192 + 64 * rounds,
     };
-    let disk = SmallDisk::of(megabytes)?;
+    let disk = SmallDisk::mount(megabytes)?;
     let trial = Trial::begin(Installation::below(disk.path(), on)?, options);
     Some((disk, trial))
 }

@@ -29,7 +29,7 @@ enum Below {
 
 impl Below {
     /// None where it is not installed.
-    fn of(database: Database, folder: Option<&Path>) -> Option<Self> {
+    fn new(database: Database, folder: Option<&Path>) -> Option<Self> {
         match database {
             Database::Sqlite => Some(Self::Folder),
             Database::Postgres => Cluster::durable(folder).map(Self::Postgres),
@@ -41,13 +41,13 @@ impl Installation {
     /// Makes one on a database that may be killed. None where it is not installed.
     pub fn on(database: Database) -> Option<Self> {
         let ours = tempfile::tempdir().unwrap();
-        let below = Below::of(database, None)?;
+        let below = Below::new(database, None)?;
         Some(Self { folder: ours.path().to_owned(), _ours: Some(ours), below })
     }
 
     /// Makes one whose database is in a folder that all users may write to.
     pub fn below(folder: &Path, database: Database) -> Option<Self> {
-        let below = Below::of(database, Some(folder))?;
+        let below = Below::new(database, Some(folder))?;
         Some(Self { folder: folder.to_owned(), _ours: None, below })
     }
 

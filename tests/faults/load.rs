@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::harness::chance::Chance;
 use crate::harness::process::{PAYMENT, RawResponse, pause, repeatable_request, try_to_ask};
+use crate::harness::random::Random;
 
 /// How long a loaded machine may take to notice a fault, and to recover.
 pub const PATIENCE: Duration = Duration::from_mins(3);
@@ -180,7 +180,7 @@ impl Load {
             server: server.clone(),
             recipient: recipient.to_owned(),
             memory: Arc::clone(&memory),
-            chance: Chance(seed ^ (name as u64) << 32),
+            random: Random(seed ^ (name as u64) << 32),
             name,
             requests: 0,
             authorised: Vec::new(),
@@ -223,7 +223,7 @@ struct Client {
     server: Server,
     recipient: String,
     memory: Arc<Memory>,
-    chance: Chance,
+    random: Random,
     name: usize,
     requests: usize,
     /// Charges that can be captured or voided, and those that can be refunded.
@@ -250,7 +250,7 @@ impl Client {
     }
 
     fn step(&mut self) {
-        if self.chance.below(10) == 0 {
+        if self.random.below(10) == 0 {
             return self.repeats();
         }
         let request = self.next();
@@ -264,13 +264,13 @@ impl Client {
     }
 
     fn next(&mut self) -> KeyedRequest {
-        let (verb, charge) = match self.chance.below(10) {
+        let (verb, charge) = match self.random.below(10) {
             0 | 1 => (Verb::Authorise, None),
             2 => (Verb::Capture, self.authorised.pop()),
             3 => (Verb::Void, self.authorised.pop()),
-            4 | 5 => (Verb::Refund(1 + self.chance.below(400)), self.captured.pop()),
+            4 | 5 => (Verb::Refund(1 + self.random.below(400)), self.captured.pop()),
             6 => (Verb::Customer, None),
-            7 => (Verb::Transfer(1 + self.chance.below(400)), None),
+            7 => (Verb::Transfer(1 + self.random.below(400)), None),
             8 => (Verb::Upload, None),
             _ => (Verb::Charge, None),
         };
@@ -331,7 +331,7 @@ impl Client {
         if known == 0 {
             return;
         }
-        let index = usize::try_from(self.chance.below(known)).unwrap();
+        let index = usize::try_from(self.random.below(known)).unwrap();
         let Acknowledged { request, body, .. } = self.memory.acknowledged.lock().unwrap()[index].clone();
         if let Some(response) = self.send(&request).filter(|response| response.status < 500) {
             assert_eq!(response.body, body, "{request:?}");

@@ -80,7 +80,7 @@ const FAULTS: &[Fault] = &[
 
 /// Most at once, because most of their time they wait, and then the others one by one.
 fn main() -> ExitCode {
-    let options = &Options::of(std::env::args().skip(1));
+    let options = &Options::parse(std::env::args().skip(1));
     let chosen = FAULTS.iter().filter(|fault| options.chooses(fault.name));
     let runs = chosen.flat_map(|fault| fault.on.iter().map(move |on| (fault, *on)));
     let runs = runs.filter(|(_, on)| options.is_on(*on));

@@ -23,12 +23,12 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     while deaths < options.number("rounds", 3) {
         trial.go_on();
         let mut copying = start(copy(&trial, &new, "--follow"));
-        pause(Duration::from_millis(trial.chance.below(2_000)));
+        pause(Duration::from_millis(trial.random.below(2_000)));
         let dies = ["copy", "server", "new database"][usize::try_from(deaths % 3).unwrap()];
         if dies == "server" {
             // The copy reads on without it.
             drop(trial.kill());
-            pause(Duration::from_millis(trial.chance.below(1_000)));
+            pause(Duration::from_millis(trial.random.below(1_000)));
         } else {
             trial.failed();
         }
@@ -38,7 +38,7 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
             let _ = copying.kill();
         }
         let ended = copying.wait_with_output().unwrap();
-        let is_cancelled = dies == "server" || trial.chance.below(2) == 0;
+        let is_cancelled = dies == "server" || trial.random.below(2) == 0;
         // A copy that was complete before it was killed is not cancelled: servers may run on it.
         if ended.status.success()
             || is_complete(&String::from_utf8_lossy(&ended.stderr))

@@ -19,7 +19,7 @@ pub struct Neighbour {
 
 impl Neighbour {
     /// Makes its account.
-    pub fn of(server: &Process) -> Self {
+    pub fn new(server: &Process) -> Self {
         let made = server.ask("POST", "/1/sandbox/accounts", Some(&server.keys().0), "").ok(201);
         let key = made["secret_key"].as_str().unwrap().to_owned();
         let (charges, health, refused) = Default::default();

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use entity::AccountToken;
 
 use crate::distributed::{Distributed, Shard};
-use crate::harness::chance::Chance;
 use crate::harness::process::{Process, output, pause};
+use crate::harness::random::Random;
 use crate::installation::Installation;
 use crate::load::Server;
 use crate::options::{Database, Options};
@@ -89,7 +89,7 @@ struct NodesTrial {
     payers: Payers,
     /// How many attempts have been checked.
     seen: usize,
-    chance: Chance,
+    random: Random,
     effects: BTreeMap<&'static str, Effect>,
     report: Report,
 }
@@ -117,19 +117,19 @@ impl NodesTrial {
             shards_of,
             payers,
             seen: 0,
-            chance: Chance(options.seed()),
+            random: Random(options.seed()),
             effects: BTreeMap::new(),
             report: Report { seed: options.seed(), ..Report::default() },
         }
     }
 
     fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.chance.below(bound as u64)).unwrap()
+        usize::try_from(self.random.below(bound as u64)).unwrap()
     }
 
     /// Lets the accounts pay for a moment, in which all of them succeed.
     fn go_on(&mut self) {
-        pause(Duration::from_millis(500 + self.chance.below(1_500)));
+        pause(Duration::from_millis(500 + self.random.below(1_500)));
         self.check(|_| false);
     }
 
@@ -162,7 +162,7 @@ impl NodesTrial {
         let began = Instant::now();
         let mut moving = self.installation.nodes().moving(shard);
         let mut moving = moving.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        pause(Duration::from_millis(self.chance.below(5_000)));
+        pause(Duration::from_millis(self.random.below(5_000)));
         self.kill(worker);
         moving.wait().unwrap();
         self.recover("a worker was away amid a move", began, &self.all());
@@ -173,7 +173,7 @@ impl NodesTrial {
         let node = &mut self.installation.nodes().workers[worker];
         node.kill();
         let away = Instant::now();
-        pause(Duration::from_millis(500 + self.chance.below(4_000)));
+        pause(Duration::from_millis(500 + self.random.below(4_000)));
         // The server serves the accounts of the other worker. A new one's keys would be on every node.
         assert_eq!(self.server.ask("GET", "/readyz", None, "").status, 200);
         let key = self.server.keys().0;

@@ -28,7 +28,7 @@ pub struct Options {
 
 impl Options {
     /// Flags without a value are part of a name, or the test runner's.
-    pub fn of(arguments: impl Iterator<Item = String>) -> Self {
+    pub fn parse(arguments: impl Iterator<Item = String>) -> Self {
         let (mut names, mut values, mut flags) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
         let mut arguments = arguments.peekable();
         while let Some(argument) = arguments.next() {

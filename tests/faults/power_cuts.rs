@@ -4,8 +4,8 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use crate::disk::{Order, PowerCutMode};
-use crate::harness::chance::Chance;
 use crate::harness::process::{RawResponse, pause, repeatable_request, try_to_ask};
+use crate::harness::random::Random;
 use crate::installation::Installation;
 use crate::load::CUSTOMER;
 use crate::options::{Database, Options};
@@ -14,33 +14,33 @@ use crate::trial::Trial;
 
 /// `power-cuts`: `--rounds` (4) under load, after a first start that was cut, and the cut of a commit that had been seen.
 pub fn run(options: &Options, _on: Database) -> Option<Report> {
-    let mut chance = Chance(options.seed());
-    first_starts(options.number("starts", 2), &mut chance)?;
-    what_was_seen_is_kept(&mut chance)?;
+    let mut random = Random(options.seed());
+    first_starts(options.number("starts", 2), &mut random)?;
+    what_was_seen_is_kept(&mut random)?;
     let mut trial = Trial::begin(Installation::on_a_disk()?, options);
     for round in 0..options.number("rounds", 4) {
         trial.go_on();
         trial.kill();
         let survives = if round % 2 == 0 { PowerCutMode::Nothing } else { PowerCutMode::Anything };
-        trial.installation.disk().cut(survives, &mut trial.chance);
+        trial.installation.disk().cut(survives, &mut trial.random);
         trial.start();
     }
     Some(trial.end())
 }
 
 /// An installation that is cut during its first start, and again right after it: the keys that were told are kept.
-fn first_starts(times: u64, chance: &mut Chance) -> Option<()> {
+fn first_starts(times: u64, random: &mut Random) -> Option<()> {
     for _ in 0..times {
         let installation = Installation::on_a_disk()?;
         let mut starting = installation.program().stdout(Stdio::null()).spawn().unwrap();
-        pause(Duration::from_millis(chance.below(500)));
+        pause(Duration::from_millis(random.below(500)));
         starting.kill().unwrap();
         starting.wait().unwrap();
-        installation.disk().cut(PowerCutMode::Anything, chance);
+        installation.disk().cut(PowerCutMode::Anything, random);
         let server = installation.start();
         let keys = server.keys();
         drop(server);
-        installation.disk().cut(PowerCutMode::Nothing, chance);
+        installation.disk().cut(PowerCutMode::Nothing, random);
         assert_eq!(installation.start().keys(), keys);
     }
     Some(())
@@ -48,7 +48,7 @@ fn first_starts(times: u64, chance: &mut Chance) -> Option<()> {
 
 /// The process dies when its commit is written and not flushed yet. The next one finds it, for the page cache has it, and
 /// answers with it: from then on it must outlive the power, too.
-fn what_was_seen_is_kept(chance: &mut Chance) -> Option<()> {
+fn what_was_seen_is_kept(random: &mut Random) -> Option<()> {
     let installation = Installation::on_a_disk()?;
     let server = installation.start();
     let (secret, _) = server.keys();
@@ -72,7 +72,7 @@ fn what_was_seen_is_kept(chance: &mut Chance) -> Option<()> {
     let replayed = |response: &RawResponse| response.headers.contains_key("idempotent-replayed");
     assert!(replayed(&response), "it was seen");
     drop(server);
-    installation.disk().cut(PowerCutMode::Nothing, chance);
+    installation.disk().cut(PowerCutMode::Nothing, random);
     let server = installation.start();
     let again = try_to_ask(server.address, &customer).unwrap();
     assert!(replayed(&again) && again.body == response.body, "{} {}", response.body, again.body);

@@ -12,8 +12,8 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::harness::chance::Chance;
 use crate::harness::process::pause;
+use crate::harness::random::Random;
 
 /// How an endpoint answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ struct Shared {
     /// By the path of the endpoint: its behaviour and its key.
     endpoints: Mutex<HashMap<String, (ReceiverBehaviour, Vec<u8>)>>,
     received: Mutex<Vec<Received>>,
-    chance: Mutex<Chance>,
+    random: Mutex<Random>,
     runtime: Runtime,
 }
 
@@ -58,7 +58,7 @@ impl Receiving {
         let shared = Arc::new(Shared {
             endpoints: Mutex::default(),
             received: Mutex::default(),
-            chance: Mutex::new(Chance(seed)),
+            random: Mutex::new(Random(seed)),
             runtime: Builder::new_current_thread().enable_io().build().unwrap(),
         });
         let serving = Arc::clone(&shared);
@@ -102,7 +102,7 @@ impl Shared {
             };
             let mood = match manners {
                 ReceiverBehaviour::Well => 999,
-                ReceiverBehaviour::Moody => self.chance.lock().unwrap().below(1_000),
+                ReceiverBehaviour::Moody => self.random.lock().unwrap().below(1_000),
                 ReceiverBehaviour::Dead => 0,
             };
             // Noted before it is told: the server may act on the answer at once.

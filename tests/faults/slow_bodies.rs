@@ -23,7 +23,7 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     let installation = Installation::on(on)?;
     raise_file_limit(connections);
     let server = installation.start();
-    let mut neighbour = Neighbour::of(&server);
+    let mut neighbour = Neighbour::new(&server);
     neighbour.pays_for(ROUND);
     let quiet = neighbour.begins_anew();
     let attack = Attack { beginning: BEGINNING.into(), byte: Some(b'4') };

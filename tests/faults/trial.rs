@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crate::harness::chance::Chance;
 use crate::harness::cluster::Cluster;
 use crate::harness::process::{Process, pause, repeatable_request};
+use crate::harness::random::Random;
 use crate::installation::Installation;
 use crate::load::{Load, PATIENCE, Server};
 use crate::options::Options;
@@ -22,7 +22,7 @@ const MEANWHILE: u64 = 200;
 pub struct Trial {
     pub installation: Installation,
     pub server: Server,
-    pub chance: Chance,
+    pub random: Random,
     process: Option<Process>,
     load: Load,
     /// How many promises have been checked after a fault.
@@ -42,7 +42,7 @@ impl Trial {
         Self {
             installation,
             server,
-            chance: Chance(options.seed()),
+            random: Random(options.seed()),
             process: Some(process),
             load,
             seen: 0,
@@ -54,7 +54,7 @@ impl Trial {
     /// Lets the load go on for a moment.
     pub fn go_on(&mut self) {
         self.load.is_allowed(u64::MAX);
-        pause(Duration::from_millis(200 + self.chance.below(1_300)));
+        pause(Duration::from_millis(200 + self.random.below(1_300)));
         self.report.rounds += 1;
     }
 

@@ -38,7 +38,7 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     let waits = Attack { beginning: wait(&key), byte: None };
     let mut told = Vec::new();
     for attack in ["waits", "resets"] {
-        let mut neighbour = Neighbour::of(&server);
+        let mut neighbour = Neighbour::new(&server);
         neighbour.pays_for(ROUND);
         let quiet = neighbour.begins_anew();
         for _ in 0..rounds {

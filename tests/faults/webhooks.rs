@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::harness::chance::Chance;
 use crate::harness::process::{PAYMENT, Process, RawResponse, pause, repeatable_request, try_to_ask};
+use crate::harness::random::Random;
 use crate::installation::Installation;
 use crate::options::{Database, Options};
 use crate::receiving::{ReceiverBehaviour, Receiving};
@@ -126,7 +126,7 @@ impl Server {
 
     /// Waits for due deliveries and lets time pass, until no webhook will be tried again. Meanwhile kills the server as
     /// often as is left.
-    fn delivers(&self, kills: u64, chance: &mut Chance) -> Vec<Value> {
+    fn delivers(&self, kills: u64, random: &mut Random) -> Vec<Value> {
         loop {
             let now = self.insists("GET", "/1/sandbox/clock", None, "", 200)["now"].clone();
             let webhooks = self.all("webhooks");
@@ -145,7 +145,7 @@ impl Server {
                 // Longer than the longest pause.
                 self.insists("PUT", "/1/sandbox/clock", None, "advance=27h", 200);
             }
-            pause(Duration::from_millis(200 + chance.below(400)));
+            pause(Duration::from_millis(200 + random.below(400)));
             if left > 0 && (due > 0 || retrying == 0) {
                 self.dies();
             }
@@ -155,7 +155,7 @@ impl Server {
 
 pub fn run(options: &Options, on: Database) -> Option<Report> {
     let (events, kills) = (options.number("events", 300), options.number("kills", 2));
-    let mut chance = Chance(options.seed());
+    let mut random = Random(options.seed());
     let receiving = Receiving::start(options.seed());
     let server = Server::start(Installation::on(on)?);
     let mut endpoints = vec![
@@ -169,7 +169,7 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     scope(|scope| {
         let paying = scope.spawn(|| server.is_paid(0..most));
         for _ in 0..kills.div_ceil(2) {
-            pause(Duration::from_millis(300 + chance.below(1_200)));
+            pause(Duration::from_millis(300 + random.below(1_200)));
             server.dies();
         }
         paid = paying.join().unwrap();
@@ -177,7 +177,7 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     endpoints.push(server.add_endpoint(&receiving, "/dead", ReceiverBehaviour::Dead));
     let before_the_dead = server.all("events").len();
     paid.extend(server.is_paid(most..events));
-    let webhooks = server.delivers(kills, &mut chance);
+    let webhooks = server.delivers(kills, &mut random);
     let happened: Vec<_> = server.all("events");
     let truth = Truth { endpoints, before_the_dead, paid, happened, webhooks };
     let report = Report {

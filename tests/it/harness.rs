@@ -4,7 +4,6 @@
 pub mod app;
 pub mod books;
 pub mod browser;
-pub mod chance;
 pub mod client;
 #[expect(dead_code, reason = "shared with the benches, which want more of it")]
 pub mod cluster;
@@ -16,6 +15,7 @@ pub mod flaky_acquirer;
 pub mod identity_provider;
 pub mod installed;
 pub mod migrated;
+pub mod random;
 
 pub mod postgres;
 pub mod process;

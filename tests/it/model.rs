@@ -28,7 +28,7 @@ mod world;
 
 use futures::future::join_all;
 
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 use crate::harness::{App, Client, Database};
 use shrinking::shrunk;
 use wire::CurlLog;
@@ -41,8 +41,8 @@ const LANES: usize = 8;
 
 /// The seeds of a life's operations.
 fn operations(life: u64) -> Vec<u64> {
-    let mut chance = Chance(life);
-    (0..LIFE).map(|_| chance.below(u64::MAX)).collect()
+    let mut random = Random(life);
+    (0..LIFE).map(|_| random.below(u64::MAX)).collect()
 }
 
 /// Live through these operations in a fresh account; what was asked and answered, and where it diverged.

@@ -27,7 +27,7 @@ pub(crate) struct File {
 
 impl File {
     /// A statement of days that are counted from [`DAY`].
-    fn of(name: &str, first: i64, last: i64) -> Self {
+    fn new(name: &str, first: i64, last: i64) -> Self {
         Self { name: name.into(), first: DAY + first, last: DAY + last, lines: Vec::new() }
     }
 
@@ -144,7 +144,7 @@ rules! {
     async fn of_two_imports_at_once_each_is_done_or_refused(app) {
         let import = async |name: String| {
             let mut file = tempfile::tempfile().unwrap();
-            file.write_all(File::of(&name, 0, 0).text().as_bytes()).unwrap();
+            file.write_all(File::new(&name, 0, 0).text().as_bytes()).unwrap();
             file.rewind().unwrap();
             reconcile(&app.ctx().store, file, app.clock.now(), &()).await
         };
@@ -166,7 +166,7 @@ rules! {
         if postgres::is_distributed() {
             return;
         }
-        let mut statement = File::of("monday", 0, 0);
+        let mut statement = File::new("monday", 0, 0);
         statement.lines = vec!["fee,scheme,250,AUD,2026-11-23".to_owned(); RECONCILIATION_BATCH + 1];
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(statement.text().as_bytes()).unwrap();
@@ -204,10 +204,10 @@ rules! {
 
 operated! {
     async fn a_statement_is_imported_once_and_a_changed_one_never(installed) {
-        let mut books = Books::of(installed);
+        let mut books = Books::new(installed);
         let [first, second] = [books.charge(midnight(0) + HOUR, 400, "AUD"), books.charge(midnight(0) + 2 * HOUR, 400, "JPY")];
         books.save(installed).await;
-        let file = File::of("monday", 0, 0).line(&first).line(&second);
+        let file = File::new("monday", 0, 0).line(&first).line(&second);
         let path = file.write(installed);
         let mut expected = json!({
             "statement": "monday", "from": day_of(DAY), "to": day_of(DAY), "lines": 2, "matched": 2, "exceptions": [],
@@ -220,7 +220,7 @@ operated! {
         let (code, text, stderr) = installed.run(&["reconcile", &path]);
         assert_eq!((code, stderr.as_str()), (Some(0), ""));
         assert_eq!(text, format!("monday, {}: 2 lines, 2 matched. It was imported before: nothing has changed\n", day_of(DAY)));
-        let changed = File::of("monday", 0, 0).line(&first).write(installed);
+        let changed = File::new("monday", 0, 0).line(&first).write(installed);
         installed.refuses(
             &["reconcile", &changed], "the statement monday is imported already, from a file with other contents",
         );
@@ -228,10 +228,10 @@ operated! {
     }
 
     async fn every_fault_of_a_file_is_printed_with_its_line_and_nothing_is_imported(installed) {
-        let mut books = Books::of(installed);
+        let mut books = Books::new(installed);
         let charge = books.charge(midnight(0) + HOUR, 400, "AUD");
         books.save(installed).await;
-        let mut file = File::of("monday", 0, 0).line(&charge);
+        let mut file = File::new("monday", 0, 0).line(&charge);
         file.lines.push("capture,ch_1:charge,4.00,AUD,2026-11-23".into());
         file.lines.push("payment,,1,EURO,yesterday".into());
         file.lines.push("capture,4200 0000 0000 0000,1,AUD,2026-11-23".into());
@@ -254,15 +254,15 @@ operated! {
     }
 
     async fn a_line_that_comes_with_a_later_statement_resolves_what_was_missing(installed) {
-        let mut books = Books::of(installed);
+        let mut books = Books::new(installed);
         let [there, late, later] = [1, 2, 3].map(|hour| books.charge(midnight(0) + hour * HOUR, 400, "AUD"));
         let tuesday = books.charge(midnight(1) + HOUR, 500, "AUD");
         books.save(installed).await;
-        let monday = File::of("monday", 0, 0).line(&there).write(installed);
+        let monday = File::new("monday", 0, 0).line(&there).write(installed);
         assert_eq!(reconciled(installed, &monday)["exceptions"], json!([{ "kind": "missing", "n": 2 }]));
         let missing = pairs([("missing", late.subject()), ("missing", later.subject())]);
         assert_eq!(exceptions(installed, "open"), missing);
-        let file = File::of("tuesday", 1, 1).line(&tuesday).line(&late).write(installed);
+        let file = File::new("tuesday", 1, 1).line(&tuesday).line(&late).write(installed);
         let reconciled = reconciled(installed, &file);
         assert_eq!((&reconciled["matched"], &reconciled["resolved"]), (&json!(2), &json!(1)));
         assert_eq!(reconciled["exceptions"], json!([]));
@@ -270,47 +270,47 @@ operated! {
         let resolved = installed.records(&["reconcile", "show", &only(installed, "resolved")]).remove(0);
         assert_eq!((&resolved["resolved_by"], &resolved["reference"]), (&json!("tuesday"), &json!(late.subject())));
         // A week later, dated to the day on which the acquirer moved it.
-        let file = File::of("next-monday", 7, 7).line(&Moved { day: DAY + 7, ..later.clone() }).write(installed);
+        let file = File::new("next-monday", 7, 7).line(&Moved { day: DAY + 7, ..later.clone() }).write(installed);
         assert_eq!(self::reconciled(installed, &file)["resolved"], 1);
         assert_eq!(exceptions(installed, "open"), pairs([("day", &later.reference())]), "it is another day");
     }
 
     async fn a_line_that_comes_before_its_movement_is_foreign_until_then(installed) {
-        let mut books = Books::of(installed);
+        let mut books = Books::new(installed);
         let charge = books.charge(midnight(5) + HOUR, 400, "AUD");
-        let file = File::of("monday", 0, 0).line(&Moved { day: DAY, ..charge.clone() }).write(installed);
+        let file = File::new("monday", 0, 0).line(&Moved { day: DAY, ..charge.clone() }).write(installed);
         assert_eq!(reconciled(installed, &file)["exceptions"], json!([{ "kind": "foreign", "n": 1 }]));
         books.save(installed).await;
-        let file = File::of("saturday", 5, 5).write(installed);
+        let file = File::new("saturday", 5, 5).write(installed);
         let reconciled = reconciled(installed, &file);
         assert_eq!((&reconciled["lines"], &reconciled["resolved"]), (&json!(0), &json!(1)));
         assert_eq!(exceptions(installed, "open"), pairs([("day", &charge.reference())]));
     }
 
     async fn a_line_that_comes_again_with_a_later_statement_is_doubled(installed) {
-        let mut books = Books::of(installed);
+        let mut books = Books::new(installed);
         let charge = books.charge(midnight(0) + HOUR, 400, "AUD");
         books.save(installed).await;
-        reconciled(installed, &File::of("monday", 0, 0).line(&charge).write(installed));
-        let again = File::of("tuesday", 1, 1).line(&charge).write(installed);
+        reconciled(installed, &File::new("monday", 0, 0).line(&charge).write(installed));
+        let again = File::new("tuesday", 1, 1).line(&charge).write(installed);
         assert_eq!(reconciled(installed, &again)["exceptions"], json!([{ "kind": "doubled", "n": 1 }]));
         assert_eq!(exceptions(installed, "open"), pairs([("doubled", &charge.reference())]));
     }
 
     async fn near_midnight_a_movement_may_have_either_day(installed) {
-        let mut books = Books::of(installed);
+        let mut books = Books::new(installed);
         let just_after = books.charge(midnight(1) + 60_000, 400, "AUD");
         let long_after = books.charge(midnight(1) + 600_000, 400, "AUD");
         books.save(installed).await;
         let on_monday = |moved: &Moved| Moved { day: DAY, ..moved.clone() };
-        let file = File::of("monday", 0, 0).line(&on_monday(&just_after)).line(&on_monday(&long_after));
+        let file = File::new("monday", 0, 0).line(&on_monday(&just_after)).line(&on_monday(&long_after));
         assert_eq!(reconciled(installed, &file.write(installed))["matched"], 2);
         assert_eq!(exceptions(installed, "open"), pairs([("day", &long_after.reference())]));
-        assert_eq!(reconciled(installed, &File::of("tuesday", 1, 1).write(installed))["exceptions"], json!([]));
+        assert_eq!(reconciled(installed, &File::new("tuesday", 1, 1).write(installed))["exceptions"], json!([]));
     }
 
     async fn a_period_within_days_claims_only_what_it_covers_in_its_own_zone(installed) {
-        let mut books = Books::of(installed);
+        let mut books = Books::new(installed);
         // By the clocks of a bank ten hours ahead of UTC: late on Monday, and early on Tuesday.
         let late = books.charge(midnight(0) + 13 * HOUR, 400, "AUD");
         let early = books.charge(midnight(0) + 15 * HOUR, 500, "AUD");
@@ -340,7 +340,7 @@ operated! {
     }
 
     async fn fees_of_the_acquirer_are_summed_up_and_matched_with_nothing(installed) {
-        let mut file = File::of("monday", 0, 0);
+        let mut file = File::new("monday", 0, 0);
         for line in ["fee,scheme,250,AUD,2026-11-23", "fee,scheme,250,AUD,2026-11-23", "fee,scheme,7,JPY,2026-11-23"] {
             file.lines.push(line.into());
         }
@@ -351,11 +351,11 @@ operated! {
     }
 
     async fn exceptions_are_explained_and_resolved_with_a_note_and_an_author(installed) {
-        let mut books = Books::of(installed);
+        let mut books = Books::new(installed);
         let charge = books.charge(midnight(0) + HOUR, 400, "AUD");
         books.save(installed).await;
         let entries = installed.number("SELECT COUNT(*) FROM journal_entries").await;
-        reconciled(installed, &File::of("monday", 0, 0).write(installed));
+        reconciled(installed, &File::new("monday", 0, 0).write(installed));
         let token = only(installed, "open");
         let rows = installed.rows().await;
         for (note, word) in [("", "characters"), ("a\nb", "characters"), ("4200 0000 0000 0000", "card number")] {
@@ -382,7 +382,7 @@ operated! {
             assert!(code == Some(1) && stderr.starts_with("error: "), "{stderr}");
         }
         // The line comes all the same: the statement is named as well.
-        reconciled(installed, &File::of("friday", 4, 4).line(&charge).write(installed));
+        reconciled(installed, &File::new("friday", 4, 4).line(&charge).write(installed));
         let matched = installed.records(&["reconcile", "show", &token]).remove(0);
         assert_eq!((&matched["resolved_by"], &matched["note"]), (&json!("friday"), &json!("Paid on Friday")));
         let actions: Vec<_> = installed.records(&["audit"]).iter().map(|act| act["action"].as_str().unwrap().to_owned()).collect();

@@ -23,7 +23,7 @@ pub enum AddressZone {
 
 impl AddressZone {
     /// Returns the zone of an address that [`plain`] has unwrapped.
-    pub fn of(address: IpAddr) -> Self {
+    pub fn from_address(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(address) => of_v4(address),
             IpAddr::V6(address) => of_v6(address),

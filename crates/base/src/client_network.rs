@@ -20,7 +20,7 @@ pub struct ClientNetwork(IpNet);
 impl ClientNetwork {
     /// Returns the network of a client: the first 24 bits of an IPv4 address, the first 64 of an IPv6 address. For limits that hold
     /// for a client whatever it does, so that phones of one carrier, which have a network of 64 bits each, do not share one.
-    pub fn of(address: IpAddr) -> Self {
+    pub fn from_address(address: IpAddr) -> Self {
         Self::with_length(address, V6_CLIENT_LENGTH)
     }
 
@@ -74,7 +74,7 @@ mod tests {
             ("::1", "::/64", "::/48"),
         ] {
             let address = address.parse().unwrap();
-            assert_eq!(ClientNetwork::of(address).to_string(), client, "{address}");
+            assert_eq!(ClientNetwork::from_address(address).to_string(), client, "{address}");
             assert_eq!(ClientNetwork::of_site(address).to_string(), site, "{address}");
         }
     }

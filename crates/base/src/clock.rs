@@ -85,7 +85,7 @@ impl Clock for FixedClock {
 /// order is decided by ids, not by time. With a seed, each kind of id has a counter of its own.
 pub struct IdGenerator {
     counter: Mutex<ContextV7>,
-    chance: Arc<RandomSource>,
+    random: Arc<RandomSource>,
 }
 
 impl Default for IdGenerator {
@@ -95,23 +95,23 @@ impl Default for IdGenerator {
 }
 
 impl IdGenerator {
-    /// Creates a generator that draws from `chance`.
-    pub fn new(chance: Arc<RandomSource>) -> Self {
-        Self { counter: Mutex::new(ContextV7::new()), chance }
+    /// Creates a generator that draws from `random`.
+    pub fn new(random: Arc<RandomSource>) -> Self {
+        Self { counter: Mutex::new(ContextV7::new()), random }
     }
 
     /// Returns a new id for a record without a token.
     pub fn next(&self) -> Uuid {
-        self.of("id")
+        self.next_uuid("id")
     }
 
     /// Returns a new token.
     pub fn token<K: TokenKind>(&self) -> Token<K> {
-        Token::new(self.of(K::PREFIX))
+        Token::new(self.next_uuid(K::PREFIX))
     }
 
-    fn of(&self, kind: &'static str) -> Uuid {
-        self.chance.ordered_id(kind, FixedClock::SEEDED.now().millis()).unwrap_or_else(|| {
+    fn next_uuid(&self, kind: &'static str) -> Uuid {
+        self.random.ordered_id(kind, FixedClock::SEEDED.now().millis()).unwrap_or_else(|| {
             let (counter, now) = (lock(&self.counter), SystemClock.now().millis().unsigned_abs());
             let nanos = u32::try_from(now % 1000).unwrap_or_default() * 1_000_000;
             Uuid::new_v7(uuid::Timestamp::from_unix(&*counter, now / 1000, nanos))

@@ -184,24 +184,24 @@ mod tests {
 
     #[test]
     fn a_token_has_22_url_safe_characters_and_never_comes_twice() {
-        for chance in [RandomSource::default(), RandomSource::seeded("a")] {
-            let token = chance.token22(RandomStream::SecretKey);
+        for random in [RandomSource::default(), RandomSource::seeded("a")] {
+            let token = random.token22(RandomStream::SecretKey);
             assert_eq!(token.len(), 22);
             assert!(token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'));
-            assert_ne!(token, chance.token22(RandomStream::SecretKey));
+            assert_ne!(token, random.token22(RandomStream::SecretKey));
         }
     }
 
     #[test]
     fn a_seed_draws_the_same_again_and_another_one_something_else() {
         let draws = |seed: &str| {
-            let chance = RandomSource::seeded(seed);
-            let bytes: Vec<[u8; 64]> = (0..3).map(|_| chance.bytes(RandomStream::WalletSession)).collect();
+            let random = RandomSource::seeded(seed);
+            let bytes: Vec<[u8; 64]> = (0..3).map(|_| random.bytes(RandomStream::WalletSession)).collect();
             (
                 bytes,
-                chance.id(RandomStream::Session),
-                chance.bytes_of::<2>(RandomStream::Retry, "whr_1"),
-                chance.fingerprint(),
+                random.id(RandomStream::Session),
+                random.bytes_of::<2>(RandomStream::Retry, "whr_1"),
+                random.fingerprint(),
             )
         };
         assert_eq!(draws("a"), draws("a"));
@@ -222,12 +222,12 @@ mod tests {
 
     #[test]
     fn ids_of_a_stream_grow_though_the_clock_stands_and_over_starts() {
-        let chance = RandomSource::seeded("a");
+        let random = RandomSource::seeded("a");
         let mut last = Uuid::nil();
         for start in [1, 2, 3, 4095, 4096, 4097, 8191, 8192, u32::MAX] {
-            chance.begin(start);
+            random.begin(start);
             for _ in 0..100 {
-                let id = chance.ordered_id("evt_", 1_767_225_600_000).unwrap();
+                let id = random.ordered_id("evt_", 1_767_225_600_000).unwrap();
                 assert!(id > last, "{id} after {last}");
                 assert_eq!((id.get_version_num(), id.get_variant()), (7, uuid::Variant::RFC4122));
                 last = id;

@@ -95,7 +95,7 @@ impl RequestContext {
         *lock(&self.rate)
     }
 
-    fn of(&self, wait: Wait) -> &AtomicU64 {
+    fn counter(&self, wait: Wait) -> &AtomicU64 {
         match wait {
             Wait::Database => &self.database,
             Wait::Acquirer => &self.acquirer,
@@ -104,12 +104,12 @@ impl RequestContext {
 
     /// Returns whether the request waited for `wait`.
     pub fn waited(&self, wait: Wait) -> bool {
-        self.of(wait).load(Ordering::Relaxed) > 0
+        self.counter(wait).load(Ordering::Relaxed) > 0
     }
 
     /// Returns the milliseconds that the request waited for `wait`.
     pub fn millis(&self, wait: Wait) -> u64 {
-        self.of(wait).load(Ordering::Relaxed).div_ceil(1000)
+        self.counter(wait).load(Ordering::Relaxed).div_ceil(1000)
     }
 }
 
@@ -156,7 +156,7 @@ pub async fn waiting<F: Future>(wait: Wait, work: F) -> F::Output {
     // At least one: a wait that was too short to measure was a wait.
     let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX).max(1);
     // Work outside a request (a worker's) has no context.
-    let _ = REQUEST_CONTEXT.try_with(|request| request.of(wait).fetch_add(micros, Ordering::Relaxed));
+    let _ = REQUEST_CONTEXT.try_with(|request| request.counter(wait).fetch_add(micros, Ordering::Relaxed));
     output
 }
 

@@ -57,7 +57,7 @@ impl AddressPolicy {
 
     fn permits_address(&self, address: IpAddr, host: Option<&str>) -> bool {
         let address = plain(address);
-        match AddressZone::of(address) {
+        match AddressZone::from_address(address) {
             AddressZone::Public => true,
             AddressZone::Loopback
             | AddressZone::Private

@@ -208,7 +208,7 @@ impl Outbound {
     async fn answered(&self, call: RequestBuilder, end: Instant) -> Result<Response, OutboundError> {
         // The request waits for another server now, so it releases its permit.
         release_permit();
-        let call = call.build().map_err(|error| OutboundError::of(&error))?;
+        let call = call.build().map_err(|error| OutboundError::from_error(&error))?;
         let again = call.try_clone();
         let sent = CONNECTS.scope(Cell::new(false), async {
             let answer = self.client.execute(call).await;
@@ -220,7 +220,7 @@ impl Outbound {
             }
             ((answer, _), _) => answer,
         };
-        answer.map_err(|error| OutboundError::of(&error))
+        answer.map_err(|error| OutboundError::from_error(&error))
     }
 
     fn callable(&self, url: &str) -> Result<Url, OutboundError> {

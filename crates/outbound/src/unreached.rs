@@ -58,7 +58,7 @@ impl OutboundError {
     }
 
     /// Classifies the root cause of the HTTP client's error.
-    pub fn of(error: &reqwest::Error) -> Self {
+    pub fn from_error(error: &reqwest::Error) -> Self {
         if error.is_timeout() {
             return Self::Timeout;
         }

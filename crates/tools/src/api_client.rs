@@ -236,7 +236,7 @@ impl ApiClient {
     async fn answer(&self, request: RequestBuilder) -> Result<Raw, ApiClientError> {
         let unreached = |error: reqwest::Error| ApiClientError::Unreached {
             address: self.address.clone(),
-            why: OutboundError::of(&error),
+            why: OutboundError::from_error(&error),
         };
         let answer = request.send().await.map_err(unreached)?;
         let status = answer.status().as_u16();

@@ -43,7 +43,7 @@ pub enum FileFormat {
 
 impl FileFormat {
     /// Returns the form of a file, by its name if none is given.
-    pub fn of(path: &Path, given: Option<Self>) -> Format {
+    pub fn for_file(path: &Path, given: Option<Self>) -> Format {
         let named_har = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("har"));
         match given {
             Some(Self::Har) => Format::Har,
@@ -61,7 +61,7 @@ pub async fn run(command: Requests) -> Result<(), Box<dyn Error>> {
     refuse_live(&server, "nothing is written").await?;
     let mut requests = all(&server, "/1/sandbox/requests?", "").await?;
     requests.reverse();
-    let mut file = RecordingFile::create(&to, FileFormat::of(&to, format)).map_err(of_file)?;
+    let mut file = RecordingFile::create(&to, FileFormat::for_file(&to, format)).map_err(of_file)?;
     for request in &mut requests {
         without_secrets(request);
         file.write(&exchange(request)).map_err(of_file)?;

@@ -312,7 +312,7 @@ impl Client {
         request_context::account().map_or_else(
             || {
                 let address = request_context::address().unwrap_or(Ipv4Addr::LOCALHOST.into());
-                Self::Network(ClientNetwork::of(address))
+                Self::Network(ClientNetwork::from_address(address))
             },
             Self::Account,
         )
@@ -362,7 +362,7 @@ mod tests {
     }
 
     fn of_network(address: Ipv4Addr) -> Pause {
-        Pause::Waiting(Client::Network(ClientNetwork::of(address.into())))
+        Pause::Waiting(Client::Network(ClientNetwork::from_address(address.into())))
     }
 
     /// Begins a wait of the connection's request. Returns the signal to end it.

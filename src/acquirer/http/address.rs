@@ -42,7 +42,7 @@ impl Address {
     }
 
     /// Returns the URL of an operation.
-    pub fn of(&self, path: &str) -> Url {
+    pub fn operation(&self, path: &str) -> Url {
         let mut url = self.0.clone();
         url.set_path(&format!("{}{path}", self.0.path().trim_end_matches('/')));
         url
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str, environment: Environment) -> Result<String, WrongAddress> {
-        Address::parse(text, environment).map(|address| address.of("/void").into())
+        Address::parse(text, environment).map(|address| address.operation("/void").into())
     }
 
     #[test]

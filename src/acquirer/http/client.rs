@@ -98,7 +98,7 @@ impl HttpAcquirer {
 
     async fn follow<A: DeserializeOwned>(&self, call: Call, follow: FollowUpCall) -> Result<A, Failure> {
         // No acquirer of this kind issued this reference, so nothing can happen.
-        let follow_up = FollowUp::of(&follow, self.is_sandbox()).ok_or(Failure::GatewayError)?;
+        let follow_up = FollowUp::from_call(&follow, self.is_sandbox()).ok_or(Failure::GatewayError)?;
         self.send::<Answer<A>>(call, &follow.key, encode(&follow_up)).await?.outcome()
     }
 
@@ -119,7 +119,7 @@ impl HttpAcquirer {
     }
 
     async fn looked_up(&self, number: &CardNumber) -> Result<Option<CardInfo>, NoAnswer> {
-        let answer: CardLookupAnswer = self.question(Call::Card, encode(&CardLookup::of(number))).await?;
+        let answer: CardLookupAnswer = self.question(Call::Card, encode(&CardLookup::new(number))).await?;
         answer.known().map_err(|NoAnswer| nonsense(Call::Card))
     }
 
@@ -181,7 +181,7 @@ impl Acquirer for HttpAcquirer {
 
     fn authorise(&self, call: AuthoriseCall) -> BoxFuture<'_, Result<Approval, Failure>> {
         async move {
-            let body = encode(&Authorisation::of(&call, self.is_sandbox()));
+            let body = encode(&Authorisation::from_call(&call, self.is_sandbox()));
             let answer: Answer<Approved> = self.send(Call::Authorise, &call.key, body).await?;
             answer.outcome().map(Approved::approval)
         }

@@ -239,7 +239,7 @@ async fn rates(State(served): State<Arc<Served>>) -> Result<Json<Rates>, Refusal
         let rate = served.acquirer.rate(currency).await.map_err(|_| Refusal::Silent)?;
         taken.extend(rate.map(|rate| (currency, rate)));
     }
-    Ok(Json(Rates::of(taken)))
+    Ok(Json(Rates::new(taken)))
 }
 
 /// Authorise a payment.
@@ -252,7 +252,7 @@ async fn authorise(
     call: Keyed<Authorisation>,
 ) -> Result<Json<Answer<Approved>>, Refusal> {
     let call = call.body.call(call.key, served.is_sandbox()).ok_or(Refusal::Malformed)?;
-    Ok(Json(Answer::to(served.acquirer.authorise(call).await, Approved::of)))
+    Ok(Json(Answer::to(served.acquirer.authorise(call).await, Approved::from_approval)))
 }
 
 /// Capture an authorisation.
@@ -292,7 +292,7 @@ async fn refund(
     call: Keyed<FollowUp>,
 ) -> Result<Json<Answer<Accepted>>, Refusal> {
     let call = call.body.call(call.key, served.is_sandbox()).ok_or(Refusal::Malformed)?;
-    Ok(Json(Answer::to(served.acquirer.refund(call).await, |answer| Some(Accepted::of(answer)))))
+    Ok(Json(Answer::to(served.acquirer.refund(call).await, |answer| Some(Accepted::from_answer(answer)))))
 }
 
 /// Reverse an authorisation.
@@ -307,7 +307,7 @@ async fn reverse(
     question: Question<OriginalCall>,
 ) -> Result<Json<Settled>, Refusal> {
     let key = CallKey::named(&question.0.key).ok_or(Refusal::Malformed)?;
-    Ok(Json(Settled::of(served.acquirer.reverse(&key).await)))
+    Ok(Json(Settled::from_result(served.acquirer.reverse(&key).await)))
 }
 
 /// Settle a key.
@@ -322,5 +322,5 @@ async fn settle(
     question: Question<OriginalCall>,
 ) -> Result<Json<Settled>, Refusal> {
     let key = CallKey::named(&question.0.key).ok_or(Refusal::Malformed)?;
-    Ok(Json(Settled::of(served.acquirer.settle(&key).await)))
+    Ok(Json(Settled::from_result(served.acquirer.settle(&key).await)))
 }

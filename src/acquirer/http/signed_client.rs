@@ -140,9 +140,10 @@ impl SignedClient {
         let signature = signed.signature(self.secrets.first());
         let mut headers = headers(&signed, signature.expose()).ok_or(AcquirerClientError::Nonsense)?;
         headers.extend(trace::headers());
-        let request = self.client.request(method, self.address.of(call.path())).headers(headers).body(body);
+        let request =
+            self.client.request(method, self.address.operation(call.path())).headers(headers).body(body);
         let mut response = request.send().await.map_err(|error| {
-            let why = OutboundError::of(&error);
+            let why = OutboundError::from_error(&error);
             // A failure while connecting means that nothing was sent.
             if error.is_connect() {
                 AcquirerClientError::Unreached(why)

@@ -28,7 +28,7 @@ enum Fate {
 
 impl Memory {
     /// Creates a memory of at most `most` calls, each kept for `kept`.
-    pub(super) fn of(most: usize, kept: Duration) -> Self {
+    pub(super) fn new(most: usize, kept: Duration) -> Self {
         Self { kept, most, fates: HashMap::new(), order: VecDeque::new() }
     }
 
@@ -138,7 +138,7 @@ mod tests {
     const DECLINED: SimulatedOutcome = SimulatedOutcome::Declined(Decline::LostCard);
 
     fn memory() -> Memory {
-        Memory::of(100, KEPT)
+        Memory::new(100, KEPT)
     }
 
     fn key() -> CallKey {
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn of_more_calls_than_there_is_room_for_the_oldest_are_forgotten_first() {
-        let (mut memory, start) = (Memory::of(2, KEPT), Instant::now());
+        let (mut memory, start) = (Memory::new(2, KEPT), Instant::now());
         let keys = ["ch_1", "ch_2", "ch_3"].map(|attempt| CallKey::new(attempt, "authorise"));
         for (seconds, key) in (1..).zip(&keys) {
             memory.act(start + Duration::from_secs(seconds), key, REFERENCE, APPROVED);

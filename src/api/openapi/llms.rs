@@ -37,7 +37,7 @@ pub fn text(document: &Value, base_url: &str, environment: &str) -> String {
         let _ = write!(text, "\n## {name}\n\n- [{name}](/docs/#/{link}): {about}.\n{operations}");
     }
     // Its links are paths of this server.
-    text.replace("](/", &format!("]({}/", base_path::of(base_url)))
+    text.replace("](/", &format!("]({}/", base_path::path_of(base_url)))
 }
 
 /// Returns the lines of each section's operations.

@@ -104,7 +104,6 @@ impl Key {
     }
 }
 
-/// Runs a command.
 pub async fn run(command: Key, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let secrets = Secrets::from_environment()?;
     let account =

@@ -104,7 +104,6 @@ fn has_prefix(record: &Value, field: &str, prefix: &str) -> bool {
     record[field].as_str().is_some_and(|text| text.starts_with(prefix))
 }
 
-/// Returns the code of an error.
 fn error_code(body: &Value) -> &str {
     // The body of one error is an array.
     body.get(0).unwrap_or(body)["error"].as_str().unwrap_or_default()

@@ -69,7 +69,6 @@ pub struct ExamineClient {
     fixtures: FixtureOptions,
 }
 
-/// Runs the command.
 pub async fn run(command: Examine) -> Result<ExitCode, Box<dyn Error>> {
     match command {
         Examine::Receiver(command) => receiver(*command).await,

@@ -12,7 +12,6 @@ use tools::terminal::{self, HEAD, Output};
 
 /// An output format of rows.
 pub trait ReportFormat<R> {
-    /// Prints a row.
     fn print_row(&mut self, row: &R) -> io::Result<()>;
 
     /// Prints the end.

@@ -116,11 +116,11 @@ mod tests {
     use super::*;
 
     fn faults(gateway_error_rate: &str, drop_rate: &str, seed: i64) -> AcquirerFaults {
-        let chance = |text: &str| text.parse().unwrap();
+        let probability = |text: &str| text.parse().unwrap();
         AcquirerFaults {
             decline: Some(Decline::LostCard),
-            gateway_error_rate: chance(gateway_error_rate),
-            drop_rate: chance(drop_rate),
+            gateway_error_rate: probability(gateway_error_rate),
+            drop_rate: probability(drop_rate),
             seed,
             latency_ms: 0,
         }

@@ -27,7 +27,7 @@ use crate::store::{CachedStatement, ColumnReader, FromColumns};
 /// Refusals: unauthorized.
 pub async fn authenticate_payment(ctx: &Context, key: &Secret) -> Result<AuthenticatedAccount, Error> {
     // With a seed no payment may run twice: it would draw its ids twice.
-    if !ctx.store.has_row_versions() || ctx.chance.is_seeded() {
+    if !ctx.store.has_row_versions() || ctx.random.is_seeded() {
         return authenticate(ctx, key, None).await;
     }
     let hash = key_hash(&ctx.vault, key);

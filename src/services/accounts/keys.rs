@@ -22,9 +22,9 @@ use crate::store::Tx;
 ///
 /// Refusals: `unauthorized` if there is no such account.
 pub async fn rotate(ctx: &Context, account: AccountToken, grace: TimeSpan) -> Result<ApiKeyPair, Error> {
-    let keys = ApiKeyPair::mint(&ctx.chance);
+    let keys = ApiKeyPair::mint(&ctx.random);
     let until = ctx.clock.now() + grace;
-    let named = |kind: KeyKind, key: &Secret| UsedKey::of(&ctx.vault, account, kind, key).name();
+    let named = |kind: KeyKind, key: &Secret| UsedKey::hashing(&ctx.vault, account, kind, key).name();
     let detail = json!({
         "secret_key": named(KeyKind::Secret, &keys.secret),
         "publishable_key": named(KeyKind::Publishable, &keys.publishable),

@@ -62,9 +62,9 @@ pub struct ApiKeyPair {
 
 impl ApiKeyPair {
     /// Generates a new pair.
-    pub fn mint(chance: &RandomSource) -> Self {
-        let publishable = format!("pk_{}", chance.token22(RandomStream::PublishableKey));
-        Self { secret: chance.token22(RandomStream::SecretKey).into(), publishable: publishable.into() }
+    pub fn mint(random: &RandomSource) -> Self {
+        let publishable = format!("pk_{}", random.token22(RandomStream::PublishableKey));
+        Self { secret: random.token22(RandomStream::SecretKey).into(), publishable: publishable.into() }
     }
 }
 
@@ -90,7 +90,7 @@ pub async fn ensure_first_account(
         secret: secret.clone().unwrap_or(known.secret),
         publishable: publishable.clone().unwrap_or(known.publishable),
     };
-    let keys = given_or(ApiKeyPair::mint(&ctx.chance));
+    let keys = given_or(ApiKeyPair::mint(&ctx.random));
     let new = NewAccount::new(ctx, "First account", "first@example.com", &keys);
     let existing = ctx
         .store
@@ -132,7 +132,6 @@ pub async fn first(store: &Store) -> Result<AccountToken, Error> {
 
 /// An account that is not recorded yet.
 pub struct NewAccount {
-    /// The account's row.
     pub row: account::Model,
     keys: [api_key::Model; 2],
     bank_account: Option<bank_account::Model>,
@@ -226,7 +225,7 @@ fn opening(id: AccountToken, business_name: &str, email: &str, now: Timestamp) -
         third_party_transfer_fee: THIRD_PARTY_TRANSFER_FEE_CENTS,
         settlement_delay_days: SETTLEMENT_DELAY_DAYS,
         maximum_charge_cents: MAXIMUM_CHARGE_CENTS,
-        pricing: JsonText::of(&Pricing::default()).unwrap_or_else(|_| JsonText::empty_object()),
+        pricing: JsonText::encode(&Pricing::default()).unwrap_or_else(|_| JsonText::empty_object()),
         clock_offset: TimeSpan::ZERO,
         clock_moves: 0,
         moving_until: None,

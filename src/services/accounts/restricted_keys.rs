@@ -175,14 +175,14 @@ impl MintedKey {
         expires_at: Option<Timestamp>,
     ) -> Result<Self, Error> {
         let giver = account.key.as_ref().filter(|key| key.restriction.is_some()).map(|key| key.hash);
-        let text = format!("rk_{}", ctx.chance.token22(RandomStream::RestrictedKey));
+        let text = format!("rk_{}", ctx.random.token22(RandomStream::RestrictedKey));
         text[text.len() - SHOWN..].clone_into(&mut restriction.last_characters);
         let secret = Secret::from(text.as_str());
         let row = api_key::Model {
             hash: key_hash(&ctx.vault, &secret).to_vec(),
             valid_until: expires_at,
             id: Some(ctx.ids.token()),
-            restriction: Some(JsonText::of(&restriction)?),
+            restriction: Some(JsonText::encode(&restriction)?),
             // Nothing shows the key again.
             ..key_row(&ctx.vault, account.id(), KeyKind::Restricted, &Secret::default(), ctx.clock.now())
         };

@@ -59,11 +59,11 @@ pub async fn record(
     if let Some(changed) = &changes.card_testing {
         let mut card_testing = row.card_testing();
         changed.apply(&mut card_testing);
-        row.card_testing = Some(JsonText::of(&card_testing)?);
+        row.card_testing = Some(JsonText::encode(&card_testing)?);
     }
     let mut pricing = serde_json::from_str(row.pricing.as_str())?;
     changes.price(&mut pricing);
-    row.pricing = JsonText::of(&pricing)?;
+    row.pricing = JsonText::encode(&pricing)?;
     tx.update(&seen, &row).await?;
     Ok(row)
 }
@@ -82,7 +82,6 @@ pub async fn lock_account(tx: &Tx, id: AccountToken) -> Result<account::Model, E
     row.filter(|row| row.closed_at.is_none()).ok_or_else(|| ErrorCode::Unauthorized.into())
 }
 
-/// Returns an update of one account.
 pub fn update_of(id: AccountToken) -> UpdateMany<account::Entity> {
     account::Entity::update_many().filter(Column::Id.eq(id))
 }

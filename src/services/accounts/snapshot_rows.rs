@@ -31,7 +31,6 @@ use crate::vault::DataKeys;
 
 /// A table whose rows are copied and restored.
 pub trait SnapshotTable: NamedRows + Send + Sync {
-    /// Returns the table's name.
     fn name(&self) -> &'static str;
 
     /// Copies an account's rows as a snapshot of the database shows them.
@@ -88,7 +87,6 @@ impl<E> Table for E where
 {
 }
 
-/// An account's rows in one table.
 pub struct AccountTable<E: EntityTrait> {
     pub(super) rows: fn(AccountToken) -> Condition,
     /// Removes from a row the values that are not copied.
@@ -245,7 +243,6 @@ struct Head {
     columns: Vec<String>,
 }
 
-/// Returns the table of a page.
 pub fn table_of(page: &str) -> Result<String, Error> {
     Ok(head(page)?.table)
 }

@@ -28,13 +28,13 @@ struct StoredTable {
 }
 
 impl StoredTable {
-    const fn of<E: EntityTrait>() -> Self {
+    const fn for_table<E: EntityTrait>() -> Self {
         Self { name: || E::default().table_name(), first_unreadable: |from| find::<E>(from).boxed() }
     }
 }
 
 macro_rules! every {
-    ($($table:ident)*) => { &[$(StoredTable::of::<$table::Entity>()),*] };
+    ($($table:ident)*) => { &[$(StoredTable::for_table::<$table::Entity>()),*] };
 }
 
 static TABLES: &[StoredTable] = every! {

@@ -32,7 +32,7 @@ pub(super) enum Reading {
 }
 
 impl Reading {
-    fn of<E: EntityTrait>(self, row: Select<E>) -> Select<E> {
+    fn lock<E: EntityTrait>(self, row: Select<E>) -> Select<E> {
         match self {
             Self::Shown => row,
             Self::Locked => row.lock(LockType::NoKeyUpdate),
@@ -67,8 +67,8 @@ pub(super) async fn have_changed(
     row: &Model,
     reading: Reading,
 ) -> Result<bool, Error> {
-    let present = read(db, account, &ApprovalRequest::of(row)?, reading).await?;
-    let present = present.map(|facts| JsonText::of(&facts)).transpose()?;
+    let present = read(db, account, &ApprovalRequest::from_row(row)?, reading).await?;
+    let present = present.map(|facts| JsonText::encode(&facts)).transpose()?;
     // A request of a former release has shown none.
     Ok(present.is_none() || present != row.facts)
 }
@@ -91,7 +91,7 @@ async fn payout(
     payee: &str,
     reading: Reading,
 ) -> Result<Option<Value>, Error> {
-    let own = reading.of(account::Entity::find_by_id(account.id())).one(db).await?;
+    let own = reading.lock(account::Entity::find_by_id(account.id())).one(db).await?;
     let Some(own) = own else { return Ok(None) };
     let (seen, fee) = (account.settings(), own.third_party_transfer_fee);
     // A payout takes them as the request has read them.
@@ -101,7 +101,7 @@ async fn payout(
     let (recipient, bank_account, fee) = match payee.parse::<RecipientToken>() {
         _ if payee == SELF => (None, own.bank_account_id, 0),
         Ok(id) => {
-            let recipient = reading.of(recipient::Entity::at(account.id(), id)).one(db).await?;
+            let recipient = reading.lock(recipient::Entity::at(account.id(), id)).one(db).await?;
             let bank_account = recipient.as_ref().map(|recipient| recipient.bank_account_id);
             let shown =
                 |row: recipient::Model| json!({ "token": row.id, "name": row.name, "email": row.email });
@@ -121,7 +121,7 @@ async fn dispute(
     reading: Reading,
 ) -> Result<Option<Value>, Error> {
     let Ok(id) = token.parse::<DisputeToken>() else { return Ok(None) };
-    let row = reading.of(dispute::Entity::at(account.id(), id)).one(db).await?;
+    let row = reading.lock(dispute::Entity::at(account.id(), id)).one(db).await?;
     Ok(row.map(|row| {
         json!({
             "status": effective_status(account.now, &row), "charge": row.charge_id, "amount": row.amount, "currency": row.currency,
@@ -138,10 +138,10 @@ async fn merchant(
     reading: Reading,
 ) -> Result<Option<Value>, Error> {
     let Ok(id) = token.parse::<MerchantToken>() else { return Ok(None) };
-    let Some(row) = reading.of(merchant::Entity::at(account.id(), id)).one(db).await? else {
+    let Some(row) = reading.lock(merchant::Entity::at(account.id(), id)).one(db).await? else {
         return Ok(None);
     };
-    let own = reading.of(account::Entity::find_by_id(row.own_account())).one(db).await?;
+    let own = reading.lock(account::Entity::find_by_id(row.own_account())).one(db).await?;
     let Some(own) = own else { return Ok(None) };
     let bank_account = bank_account_of(db, own.id, own.bank_account_id).await?;
     Ok(Some(json!({

@@ -149,7 +149,7 @@ struct Trail {
 }
 
 impl Trail {
-    fn of(ctx: &Context) -> Self {
+    fn new(ctx: &Context) -> Self {
         let long_ago = ctx.trusted.earliest() - AUDIT_KEPT;
         Self { vault: Arc::clone(&ctx.vault), wall: ctx.clock.now(), long_ago }
     }
@@ -181,7 +181,7 @@ pub async fn seal(ctx: &Context) -> Result<u64, Error> {
             return Ok(sealed);
         }
         crash_points::point("audit", "seal.before");
-        let batch = ctx.store.write(Trail::of(ctx), |tx, trail| seal_batch(tx, trail).boxed()).await?;
+        let batch = ctx.store.write(Trail::new(ctx), |tx, trail| seal_batch(tx, trail).boxed()).await?;
         crash_points::point("audit", "seal.after");
         if batch == 0 {
             return Ok(sealed);
@@ -224,7 +224,7 @@ pub fn old(wall: Timestamp) -> Select<Entity> {
 /// after it.
 pub async fn forget(ctx: &Context, entry: audit_entry::Model) -> Result<(), Error> {
     let unit =
-        ctx.store.write((Trail::of(ctx), entry), |tx, (trail, entry)| remove(tx, trail, entry).boxed());
+        ctx.store.write((Trail::new(ctx), entry), |tx, (trail, entry)| remove(tx, trail, entry).boxed());
     unit.await
 }
 

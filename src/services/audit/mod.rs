@@ -33,7 +33,6 @@ use crate::error::Error;
 use crate::limits::AUDIT_KEPT;
 use crate::store::{Operator, Store, Tx};
 
-/// An operator's action.
 #[derive(Debug)]
 pub struct OperatorAction {
     /// The kind of action.
@@ -78,7 +77,7 @@ impl OperatorAction {
             action: self.action,
             account: self.account,
             subject: self.subject.clone(),
-            detail: JsonText::of(&self.detail)?,
+            detail: JsonText::encode(&self.detail)?,
             operator: operator.name.clone(),
             recorded_at: operator.at,
             number: None,

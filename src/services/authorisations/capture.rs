@@ -62,7 +62,7 @@ fn plan_charge(
 ) -> Result<charge::Model, Error> {
     let card: PricedCard = serde_json::from_str(row.card.as_str())?;
     let money = (amount, row.currency, row.rate);
-    let settlement = SettlementAmounts::of(account, money, (&card.issuing_country, card.scheme), None)?;
+    let settlement = SettlementAmounts::new(account, money, (&card.issuing_country, card.scheme), None)?;
     row.amount_captured = Some(amount);
     row.captured_as = Some(ctx.ids.token());
     row.settlement_amount = settlement.amount;

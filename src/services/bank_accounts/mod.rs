@@ -157,7 +157,7 @@ pub fn sends_back(row: &bank_account::Model) -> bool {
 
 /// Returns the bank account as transfers and recipients store it, in the API's form.
 pub fn to_json(row: bank_account::Model) -> Result<JsonText, Error> {
-    Ok(JsonText::of(&BankAccount::from(row))?)
+    Ok(JsonText::encode(&BankAccount::from(row))?)
 }
 
 /// Finds an account's bank account. An unused one that has expired is not found, even before a worker deletes it.

@@ -72,7 +72,7 @@ impl WatchedPayment {
             settings,
             now: time.now(ctx),
             network,
-            card: CardHash::of(&ctx.vault, row.account_id, number),
+            card: CardHash::hashing(&ctx.vault, row.account_id, number),
             customer: row.customer_id,
             amount: row.settlement_amount,
         })

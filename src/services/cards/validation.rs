@@ -24,7 +24,6 @@ pub struct ValidatedCard {
 
 /// The credentials that charge a card.
 pub struct CardCredentials {
-    /// The card number.
     pub number: Secret,
     /// The card verification code.
     pub cvc: Option<Secret>,

@@ -203,7 +203,7 @@ impl Charge {
     pub fn at(now: Timestamp, row: impl Into<ShownCharge>) -> Self {
         let row = row.into();
         let transfer = row.transfer();
-        let shown = ShownState::of(row.state);
+        let shown = ShownState::from_state(row.state);
         let captured = shown == ShownState::Captured;
         let error_message = row.failure.map(failure_message);
         Self {
@@ -255,7 +255,7 @@ enum ShownState {
 }
 
 impl ShownState {
-    fn of(state: ChargeState) -> Self {
+    fn from_state(state: ChargeState) -> Self {
         match state {
             ChargeState::Pending | ChargeState::Processing => Self::Pending,
             ChargeState::Authorised | ChargeState::Capturing | ChargeState::Voiding => Self::Authorised,

@@ -138,7 +138,6 @@ pub(super) async fn validate_card(
     Ok(presented.map(|card| CardToAttach::New(Box::new(card_row(ctx, card, owner)))))
 }
 
-/// Returns the row of a customer's new card.
 pub(super) fn card_row(ctx: &Context, presented: cards::ValidatedCard, owner: CustomerToken) -> card::Model {
     let mut row = cards::seal(ctx, presented);
     row.cvc_sealed = None;

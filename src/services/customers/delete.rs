@@ -35,7 +35,7 @@ pub(in crate::services) async fn record(
         return Err(deleted_meanwhile());
     }
     if let Some(after) = erase_after {
-        let cards = JsonText::of(&card_tokens(tx, row.account_id, row.id).await?)?;
+        let cards = JsonText::encode(&card_tokens(tx, row.account_id, row.id).await?)?;
         plan_erasure(tx, (row.account_id, row.id), cards, (now, now + after)).await?;
     }
     cards::delete_of_customer(tx, row.account_id, row.id, None).await?;

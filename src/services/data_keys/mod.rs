@@ -32,12 +32,12 @@ pub async fn open(
     store: &Store,
     operator: &OperatorKeys,
     ids: &IdGenerator,
-    chance: &RandomSource,
+    random: &RandomSource,
     now: Timestamp,
 ) -> Result<Vault, InstallationError> {
     // From the seeded source: hashes are visible, in links; ciphertexts never are.
     let hash_keys =
-        Purpose::STORED.iter().map(|purpose| (purpose.name(), chance.bytes(RandomStream::HashKey).into()));
+        Purpose::STORED.iter().map(|purpose| (purpose.name(), random.bytes(RandomStream::HashKey).into()));
     let keys = [(DATA, Key::random())].into_iter().chain(hash_keys);
     let rows = keys.map(|(purpose, key)| {
         let id = if purpose == Purpose::Link.name() { begun(ids.next()) } else { ids.next() };

@@ -38,14 +38,14 @@ pub trait SealedTable: EntityTrait<Model: ModelTrait + Send + Sync + 'static> {
 
 /// Every table with sealed columns.
 pub const TABLES: &[Table] = &[
-    Table::of::<api_key::Entity>(),
-    Table::of::<card::Entity>(),
-    Table::of::<bank_account::Entity>(),
-    Table::of::<webhook_endpoint::Entity>(),
-    Table::of::<wallet_certificate::Entity>(),
-    Table::of::<idempotency_answer::Entity>(),
-    Table::of::<merchant::Entity>(),
-    Table::of::<snapshot_part::Entity>(),
+    Table::for_table::<api_key::Entity>(),
+    Table::for_table::<card::Entity>(),
+    Table::for_table::<bank_account::Entity>(),
+    Table::for_table::<webhook_endpoint::Entity>(),
+    Table::for_table::<wallet_certificate::Entity>(),
+    Table::for_table::<idempotency_answer::Entity>(),
+    Table::for_table::<merchant::Entity>(),
+    Table::for_table::<snapshot_part::Entity>(),
 ];
 
 /// Finds the table of this name, if it has sealed columns.
@@ -64,7 +64,7 @@ pub struct Table {
 }
 
 impl Table {
-    const fn of<T: SealedTable>() -> Self {
+    const fn for_table<T: SealedTable>() -> Self {
         let batch: for<'a> fn(&'a Context, &'a KeyCache, Option<RowKey>) -> ReencryptFuture<'a> =
             |ctx, keys, after| batch::<T>(ctx, keys, after).boxed();
         let count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>> = |ctx, key| {

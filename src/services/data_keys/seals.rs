@@ -44,5 +44,5 @@ pub async fn by_current_key(ctx: &Context) -> Result<u64, Error> {
     let keys = ctx.vault.data_keys();
     let written = vault_key::Entity::find_by_id(keys.current()).select_only().column(Column::Seals);
     let written = written.into_tuple::<i64>().one(ctx.store.read()).await?.unwrap_or_default();
-    Ok(u64::try_from(written).unwrap_or_default() + keys.seals().of(keys.current()))
+    Ok(u64::try_from(written).unwrap_or_default() + keys.seals().count(keys.current()))
 }

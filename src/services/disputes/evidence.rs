@@ -28,7 +28,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Evide
     enabled(account)?;
     let row = find::by_token(ctx, account, token).await?;
     let db = ctx.store.read();
-    batch(db, account.id(), of_dispute(db, account.id(), row.id).await?, &Links::of(ctx, account)).await
+    batch(db, account.id(), of_dispute(db, account.id(), row.id).await?, &Links::new(ctx, account)).await
 }
 
 /// Changes the batch.
@@ -51,7 +51,7 @@ pub async fn update(
         return Err(missing.err().unwrap_or_else(|| Error::internal("a fault was lost")));
     }
     let change =
-        Change { account: account.id(), now: account.now, id, kinds, links: Links::of(ctx, account) };
+        Change { account: account.id(), now: account.now, id, kinds, links: Links::new(ctx, account) };
     idempotency::write(ctx, caller, change, |tx, change| change.record(tx).boxed()).await
 }
 

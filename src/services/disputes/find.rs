@@ -42,7 +42,6 @@ pub(super) async fn by_token(ctx: &Context, account: &Account, token: &str) -> R
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
-/// Returns the charge of a dispute.
 pub(super) async fn charge_of(ctx: &Context, row: &dispute::Model) -> Result<charge::Model, Error> {
     let charge = charge::Entity::at(row.account_id, row.charge_id);
     charge.one(ctx.store.read()).await?.ok_or_else(deleted)

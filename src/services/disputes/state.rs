@@ -85,7 +85,6 @@ fn charged_back(to: DisputeStatus) -> Option<bool> {
     }
 }
 
-/// Returns the event of a status.
 pub fn event(status: DisputeStatus) -> EventType {
     match status {
         DisputeStatus::EvidenceRequired => EventType::DisputeEvidenceRequired,

@@ -9,7 +9,7 @@ use crate::config::Environment;
 
 /// Returns the queries to look for due rows by: in live without the second one, as no clock there runs ahead
 /// (`docs/decisions.md`, 394).
-pub fn of<E: EntityTrait>(
+pub fn visible_clocks<E: EntityTrait>(
     environment: Environment,
     due: impl IntoIterator<Item = Select<E>>,
 ) -> impl Iterator<Item = Select<E>> {

@@ -59,7 +59,6 @@ pub trait DueWork: 'static {
     ) -> impl Future<Output = Result<WorkResult, Error>> + Send;
 }
 
-/// The range of a clock move.
 #[derive(Debug, Clone, Copy)]
 pub struct ClockMoveRange {
     /// The account whose clock moves.
@@ -72,23 +71,19 @@ pub struct ClockMoveRange {
     pub passed: Option<(Timestamp, RefundToken)>,
 }
 
-/// A row that is due.
 #[derive(Debug, Clone)]
 pub struct DueRow {
     /// The account that owns the row.
     pub account: AccountToken,
     /// When it is due, by the account's clock.
     pub at: Timestamp,
-    /// The row's token.
     pub token: String,
     /// The end of a possible lease, by the wall clock.
     pub leased_until: Option<Timestamp>,
 }
 
-/// The result of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkResult {
-    /// Done, with this event.
     Event(EventType),
     /// Done, without an event.
     Silent,

@@ -30,7 +30,6 @@ use crate::services::{
 };
 use crate::trace::{self, Span};
 
-/// A kind of due work.
 #[derive(Clone, Copy)]
 pub struct DueWorkKind {
     /// The name, for metrics.
@@ -272,7 +271,7 @@ async fn poll<W: DueWork>(
 ) -> Result<Vec<(<W::Entity as EntityTrait>::Model, Option<Account>)>, Error> {
     let wall = W::wall(ctx);
     let mut rows = Vec::new();
-    for due in clocks::of(ctx.environment, W::due(wall)) {
+    for due in clocks::visible_clocks(ctx.environment, W::due(wall)) {
         rows.extend(due.limit(DUE_BATCH).all(ctx.store.read()).await?);
     }
     rows.retain(|row| !ctx.store.is_fenced(W::subject(row).account));
@@ -325,7 +324,7 @@ where
 }
 
 fn backlog<W: DueWork>(ctx: &Context) -> WorkFuture<'_, u64> {
-    count(ctx, clocks::of(ctx.environment, W::due(W::wall(ctx)))).boxed()
+    count(ctx, clocks::visible_clocks(ctx.environment, W::due(W::wall(ctx)))).boxed()
 }
 
 async fn count<E>(ctx: &Context, due: impl IntoIterator<Item = Select<E>>) -> Result<u64, Error>

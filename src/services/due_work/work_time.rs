@@ -57,7 +57,6 @@ impl WorkTime {
         self.stop.is_none()
     }
 
-    /// Returns the account.
     pub fn account(&self) -> &Account {
         &self.account
     }

@@ -11,7 +11,6 @@ use crate::error::Error;
 /// What takes the place of a personal value. Records stay valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Substitute {
-    /// A text.
     Text(&'static str),
     /// Nothing: the column may be null.
     Null,
@@ -28,7 +27,6 @@ use Substitute::{Deleted, EmptyObject, Fields, Null, Text};
 /// The texts of a table.
 #[derive(Debug)]
 pub struct Columns {
-    /// The table.
     pub table: &'static str,
     /// The columns that stay as they are: not personal, or of other people than customers.
     pub kept: &'static str,
@@ -165,7 +163,6 @@ pub fn tables_of_customers() -> impl Iterator<Item = &'static str> {
     of_texts.chain([idempotency_answer::Entity.table_name()])
 }
 
-/// Returns the substitute of a column.
 fn substitute(table: &str, column: &str) -> Option<Substitute> {
     let columns = COLUMNS.iter().find(|columns| columns.table == table)?;
     columns.erased.iter().find(|(name, _)| *name == column).map(|(_, substitute)| *substitute)

@@ -72,7 +72,7 @@ async fn plan(ctx: &Context, account: AccountToken, customer: CustomerToken) -> 
     // No account's clock is behind the wall clock.
     let unit = ctx.store.write((account, customer, ctx.clock.now()), |tx, (account, customer, wall)| {
         async move {
-            let cards = JsonText::of(&[(); 0])?;
+            let cards = JsonText::encode(&[(); 0])?;
             plan_erasure(tx, (*account, *customer), cards, (*wall, *wall)).await?;
             let (subject, detail) = (customer.to_string(), json!({ "by_mark": true }));
             let act = OperatorAction::about(Action::CustomerErased, *account, subject, detail);

@@ -197,7 +197,7 @@ impl PlanErasureUnit {
             return Err(Error::explained(ErrorCode::InvalidState, business));
         }
         let known = erasure::Entity::at(account, customer).one(tx).await?;
-        let cards = known.map_or_else(|| JsonText::of(&[(); 0]), |known| Ok(known.cards))?;
+        let cards = known.map_or_else(|| JsonText::encode(&[(); 0]), |known| Ok(known.cards))?;
         // The pass of this command comes first; the worker's is the last one.
         let row = plan_erasure(tx, (account, customer), cards, (now, now + ACCOUNT_QUIET_AFTER)).await?;
         let subject = customer.to_string();

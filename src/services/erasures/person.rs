@@ -108,7 +108,7 @@ pub async fn delete_customer(tx: &Tx, row: &erasure::Model, now: Timestamp) -> R
         tx.update(&card, &erased(&card)?).await?;
     }
     let tokens = customers::delete::card_tokens(tx, row.account_id, row.id).await?;
-    let with_cards = erasure::Model { cards: JsonText::of(&tokens)?, ..row.clone() };
+    let with_cards = erasure::Model { cards: JsonText::encode(&tokens)?, ..row.clone() };
     write(tx, row, &with_cards).await?;
     customers::delete::record(tx, &customer, now, None).await
 }
@@ -138,9 +138,7 @@ async fn write<M: ModelTrait + PartialEq>(tx: &Tx, row: &M, erased: &M) -> Resul
 
 /// A batch of a customer's charges.
 pub struct ChargesUnit {
-    /// The account.
     pub account: AccountToken,
-    /// The customer.
     pub customer: CustomerToken,
     /// Which of [`PARTS`].
     pub part: &'static str,

@@ -16,7 +16,6 @@ use crate::services::events::params::{After, EventSearch};
 use crate::services::memory::arrivals::{Label, Topic, Wanted};
 use crate::services::page::{AwaitedList, Growth, List, ListPage};
 
-/// A list of events.
 pub struct EventList {
     account: AccountToken,
     /// What the key of the request may read; `None` if that is all.

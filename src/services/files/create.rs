@@ -112,7 +112,7 @@ async fn record(
     row: file::Model,
     announced: stray_blob::Model,
 ) -> Result<File, Error> {
-    let data = (row, announced, Links::of(ctx, &caller.account));
+    let data = (row, announced, Links::new(ctx, &caller.account));
     let unit = idempotency::write(ctx, caller, data, |tx, (row, announced, links)| {
         async move {
             stray::named(tx, announced).await?;

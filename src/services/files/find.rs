@@ -13,7 +13,7 @@ use crate::services::files::view::File;
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<File, Error> {
     let row = by_token(ctx, account, token).await?;
-    Ok(Links::of(ctx, account).shown(&row))
+    Ok(Links::new(ctx, account).shown(&row))
 }
 
 /// Finds the row of a file.

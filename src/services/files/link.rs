@@ -26,7 +26,7 @@ pub(in crate::services) struct Links {
 
 impl Links {
     /// Returns a creator of links as of now.
-    pub fn of(ctx: &Context, account: &Account) -> Self {
+    pub fn new(ctx: &Context, account: &Account) -> Self {
         let (vault, base_url) = (Arc::clone(&ctx.vault), Arc::clone(&ctx.settings.base_url));
         Self { account: account.id(), now: account.now, vault, base_url }
     }

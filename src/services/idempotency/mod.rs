@@ -242,7 +242,6 @@ impl ClaimedWrite {
 pub enum KeptResult<'r, R> {
     /// A new record.
     Created(&'r R),
-    /// A changed record.
     Changed(&'r R),
     /// A refusal that was recorded.
     Refused(Error),

@@ -27,7 +27,7 @@ pub(super) enum InvariantSubject {
 
 impl InvariantSubject {
     /// Formats the subject for people.
-    pub fn of(&self, row: &QueryResult) -> Result<String, DbErr> {
+    pub fn format(&self, row: &QueryResult) -> Result<String, DbErr> {
         Ok(match self {
             Self::Entry => row.try_get::<JournalEntryToken>("", "subject")?.to_string(),
             Self::Day => row.try_get::<Day>("", "subject")?.date().to_string(),

@@ -81,7 +81,7 @@ fn difference(proof: &LedgerInvariant, row: &QueryResult) -> Result<Difference, 
     Ok(Difference {
         proof: proof.name,
         account: row.try_get("", "account_id")?,
-        subject: proof.subject.of(row)?,
+        subject: proof.subject.format(row)?,
         expected: row.try_get("", "expected")?,
         found: row.try_get("", "found")?,
     })

@@ -30,7 +30,6 @@ pub type Label = Cow<'static, str>;
 /// What is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Topic {
-    /// Events.
     Events,
     /// Requests in the log.
     Requests,

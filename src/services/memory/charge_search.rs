@@ -20,7 +20,6 @@ const LIFETIME: Duration = Duration::from_hours(1);
 #[derive(Debug)]
 pub struct SearchMemory {
     samples: Cache<AccountToken, Arc<Sample>>,
-    /// The sizes.
     pub sizes: Sizes,
 }
 
@@ -62,7 +61,6 @@ impl Sample {
         Self { has_most, ..Self::default() }
     }
 
-    /// Adds a text.
     pub fn add(&mut self, text: &str) {
         self.texts += 1;
         let mut trigrams: Vec<_> =

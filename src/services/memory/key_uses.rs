@@ -49,7 +49,7 @@ impl UsedKey {
     }
 
     /// Makes the entry of a key that may belong to an account.
-    pub fn of(vault: &Vault, account: AccountToken, kind: KeyKind, key: &Secret) -> Self {
+    pub fn hashing(vault: &Vault, account: AccountToken, kind: KeyKind, key: &Secret) -> Self {
         let hash = vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()]);
         Self::new(account, kind, key, hash)
     }

@@ -11,7 +11,6 @@ use crate::services::account_version::AccountVersion;
 /// The cached part of an API key: never the settings of its account.
 #[derive(Debug, Clone)]
 pub struct KeyEntry {
-    /// The hash of the key.
     pub hash: [u8; 32],
     /// The account that the key authenticates.
     pub account: AccountToken,
@@ -45,9 +44,7 @@ impl KeyEntry {
 /// A key and its account, as the process read them.
 #[derive(Debug, Clone)]
 pub struct KeptAccount {
-    /// The key.
     pub key: KeyEntry,
-    /// The account's row.
     pub row: Arc<account::Model>,
     /// The version of both.
     pub version: AccountVersion,

@@ -46,7 +46,7 @@ pub struct Memory {
     /// The log of the accounts' recent requests, in the test environment.
     pub request_log: RequestLog,
     /// Notified when a request has made work due now that it does not wait for.
-    pub due_now: Notify,
+    pub due_work_added: Notify,
     /// Notified when a request has made a webhook due.
     pub due_webhooks: Notify,
 }
@@ -67,7 +67,7 @@ impl Memory {
             request_log: RequestLog::new(Arc::clone(&arrivals)),
             arrivals,
             event_sequences,
-            due_now: Notify::new(),
+            due_work_added: Notify::new(),
             due_webhooks: Notify::new(),
         }
     }

@@ -41,12 +41,11 @@ impl Default for Positions {
 
 impl Positions {
     /// Returns the positions of a list.
-    pub(in crate::services) async fn of(&self, list: String) -> Arc<ListPositions> {
+    pub(in crate::services) async fn get(&self, list: String) -> Arc<ListPositions> {
         self.0.get_with(list, async { Arc::default() }).await
     }
 }
 
-/// The positions of one list.
 #[derive(Debug, Default)]
 pub(in crate::services) struct ListPositions(Mutex<Option<Known>>);
 
@@ -152,7 +151,6 @@ impl ListPositions {
         }
     }
 
-    /// Forgets the positions.
     pub fn forget(&self) {
         *self.known() = None;
     }

@@ -42,7 +42,7 @@ pub async fn create(
         bank_accounts::validate(ctx, &own, &new_merchant.bank_account, "bank_account.", &mut faults);
     let (Some(bank_account), true) = (bank_account, faults.is_empty()) else { return Err(faults.into()) };
     let password_hash = password::hash(new_merchant.contact.password.clone()).await?;
-    let [keys, other] = [(); 2].map(|()| ApiKeyPair::mint(&ctx.chance));
+    let [keys, other] = [(); 2].map(|()| ApiKeyPair::mint(&ctx.random));
     let other = transport::seal(&ctx.vault, row.id, &other);
     let merchant = merchant::Model {
         other_keys_sealed: Some(other.bytes),
@@ -95,7 +95,7 @@ pub(super) fn pending_row(
         last_name: contact.last_name.clone(),
         business_name: account.business_name.clone(),
         country: application.entity.country(),
-        application: JsonText::of(application)?,
+        application: JsonText::encode(application)?,
         password_hash,
         other_keys_sealed: None,
         sealed_by: None,

@@ -120,7 +120,6 @@ pub async fn import(ctx: &Context, document: Document) -> Result<AccountToken, I
     }
 }
 
-/// A merchant to import.
 struct ImportMerchantUnit {
     account: NewAccount,
     merchant: merchant::Model,

@@ -38,7 +38,6 @@ pub fn next(from: MerchantStatus, to: MerchantStatus) -> Option<MerchantTransiti
     legal.then(|| MerchantTransition { to, emits: event(to) })
 }
 
-/// Returns the event of a status.
 pub fn event(status: MerchantStatus) -> EventType {
     match status {
         MerchantStatus::PendingApproval => EventType::SubMerchantApplicationSubmitted,

@@ -42,7 +42,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         {
             return Ok(None);
         }
-        let known = ctx.memory.positions.of(self.identity(ctx)).await;
+        let known = ctx.memory.positions.get(self.identity(ctx)).await;
         let is_ascending = self.is_ascending();
         // The first try supposes that the list is as another request saw it. Once this request has read the size, it reads the
         // page as of that moment.
@@ -111,7 +111,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
             let mut statement = self.found(anchor);
             self.add_beyond(&mut statement, former.anchor, None, OF_FORMER);
             let row = db.one_planned(&statement).await?.ok_or_else(no_account)?;
-            let (found, of_former) = (Found::of(&row, OF_ANCHOR)?, Found::of(&row, OF_FORMER)?);
+            let (found, of_former) = (Found::from_row(&row, OF_ANCHOR)?, Found::from_row(&row, OF_FORMER)?);
             let ranked = (former.ranked + of_former.beyond).checked_sub(found.beyond);
             if let Some(ranked) = ranked.filter(|_| former.holds(of_former)) {
                 let now = Anchored { anchor, ranked, found };
@@ -122,7 +122,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         let mut statement = self.found(anchor);
         statement.expr_as(if self.part.is_some() { count(&self.rows()) } else { self.whole_size() }, SIZE);
         let row = db.one_planned(&statement).await?.ok_or_else(no_account)?;
-        let found = Found::of(&row, OF_ANCHOR)?;
+        let found = Found::from_row(&row, OF_ANCHOR)?;
         let Some(ranked) = number(row.try_get("", SIZE)?).checked_sub(found.beyond) else { return Ok(None) };
         let now = Anchored { anchor, ranked, found };
         known.update(None, now);
@@ -253,7 +253,7 @@ impl Found {
     }
 
     /// Reads what a statement has found of an anchor.
-    fn of(row: &QueryResult, [whole, part]: [&str; 2]) -> Result<Self, DbErr> {
+    fn from_row(row: &QueryResult, [whole, part]: [&str; 2]) -> Result<Self, DbErr> {
         let count = |name| row.try_get::<i64>("", name);
         Ok(Self::new([count(TOTAL)?, count(LOST)?, count(MOVES)?, count(whole)?], row.try_get("", part)?))
     }

@@ -55,7 +55,7 @@ pub struct SettlementAmounts {
 
 impl SettlementAmounts {
     /// Computes the settlement of an amount paid by a card of this country and scheme.
-    pub fn of(
+    pub fn new(
         account: &Account,
         (amount, currency, rate): (i64, Currency, Rate),
         (issuing_country, scheme): (&str, Scheme),
@@ -95,7 +95,7 @@ impl ChargeOrder {
     pub fn new(ctx: &Context, account: &Account, terms: Terms, payer: Payer) -> Result<Self, Error> {
         let Payer { card, shown, digits, token } = payer;
         let Terms { currency, rate, amount, .. } = terms;
-        let settlement = SettlementAmounts::of(
+        let settlement = SettlementAmounts::new(
             account,
             (amount, currency, rate),
             (&card.issuing_country, card.scheme),
@@ -122,7 +122,7 @@ impl ChargeOrder {
             email: terms.email,
             ip_address: terms.ip_address,
             reference: terms.reference,
-            metadata: JsonText::of(
+            metadata: JsonText::encode(
                 &terms.metadata.into_iter().map(|(key, text)| (key, text.into())).collect::<Map<_, _>>(),
             )?,
             card: shown,

@@ -131,7 +131,7 @@ pub(in crate::services) async fn commit_outcome<P: PaymentPurpose>(
         if P::AWAITS_DISPUTE && time.is_on_running_clock() {
             capture_listener::notify(ctx, time.account(), charge).await;
         }
-        ctx.memory.due_now.notify_waiters();
+        ctx.memory.due_work_added.notify_waiters();
     }
     Ok(record)
 }

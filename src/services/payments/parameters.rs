@@ -68,7 +68,7 @@ pub(in crate::services) async fn build_order(
     let platform_adjustment = new_charge.platform_adjustment.as_ref().map(|adjustment| adjustment.amount);
     let card = (payer.card.issuing_country.as_str(), payer.card.scheme);
     let settlement =
-        SettlementAmounts::of(account, (new_charge.amount, currency, rate), card, platform_adjustment)?;
+        SettlementAmounts::new(account, (new_charge.amount, currency, rate), card, platform_adjustment)?;
     let unreadable = ["amount", "platform_adjustment.amount"].iter().any(|param| faults.has(param));
     if !unreadable && platform_adjustment.is_some() && settlement.entitlement() < 0 {
         let most = rate.amount_max(currency, (settlement.amount - settlement.fees).max(0));
@@ -103,5 +103,5 @@ fn results(sent: Option<NewThreeDSecure>) -> Result<Option<JsonText>, Error> {
     let sent = [("version", version), ("eci", eci), ("cavv", cavv), ("transaction_id", transaction_id)];
     let sent: Map<_, _> =
         sent.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?.into()))).collect();
-    if sent.is_empty() { Ok(None) } else { Ok(Some(JsonText::of(&sent)?)) }
+    if sent.is_empty() { Ok(None) } else { Ok(Some(JsonText::encode(&sent)?)) }
 }

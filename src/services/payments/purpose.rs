@@ -61,7 +61,6 @@ pub(super) enum LostAnswer {
     Stands,
 }
 
-/// Returns the rules of an origin.
 pub(super) fn rules(origin: Origin) -> OriginRules {
     use LostAnswer::{Reversed, Stands};
 

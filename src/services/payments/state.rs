@@ -31,7 +31,6 @@ pub struct ChargeTransition {
 /// The state of a charge at an instant: the stored state, and the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffectiveState {
-    /// As stored.
     Stored(ChargeState),
     /// Authorised more than seven days ago, even if no worker has processed it (`docs/decisions.md`, 128).
     Expired,

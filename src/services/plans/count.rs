@@ -32,7 +32,6 @@ pub async fn count_charge_start(tx: &Tx, account: AccountToken, plan: PlanToken)
     shift(tx, account, plan, [(Column::Starting, 1)]).await
 }
 
-/// Counts the end of that charge.
 pub async fn count_charge_end(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<(), Error> {
     shift(tx, account, plan, [(Column::Starting, -1)]).await.map(drop)
 }

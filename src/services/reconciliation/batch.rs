@@ -102,7 +102,6 @@ pub(super) const MISSING: &str = "kind = 'missing' AND resolved_by IS NULL";
 /// What a batch writes.
 #[derive(Default)]
 pub(super) struct Batch {
-    /// New lines.
     pub lines: Vec<statement_line::Model>,
     /// Lines that are matched, with their journal entries.
     pub matches: Vec<statement_line::Model>,

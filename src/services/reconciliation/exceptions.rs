@@ -20,7 +20,6 @@ use crate::services::audit::{self, OperatorAction};
 use crate::services::reconciliation::view::ExceptionRecord;
 use crate::store::{Operator, Store, Tx};
 
-/// A filter of exceptions.
 #[derive(Debug, Clone, Copy)]
 pub struct ExceptionFilter {
     /// Only those in this state; otherwise those that are not resolved.

@@ -6,7 +6,6 @@ use entity::refund::{RefundOutcome, RefundState};
 
 use crate::services::state_table;
 
-/// An action on a refund.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefundAction {
     /// The acquirer accepts it.

@@ -63,7 +63,6 @@ impl DueWork for RefundSubmissionWork {
     }
 }
 
-/// Submits a refund.
 pub async fn submit(ctx: &Context, time: &WorkTime, seen: refund::Model) -> Result<WorkResult, Error> {
     let claim = ClaimSubmissionUnit {
         // The pause depends on the number of attempts so far, finished or not.

@@ -26,7 +26,7 @@ pub async fn create(
     name: Option<&str>,
 ) -> Result<SandboxKeys, Error> {
     let new_account = params.valid()?;
-    let keys = ApiKeyPair::mint(&ctx.chance);
+    let keys = ApiKeyPair::mint(&ctx.random);
     let mut new = NewAccount::new(ctx, name.unwrap_or("Sandbox"), "sandbox@example.com", &keys);
     new.row.made_by = Some(caller.account.id());
     new.row.partner = new_account.partner.unwrap_or(true);

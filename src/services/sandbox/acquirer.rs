@@ -8,7 +8,7 @@ use crate::params::{Params, Patch};
 use crate::services::accounts::{faults, settings};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
-use crate::services::sandbox::params::{ChangedFaults, chance};
+use crate::services::sandbox::params::{ChangedFaults, probability};
 use crate::services::sandbox::view::Faults;
 use crate::store::Tx;
 
@@ -36,12 +36,16 @@ async fn record(tx: &Tx, id: AccountToken, changes: &ChangedFaults) -> Result<Fa
             Some(Patch::Blank) => None,
             Some(Patch::Absent) | None => stays.decline,
         },
-        gateway_error_rate: chance(changes.gateway_error_rate.as_deref()).unwrap_or(stays.gateway_error_rate),
-        drop_rate: chance(changes.drop_rate.as_deref()).unwrap_or(stays.drop_rate),
+        gateway_error_rate: probability(changes.gateway_error_rate.as_deref())
+            .unwrap_or(stays.gateway_error_rate),
+        drop_rate: probability(changes.drop_rate.as_deref()).unwrap_or(stays.drop_rate),
         seed: changes.seed.unwrap_or(stays.seed),
     };
-    let change =
-        account::Model { acquirer_faults: Some(JsonText::of(&ordered)?), acquirer_calls: 0, ..row.clone() };
+    let change = account::Model {
+        acquirer_faults: Some(JsonText::encode(&ordered)?),
+        acquirer_calls: 0,
+        ..row.clone()
+    };
     tx.update(&row, &change).await?;
     Ok(ordered.into())
 }

@@ -120,7 +120,7 @@ impl<'a> ClockMoveRun<'a> {
             ran: Vec::new(),
             ran_count: 0,
             unanswered: HashMap::new(),
-            ends: Instant::now() + ctx.settings.clock_move,
+            ends: Instant::now() + ctx.settings.clock_move_timeout,
         })
     }
 
@@ -232,7 +232,6 @@ impl<'a> ClockMoveRun<'a> {
     }
 }
 
-/// A move's lease on the clock.
 #[derive(Clone, Copy)]
 struct Lease {
     account: AccountToken,

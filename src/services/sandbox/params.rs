@@ -35,11 +35,11 @@ pub struct ChangedFaults {
     #[schema(example = "insufficient_funds")]
     pub decline: Option<Patch<Decline>>,
     /// The share of calls that fail before anything happens.
-    #[validate(custom(function = "rules::chance"))]
+    #[validate(custom(function = "rules::probability"))]
     #[schema(schema_with = gateway_error_rate_schema)]
     pub gateway_error_rate: Option<String>,
     /// The share of calls that are done but lose their answer.
-    #[validate(custom(function = "rules::chance"))]
+    #[validate(custom(function = "rules::probability"))]
     #[schema(schema_with = drop_rate_schema)]
     pub drop_rate: Option<String>,
     /// The seed of the faults: the same seed repeats them; it stays if it is absent.
@@ -48,7 +48,7 @@ pub struct ChangedFaults {
 }
 
 /// A valid probability; `None` if it is absent or blank.
-pub fn chance(text: Option<&str>) -> Option<Probability> {
+pub fn probability(text: Option<&str>) -> Option<Probability> {
     non_blank(text)?.parse().ok()
 }
 

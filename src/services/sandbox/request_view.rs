@@ -79,7 +79,7 @@ pub struct LoggedFault {
 
 impl LoggedError {
     /// Parses the body of an error: an object, or a list that holds one.
-    pub fn of(body: &[u8]) -> Option<Self> {
+    pub fn parse(body: &[u8]) -> Option<Self> {
         let mut body: Value = serde_json::from_slice(body).ok()?;
         let mut error_body = if body.is_array() { body.get_mut(0)?.take() } else { body };
         let mut take = |name: &str| error_body.get_mut(name).map(Value::take).unwrap_or_default();

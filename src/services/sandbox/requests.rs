@@ -13,7 +13,6 @@ use crate::services::page::{AwaitedList, List, ListPage};
 use crate::services::sandbox::request_params::{RequestFilter, RequestSearch};
 use crate::services::sandbox::request_view::LoggedRequest;
 
-/// A search in the log of an account.
 pub struct LogSearch {
     account: AccountToken,
     /// The search, without faults.

@@ -152,10 +152,8 @@ pub async fn timings(ctx: &Context, account: &Account) -> Result<Vec<RequestTimi
     Ok(rows.into_iter().map(timing).collect())
 }
 
-/// Disputes of one status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DisputesOfStatus {
-    /// The status.
     pub status: DisputeStatus,
     /// The number of disputes.
     pub count: i64,
@@ -200,7 +198,6 @@ pub enum MoneyKind {
     Fees,
     /// The platform's share.
     Platform,
-    /// A refund.
     Refund,
     /// A refund failed, and its money came back.
     RefundReturn,

@@ -185,11 +185,11 @@ fn wrong(what: impl Into<String>) -> Error {
 /// Lets new ids be greater than those of the file.
 async fn follow(ctx: &Context, newest: Option<Uuid>) -> Result<(), Error> {
     let Some(newest) = newest else { return Ok(()) };
-    if ctx.chance.is_seeded()
+    if ctx.random.is_seeded()
         && let Some(start) = start_of(newest, FixedClock::SEEDED.now().millis())
     {
         installation::skip_starts(&ctx.store, start + 1).await?;
-        ctx.chance.begin(start + 1);
+        ctx.random.begin(start + 1);
     }
     if ctx.ids.next() <= newest {
         return Err(wrong("it is of a later time than this server's clock"));
@@ -200,7 +200,7 @@ async fn follow(ctx: &Context, newest: Option<Uuid>) -> Result<(), Error> {
 /// Reads the file's rows as the account's.
 async fn contents(ctx: &Context, owner: AccountToken, file: &AccountFile) -> Result<AccountContents, Error> {
     let keys = ctx.vault.data_keys();
-    let mut seal_into = |row: &mut dyn Any| fill(row, &ctx.chance);
+    let mut seal_into = |row: &mut dyn Any| fill(row, &ctx.random);
     let mut rows = Vec::new();
     for (name, named) in &file.tables {
         let table = tables().find(|table| table.name() == name);
@@ -215,7 +215,7 @@ async fn contents(ctx: &Context, owner: AccountToken, file: &AccountFile) -> Res
 }
 
 /// Puts what belongs into the sealed columns of a row.
-fn fill(row: &mut dyn Any, chance: &RandomSource) -> Result<(), String> {
+fn fill(row: &mut dyn Any, random: &RandomSource) -> Result<(), String> {
     if let Some(card) = row.downcast_mut::<card::Model>() {
         // The number of a used card is erased.
         if card.state != CardState::Used {
@@ -226,7 +226,7 @@ fn fill(row: &mut dyn Any, chance: &RandomSource) -> Result<(), String> {
     } else if let Some(bank_account) = row.downcast_mut::<bank_account::Model>() {
         bank_account.number_sealed = bank_account.number.replace('X', "0").into();
     } else if let Some(endpoint) = row.downcast_mut::<webhook_endpoint::Model>() {
-        let key = || generate_key(chance).expose().into();
+        let key = || generate_key(random).expose().into();
         endpoint.key_sealed = key();
         endpoint.former_key_sealed = endpoint.former_key_until.map(|_| key());
     }

@@ -35,7 +35,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// that it then does is refused.
 const OPEN: [&str; 2] = ["idempotency_answers", "idempotency_keys"];
 
-/// A restore that is marked.
 struct MarkedRestore {
     row: snapshot::Model,
     /// The number of the account's clock moves and of its charges' attempts.

@@ -79,7 +79,6 @@ pub(super) async fn read(ctx: &Context, row: &snapshot::Model) -> Result<Account
 /// those of the snapshot.
 pub(super) const LAST: [&str; 2] = ["erasures", "files"];
 
-/// The snapshot to restore.
 struct RestoreUnit {
     row: snapshot::Model,
     contents: AccountContents,

@@ -59,7 +59,6 @@ impl Bill {
 pub struct Subscriber {
     /// The subscription's token.
     pub id: SubscriptionToken,
-    /// The customer.
     pub customer: CustomerToken,
     /// The card that pays, if it is not the primary one.
     pub card: Option<CardToken>,

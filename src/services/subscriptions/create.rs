@@ -138,7 +138,6 @@ pub(super) async fn order(
     ChargeOrder::new(ctx, account, terms, payer)
 }
 
-/// A subscription to create.
 struct CreateSubscriptionUnit {
     row: subscription::Model,
     plan: plan::Model,

@@ -120,10 +120,10 @@ async fn open(
     intent.row.settle_after = None;
     let digits = CardCredentials { number: call.number, cvc: call.cvc, network: call.network };
     let copy = cards::copy(ctx, &intent.card, digits);
-    let secret = ctx.chance.token22(RandomStream::ChallengePage);
+    let secret = ctx.random.token22(RandomStream::ChallengePage);
     let session = three_d_secure::Model {
         account_id: account.id(),
-        id: SessionToken::new(ctx.chance.id(RandomStream::Session)),
+        id: SessionToken::new(ctx.random.id(RandomStream::Session)),
         state: SessionState::Open,
         charge_id: intent.row.id,
         card_id: copy.id,

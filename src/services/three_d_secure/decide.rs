@@ -29,7 +29,6 @@ use crate::store::Tx;
 /// The content of a session's page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChallengeView {
-    /// The question to the cardholder.
     Question(ChallengeQuestion),
     /// Nothing: the server redirects the cardholder to this address.
     Return(String),

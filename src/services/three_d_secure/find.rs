@@ -50,7 +50,6 @@ pub fn is_expired(session: &three_d_secure::Model, now: Timestamp) -> bool {
     }
 }
 
-/// Returns the session's charge.
 pub async fn charge(ctx: &Context, session: &three_d_secure::Model) -> Result<charge::Model, Error> {
     let charge = charge::Entity::at(session.account_id, session.charge_id).one(ctx.store.read()).await?;
     charge.ok_or_else(deleted)

@@ -64,7 +64,7 @@ pub async fn line_items(
     let paging = paging.valid()?;
     match transfer.kind {
         TransferKind::Manual => {
-            let records = if paging.offset() == 0 { vec![LineItem::of(&transfer)] } else { Vec::new() };
+            let records = if paging.offset() == 0 { vec![LineItem::from_row(&transfer)] } else { Vec::new() };
             Ok(ListPage { records, count: 1, paging })
         }
         TransferKind::Settlement => list_settled(ctx, account, transfer.id, paging).await,

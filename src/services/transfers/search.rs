@@ -17,7 +17,6 @@ use crate::services::transfers::view::Transfer;
 /// The keys that transfers can be sorted by.
 pub const SORTS: &[&str] = &["paid_at"];
 
-/// Searches the account's transfers.
 pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<ListPage<Transfer>, Error> {
     let since = search.from.map(|from| Column::CreatedAt.gte(Timestamp::from(from)));
     let until = search.to.map(|to| Column::CreatedAt.lt(Timestamp::from(to)));

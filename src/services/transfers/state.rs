@@ -5,7 +5,6 @@ use entity::transfer::TransferStatus;
 
 use crate::services::state_table;
 
-/// An action on a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransferAction {
     /// The bank sends the transfer back.

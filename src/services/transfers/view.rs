@@ -105,7 +105,7 @@ pub struct ChargeInShort {
 
 impl LineItem {
     /// Returns the single line of a transfer made on request.
-    pub fn of(transfer: &transfer::Model) -> Self {
+    pub fn from_row(transfer: &transfer::Model) -> Self {
         Self::adjustment(transfer.amount, transfer.created_at)
     }
 

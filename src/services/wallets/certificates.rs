@@ -37,7 +37,7 @@ pub async fn create(ctx: &Context, caller: &Caller) -> Result<WalletCertificate,
 }
 
 fn generate(ctx: &Context, account: &Account) -> Result<wallet_certificate::Model, Unreadable> {
-    let (id, key) = (ctx.ids.token(), MerchantKey::generate(&ctx.chance));
+    let (id, key) = (ctx.ids.token(), MerchantKey::generate(&ctx.random));
     let sealed = ctx.vault.seal(&context(account.id(), id), &key.to_bytes());
     Ok(wallet_certificate::Model {
         account_id: account.id(),

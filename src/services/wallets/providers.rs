@@ -44,10 +44,10 @@ impl Wallets {
         }
     }
 
-    /// Returns the same providers with devices that draw from `chance`.
+    /// Returns the same providers with devices that draw from `random`.
     #[must_use]
-    pub fn drawing_from(mut self, chance: &Arc<RandomSource>) -> Self {
-        self.simulated = self.simulated.map(|issuer| issuer.drawing_from(Arc::clone(chance)));
+    pub fn drawing_from(mut self, random: &Arc<RandomSource>) -> Self {
+        self.simulated = self.simulated.map(|issuer| issuer.drawing_from(Arc::clone(random)));
         self
     }
 }

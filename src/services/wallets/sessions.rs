@@ -108,14 +108,14 @@ fn simulated(ctx: &Context, account: &Account, context: Option<&str>) -> WalletS
     WalletSession {
         epoch_timestamp: account.now.millis(),
         expires_at: (account.now + LIFETIME).millis(),
-        merchant_session_identifier: format!("SSH{}", hexadecimal_of(&ctx.chance.bytes::<32>(draw))),
-        nonce: hexadecimal_of(&ctx.chance.bytes::<4>(draw)),
+        merchant_session_identifier: format!("SSH{}", hexadecimal_of(&ctx.random.bytes::<32>(draw))),
+        nonce: hexadecimal_of(&ctx.random.bytes::<4>(draw)),
         operational_analytics_identifier: Some(format!("{}:{merchant}", account.settings().business_name)),
         psp_id: Some(merchant.clone()),
         merchant_identifier: merchant,
         domain_name: context.unwrap_or_default().to_owned(),
         display_name: account.settings().business_name.clone(),
-        signature: hexadecimal_of(&ctx.chance.bytes::<64>(draw)),
+        signature: hexadecimal_of(&ctx.random.bytes::<64>(draw)),
         retries: 0,
     }
 }

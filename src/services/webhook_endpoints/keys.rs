@@ -112,7 +112,7 @@ pub async fn rotate(
         let rotation = RotateKeyUnit {
             account: caller.account.id(),
             endpoint,
-            fresh: generate_key(&ctx.chance),
+            fresh: generate_key(&ctx.random),
             grace,
             now: caller.account.now,
             data_keys: ctx.vault.data_keys(),

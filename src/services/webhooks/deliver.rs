@@ -115,7 +115,7 @@ pub async fn send(ctx: &Context, leased: LeasedWebhook) -> Result<Option<Deliver
     if let Some(refused) = &refused {
         span.fail(refused.error);
     }
-    let share = ctx.chance.bytes_of(RandomStream::Retry, &format!("{} {}", leased.webhook, leased.attempt));
+    let share = ctx.random.bytes_of(RandomStream::Retry, &format!("{} {}", leased.webhook, leased.attempt));
     Ok(Some(DeliveryAttempt { leased, refused, at, is_in_inbox: inbox.is_some(), share }))
 }
 
@@ -169,7 +169,7 @@ fn with_error(errors: &JsonText, now: Timestamp, error: &WebhookError) -> Result
     let mut errors: Map<String, Value> = serde_json::from_str(errors.as_str())?;
     let at = now.to_string().replace('T', " ").replace('Z', " UTC");
     errors.insert(at, serde_json::to_value(error)?);
-    Ok(JsonText::of(&errors)?)
+    Ok(JsonText::encode(&errors)?)
 }
 
 /// Records the outcomes of deliveries in one statement, each only if its webhook is still leased for the same attempt.
@@ -182,7 +182,7 @@ pub async fn record(ctx: &Context, delivered: Vec<DeliveryAttempt>) -> Result<()
     // One that cannot be recorded must not block the others.
     let outcomes = delivered.into_iter().filter_map(|it| {
         // With a seed, a delivery happens at its due time, even if the clock has been moved since.
-        let due_at = it.leased.due_at.filter(|_| ctx.chance.is_seeded());
+        let due_at = it.leased.due_at.filter(|_| ctx.random.is_seeded());
         // A test that has seen the delivery moves the clock to its retry.
         let offset = offsets.get(&it.leased.account).filter(|_| !it.is_in_inbox);
         let offset = offset.copied().unwrap_or(it.leased.clock_offset);

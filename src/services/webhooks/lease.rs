@@ -71,7 +71,7 @@ fn free(ctx: &Context) -> impl Iterator<Item = Select<webhook::Entity>> {
     let wall = ctx.clock.now();
     let nobodys = Column::LeasedUntil.is_null().or(Column::LeasedUntil.lte(wall));
     let free = clocks::select_due(&webhook::Entity::find().filter(nobodys), Column::DueAt, wall);
-    clocks::of(ctx.environment, free)
+    clocks::visible_clocks(ctx.environment, free)
 }
 
 /// Leases the webhooks found, except those that another process has leased meanwhile.

@@ -26,7 +26,6 @@ use crate::store::{Derivation, Store, Tx};
 pub struct OutboxEvent {
     /// The account that owns the event.
     pub account: AccountToken,
-    /// The event.
     pub event: EventToken,
     /// The tokens, by slot.
     pub webhooks: [WebhookToken; WEBHOOK_ENDPOINTS_MAX],

@@ -8,7 +8,6 @@ use crate::services::state_table;
 /// What can happen to a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebhookAction {
-    /// The endpoint accepted it.
     Accepted,
     /// The endpoint did not accept it, and a retry remains.
     Refused,

@@ -23,7 +23,7 @@ pub(super) struct ChangeLog {
 impl ChangeLog {
     /// Records all changes from now on. Returns as well whether an earlier command for the same target has begun this.
     pub async fn begin(source: &Store, tables: &[Table], target: String) -> Result<(Self, bool), CopyError> {
-        let log = Self { source: RawWriter::of(source)?, target };
+        let log = Self { source: RawWriter::new(source)?, target };
         let is_begun = !log.claim().await?;
         for table in tables {
             // Each by itself: a server waits for one table at most, and only while no other writer is in it.
@@ -89,7 +89,7 @@ impl ChangeLog {
 
     /// Removes what an earlier command for this target has left of its record. Another target may follow afterwards.
     pub async fn remove(source: &Store, tables: &[Table], target: String) -> Result<(), CopyError> {
-        let log = Self { source: RawWriter::of(source)?, target };
+        let log = Self { source: RawWriter::new(source)?, target };
         log.claim().await?;
         for table in tables {
             for sql in table.recording_no_more(log.source.get_database_backend()) {

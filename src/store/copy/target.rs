@@ -52,7 +52,7 @@ impl Target {
     pub async fn open(location: &Location) -> Result<Self, ConnectError> {
         let lock = location.lock()?;
         let store = Store::open_locked(location, lock.as_ref(), IdGenerator::default().into()).await?;
-        let writer = RawWriter::of(&store)?;
+        let writer = RawWriter::new(&store)?;
         Ok(Self { store, writer, _lock: lock })
     }
 

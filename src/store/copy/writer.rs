@@ -13,7 +13,7 @@ pub(super) type RawWriter = Either<WriteConnection, DatabaseConnection>;
 
 impl RawWriter {
     /// Connects to the database of a store.
-    pub fn of(store: &Store) -> Result<Self, DbErr> {
+    pub fn new(store: &Store) -> Result<Self, DbErr> {
         Ok(match store.read().inner() {
             Either::Sqlite(readers) => {
                 let connection = Connection::open(&Arc::clone(readers.0.file()))?;

@@ -235,7 +235,7 @@ impl Connection {
         if known.len() == PREPARED_MAX {
             known.clear();
         }
-        let columns = Arc::new(Columns::of(prepared));
+        let columns = Arc::new(Columns::from_statement(prepared));
         known.insert(sql.to_owned(), Arc::clone(&columns));
         columns
     }

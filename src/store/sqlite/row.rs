@@ -35,7 +35,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    pub fn of(statement: &Statement<'_>) -> Self {
+    pub fn from_statement(statement: &Statement<'_>) -> Self {
         let columns = statement.columns();
         let integers = columns.iter().map(|column| Integer::declared(column.decl_type())).collect();
         let names = columns.iter().enumerate().map(|(n, column)| (column.name().to_owned(), n));

@@ -100,7 +100,7 @@ impl Node {
 }
 
 impl Nodes {
-    pub async fn of(url: &str) -> Result<Self, DbErr> {
+    pub async fn connect(url: &str) -> Result<Self, DbErr> {
         let coordinator = connections(url, None).await?;
         Ok(Self { url: url.to_owned(), coordinator, known: Mutex::default() })
     }

@@ -9,7 +9,7 @@ use chrono::{DateTime, Datelike, Days, Months, NaiveDate, SecondsFormat, TimeDel
 use serde_json::{Value, json};
 
 use crate::harness::app::another_account;
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 use crate::harness::{App, Client, Database, as_of, card, token_of, with};
 
 const ACCEPTED: &str = "4200000000000000";
@@ -392,60 +392,60 @@ impl World {
     }
 }
 
-pub fn plan(chance: &mut Chance) -> Plan {
-    let amount = |chance: &mut Chance| [0, 100, 250][usize::try_from(chance.below(3)).unwrap()];
+pub fn plan(random: &mut Random) -> Plan {
+    let amount = |random: &mut Random| [0, 100, 250][usize::try_from(random.below(3)).unwrap()];
     let length =
-        |chance: &mut Chance, from: u64, to: u64| u32::try_from(from + chance.below(to - from + 1)).unwrap();
+        |random: &mut Random, from: u64, to: u64| u32::try_from(from + random.below(to - from + 1)).unwrap();
     // Often enough to be seen, seldom enough for ten years.
-    let (every, intervals) = match chance.below(6) {
-        0 => ((length(chance, 1, 6), "day"), 1 + chance.below(12)),
-        1 => ((length(chance, 60, 400), "day"), chance.below(4)),
-        2 => ((length(chance, 1, 3), "week"), 1 + chance.below(12)),
-        3 => ((1, "month"), chance.below(30)),
-        4 => ((length(chance, 2, 14), "month"), chance.below(6)),
-        _ => ((length(chance, 1, 3), "year"), chance.below(3)),
+    let (every, intervals) = match random.below(6) {
+        0 => ((length(random, 1, 6), "day"), 1 + random.below(12)),
+        1 => ((length(random, 60, 400), "day"), random.below(4)),
+        2 => ((length(random, 1, 3), "week"), 1 + random.below(12)),
+        3 => ((1, "month"), random.below(30)),
+        4 => ((length(random, 2, 14), "month"), random.below(6)),
+        _ => ((length(random, 1, 3), "year"), random.below(3)),
     };
-    let trial = match chance.below(3) {
-        0 => (length(chance, 1, 40), "day"),
-        1 => (length(chance, 1, 2), "month"),
+    let trial = match random.below(3) {
+        0 => (length(random, 1, 40), "day"),
+        1 => (length(random, 1, 2), "month"),
         _ => (0, ""),
     };
     Plan {
-        amount: 100 + amount(chance) * i64::from(chance.below(4) > 0),
-        setup: amount(chance),
-        trial_amount: amount(chance),
+        amount: 100 + amount(random) * i64::from(random.below(4) > 0),
+        setup: amount(random),
+        trial_amount: amount(random),
         every,
         intervals: usize::try_from(intervals).unwrap(),
         trial,
     }
-    .or_free(chance)
+    .or_free(random)
 }
 
 impl Plan {
     /// Some plans cost nothing.
-    fn or_free(self, chance: &mut Chance) -> Self {
-        if chance.below(8) == 0 { Self { amount: 0, ..self } } else { self }
+    fn or_free(self, random: &mut Random) -> Self {
+        if random.below(8) == 0 { Self { amount: 0, ..self } } else { self }
     }
 }
 
-fn life(chance: &mut Chance) -> Vec<Action> {
+fn life(random: &mut Random) -> Vec<Action> {
     // To an end of a month, or of February, or anywhere.
-    let days = [26, 29, 60, 90, 302, 665, 728, 0][usize::try_from(chance.below(8)).unwrap()];
+    let days = [26, 29, 60, 90, 302, 665, 728, 0][usize::try_from(random.below(8)).unwrap()];
     let mut acts = vec![Action::Wait(24 * days + 1)];
-    for _ in 0..6 + chance.below(12) {
-        let which = usize::try_from(chance.below(8)).unwrap();
-        acts.push(match chance.below(14) {
+    for _ in 0..6 + random.below(12) {
+        let which = usize::try_from(random.below(8)).unwrap();
+        acts.push(match random.below(14) {
             0..=3 => Action::Subscribe {
-                plan: plan(chance),
-                accepted: chance.below(6) > 0,
-                include_setup: chance.below(3) > 0,
+                plan: plan(random),
+                accepted: random.below(6) > 0,
+                include_setup: random.below(3) > 0,
             },
             4 => Action::Cancel(which),
             5 => Action::Unsubscribe(which),
             6 => Action::DeleteCustomer(which),
-            7 | 8 => Action::ChangeCard(which, chance.below(2) == 0),
-            9 | 10 => Action::Reactivate(which, chance.below(2) == 0),
-            _ => Action::Wait(1 + i64::try_from(chance.below(24 * 70)).unwrap()),
+            7 | 8 => Action::ChangeCard(which, random.below(2) == 0),
+            9 | 10 => Action::Reactivate(which, random.below(2) == 0),
+            _ => Action::Wait(1 + i64::try_from(random.below(24 * 70)).unwrap()),
         });
     }
     acts
@@ -459,10 +459,10 @@ async fn lives(database: Database, otherwise: u64, share: u64) {
         None => 0..number("CARD_PAYMENTS_BILLING_SEEDS").map_or(otherwise, |seeds| seeds.div_ceil(share)),
     };
     for seed in seeds {
-        let mut chance = Chance(seed);
-        let acts = life(&mut chance);
+        let mut random = Random(seed);
+        let acts = life(&mut random);
         // Daily steps take their time.
-        let step = if seed % 32 == 13 { 1 } else { 20 + chance.below(60) };
+        let step = if seed % 32 == 13 { 1 } else { 20 + random.below(60) };
         let context = format!("CARD_PAYMENTS_BILLING_SEED={seed}: {acts:?}, every {step} days");
         let (mut at_once, mut by_steps) = (World::new(&app).await, World::new(&app).await);
         for action in &acts {

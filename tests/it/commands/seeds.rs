@@ -232,7 +232,7 @@ operated! {
         other.post("/1/webhook_endpoints", &json!({ "url": receiver.url() }));
         other.payments();
         let texts = first.concat();
-        // A page's style has a hash, which no chance draws.
+        // A page's style has a hash, which no random draws.
         let drawn = other.log.iter().filter(|entry| !entry.contains("content-security-policy"));
         let words = drawn.flat_map(|entry| entry.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_-".contains(letter)));
         let mut long = 0;

@@ -223,7 +223,7 @@ operated! {
             ("GET", "/1/charges", Some("sk_hunter2"), ""),
             ("CARD372000000000000", "/1/charges", key, ""),
         ] {
-            // An id of chance may look like a code.
+            // An id of random may look like a code.
             let headers = [
                 ("X-Request-Id", "watched"), ("X-Password", "hunter2"), ("User-Agent", "hunter2"),
                 ("traceparent", &*traceparent("01")), ("tracestate", "shop=hunter2"),

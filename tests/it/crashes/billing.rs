@@ -11,8 +11,8 @@ use tokio::runtime::Handle;
 
 use super::points::MOMENTS;
 use super::{a_minute_passes, books_are_right, dies_at, number, until_nothing_is_due};
-use crate::harness::chance::Chance;
 use crate::harness::process::{Process, pause, repeatable_request, try_to_ask};
+use crate::harness::random::Random;
 use crate::harness::{Database, Installed, on_both};
 
 const WHAT: [&str; 3] = ["first", "renewal", "reactivation"];
@@ -174,8 +174,8 @@ fn charged(server: &Process, secret: &str, charges: u64) {
 /// Kills servers that bill, again and again; then lets lost bills be tried again.
 async fn killed_while_billing(mut installed: Installed, copies: usize) {
     let renewals = number("CARD_PAYMENTS_CRASH_RENEWALS", 100);
-    let mut chance = Chance(number("CARD_PAYMENTS_CRASH_SEED", getrandom::u64().unwrap() >> 1));
-    println!("CARD_PAYMENTS_CRASH_SEED={}", chance.0);
+    let mut random = Random(number("CARD_PAYMENTS_CRASH_SEED", getrandom::u64().unwrap() >> 1));
+    println!("CARD_PAYMENTS_CRASH_SEED={}", random.0);
     installed.with("LOG", "error");
     let server = installed.serve();
     let (secret, _) = server.keys();
@@ -184,7 +184,7 @@ async fn killed_while_billing(mut installed: Installed, copies: usize) {
     days_ahead(&installed, 2).await;
     let mut servers: Vec<_> = (0..copies).map(|_| installed.serve()).collect();
     for kill in 0..4 {
-        pause(Duration::from_millis(chance.below(400)));
+        pause(Duration::from_millis(random.below(400)));
         // SIGKILL.
         drop(servers.remove(kill % copies));
         servers.insert(kill % copies, installed.serve());

@@ -8,9 +8,9 @@ use chrono::{DateTime, Days, SecondsFormat, Utc};
 use serde_json::Value;
 
 use super::{a_minute_passes, books_are_right, number};
-use crate::harness::chance::Chance;
 use crate::harness::operated;
 use crate::harness::process::{Process, pause, repeatable_request, try_to_ask};
+use crate::harness::random::Random;
 
 const CARDS: usize = 150;
 const REFUNDS: usize = 60;
@@ -22,7 +22,7 @@ operated! {
     async fn a_killed_move_goes_on(installed) {
         let seed = number("CARD_PAYMENTS_CRASH_SEED", getrandom::u64().unwrap() >> 1);
         println!("CARD_PAYMENTS_CRASH_SEED={seed}");
-        let mut chance = Chance(seed);
+        let mut random = Random(seed);
         installed.with("LOG", "error");
         let mut server = installed.serve();
         let (secret, _) = server.keys();
@@ -46,7 +46,7 @@ operated! {
                 (server.address, repeatable_request("PUT", "/1/sandbox/clock", Some(&secret), None, &form));
             let request = std::thread::spawn(move || try_to_ask(address, &request));
             if kills < 6 {
-                pause(Duration::from_millis(20 + chance.below(150)));
+                pause(Duration::from_millis(20 + random.below(150)));
                 drop(server);
                 kills += 1;
                 a_minute_passes(installed).await;

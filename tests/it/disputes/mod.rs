@@ -231,7 +231,7 @@ rules! {
     async fn whoever_opens_the_disputes_of_test_cards_hears_of_one_at_once(app) {
         let client = app.client();
         for (number, is_disputed) in [(DISPUTED, true), ("4200000000000000", false)] {
-            let mut rung = pin!(app.ctx().memory.due_now.notified());
+            let mut rung = pin!(app.ctx().memory.due_work_added.notified());
             rung.as_mut().enable();
             client.post("/1/charges", &charge_with(400, json!({ "card": card(number) }))).await.ok(201);
             assert_eq!(rung.now_or_never().is_some(), is_disputed, "{number}");

@@ -58,7 +58,7 @@ enum NameKind {
 }
 
 impl NameKind {
-    fn of(self, document: &Value) -> BTreeSet<String> {
+    fn names(self, document: &Value) -> BTreeSet<String> {
         let operations = || {
             let paths = document["paths"].as_object().unwrap().values();
             paths
@@ -113,7 +113,7 @@ fn lacking(generator: &Generator, document: &Value, client: &str) -> Vec<String>
     let pieces = generator
         .holds
         .iter()
-        .flat_map(|(names, piece)| names.of(document).into_iter().map(move |name| spelled(piece, &name)));
+        .flat_map(|(names, piece)| names.names(document).into_iter().map(move |name| spelled(piece, &name)));
     pieces.filter(|piece| !client.contains(piece)).collect()
 }
 

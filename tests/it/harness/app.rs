@@ -113,7 +113,7 @@ struct Installation {
     operator: OperatorKeys,
     acquirer: Arc<dyn Acquirer>,
     acquirer_answer: Duration,
-    clock_move: Duration,
+    clock_move_timeout: Duration,
     erase_after: Option<TimeSpan>,
     load: LoadOptions,
     base_url: String,
@@ -136,7 +136,7 @@ impl Installation {
     async fn open(&self, location: &Location, clock: &Arc<TestClock>) -> card_payments::app::App {
         let parts = Parts {
             clock: Arc::clone(clock) as Arc<dyn Clock>,
-            chance: Arc::default(),
+            random: Arc::default(),
             acquirer: Arc::clone(&self.acquirer),
             acquirer_answer: self.acquirer_answer,
             environment: self.environment,
@@ -150,7 +150,7 @@ impl Installation {
             wallets: (self.wallets)(),
             retention: TimeSpan::days(90),
             erase_after: self.erase_after,
-            clock_move: self.clock_move,
+            clock_move_timeout: self.clock_move_timeout,
             recorder: None,
         };
         let index = ServerInfo {
@@ -169,7 +169,7 @@ impl Installation {
 
 /// Makes another account. Returns its keys.
 pub async fn another_account(ctx: &Ctx) -> ApiKeyPair {
-    let keys = ApiKeyPair::mint(&ctx.chance);
+    let keys = ApiKeyPair::mint(&ctx.random);
     let new = NewAccount::new(ctx, "Stranger", "stranger@example.com", &keys);
     ctx.store.write(new, |tx, new| new.record(tx).boxed()).await.unwrap();
     keys
@@ -225,7 +225,7 @@ impl App {
             operator,
             acquirer,
             acquirer_answer,
-            clock_move: CLOCK_MOVE,
+            clock_move_timeout: CLOCK_MOVE,
             erase_after: None,
             load: LoadOptions::default(),
             base_url: "http://test".into(),
@@ -283,7 +283,7 @@ impl App {
 
     /// Limits how long a process moves clocks, from its next start on.
     pub fn moves_clocks_for(&mut self, span: Duration) {
-        self.installation.clock_move = span;
+        self.installation.clock_move_timeout = span;
     }
 
     /// Starts another process with these limits of load.

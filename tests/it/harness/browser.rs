@@ -24,11 +24,11 @@ pub struct Browser {
 
 impl Browser {
     pub fn new(app: &App) -> Self {
-        Self::of(app.anonymous())
+        Self::with_client(app.anonymous())
     }
 
     /// Returns the browser of a client without a key.
-    pub fn of(client: Client) -> Self {
+    pub fn with_client(client: Client) -> Self {
         Self { client, cookie: None, attempt: None, origin: Some(OWN), forwarded: None }
     }
 

@@ -12,7 +12,7 @@ pub struct SmallDisk {
 
 impl SmallDisk {
     /// Makes one of this many megabytes. None where this user cannot mount it.
-    pub fn of(megabytes: u64) -> Option<Self> {
+    pub fn mount(megabytes: u64) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let mut mount = Command::new("mount");
         mount

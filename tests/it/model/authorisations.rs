@@ -7,7 +7,7 @@ use super::charges::{Charge, State};
 use super::payments::{PaymentRequest, Verdict, forced, in_order};
 use super::wire::Time;
 use super::world::{World, expect_record, fault, faulty, one_in, pick, shown};
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 
 pub struct Authorisation {
     /// As if it were a charge.
@@ -51,15 +51,15 @@ impl World {
         })
     }
 
-    pub async fn authorises(&mut self, chance: &mut Chance) {
-        let mut request = PaymentRequest::any(chance);
-        let payer = self.some_payer(chance);
+    pub async fn authorises(&mut self, random: &mut Random) {
+        let mut request = PaymentRequest::any(random);
+        let payer = self.some_payer(random);
         request.parameters[payer.parameter] = payer.value.clone();
-        let forced = forced(chance);
+        let forced = forced(random);
         let headers: Vec<_> =
             forced.iter().map(|(word, _)| ("Sandbox-Outcome", (*word).to_owned())).collect();
         let answer =
-            self.wire.change(chance, Method::POST, "/1/authorisations", &headers, &request.parameters).await;
+            self.wire.change(random, Method::POST, "/1/authorisations", &headers, &request.parameters).await;
         let faults = in_order(&request, &payer);
         if !faults.is_empty() {
             return faulty(&answer, &faults);
@@ -70,7 +70,7 @@ impl World {
         }
         let verdict = Verdict::ordered(payer.number, self.now, forced);
         self.spends(payer.uses, verdict);
-        let mut it = Authorisation { charge: Charge::of(self, &payer, &request), captured: 0, voided: None };
+        let mut it = Authorisation { charge: Charge::new(self, &payer, &request), captured: 0, voided: None };
         it.charge.token = "?auth_".into();
         let record = if verdict == Verdict::Approved {
             it.charge.state = State::Authorised;
@@ -87,13 +87,13 @@ impl World {
         self.happens(if approved { "charge.authorised" } else { "charge.failed" }, record);
     }
 
-    pub async fn follows_authorisation(&mut self, chance: &mut Chance) {
-        let Some(n) = pick(chance, self.authorisations.len()) else { return };
+    pub async fn follows_authorisation(&mut self, random: &mut Random) {
+        let Some(n) = pick(random, self.authorisations.len()) else { return };
         let it = &self.authorisations[n];
         let (path, refusal) = (it.path(), it.refusal(self.now));
-        if one_in(chance, 3) {
+        if one_in(random, 3) {
             let answer =
-                self.wire.change(chance, Method::PUT, &format!("{path}/void"), &[], &json!({})).await;
+                self.wire.change(random, Method::PUT, &format!("{path}/void"), &[], &json!({})).await;
             if let Some(code) = refusal {
                 let body = answer.refused(400, code);
                 assert_eq!(body["authorisation_token"], self.authorisations[n].charge.token);
@@ -105,8 +105,8 @@ impl World {
             return self.happens("charge.voided", record);
         }
         let (whole, least) = (it.charge.amount, it.charge.currency.1);
-        let part = least + i64::try_from(chance.below((whole - least + 1).unsigned_abs())).unwrap();
-        let (amount, faults) = match chance.below(8) {
+        let part = least + i64::try_from(random.below((whole - least + 1).unsigned_abs())).unwrap();
+        let (amount, faults) = match random.below(8) {
             0 => (json!(least - 1), fault("amount", &format!("Amount must be at least {least}"))),
             1 => (json!(whole + 1), fault("amount", &format!("Amount must be at most {whole}"))),
             2 => (json!("x"), fault("amount", "Amount is not a number")),
@@ -114,7 +114,7 @@ impl World {
             _ => (json!(part), Vec::new()),
         };
         let request = json!({ "amount": amount });
-        let answer = self.wire.change(chance, Method::POST, &format!("{path}/charges"), &[], &request).await;
+        let answer = self.wire.change(random, Method::POST, &format!("{path}/charges"), &[], &request).await;
         if !faults.is_empty() {
             return faulty(&answer, &faults);
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::wire::Time;
 use super::world::{World, below, expect_record, faulty, one_in, pick};
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 use crate::harness::{as_of, with};
 
 /// How attempts on a number end.
@@ -43,7 +43,7 @@ pub fn expiry() -> Time {
 pub const GATEWAY_ERROR: &str =
     "An upstream error occurred while processing the transaction. Please try again.";
 
-const fn of(digits: &'static str, ends: NumberOutcome, country: &'static str) -> Number {
+const fn number(digits: &'static str, ends: NumberOutcome, country: &'static str) -> Number {
     Number { digits, ends, country, expires: false }
 }
 
@@ -66,37 +66,37 @@ const UNKNOWN: NumberOutcome =
 
 /// The first nine succeed.
 pub const NUMBERS: [Number; 25] = [
-    of("4200000000000000", NumberOutcome::Approved, "AU"),
-    of("5520000000000000", NumberOutcome::Approved, "AU"),
-    of("372000000000000", NumberOutcome::Approved, "AU"),
-    of("3528800000000000", NumberOutcome::Approved, "AU"),
-    of("6510000000000000", NumberOutcome::Approved, "AU"),
-    of("36400190000000", NumberOutcome::Approved, "NZ"),
-    of("372001800000000", NumberOutcome::Approved, "NZ"),
-    of("4242424242424242", NumberOutcome::Approved, "US"),
-    of("6011111111111117", NumberOutcome::Approved, "US"),
-    of("4200700000000013", NumberOutcome::RefundsFail, "AU"),
-    of("4100000000000001", DECLINED, "AU"),
-    of("3528300000000001", DECLINED, "AU"),
-    of("5510000000000002", FUNDS, "AU"),
-    of("6500000000000002", FUNDS, "AU"),
-    of("4900000000000003", CVV, "AU"),
-    of("379000000000003", CVV, "AU"),
-    of("36200000000004", INVALID, "AU"),
-    of("377000000000005", PROCESSING, "AU"),
-    of("4600000000000006", FRAUD, "AU"),
-    of("4300000000000009", NumberOutcome::GatewayError, "AU"),
-    of("5570000000000009", NumberOutcome::GatewayError, "AU"),
-    of("5530000000000099", UNKNOWN, "AU"),
-    of("4200600000000007", NumberOutcome::Declined("expired_card", "The card has expired"), "AU"),
-    of("5500300000000008", NumberOutcome::Declined("lost_card", "The card was reported lost"), "AU"),
-    of("4200400000000010", NumberOutcome::Declined("stolen_card", "The card was reported stolen"), "AU"),
+    number("4200000000000000", NumberOutcome::Approved, "AU"),
+    number("5520000000000000", NumberOutcome::Approved, "AU"),
+    number("372000000000000", NumberOutcome::Approved, "AU"),
+    number("3528800000000000", NumberOutcome::Approved, "AU"),
+    number("6510000000000000", NumberOutcome::Approved, "AU"),
+    number("36400190000000", NumberOutcome::Approved, "NZ"),
+    number("372001800000000", NumberOutcome::Approved, "NZ"),
+    number("4242424242424242", NumberOutcome::Approved, "US"),
+    number("6011111111111117", NumberOutcome::Approved, "US"),
+    number("4200700000000013", NumberOutcome::RefundsFail, "AU"),
+    number("4100000000000001", DECLINED, "AU"),
+    number("3528300000000001", DECLINED, "AU"),
+    number("5510000000000002", FUNDS, "AU"),
+    number("6500000000000002", FUNDS, "AU"),
+    number("4900000000000003", CVV, "AU"),
+    number("379000000000003", CVV, "AU"),
+    number("36200000000004", INVALID, "AU"),
+    number("377000000000005", PROCESSING, "AU"),
+    number("4600000000000006", FRAUD, "AU"),
+    number("4300000000000009", NumberOutcome::GatewayError, "AU"),
+    number("5570000000000009", NumberOutcome::GatewayError, "AU"),
+    number("5530000000000099", UNKNOWN, "AU"),
+    number("4200600000000007", NumberOutcome::Declined("expired_card", "The card has expired"), "AU"),
+    number("5500300000000008", NumberOutcome::Declined("lost_card", "The card was reported lost"), "AU"),
+    number("4200400000000010", NumberOutcome::Declined("stolen_card", "The card was reported stolen"), "AU"),
 ];
 
 impl Number {
-    pub fn any(chance: &mut Chance) -> Self {
-        let bound = if one_in(chance, 4) { NUMBERS.len() } else { 10 };
-        NUMBERS[below(chance, bound)]
+    pub fn any(random: &mut Random) -> Self {
+        let bound = if one_in(random, 4) { NUMBERS.len() } else { 10 };
+        NUMBERS[below(random, bound)]
     }
 
     pub fn scheme(&self) -> &'static str {
@@ -155,20 +155,20 @@ pub struct CardRequest {
 
 impl CardRequest {
     /// Some card, hardly ever a faulty one.
-    pub fn any(chance: &mut Chance, now: Time) -> Self {
-        let number = Number::any(chance);
+    pub fn any(random: &mut Random, now: Time) -> Self {
+        let number = Number::any(random);
         let amex = number.scheme() == "american_express";
         let mut parameters = json!({
             "number": number.digits, "expiry_month": 5, "expiry_year": 2030, "cvc": if amex { "1234" } else { "123" },
             "name": "Roland Robot", "address_line1": "42 Sevenoaks St", "address_city": "Lathlain", "address_country": "AU",
         });
-        if one_in(chance, 2) {
+        if one_in(random, 2) {
             let more = [
                 json!({ "address_line2": "", "address_postcode": "6454", "address_state": "WA" }),
                 json!({ "name": "Jürgen Öz", "address_country": "Australia", "address_postcode": "" }),
                 json!({ "expiry_month": "05", "expiry_year": "31", "name": "Rosa" }),
             ];
-            parameters = with(parameters, &more[below(chance, 3)]);
+            parameters = with(parameters, &more[below(random, 3)]);
         }
         let text = |name: &str| parameters.get(name).cloned().unwrap_or_default();
         let shown = json!({
@@ -181,10 +181,10 @@ impl CardRequest {
             "network_type": null, "network_format": null, "customer_token": null, "primary": null,
         });
         let mut sent = Self { number, parameters, shown, faults: Vec::new() };
-        if one_in(chance, 6) {
+        if one_in(random, 6) {
             sent.expires_soon(now);
-        } else if one_in(chance, 10) {
-            sent.spoil(chance);
+        } else if one_in(random, 10) {
+            sent.spoil(random);
         }
         sent
     }
@@ -200,8 +200,8 @@ impl CardRequest {
         }
     }
 
-    fn spoil(&mut self, chance: &mut Chance) {
-        let (changes, faults): (Value, &[(&str, &str)]) = match chance.below(8) {
+    fn spoil(&mut self, random: &mut Random) {
+        let (changes, faults): (Value, &[(&str, &str)]) = match random.below(8) {
             0 => (json!({ "number": "" }), &[("number", "number can't be blank")]),
             1 => (json!({ "number": "4000056655665556" }), &[("number", "number is not valid")]),
             2 => (json!({ "expiry_month": 13 }), &[("expiry_month", "expiry month must be at most 12")]),
@@ -272,15 +272,15 @@ impl World {
     }
 
     /// A card by itself, or as a payment source.
-    pub async fn stores_card(&mut self, chance: &mut Chance) {
-        let sent = CardRequest::any(chance, self.now);
-        let as_source = one_in(chance, 4);
+    pub async fn stores_card(&mut self, random: &mut Random) {
+        let sent = CardRequest::any(random, self.now);
+        let as_source = one_in(random, 4);
         let (path, parameters, of) = if as_source {
             ("/1/payment_sources", json!({ "type": "card", "source": sent.parameters }), "source")
         } else {
             ("/1/cards", sent.parameters.clone(), "")
         };
-        let answer = self.wire.change(chance, Method::POST, path, &[], &parameters).await;
+        let answer = self.wire.change(random, Method::POST, path, &[], &parameters).await;
         let faults = sent.faults(of);
         if !faults.is_empty() {
             return faulty(&answer, &faults);
@@ -296,8 +296,8 @@ impl World {
         self.cards[card].source = Some(record["token"].clone());
     }
 
-    pub async fn looks_at_card(&mut self, chance: &mut Chance) {
-        let Some(card) = pick(chance, self.cards.len()) else { return };
+    pub async fn looks_at_card(&mut self, random: &mut Random) {
+        let Some(card) = pick(random, self.cards.len()) else { return };
         let answer = self.wire.get(&format!("/1/cards/{}", self.card_token(card).as_str().unwrap())).await;
         if self.cards[card].state == CardState::Gone {
             return answer.not_found();

@@ -8,7 +8,7 @@ use super::cards::{CardState, Number};
 use super::payments::{Currency, Payer, PaymentRequest, Verdict, forced, in_order};
 use super::wire::Time;
 use super::world::{World, are, below, expect_record, faulty, newest, one_in, pick, shown};
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
@@ -45,7 +45,7 @@ pub struct Charge {
 
 impl Charge {
     /// A charge that is made now.
-    pub fn of(world: &World, payer: &Payer, request: &PaymentRequest) -> Self {
+    pub fn new(world: &World, payer: &Payer, request: &PaymentRequest) -> Self {
         Self {
             token: "?ch_".into(),
             state: State::Failed,
@@ -146,25 +146,25 @@ impl World {
         newest((0..self.charges.len()).filter(listed), |charge| self.charge(charge))
     }
 
-    pub async fn charges(&mut self, chance: &mut Chance) {
-        let mut request = PaymentRequest::any(chance);
-        let payer = self.some_payer(chance);
+    pub async fn charges(&mut self, random: &mut Random) {
+        let mut request = PaymentRequest::any(random);
+        let payer = self.some_payer(random);
         request.parameters[payer.parameter] = payer.value.clone();
-        let capture = !one_in(chance, 3);
-        if !capture || one_in(chance, 3) {
+        let capture = !one_in(random, 3);
+        if !capture || one_in(random, 3) {
             request.parameters["capture"] =
-                [json!(capture), json!(capture.to_string())][below(chance, 2)].clone();
+                [json!(capture), json!(capture.to_string())][below(random, 2)].clone();
         }
-        if one_in(chance, 10) {
-            let amount = 1 + i64::try_from(chance.below(20)).unwrap();
+        if one_in(random, 10) {
+            let amount = 1 + i64::try_from(random.below(20)).unwrap();
             request.parameters["platform_adjustment"] = json!({ "amount": amount });
             request.platform = Some(amount);
         }
-        let forced = forced(chance);
+        let forced = forced(random);
         let headers: Vec<_> =
             forced.iter().map(|(word, _)| ("Sandbox-Outcome", (*word).to_owned())).collect();
         let answer =
-            self.wire.change(chance, Method::POST, "/1/charges", &headers, &request.parameters).await;
+            self.wire.change(random, Method::POST, "/1/charges", &headers, &request.parameters).await;
         let faults = in_order(&request, &payer);
         if !faults.is_empty() {
             return faulty(&answer, &faults);
@@ -174,7 +174,7 @@ impl World {
             return;
         }
         let verdict = Verdict::ordered(payer.number, self.now, forced);
-        let made = Charge::of(self, &payer, &request);
+        let made = Charge::new(self, &payer, &request);
         self.spends(payer.uses, verdict);
         let charge = self.charges.len();
         self.charges.push(made);
@@ -216,23 +216,23 @@ impl World {
         self.earns(charge);
     }
 
-    pub async fn captures_or_voids(&mut self, chance: &mut Chance) {
+    pub async fn captures_or_voids(&mut self, random: &mut Random) {
         let authorised: Vec<_> =
             (0..self.charges.len()).filter(|it| self.charges[*it].state == State::Authorised).collect();
-        let any = one_in(chance, 4);
-        let picked = pick(chance, if any { self.charges.len() } else { authorised.len() });
+        let any = one_in(random, 4);
+        let picked = pick(random, if any { self.charges.len() } else { authorised.len() });
         let Some(charge) = picked.map(|n| if any { n } else { authorised[n] }) else { return };
-        let capture = !one_in(chance, 3);
+        let capture = !one_in(random, 3);
         let (path, refusal) = (self.charges[charge].path(), self.charges[charge].refusal(self.now));
         let whole = self.charges[charge].amount;
-        let (body, wrong) = match chance.below(6) {
+        let (body, wrong) = match random.below(6) {
             0 if capture => (json!({ "amount": whole - 1 }), true),
             1 if capture => (json!({ "amount": "all" }), true),
             2 if capture => (json!({ "amount": whole.to_string() }), false),
             _ => (json!({}), false),
         };
         let verb = if capture { "capture" } else { "void" };
-        let answer = self.wire.change(chance, Method::PUT, &format!("{path}/{verb}"), &[], &body).await;
+        let answer = self.wire.change(random, Method::PUT, &format!("{path}/{verb}"), &[], &body).await;
         if let Some(code) = refusal.or(wrong.then_some("invalid_capture_amount")) {
             let body = answer.refused(400, code);
             assert_eq!(body["charge_token"], self.charges[charge].token, "{body}");
@@ -248,14 +248,14 @@ impl World {
     }
 
     /// A charge by itself, its refunds, and what a search finds.
-    pub async fn searches_charges(&mut self, chance: &mut Chance) {
-        let Some(charge) = pick(chance, self.charges.len()) else { return };
+    pub async fn searches_charges(&mut self, random: &mut Random) {
+        let Some(charge) = pick(random, self.charges.len()) else { return };
         let it = &self.charges[charge];
         let record = expect_record(&self.wire.get(&it.path()).await, 200, self.charge(charge));
         let (amount, token, currency) = (it.amount, it.token.clone(), it.currency.0);
         let customer = it.customer.map(|customer| self.customers[customer].token.clone());
         let folded = |value: &Value| value.as_str().unwrap_or_default().to_lowercase();
-        let (query, found): (String, Vec<usize>) = match chance.below(6) {
+        let (query, found): (String, Vec<usize>) = match random.below(6) {
             0 => (
                 amount.to_string(),
                 self.found(|it| it.amount == amount || it.is_worded(&amount.to_string())),
@@ -279,7 +279,7 @@ impl World {
             _ => ("NO 1".into(), self.found(|it| it.is_worded("no 1"))),
         };
         let encoded = query.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat();
-        let back = one_in(chance, 2);
+        let back = one_in(random, 2);
         let path = format!("/1/charges/search?query={encoded}&direction={}", if back { -1 } else { 1 });
         let mut expected: Vec<_> = found.into_iter().map(|charge| self.charge(charge)).collect();
         if back {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::cards::{CardRequest, CardState};
 use super::world::{World, below, expect_record, fault, faulty, newest, one_in, pick, shown};
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 use crate::harness::with;
 
 pub struct Customer {
@@ -36,11 +36,11 @@ enum Named {
 const FIELDS: [&str; 5] = ["first_name", "last_name", "phone_number", "company", "notes"];
 
 /// Some of a customer's texts.
-fn texts(chance: &mut Chance) -> Value {
+fn texts(random: &mut Random) -> Value {
     let mut texts = json!({});
     for field in FIELDS {
-        if one_in(chance, 3) {
-            texts[field] = ["Roland", "", "Żółw 🦀", "0491 570 156"][below(chance, 4)].into();
+        if one_in(random, 3) {
+            texts[field] = ["Roland", "", "Żółw 🦀", "0491 570 156"][below(random, 4)].into();
         }
     }
     texts
@@ -55,12 +55,12 @@ impl World {
     }
 
     /// A customer that is there, or was.
-    pub fn some_customer(&self, chance: &mut Chance) -> Option<usize> {
+    pub fn some_customer(&self, random: &mut Random) -> Option<usize> {
         let there: Vec<_> = (0..self.customers.len()).filter(|it| self.customers[*it].is_there).collect();
-        if one_in(chance, 15) {
-            pick(chance, self.customers.len())
+        if one_in(random, 15) {
+            pick(random, self.customers.len())
         } else {
-            Some(there[pick(chance, there.len())?])
+            Some(there[pick(random, there.len())?])
         }
     }
 
@@ -81,16 +81,16 @@ impl World {
         }
     }
 
-    fn some_card(&self, chance: &mut Chance) -> Named {
-        match chance.below(5) {
-            0..=1 => pick(chance, self.cards.len()).map_or(Named::Nothing, Named::Token),
-            _ => Named::Inline(Box::new(CardRequest::any(chance, self.now))),
+    fn some_card(&self, random: &mut Random) -> Named {
+        match random.below(5) {
+            0..=1 => pick(random, self.cards.len()).map_or(Named::Nothing, Named::Token),
+            _ => Named::Inline(Box::new(CardRequest::any(random, self.now))),
         }
     }
 
-    pub async fn adds_customer(&mut self, chance: &mut Chance) {
-        let mut parameters = texts(chance);
-        let mut faults = match chance.below(14) {
+    pub async fn adds_customer(&mut self, random: &mut Random) {
+        let mut parameters = texts(random);
+        let mut faults = match random.below(14) {
             0 => {
                 parameters["email"] = "".into();
                 [fault("email", "Email can't be blank"), fault("email", "Email is not formatted properly")]
@@ -101,11 +101,11 @@ impl World {
                 fault("email", "Email is not formatted properly")
             }
             _ => {
-                parameters["email"] = format!("r{}@example.com", chance.below(5)).into();
+                parameters["email"] = format!("r{}@example.com", random.below(5)).into();
                 Vec::new()
             }
         };
-        let named = if one_in(chance, 20) { Named::Nothing } else { self.some_card(chance) };
+        let named = if one_in(random, 20) { Named::Nothing } else { self.some_card(random) };
         match &named {
             Named::Inline(sent) => {
                 parameters["card"] = sent.parameters.clone();
@@ -117,7 +117,7 @@ impl World {
             }
             Named::Nothing => faults.extend(fault("card", "Card can't be blank")),
         }
-        let answer = self.wire.change(chance, Method::POST, "/1/customers", &[], &parameters).await;
+        let answer = self.wire.change(random, Method::POST, "/1/customers", &[], &parameters).await;
         if !faults.is_empty() {
             return faulty(&answer, &faults);
         }
@@ -143,19 +143,19 @@ impl World {
         self.happens("customer.created", record);
     }
 
-    pub async fn changes_customer(&mut self, chance: &mut Chance) {
-        let Some(customer) = self.some_customer(chance) else { return };
+    pub async fn changes_customer(&mut self, random: &mut Random) {
+        let Some(customer) = self.some_customer(random) else { return };
         let path = self.customers[customer].path();
-        let mut changes = texts(chance);
+        let mut changes = texts(random);
         let mut faults = Vec::new();
-        if one_in(chance, 3) {
-            changes["email"] = ["new@example.com", "nobody"][usize::from(one_in(chance, 5))].into();
+        if one_in(random, 3) {
+            changes["email"] = ["new@example.com", "nobody"][usize::from(one_in(random, 5))].into();
             if changes["email"] == "nobody" {
                 faults = fault("email", "Email is not formatted properly");
             }
         }
-        let replaces = one_in(chance, 2);
-        let named = if one_in(chance, 2) { self.some_card(chance) } else { Named::Nothing };
+        let replaces = one_in(random, 2);
+        let named = if one_in(random, 2) { self.some_card(random) } else { Named::Nothing };
         match &named {
             Named::Inline(sent) => {
                 changes["card"] = sent.parameters.clone();
@@ -168,11 +168,11 @@ impl World {
             }
             Named::Nothing => {}
         }
-        let too_many = one_in(chance, 30);
+        let too_many = one_in(random, 30);
         if too_many {
             changes = with(changes, &json!({ "card_token": "card_x", "primary_card_token": "card_y" }));
         }
-        let answer = self.wire.change(chance, Method::PUT, &path, &[], &changes).await;
+        let answer = self.wire.change(random, Method::PUT, &path, &[], &changes).await;
         if !self.customers[customer].is_there {
             return answer.not_found();
         }
@@ -206,10 +206,10 @@ impl World {
         self.happens("customer.updated", record);
     }
 
-    pub async fn adds_card_to_customer(&mut self, chance: &mut Chance) {
-        let Some(customer) = self.some_customer(chance) else { return };
+    pub async fn adds_card_to_customer(&mut self, random: &mut Random) {
+        let Some(customer) = self.some_customer(random) else { return };
         let path = format!("{}/cards", self.customers[customer].path());
-        let named = self.some_card(chance);
+        let named = self.some_card(random);
         let (parameters, faults) = match &named {
             Named::Inline(sent) => (sent.parameters.clone(), sent.faults("")),
             Named::Token(card) => {
@@ -220,7 +220,7 @@ impl World {
             }
             Named::Nothing => return,
         };
-        let answer = self.wire.change(chance, Method::POST, &path, &[], &parameters).await;
+        let answer = self.wire.change(random, Method::POST, &path, &[], &parameters).await;
         if !self.customers[customer].is_there {
             return answer.not_found();
         }
@@ -237,13 +237,13 @@ impl World {
         self.learns_card(card, &record);
     }
 
-    pub async fn deletes_customer_card(&mut self, chance: &mut Chance) {
-        let Some(customer) = self.some_customer(chance) else { return };
+    pub async fn deletes_customer_card(&mut self, random: &mut Random) {
+        let Some(customer) = self.some_customer(random) else { return };
         let cards = self.cards_of(customer);
-        let Some(card) = pick(chance, cards.len()).map(|n| cards[n]) else { return };
+        let Some(card) = pick(random, cards.len()).map(|n| cards[n]) else { return };
         let path =
             format!("{}/cards/{}", self.customers[customer].path(), self.card_token(card).as_str().unwrap());
-        let answer = self.wire.change(chance, Method::DELETE, &path, &[], &Value::Null).await;
+        let answer = self.wire.change(random, Method::DELETE, &path, &[], &Value::Null).await;
         if self.customers[customer].primary == card {
             answer.refused(400, "cannot_delete_primary_card");
             return;
@@ -262,10 +262,10 @@ impl World {
         }
     }
 
-    pub async fn deletes_customer(&mut self, chance: &mut Chance) {
-        let Some(customer) = self.some_customer(chance) else { return };
+    pub async fn deletes_customer(&mut self, random: &mut Random) {
+        let Some(customer) = self.some_customer(random) else { return };
         let path = self.customers[customer].path();
-        let answer = self.wire.change(chance, Method::DELETE, &path, &[], &Value::Null).await;
+        let answer = self.wire.change(random, Method::DELETE, &path, &[], &Value::Null).await;
         if !self.customers[customer].is_there {
             return answer.not_found();
         }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::charges::State;
 use super::wire::Time;
 use super::world::{World, below, expect_record, fault, faulty, one_in, pick, shown};
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 use crate::money::sequences::{CHARGEBACK_FEE, FORGIVEN, STATUSES, follows};
 
 pub struct Dispute {
@@ -66,21 +66,21 @@ impl World {
         self.charges[charge].amount - self.refunded(charge).0 - disputed
     }
 
-    pub async fn disputes(&mut self, chance: &mut Chance) {
+    pub async fn disputes(&mut self, random: &mut Random) {
         let aud: Vec<_> =
             (0..self.charges.len()).filter(|it| self.charges[*it].currency.0 == "AUD").collect();
-        let Some(charge) = pick(chance, aud.len()).map(|n| aud[n]) else { return };
+        let Some(charge) = pick(random, aud.len()).map(|n| aud[n]) else { return };
         let left = self.disputable(charge);
-        let amount = match chance.below(4) {
+        let amount = match random.below(4) {
             0 => None,
             1 => Some(left.max(0) + 1),
-            _ => Some(1 + i64::try_from(chance.below(left.max(1).unsigned_abs())).unwrap()),
+            _ => Some(1 + i64::try_from(random.below(left.max(1).unsigned_abs())).unwrap()),
         };
         let mut request = json!({ "charge_token": self.charges[charge].token });
         if let Some(amount) = amount {
             request["amount"] = amount.into();
         }
-        let answer = self.wire.change(chance, Method::POST, "/1/sandbox/disputes", &[], &request).await;
+        let answer = self.wire.change(random, Method::POST, "/1/sandbox/disputes", &[], &request).await;
         if self.charges[charge].state != State::Captured {
             assert_eq!(answer.faults()[0].0, "charge_token", "{}", answer.text);
             return;
@@ -145,10 +145,10 @@ impl World {
         }
     }
 
-    pub async fn follows_dispute(&mut self, chance: &mut Chance) {
-        let Some(n) = pick(chance, self.disputes.len()) else { return };
+    pub async fn follows_dispute(&mut self, random: &mut Random) {
+        let Some(n) = pick(random, self.disputes.len()) else { return };
         let (path, closed) = (self.disputes[n].path(), self.closed(n));
-        match chance.below(9) {
+        match random.below(9) {
             0 => {
                 expect_record(&self.wire.get(&path).await, 200, self.dispute(&self.disputes[n]));
                 expect_record(
@@ -158,11 +158,11 @@ impl World {
                 );
             }
             1..=2 => {
-                let field = format!("{}_text", RELEVANT[below(chance, 7)]);
-                let text = ["it was delivered", "", &"x".repeat(501)][below(chance, 3)].to_owned();
+                let field = format!("{}_text", RELEVANT[below(random, 7)]);
+                let text = ["it was delivered", "", &"x".repeat(501)][below(random, 3)].to_owned();
                 let body = json!({ (field.clone()): text });
                 let answer =
-                    self.wire.change(chance, Method::PUT, &format!("{path}/evidence"), &[], &body).await;
+                    self.wire.change(random, Method::PUT, &format!("{path}/evidence"), &[], &body).await;
                 if text.len() > 500 {
                     let faults = answer.faults();
                     assert_eq!(faults.len(), 1, "{}", answer.text);
@@ -183,7 +183,7 @@ impl World {
             3 => {
                 let answer = self
                     .wire
-                    .change(chance, Method::POST, &format!("{path}/evidence"), &[], &json!({}))
+                    .change(random, Method::POST, &format!("{path}/evidence"), &[], &json!({}))
                     .await;
                 if let Some(code) = closed {
                     answer.refused(400, code);
@@ -194,7 +194,7 @@ impl World {
             }
             4 => {
                 let answer =
-                    self.wire.change(chance, Method::POST, &format!("{path}/accept"), &[], &json!({})).await;
+                    self.wire.change(random, Method::POST, &format!("{path}/accept"), &[], &json!({})).await;
                 if let Some(code) = closed {
                     answer.refused(400, code);
                     return;
@@ -202,19 +202,19 @@ impl World {
                 self.becomes(n, "accepted");
                 expect_record(&answer, 200, self.dispute(&self.disputes[n]));
             }
-            _ => self.decides(chance, n).await,
+            _ => self.decides(random, n).await,
         }
     }
 
-    async fn decides(&mut self, chance: &mut Chance, n: usize) {
+    async fn decides(&mut self, random: &mut Random, n: usize) {
         let from = self.disputes[n].status;
         let legal: Vec<_> = STATUSES.into_iter().filter(|to| follows(from, to)).collect();
-        let to = match pick(chance, legal.len()).filter(|_| !one_in(chance, 4)) {
+        let to = match pick(random, legal.len()).filter(|_| !one_in(random, 4)) {
             Some(legal_one) => legal[legal_one],
-            None => STATUSES[below(chance, STATUSES.len())],
+            None => STATUSES[below(random, STATUSES.len())],
         };
         let path = format!("/1/sandbox/disputes/{}", self.disputes[n].token.as_str().unwrap());
-        let answer = self.wire.change(chance, Method::PUT, &path, &[], &json!({ "status": to })).await;
+        let answer = self.wire.change(random, Method::PUT, &path, &[], &json!({ "status": to })).await;
         // A dispute that was won goes to arbitration about what is left, if anything is.
         let charge = self.disputes[n].charge;
         let standing = self.disputes.iter().filter(|it| it.charge == charge && !it.is_forgiven());

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::cards::{CardRequest, CardState, GATEWAY_ERROR, Number, NumberOutcome, expiry};
 use super::wire::Time;
 use super::world::{World, below, fault, one_in, pick};
-use crate::harness::{Answer, chance::Chance};
+use crate::harness::{Answer, random::Random};
 
 /// A currency, its least charge, and what a unit of it is worth, in ten-thousandths of an AUD unit.
 #[derive(Debug, Clone, Copy)]
@@ -32,8 +32,8 @@ const CURRENCIES: [Currency; 15] = [
 ];
 
 impl Currency {
-    pub fn any(chance: &mut Chance) -> Self {
-        if one_in(chance, 4) { CURRENCIES[below(chance, 15)] } else { AUD }
+    pub fn any(random: &mut Random) -> Self {
+        if one_in(random, 4) { CURRENCIES[below(random, 15)] } else { AUD }
     }
 
     /// What an amount is in AUD cents, half a cent up.
@@ -85,7 +85,7 @@ const EXPIRED: Verdict = Verdict::Declined("expired_card", "The card has expired
 
 impl Verdict {
     /// On a card of this number, at this time, where the sandbox has ordered nothing.
-    pub fn of(number: Number, now: Time) -> Self {
+    pub fn new(number: Number, now: Time) -> Self {
         match number.ends {
             _ if number.expires && now >= expiry() => EXPIRED,
             NumberOutcome::Approved | NumberOutcome::RefundsFail => Self::Approved,
@@ -97,7 +97,7 @@ impl Verdict {
     /// Or where it has, but for an expired card, of which the acquirer is not asked.
     pub fn ordered(number: Number, now: Time, forced: Option<(&str, Self)>) -> Self {
         let expired = number.expires && now >= expiry();
-        forced.filter(|_| !expired).map_or_else(|| Self::of(number, now), |(_, verdict)| verdict)
+        forced.filter(|_| !expired).map_or_else(|| Self::new(number, now), |(_, verdict)| verdict)
     }
 
     /// The message of a failed record.
@@ -126,13 +126,13 @@ impl Verdict {
 }
 
 /// A forced outcome, as the header has it, sometimes.
-pub fn forced(chance: &mut Chance) -> Option<(&'static str, Verdict)> {
+pub fn forced(random: &mut Random) -> Option<(&'static str, Verdict)> {
     let forced = [
         ("stolen_card", Verdict::Declined("stolen_card", "The card was reported stolen")),
         ("gateway_error", Verdict::GatewayError),
         ("approved_but_lost", Verdict::GatewayError),
     ];
-    one_in(chance, 12).then(|| forced[below(chance, 3)])
+    one_in(random, 12).then(|| forced[below(random, 3)])
 }
 
 /// What a charge of a merchant may come to, in AUD cents.
@@ -148,28 +148,28 @@ pub struct PaymentRequest {
 }
 
 impl PaymentRequest {
-    pub fn any(chance: &mut Chance) -> Self {
-        let currency = Currency::any(chance);
-        let amount = currency.1 + i64::try_from(chance.below(currency.1.unsigned_abs() * 60)).unwrap();
-        let words = ["test charge", "Ünïcode Tea", "50% off_", "coffee beans"][below(chance, 4)];
+    pub fn any(random: &mut Random) -> Self {
+        let currency = Currency::any(random);
+        let amount = currency.1 + i64::try_from(random.below(currency.1.unsigned_abs() * 60)).unwrap();
+        let words = ["test charge", "Ünïcode Tea", "50% off_", "coffee beans"][below(random, 4)];
         let mut parameters = json!({
             "email": "roland@example.com", "description": words, "amount": amount, "ip_address": "203.192.1.172",
         });
-        if currency.0 != "AUD" || one_in(chance, 3) {
+        if currency.0 != "AUD" || one_in(random, 3) {
             parameters["currency"] = currency.0.to_lowercase().into();
         }
-        if one_in(chance, 4) {
-            parameters["metadata"] = json!({ "order": format!("no {}", chance.below(4)), "gift": "True" });
+        if one_in(random, 4) {
+            parameters["metadata"] = json!({ "order": format!("no {}", random.below(4)), "gift": "True" });
         }
         let mut request = Self { parameters, amount, currency, faults: Vec::new(), platform: None };
-        if one_in(chance, 12) {
-            request.spoil(chance);
+        if one_in(random, 12) {
+            request.spoil(random);
         }
         request
     }
 
-    fn spoil(&mut self, chance: &mut Chance) {
-        let (param, value, message) = match chance.below(8) {
+    fn spoil(&mut self, random: &mut Random) {
+        let (param, value, message) = match random.below(8) {
             0 => ("email", json!("@"), "Email is not formatted properly".to_owned()),
             1 => ("description", json!(" "), "Description can't be blank".to_owned()),
             2 => ("amount", json!(null), "Amount can't be blank".to_owned()),
@@ -191,15 +191,15 @@ impl PaymentRequest {
 
 impl World {
     /// Chooses a payer, or a token that cannot pay.
-    pub fn some_payer(&self, chance: &mut Chance) -> Payer {
-        let kind = chance.below(7);
+    pub fn some_payer(&self, random: &mut Random) -> Payer {
+        let kind = random.below(7);
         if kind < 3
-            && let Some(customer) = self.some_customer(chance)
+            && let Some(customer) = self.some_customer(random)
         {
             return Payer::customer(self, customer, self.customers[customer].primary);
         }
         if kind < 6
-            && let Some(card) = pick(chance, self.cards.len())
+            && let Some(card) = pick(random, self.cards.len())
         {
             let state = self.cards[card].state;
             let invalid = fault("card_token", "Card token is not valid");
@@ -218,7 +218,7 @@ impl World {
                 faults,
                 used: matches!(state, CardState::Spent | CardState::Reserved),
             };
-            let Some(source) = self.cards[card].source.clone().filter(|_| one_in(chance, 2)) else {
+            let Some(source) = self.cards[card].source.clone().filter(|_| one_in(random, 2)) else {
                 return by_card;
             };
             // Attached to a customer, the card goes on and its source is used up.
@@ -235,7 +235,7 @@ impl World {
                 ..by_card
             };
         }
-        let sent = CardRequest::any(chance, self.now);
+        let sent = CardRequest::any(random, self.now);
         let faults = sent.faults("card");
         Payer {
             parameter: "card",

@@ -8,7 +8,7 @@ use super::wire::Time;
 use super::world::{
     World, are, below, expect_record, fault, faulty, is_refused, newest, one_in, pick, shown,
 };
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 
 pub struct Recipient {
     pub shown: Value,
@@ -53,13 +53,13 @@ impl Deposit {
 const FEE: i64 = 30;
 
 /// A bank account as it is sent, as it is shown, and whether it sends everything back.
-fn some_account(chance: &mut Chance) -> (Value, Value, bool) {
+fn some_account(random: &mut Random) -> (Value, Value, bool) {
     let (bsb, bank, branch) = [
         ("736032", "Westpac Banking Corporation", "Perth"),
         ("806015", "Cuscal Limited", "Perth"),
         ("999001", "", ""),
-    ][below(chance, 3)];
-    let (number, mask) = [("987654321", "XXXXXX321"), ("123999", "XXX999"), ("007", "007")][below(chance, 3)];
+    ][below(random, 3)];
+    let (number, mask) = [("987654321", "XXXXXX321"), ("123999", "XXX999"), ("007", "007")][below(random, 3)];
     let sent = json!({ "name": "Pay Ee", "bsb": bsb, "number": number });
     let shown = json!({
         "token": "?ba_", "name": "Pay Ee", "bsb": bsb, "number": mask, "bank_name": bank, "branch": branch,
@@ -94,22 +94,22 @@ impl World {
     }
 
     /// A bank account's token, or a recipient, new or changed.
-    pub async fn adds_recipient(&mut self, chance: &mut Chance) {
-        let (account, shows, returns) = some_account(chance);
-        if one_in(chance, 5) {
-            let answer = self.wire.change(chance, Method::POST, "/1/bank_accounts", &[], &account).await;
+    pub async fn adds_recipient(&mut self, random: &mut Random) {
+        let (account, shows, returns) = some_account(random);
+        if one_in(random, 5) {
+            let answer = self.wire.change(random, Method::POST, "/1/bank_accounts", &[], &account).await;
             let record = expect_record(&answer, 201, shows);
             return self.bank_accounts.push((record, self.now, false));
         }
         let (mut parameters, mut faults, mut by_token) = (json!({}), Vec::new(), None);
-        let changed = pick(chance, self.recipients.len()).filter(|_| one_in(chance, 3));
-        if changed.is_none() || one_in(chance, 2) {
-            parameters["email"] = format!("payee{}@example.com", chance.below(3)).into();
+        let changed = pick(random, self.recipients.len()).filter(|_| one_in(random, 3));
+        if changed.is_none() || one_in(random, 2) {
+            parameters["email"] = format!("payee{}@example.com", random.below(3)).into();
         }
-        if one_in(chance, 2) {
-            parameters["name"] = ["Mr Pay Ee", ""][below(chance, 2)].into();
+        if one_in(random, 2) {
+            parameters["name"] = ["Mr Pay Ee", ""][below(random, 2)].into();
         }
-        match pick(chance, self.bank_accounts.len()).filter(|_| one_in(chance, 2)) {
+        match pick(random, self.bank_accounts.len()).filter(|_| one_in(random, 2)) {
             Some(n) => {
                 let (record, made, used) = &self.bank_accounts[n];
                 parameters["bank_account_token"] = record["token"].clone();
@@ -124,9 +124,9 @@ impl World {
                     faults = fault("bank_account_token", "Bank account token is not valid");
                 }
             }
-            None if changed.is_none() || one_in(chance, 2) => {
+            None if changed.is_none() || one_in(random, 2) => {
                 parameters["bank_account"] = account;
-                if one_in(chance, 10) {
+                if one_in(random, 10) {
                     parameters["bank_account"]["bsb"] = "123456".into();
                     faults = fault("bank_account", "Bank account is invalid");
                 }
@@ -135,7 +135,7 @@ impl World {
         }
         let path = changed.map_or("/1/recipients".to_owned(), |n| self.recipients[n].path());
         let method = if changed.is_some() { Method::PUT } else { Method::POST };
-        let answer = self.wire.change(chance, method, &path, &[], &parameters).await;
+        let answer = self.wire.change(random, method, &path, &[], &parameters).await;
         if !faults.is_empty() {
             return faulty(&answer, &faults);
         }
@@ -176,14 +176,14 @@ impl World {
         );
     }
 
-    pub async fn transfers(&mut self, chance: &mut Chance) {
-        let to = pick(chance, self.recipients.len()).filter(|_| !one_in(chance, 3));
+    pub async fn transfers(&mut self, random: &mut Random) {
+        let to = pick(random, self.recipients.len()).filter(|_| !one_in(random, 3));
         let available = self.available();
-        let amount = match chance.below(6) {
+        let amount = match random.below(6) {
             0 => 0,
             1 => available + 1,
             2 => available - FEE,
-            _ => i64::try_from(chance.below(50_000)).unwrap(),
+            _ => i64::try_from(random.below(50_000)).unwrap(),
         };
         let token = to.map_or(json!("self"), |n| self.recipients[n].shown["token"].clone());
         let mut request =
@@ -193,11 +193,11 @@ impl World {
         } else {
             Vec::new()
         };
-        if one_in(chance, 12) {
+        if one_in(random, 12) {
             request["recipient"] = "rp_AZqYv3rVcBKUQ1mHn7tKRw".into();
             faults.extend(fault("recipient", "Recipient is not valid"));
         }
-        let answer = self.wire.change(chance, Method::POST, "/1/transfers", &[], &request).await;
+        let answer = self.wire.change(random, Method::POST, "/1/transfers", &[], &request).await;
         if !faults.is_empty() {
             return faulty(&answer, &faults);
         }
@@ -230,11 +230,11 @@ impl World {
         self.happens("transfer.failed", self.transfers[n].shown.clone());
     }
 
-    pub async fn deposits(&mut self, chance: &mut Chance) {
-        let amount = 1 + i64::try_from(chance.below(10_000)).unwrap();
-        let at = self.now + Duration::hours([0, 5, 50][below(chance, 3)]);
+    pub async fn deposits(&mut self, random: &mut Random) {
+        let amount = 1 + i64::try_from(random.below(10_000)).unwrap();
+        let at = self.now + Duration::hours([0, 5, 50][below(random, 3)]);
         let request = json!({ "amount": amount, "available_at": shown(at) });
-        let answer = self.wire.change(chance, Method::POST, "/1/sandbox/deposits", &[], &request).await;
+        let answer = self.wire.change(random, Method::POST, "/1/sandbox/deposits", &[], &request).await;
         let deposit = Deposit { token: "?dpo_".into(), amount, narration: "Deposit", at };
         let record = expect_record(&answer, 201, deposit.shown());
         self.deposits.push(Deposit { token: record["token"].clone(), ..deposit });
@@ -242,26 +242,26 @@ impl World {
     }
 
     /// Some list that lies below a record.
-    pub async fn looks_at_nested(&mut self, chance: &mut Chance) {
-        match chance.below(6) {
-            0 => self.looks_at_lines(chance).await,
+    pub async fn looks_at_nested(&mut self, random: &mut Random) {
+        match random.below(6) {
+            0 => self.looks_at_lines(random).await,
             1 => {
-                if let Some(customer) = pick(chance, self.customers.len()) {
+                if let Some(customer) = pick(random, self.customers.len()) {
                     self.looks_at_customer(customer).await;
                 }
             }
             2 => {
-                if let Some(charge) = pick(chance, self.charges.len()) {
+                if let Some(charge) = pick(random, self.charges.len()) {
                     self.looks_at_refunds(charge).await;
                 }
             }
             3 => {
-                if let Some(plan) = pick(chance, self.plans.len()) {
+                if let Some(plan) = pick(random, self.plans.len()) {
                     self.looks_at_plan(plan).await;
                 }
             }
             _ => {
-                if let Some(recipient) = pick(chance, self.recipients.len()) {
+                if let Some(recipient) = pick(random, self.recipients.len()) {
                     self.looks_at_recipient(recipient).await;
                 }
             }

@@ -7,7 +7,7 @@ use super::subscriptions::Subscription;
 use super::wire::Time;
 use super::world::{World, are, expect_record, one_in, pick, shown};
 use crate::billing::model::{self, State as Course};
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 
 pub struct Plan {
     pub token: Value,
@@ -44,19 +44,19 @@ impl World {
         })
     }
 
-    pub async fn adds_plan(&mut self, chance: &mut Chance) {
-        let course = model::plan(chance);
+    pub async fn adds_plan(&mut self, random: &mut Random) {
+        let course = model::plan(random);
         let mut parameters = json!({
             "name": "Coffee plan", "amount": course.amount, "setup_amount": course.setup,
             "trial_amount": course.trial_amount, "interval": course.every.0, "interval_unit": course.every.1,
             "intervals": course.intervals, "trial_interval": course.trial.0, "trial_interval_unit": course.trial.1,
         });
         let mut permissions = json!(["cancel"]);
-        if one_in(chance, 3) {
+        if one_in(random, 3) {
             permissions = json!([]);
             parameters["customer_permissions"] = permissions.clone();
         }
-        let wrong = match chance.below(12) {
+        let wrong = match random.below(12) {
             0 => Some(("interval", json!(0))),
             1 => Some(("interval_unit", json!("fortnight"))),
             2 => Some(("amount", json!(99))),
@@ -66,7 +66,7 @@ impl World {
         if let Some((param, value)) = &wrong {
             parameters[param] = value.clone();
         }
-        let answer = self.wire.change(chance, Method::POST, "/1/plans", &[], &parameters).await;
+        let answer = self.wire.change(random, Method::POST, "/1/plans", &[], &parameters).await;
         if let Some((param, _)) = wrong {
             let messages = answer.refused(422, "unprocessable_entity")["messages"].clone();
             let params: Vec<_> = messages.as_array().unwrap().iter().map(|it| &it["param"]).collect();
@@ -89,13 +89,13 @@ impl World {
     }
 
     /// A plan gets another name or permission, or goes.
-    pub async fn changes_plan(&mut self, chance: &mut Chance) {
-        let Some(plan) = pick(chance, self.plans.len()) else { return };
+    pub async fn changes_plan(&mut self, random: &mut Random) {
+        let Some(plan) = pick(random, self.plans.len()) else { return };
         let path = self.plans[plan].path();
-        if one_in(chance, 2) {
+        if one_in(random, 2) {
             let (name, permissions) = (json!("Tea plan"), json!(["cancel"]));
             let changes = json!({ "name": name, "customer_permissions": permissions });
-            let answer = self.wire.change(chance, Method::PUT, &path, &[], &changes).await;
+            let answer = self.wire.change(random, Method::PUT, &path, &[], &changes).await;
             if !self.plans[plan].is_there {
                 return answer.not_found();
             }
@@ -103,7 +103,7 @@ impl World {
             expect_record(&answer, 200, self.plan(&self.plans[plan]));
             return;
         }
-        let answer = self.wire.change(chance, Method::DELETE, &path, &[], &Value::Null).await;
+        let answer = self.wire.change(random, Method::DELETE, &path, &[], &Value::Null).await;
         if !self.plans[plan].is_there {
             return answer.not_found();
         }

@@ -7,7 +7,7 @@ use super::cards::NumberOutcome;
 use super::charges::State;
 use super::wire::Time;
 use super::world::{World, expect_record, fault, faulty, is_refused, newest, one_in, pick, shown};
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 
 pub struct Refund {
     pub token: Value,
@@ -41,16 +41,16 @@ impl World {
         stands.fold((0, 0), |(amount, settled), it| (amount + it.amount, settled + it.settled))
     }
 
-    pub async fn refunds(&mut self, chance: &mut Chance) {
+    pub async fn refunds(&mut self, random: &mut Random) {
         let captured: Vec<_> =
             (0..self.charges.len()).filter(|it| self.charges[*it].state == State::Captured).collect();
-        let any = one_in(chance, 8);
-        let picked = pick(chance, if any { self.charges.len() } else { captured.len() });
+        let any = one_in(random, 8);
+        let picked = pick(random, if any { self.charges.len() } else { captured.len() });
         let Some(charge) = picked.map(|n| if any { n } else { captured[n] }) else { return };
         let it = &self.charges[charge];
         let (refunded, settled) = self.refunded(charge);
         let left = it.amount - refunded;
-        let (body, amount, faults) = match chance.below(9) {
+        let (body, amount, faults) = match random.below(9) {
             0 => (json!({ "amount": 0 }), 0, fault("amount", "Amount must be greater than or equal to 1")),
             1 => (json!({ "amount": "x" }), 0, fault("amount", "Amount is not a number")),
             2 => (
@@ -63,12 +63,12 @@ impl World {
             4 => (json!({ "amount": left + 1 }), left + 1, Vec::new()),
             5 if left > 0 => (json!({ "amount": left }), left, Vec::new()),
             _ => {
-                let part = 1 + i64::try_from(chance.below(it.amount.unsigned_abs())).unwrap() / 3;
+                let part = 1 + i64::try_from(random.below(it.amount.unsigned_abs())).unwrap() / 3;
                 (json!({ "amount": part.to_string() }), part, Vec::new())
             }
         };
         let path = format!("{}/refunds", it.path());
-        let answer = self.wire.change(chance, Method::POST, &path, &[], &body).await;
+        let answer = self.wire.change(random, Method::POST, &path, &[], &body).await;
         let it = &self.charges[charge];
         if !faults.is_empty() {
             return faulty(&answer, &faults);
@@ -113,12 +113,12 @@ impl World {
         self.refund_ends(refund, !fails);
     }
 
-    pub async fn decides_refund(&mut self, chance: &mut Chance) {
-        let Some(refund) = pick(chance, self.refunds.len()) else { return };
-        let success = one_in(chance, 2);
+    pub async fn decides_refund(&mut self, random: &mut Random) {
+        let Some(refund) = pick(random, self.refunds.len()) else { return };
+        let success = one_in(random, 2);
         let path = format!("/1/sandbox/refunds/{}", self.refunds[refund].token.as_str().unwrap());
         let body = json!({ "outcome": if success { "succeeded" } else { "failed" } });
-        let answer = self.wire.change(chance, Method::PUT, &path, &[], &body).await;
+        let answer = self.wire.change(random, Method::PUT, &path, &[], &body).await;
         if self.refunds[refund].success.is_some() {
             answer.refused(400, "invalid_state");
             return;

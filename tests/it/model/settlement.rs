@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::payouts::{Transfer, own_account};
 use super::wire::Time;
 use super::world::{TokenSource, World, below, expect_record, pick, shown};
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 
 /// One movement of the merchant's money.
 pub struct Movement {
@@ -45,10 +45,10 @@ impl World {
         self.moved.push(Movement { day, amount, charge: Some(charge), paid_by: None, settles: false });
     }
 
-    pub async fn schedules(&mut self, chance: &mut Chance) {
-        let schedule = ["manual", "weekly", "daily", "daily"][below(chance, 4)];
+    pub async fn schedules(&mut self, random: &mut Random) {
+        let schedule = ["manual", "weekly", "daily", "daily"][below(random, 4)];
         let request = json!({ "transfers_schedule": schedule });
-        let answer = self.wire.change(chance, Method::PUT, "/1/sandbox/account", &[], &request).await;
+        let answer = self.wire.change(random, Method::PUT, "/1/sandbox/account", &[], &request).await;
         let expected = json!({
             "disputes": true, "wallet": true, "partner": true, "transfers_enabled": true,
             "transfers_schedule": schedule, "settlement_delay_days": 5,
@@ -98,8 +98,8 @@ impl World {
     }
 
     /// The lines of a settlement: which charges, and what else.
-    pub async fn looks_at_lines(&mut self, chance: &mut Chance) {
-        let Some(n) = pick(chance, self.transfers.len()) else { return };
+    pub async fn looks_at_lines(&mut self, random: &mut Random) {
+        let Some(n) = pick(random, self.transfers.len()) else { return };
         let path = format!("/1/transfers/{}", self.transfers[n].shown["token"].as_str().unwrap());
         expect_record(&self.wire.get(&path).await, 200, self.transfers[n].shown.clone());
         let found = self.wire.all(&format!("{path}/line_items"), 50, true).await;

@@ -10,7 +10,7 @@ use super::payments::{AUD, Payer, PaymentRequest, Verdict};
 use super::wire::Time;
 use super::world::{TokenSource, World, are, expect_record, newest, one_in, pick, shown};
 use crate::billing::model::{self, State as Course};
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 use crate::harness::with;
 
 pub struct Subscription {
@@ -63,7 +63,7 @@ impl World {
     }
 
     fn verdict_of(&self, customer: usize, named: Option<usize>) -> Option<Verdict> {
-        self.card_of(customer, named).map(|card| Verdict::of(self.cards[card].number, self.now))
+        self.card_of(customer, named).map(|card| Verdict::new(self.cards[card].number, self.now))
     }
 
     /// A subscription's charge, of now; its token is known once its event is.
@@ -76,8 +76,8 @@ impl World {
         let request =
             PaymentRequest { parameters, amount, currency: AUD, faults: Vec::new(), platform: None };
         let payer = Payer::customer(self, customer, card);
-        let mut charge = Charge::of(self, &payer, &request);
-        charge.error = Verdict::of(payer.number, self.now).message();
+        let mut charge = Charge::new(self, &payer, &request);
+        charge.error = Verdict::new(payer.number, self.now).message();
         let approved = charge.error.is_none();
         self.charges.push(charge);
         let charge = self.charges.len() - 1;
@@ -89,19 +89,19 @@ impl World {
         charge
     }
 
-    pub async fn subscribes(&mut self, chance: &mut Chance) {
-        let Some(customer) = self.some_customer(chance) else { return };
-        let Some(plan) = pick(chance, self.plans.len()) else { return };
-        let below_plan = one_in(chance, 2);
-        let include_setup = !one_in(chance, 3);
+    pub async fn subscribes(&mut self, random: &mut Random) {
+        let Some(customer) = self.some_customer(random) else { return };
+        let Some(plan) = pick(random, self.plans.len()) else { return };
+        let below_plan = one_in(random, 2);
+        let include_setup = !one_in(random, 3);
         let mut parameters = json!({ "customer_token": self.customers[customer].token });
-        if !include_setup || one_in(chance, 2) {
+        if !include_setup || one_in(random, 2) {
             parameters["include_setup_fee"] = include_setup.into();
         }
         let mut card = None;
         let mut foreign = false;
-        if one_in(chance, 3)
-            && let Some(some) = pick(chance, self.cards.len())
+        if one_in(random, 3)
+            && let Some(some) = pick(random, self.cards.len())
         {
             parameters["card_token"] = self.card_token(some);
             foreign = self.cards[some].state != CardState::Owned(customer);
@@ -113,11 +113,11 @@ impl World {
             parameters["plan_token"] = self.plans[plan].token.clone();
             "/1/subscriptions".to_owned()
         };
-        let missing = one_in(chance, 20);
+        let missing = one_in(random, 20);
         if missing {
             parameters["customer_token"] = "".into();
         }
-        let answer = self.wire.change(chance, Method::POST, &path, &[], &parameters).await;
+        let answer = self.wire.change(random, Method::POST, &path, &[], &parameters).await;
         let code = if below_plan { "not_found" } else { "resource_not_found" };
         if below_plan && !self.plans[plan].is_there {
             answer.refused(404, code);
@@ -164,13 +164,13 @@ impl World {
         self.check_events().await;
     }
 
-    pub async fn changes_subscription(&mut self, chance: &mut Chance) {
-        let Some(n) = pick(chance, self.subscriptions.len()) else { return };
+    pub async fn changes_subscription(&mut self, random: &mut Random) {
+        let Some(n) = pick(random, self.subscriptions.len()) else { return };
         let it = &self.subscriptions[n];
         let (path, there) = (it.path(), self.plans[it.plan].is_there);
-        match chance.below(7) {
+        match random.below(7) {
             0 => {
-                let answer = self.wire.change(chance, Method::DELETE, &path, &[], &Value::Null).await;
+                let answer = self.wire.change(random, Method::DELETE, &path, &[], &Value::Null).await;
                 if !there {
                     return answer.not_found();
                 }
@@ -183,7 +183,7 @@ impl World {
             }
             1 => {
                 let path = format!("/1/sandbox/subscriptions/{}/unsubscribe", it.token.as_str().unwrap());
-                let answer = self.wire.change(chance, Method::PUT, &path, &[], &json!({})).await;
+                let answer = self.wire.change(random, Method::PUT, &path, &[], &json!({})).await;
                 if !there {
                     return answer.not_found();
                 }
@@ -195,12 +195,12 @@ impl World {
                 let record = expect_record(&answer, 200, self.subscription(&self.subscriptions[n]));
                 self.happens("subscription.unsubscribed", record);
             }
-            2..=3 => self.reactivates(chance, n, &path).await,
+            2..=3 => self.reactivates(random, n, &path).await,
             4 => {
                 let own = self.cards_of(it.customer);
-                let card = pick(chance, own.len()).map(|card| own[card]).filter(|_| !one_in(chance, 3));
+                let card = pick(random, own.len()).map(|card| own[card]).filter(|_| !one_in(random, 3));
                 let body = json!({ "card_token": card.map(|card| self.card_token(card)) });
-                let answer = self.wire.change(chance, Method::PUT, &path, &[], &body).await;
+                let answer = self.wire.change(random, Method::PUT, &path, &[], &body).await;
                 if !there {
                     answer.refused(404, "resource_not_found");
                     return;
@@ -209,7 +209,7 @@ impl World {
                 expect_record(&answer, 200, self.subscription(&self.subscriptions[n]));
             }
             5 => {
-                let answer = self.wire.change(chance, Method::PUT, &path, &[], &json!({})).await;
+                let answer = self.wire.change(random, Method::PUT, &path, &[], &json!({})).await;
                 let (status, code) =
                     if there { (400, "invalid_resource") } else { (404, "resource_not_found") };
                 answer.refused(status, code);
@@ -218,10 +218,10 @@ impl World {
         }
     }
 
-    async fn reactivates(&mut self, chance: &mut Chance, n: usize, path: &str) {
-        let include_setup = !one_in(chance, 3);
+    async fn reactivates(&mut self, random: &mut Random, n: usize, path: &str) {
+        let include_setup = !one_in(random, 3);
         let body = json!({ "include_setup_fee": include_setup });
-        let answer = self.wire.change(chance, Method::PUT, &format!("{path}/reactivate"), &[], &body).await;
+        let answer = self.wire.change(random, Method::PUT, &format!("{path}/reactivate"), &[], &body).await;
         let (plan, customer, card) =
             (self.subscriptions[n].plan, self.subscriptions[n].customer, self.subscriptions[n].card);
         if !self.plans[plan].is_there {

@@ -9,7 +9,7 @@ use super::charges::{Charge, State};
 use super::payments::{PaymentRequest, Verdict};
 use super::wire::Time;
 use super::world::{World, expect_record, one_in, pick};
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 
 /// A session: what the cardholder was asked about, and where.
 pub struct Session {
@@ -34,29 +34,29 @@ const NOT_COMPLETED: &str = "The 3-D Secure verification was not completed";
 
 impl World {
     /// A new challenge, or the next step of one.
-    pub async fn create_challenge(&mut self, chance: &mut Chance) {
-        match pick(chance, self.sessions.len()).filter(|_| !one_in(chance, 3)) {
-            Some(session) => self.answers_challenge(chance, session).await,
-            None => self.challenges(chance).await,
+    pub async fn create_challenge(&mut self, random: &mut Random) {
+        match pick(random, self.sessions.len()).filter(|_| !one_in(random, 3)) {
+            Some(session) => self.answers_challenge(random, session).await,
+            None => self.challenges(random).await,
         }
     }
 
-    async fn challenges(&mut self, chance: &mut Chance) {
-        let mut request = PaymentRequest::any(chance);
-        let payer = self.some_payer(chance);
+    async fn challenges(&mut self, random: &mut Random) {
+        let mut request = PaymentRequest::any(random);
+        let payer = self.some_payer(random);
         if !request.faults.is_empty() || !payer.faults.is_empty() {
             return;
         }
         request.parameters[payer.parameter] = payer.value.clone();
         request.parameters["three_d_secure"] =
             json!({ "enabled": "true", "callback_url": "https://shop.example.com/" });
-        let answer = self.wire.change(chance, Method::POST, "/1/charges", &[], &request.parameters).await;
+        let answer = self.wire.change(random, Method::POST, "/1/charges", &[], &request.parameters).await;
         if payer.used {
             answer.refused(400, "token_already_used");
             return;
         }
         let made = answer.ok(201);
-        let mut charge = Charge::of(self, &payer, &request);
+        let mut charge = Charge::new(self, &payer, &request);
         (charge.state, charge.token) = (State::Pending, made["token"].clone());
         assert_eq!(made["status_message"], "Pending");
         let url = made["redirect_url"].as_str().unwrap();
@@ -74,12 +74,12 @@ impl World {
         self.sessions.push(Session { charge, made: self.now, page, card, enrolled, came_back: None });
     }
 
-    async fn answers_challenge(&mut self, chance: &mut Chance, n: usize) {
+    async fn answers_challenge(&mut self, random: &mut Random, n: usize) {
         let session = &self.sessions[n];
         if let Some((token, back)) = session.came_back.clone() {
             return self.verifies(&token, back, session.charge).await;
         }
-        let approves = !one_in(chance, 3);
+        let approves = !one_in(random, 3);
         let decision = if approves { "decision=approve" } else { "decision=fail" };
         let request = self.wire.client.request(Method::POST, &session.page);
         let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
@@ -98,7 +98,7 @@ impl World {
             (true, true) => Back::Approved,
             (true, false) => Back::Failed,
         };
-        let (card, verdict) = (session.card, Verdict::of(self.charges[charge].number, self.now));
+        let (card, verdict) = (session.card, Verdict::new(self.charges[charge].number, self.now));
         self.sessions[n].came_back = Some((token.clone(), back));
         if back == Back::Approved && verdict == Verdict::Approved {
             self.charges[charge].state = State::Captured;

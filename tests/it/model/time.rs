@@ -8,7 +8,7 @@ use super::cards::CardState;
 use super::charges::State;
 use super::wire::Time;
 use super::world::{World, below, shown};
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 
 /// What may be due, in the order of what is due at the same instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ enum DueItem {
 const DAYS_MAX: i64 = 85;
 
 impl World {
-    pub async fn waits(&mut self, chance: &mut Chance) {
+    pub async fn waits(&mut self, random: &mut Random) {
         let span = [
             Duration::seconds(9),
             Duration::seconds(10),
@@ -37,7 +37,7 @@ impl World {
             Duration::days(3),
             Duration::days(8),
             Duration::days(32),
-        ][below(chance, 8)];
+        ][below(random, 8)];
         let to = self.now + span;
         if to - self.began > Duration::days(DAYS_MAX) {
             return;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::wire::learn;
 use super::world::{TokenSource, World, below, expect_record, fault, faulty, one_in, pick, shown};
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 
 pub struct Endpoint {
     pub shown: Value,
@@ -15,10 +15,10 @@ pub struct Endpoint {
 }
 
 impl World {
-    pub async fn changes_endpoints(&mut self, chance: &mut Chance) {
-        if let Some(n) = pick(chance, self.endpoints.len()).filter(|_| one_in(chance, 4)) {
+    pub async fn changes_endpoints(&mut self, random: &mut Random) {
+        if let Some(n) = pick(random, self.endpoints.len()).filter(|_| one_in(random, 4)) {
             let path = format!("/1/webhook_endpoints/{}", self.endpoints[n].shown["token"].as_str().unwrap());
-            let answer = self.wire.change(chance, Method::DELETE, &path, &[], &Value::Null).await;
+            let answer = self.wire.change(random, Method::DELETE, &path, &[], &Value::Null).await;
             if !self.endpoints[n].is_there {
                 answer.refused(404, "resource_not_found");
                 return;
@@ -28,9 +28,9 @@ impl World {
             return self.webhooks.retain(|(_, endpoint)| *endpoint != n);
         }
         let url =
-            ["http://127.0.0.1:9/a", "https://example.com/b?c=d", "ftp://example.com/"][below(chance, 3)];
+            ["http://127.0.0.1:9/a", "https://example.com/b?c=d", "ftp://example.com/"][below(random, 3)];
         let answer =
-            self.wire.change(chance, Method::POST, "/1/webhook_endpoints", &[], &json!({ "url": url })).await;
+            self.wire.change(random, Method::POST, "/1/webhook_endpoints", &[], &json!({ "url": url })).await;
         if url.starts_with("ftp") {
             return faulty(&answer, &fault("url", "url is not a valid URL"));
         }
@@ -48,14 +48,14 @@ impl World {
     }
 
     /// What is pending already is not replayed.
-    pub async fn replays(&mut self, chance: &mut Chance) {
+    pub async fn replays(&mut self, random: &mut Random) {
         let found = self.wire.get("/1/webhooks?per_page=5").await.ok(200);
         let found = found.as_array().unwrap();
         assert_eq!(found.len(), self.webhooks.len().min(5));
-        let Some(n) = pick(chance, found.len()) else { return };
+        let Some(n) = pick(random, found.len()) else { return };
         let path = format!("/1/webhooks/{}", found[n]["token"].as_str().unwrap());
         expect_record(&self.wire.get(&path).await, 200, found[n].clone());
-        let answer = self.wire.change(chance, Method::PUT, &format!("{path}/replay"), &[], &json!({})).await;
+        let answer = self.wire.change(random, Method::PUT, &format!("{path}/replay"), &[], &json!({})).await;
         answer.refused(400, "cannot_replay_webhook");
     }
 

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use http::{Method, header};
 use serde_json::{Value, json};
 
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 use crate::harness::{Answer, Client};
 
 pub type Time = DateTime<Utc>;
@@ -90,13 +90,13 @@ impl Wire {
     /// A request that may change something: sometimes under a key, which then does what keys do.
     pub async fn change(
         &mut self,
-        chance: &mut Chance,
+        random: &mut Random,
         method: Method,
         path: &str,
         headers: &[(&str, String)],
         body: &Value,
     ) -> Answer {
-        if chance.below(6) > 0 {
+        if random.below(6) > 0 {
             return self.send(method, path, headers, body).await;
         }
         let key = self.free.take().unwrap_or_else(|| {
@@ -109,12 +109,12 @@ impl Wire {
             self.free = Some(key);
             return answer;
         }
-        if chance.below(2) == 0 {
+        if random.below(2) == 0 {
             let again = self.send(method.clone(), path, &keyed(&key), body).await;
             assert_eq!((again.status, &again.text), (answer.status, &answer.text), "a replay of {path}");
             assert_eq!(again.headers["idempotent-replayed"], "true");
         }
-        if chance.below(4) == 0 {
+        if random.below(4) == 0 {
             let other = json!({ "email": "other@example.com", "note": "another request" });
             let refused = self.send(method, path, &keyed(&key), &other).await;
             refused.refused(422, "idempotency_key_reused");

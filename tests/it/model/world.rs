@@ -17,7 +17,7 @@ use super::subscriptions::Subscription;
 use super::three_d_secure::Session;
 use super::webhooks::Endpoint;
 use super::wire::{CurlLog, Time, Wire, error, learn};
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 use crate::harness::{Answer, Client};
 
 /// An event that should have been recorded.
@@ -99,21 +99,21 @@ pub fn fault(param: &str, message: &str) -> Vec<(String, String)> {
     vec![(param.to_owned(), message.to_owned())]
 }
 
-pub fn below(chance: &mut Chance, bound: usize) -> usize {
-    usize::try_from(chance.below(bound as u64)).unwrap()
+pub fn below(random: &mut Random, bound: usize) -> usize {
+    usize::try_from(random.below(bound as u64)).unwrap()
 }
 
-pub fn one_in(chance: &mut Chance, many: u64) -> bool {
-    chance.below(many) == 0
+pub fn one_in(random: &mut Random, many: u64) -> bool {
+    random.below(many) == 0
 }
 
 /// One of these; more often one of the last.
-pub fn pick(chance: &mut Chance, count: usize) -> Option<usize> {
+pub fn pick(random: &mut Random, count: usize) -> Option<usize> {
     if count == 0 {
         return None;
     }
-    let recent = if one_in(chance, 2) { count.min(6) } else { count };
-    Some(count - 1 - below(chance, recent))
+    let recent = if one_in(random, 2) { count.min(6) } else { count };
+    Some(count - 1 - below(random, recent))
 }
 
 impl World {
@@ -152,40 +152,40 @@ impl World {
         world
     }
 
-    /// One operation, as chance has it.
+    /// One operation, drawn at random.
     pub async fn does(&mut self, operation: u64) {
-        let chance = &mut Chance(operation);
-        match chance.below(100) {
-            0..=5 => self.stores_card(chance).await,
-            6..=7 => self.looks_at_card(chance).await,
-            8..=12 => self.adds_customer(chance).await,
-            13..=16 => self.changes_customer(chance).await,
-            17..=19 => self.adds_card_to_customer(chance).await,
-            20 => self.deletes_customer_card(chance).await,
-            21 => self.deletes_customer(chance).await,
-            22..=38 => self.charges(chance).await,
-            39..=43 => self.captures_or_voids(chance).await,
-            44..=46 => self.searches_charges(chance).await,
-            47..=52 => self.refunds(chance).await,
-            53 => self.decides_refund(chance).await,
-            54..=57 => self.authorises(chance).await,
-            58..=61 => self.follows_authorisation(chance).await,
-            62..=63 => self.adds_plan(chance).await,
-            64 => self.changes_plan(chance).await,
-            65..=68 => self.subscribes(chance).await,
-            69..=72 => self.changes_subscription(chance).await,
-            73..=75 => self.adds_recipient(chance).await,
-            76..=78 => self.transfers(chance).await,
-            79 if one_in(chance, 2) => self.schedules(chance).await,
-            79 => self.deposits(chance).await,
-            80..=82 => self.disputes(chance).await,
-            83..=86 => self.follows_dispute(chance).await,
-            87..=88 => self.changes_endpoints(chance).await,
-            89 => self.replays(chance).await,
-            90..=91 => self.create_challenge(chance).await,
-            92..=93 => self.looks_for_nothing(chance).await,
-            94..=95 => self.looks_at_nested(chance).await,
-            _ => self.waits(chance).await,
+        let random = &mut Random(operation);
+        match random.below(100) {
+            0..=5 => self.stores_card(random).await,
+            6..=7 => self.looks_at_card(random).await,
+            8..=12 => self.adds_customer(random).await,
+            13..=16 => self.changes_customer(random).await,
+            17..=19 => self.adds_card_to_customer(random).await,
+            20 => self.deletes_customer_card(random).await,
+            21 => self.deletes_customer(random).await,
+            22..=38 => self.charges(random).await,
+            39..=43 => self.captures_or_voids(random).await,
+            44..=46 => self.searches_charges(random).await,
+            47..=52 => self.refunds(random).await,
+            53 => self.decides_refund(random).await,
+            54..=57 => self.authorises(random).await,
+            58..=61 => self.follows_authorisation(random).await,
+            62..=63 => self.adds_plan(random).await,
+            64 => self.changes_plan(random).await,
+            65..=68 => self.subscribes(random).await,
+            69..=72 => self.changes_subscription(random).await,
+            73..=75 => self.adds_recipient(random).await,
+            76..=78 => self.transfers(random).await,
+            79 if one_in(random, 2) => self.schedules(random).await,
+            79 => self.deposits(random).await,
+            80..=82 => self.disputes(random).await,
+            83..=86 => self.follows_dispute(random).await,
+            87..=88 => self.changes_endpoints(random).await,
+            89 => self.replays(random).await,
+            90..=91 => self.create_challenge(random).await,
+            92..=93 => self.looks_for_nothing(random).await,
+            94..=95 => self.looks_at_nested(random).await,
+            _ => self.waits(random).await,
         }
     }
 
@@ -223,7 +223,7 @@ impl World {
     }
 
     /// Checks that an unknown record is not found, with the code of its chapter.
-    async fn looks_for_nothing(&mut self, chance: &mut Chance) {
+    async fn looks_for_nothing(&mut self, random: &mut Random) {
         const GONE: &str = "AZqYv3rVcBKUQ1mHn7tKRw";
         let (method, path, code) = [
             (Method::GET, format!("/1/charges/ch_{GONE}"), "not_found"),
@@ -243,10 +243,10 @@ impl World {
             (Method::GET, format!("/1/events/evt_{GONE}"), "resource_not_found"),
             (Method::GET, format!("/1/webhooks/whr_{GONE}"), "resource_not_found"),
             (Method::DELETE, format!("/1/webhook_endpoints/whe_{GONE}"), "resource_not_found"),
-        ][below(chance, 17)]
+        ][below(random, 17)]
         .clone();
         let body = if method == Method::GET { Value::Null } else { json!({}) };
-        let answer = self.wire.change(chance, method, &path, &[], &body).await;
+        let answer = self.wire.change(random, method, &path, &[], &body).await;
         is_refused(&answer, 404, code);
     }
 

@@ -23,7 +23,7 @@ impl ScriptedResolver {
     }
 
     /// One address a look-up.
-    fn of(addresses: &[&str]) -> Arc<Self> {
+    fn answering(addresses: &[&str]) -> Arc<Self> {
         Self::new(addresses.iter().map(|address| Some(vec![at(address)])))
     }
 
@@ -58,7 +58,7 @@ fn live() -> AddressPolicy {
 
 #[tokio::test]
 async fn a_name_leads_to_its_address() {
-    let (receiver, names) = (Receiver::start().await, ScriptedResolver::of(&["127.0.0.1"]));
+    let (receiver, names) = (Receiver::start().await, ScriptedResolver::answering(&["127.0.0.1"]));
     let outbound = Outbound::with_resolver(AddressPolicy::test(), names.clone());
     assert_eq!(call(&outbound, &url(&receiver)).await, Ok(200));
     assert_eq!(names.lookups(), 1);
@@ -72,13 +72,14 @@ async fn a_name_with_a_forbidden_address_is_not_called() {
     for address in
         ["127.0.0.1", "10.0.0.1", "::1", "::ffff:127.0.0.1", "0.0.0.0", "169.254.169.254", "fd00::1"]
     {
-        let outbound = Outbound::with_resolver(live(), ScriptedResolver::of(&[address]));
+        let outbound = Outbound::with_resolver(live(), ScriptedResolver::answering(&[address]));
         assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress), "{address}");
     }
     for address in
         ["169.254.169.254", "fe80::1", "fd00:ec2::254", "::ffff:169.254.169.254", "100.100.100.200"]
     {
-        let outbound = Outbound::with_resolver(AddressPolicy::test(), ScriptedResolver::of(&[address]));
+        let outbound =
+            Outbound::with_resolver(AddressPolicy::test(), ScriptedResolver::answering(&[address]));
         assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress), "{address}");
     }
     assert_eq!(receiver.connections(), 0);
@@ -109,7 +110,7 @@ async fn of_several_addresses_only_the_permitted_ones_are_tried() {
 async fn a_second_look_up_that_answers_differently_gains_nothing() {
     let receiver = Receiver::start().await;
     // One look-up a connection, so a better answer given first is the one that is used...
-    let names = ScriptedResolver::of(&["127.0.0.1", "169.254.169.254", "127.0.0.1"]);
+    let names = ScriptedResolver::answering(&["127.0.0.1", "169.254.169.254", "127.0.0.1"]);
     let outbound = Outbound::with_resolver(AddressPolicy::test(), names.clone());
     assert_eq!(call(&outbound, &url(&receiver)).await, Ok(200));
     assert_eq!(names.lookups(), 1);
@@ -127,7 +128,7 @@ async fn a_host_that_the_operator_allows_is_called_wherever_it_is() {
     let receiver = Receiver::start().await;
     let outbound = |allowed: &str| {
         let reach = AddressPolicy::live(vec![allowed.parse().unwrap()]);
-        Outbound::with_resolver(reach, ScriptedResolver::of(&["127.0.0.1", "169.254.169.254"]))
+        Outbound::with_resolver(reach, ScriptedResolver::answering(&["127.0.0.1", "169.254.169.254"]))
     };
     let allowed = outbound("receiver.example");
     assert_eq!(call(&allowed, &url(&receiver)).await, Ok(200));

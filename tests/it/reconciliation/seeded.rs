@@ -8,7 +8,7 @@ use entity::{AccountToken, ChargeToken, Currency, DisputeToken, RefundToken, Tim
 use uuid::Uuid;
 
 use super::{File, exceptions, reconciled};
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 use crate::harness::{Database, Installed, operated};
 
 /// 2026-11-23, a Monday, in days since 1970.
@@ -62,7 +62,7 @@ pub struct Books {
 
 impl Books {
     /// Makes the account of an installation.
-    pub fn of(installed: &Installed) -> Self {
+    pub fn new(installed: &Installed) -> Self {
         installed.records(&[
             "account",
             "create",
@@ -177,8 +177,8 @@ fn lines() -> usize {
 type Expected = Vec<(String, String)>;
 
 /// Adds the lines of a movement with or without a fault.
-fn seed(chance: &mut Chance, moved: &Moved, file: &mut File, expected: &mut Expected) {
-    let fault = if chance.below(10) == 0 { chance.below(6) } else { 6 };
+fn seed(random: &mut Random, moved: &Moved, file: &mut File, expected: &mut Expected) {
+    let fault = if random.below(10) == 0 { random.below(6) } else { 6 };
     let mut expect = |kind: &str, reference: &str| expected.push((kind.into(), reference.into()));
     let mut line = moved.clone();
     match fault {
@@ -188,23 +188,23 @@ fn seed(chance: &mut Chance, moved: &Moved, file: &mut File, expected: &mut Expe
             expect("doubled", &moved.reference());
         }
         2 => {
-            line.token = ChargeToken::new(Uuid::from_u128(u128::from(chance.below(u64::MAX)))).to_string();
+            line.token = ChargeToken::new(Uuid::from_u128(u128::from(random.below(u64::MAX)))).to_string();
             file.lines.push(moved.line());
             expect("foreign", &line.reference());
         }
         3 => {
-            line.amount += 1 + i64::try_from(chance.below(1_000)).unwrap();
+            line.amount += 1 + i64::try_from(random.below(1_000)).unwrap();
             expect("amount", &moved.reference());
         }
         4 => {
             let others =
                 Currency::ALL.iter().map(|currency| currency.code()).filter(|other| *other != moved.currency);
             let others: Vec<_> = others.collect();
-            line.currency = others[usize::try_from(chance.below(others.len() as u64)).unwrap()];
+            line.currency = others[usize::try_from(random.below(others.len() as u64)).unwrap()];
             expect("currency", &moved.reference());
         }
         5 => {
-            line.day -= 1 + i64::try_from(chance.below(5)).unwrap();
+            line.day -= 1 + i64::try_from(random.below(5)).unwrap();
             expect("day", &moved.reference());
         }
         _ => {}
@@ -213,34 +213,34 @@ fn seed(chance: &mut Chance, moved: &Moved, file: &mut File, expected: &mut Expe
 }
 
 /// Makes books of three days and the statement of them, in any order.
-fn seeded(installed: &Installed, chance: &mut Chance) -> (Books, File, Expected) {
-    let mut books = Books::of(installed);
-    let (mut file, mut expected) = (File::of("seeded", 0, 2), Vec::new());
-    let at = |chance: &mut Chance, day: i64| {
-        midnight(day) + 3_600_000 + i64::try_from(chance.below(22 * 3_600_000)).unwrap()
+fn seeded(installed: &Installed, random: &mut Random) -> (Books, File, Expected) {
+    let mut books = Books::new(installed);
+    let (mut file, mut expected) = (File::new("seeded", 0, 2), Vec::new());
+    let at = |random: &mut Random, day: i64| {
+        midnight(day) + 3_600_000 + i64::try_from(random.below(22 * 3_600_000)).unwrap()
     };
     while file.lines.len() < lines() {
-        let day = i64::try_from(chance.below(3)).unwrap();
-        let currency = ["AUD", "USD", "JPY"][usize::try_from(chance.below(3)).unwrap()];
-        let amount = 1_000 + i64::try_from(chance.below(100_000)).unwrap();
-        let charge = books.charge(at(chance, day), amount, currency);
-        seed(chance, &charge, &mut file, &mut expected);
-        match chance.below(4) {
+        let day = i64::try_from(random.below(3)).unwrap();
+        let currency = ["AUD", "USD", "JPY"][usize::try_from(random.below(3)).unwrap()];
+        let amount = 1_000 + i64::try_from(random.below(100_000)).unwrap();
+        let charge = books.charge(at(random, day), amount, currency);
+        seed(random, &charge, &mut file, &mut expected);
+        match random.below(4) {
             0 => {
                 for amount in [100, 200] {
-                    let refund = books.refund(at(chance, day), &charge, amount);
-                    seed(chance, &refund, &mut file, &mut expected);
+                    let refund = books.refund(at(random, day), &charge, amount);
+                    seed(random, &refund, &mut file, &mut expected);
                 }
             }
             1 => {
-                let dispute = books.dispute(at(chance, day), &charge, amount);
-                seed(chance, &dispute, &mut file, &mut expected);
+                let dispute = books.dispute(at(random, day), &charge, amount);
+                seed(random, &dispute, &mut file, &mut expected);
             }
             2 => {
                 // Two disputes of a charge have one reference: what is exact matches first, and one of them may be missing.
                 let [first, second] =
-                    [300, 500].map(|amount| books.dispute(at(chance, day), &charge, amount));
-                match chance.below(20) {
+                    [300, 500].map(|amount| books.dispute(at(random, day), &charge, amount));
+                match random.below(20) {
                     0 => {
                         file.lines.push(second.line());
                         expected.push(("missing".into(), first.subject().into()));
@@ -254,11 +254,11 @@ fn seeded(installed: &Installed, chance: &mut Chance) -> (Books, File, Expected)
     // Other days are no business of this statement.
     for day in [-1, 3] {
         for _ in 0..lines() / 20 {
-            books.charge(at(chance, day), 400, "AUD");
+            books.charge(at(random, day), 400, "AUD");
         }
     }
     for last in (1..file.lines.len()).rev() {
-        file.lines.swap(last, usize::try_from(chance.below(last as u64 + 1)).unwrap());
+        file.lines.swap(last, usize::try_from(random.below(last as u64 + 1)).unwrap());
     }
     expected.sort();
     (books, file, expected)
@@ -267,8 +267,8 @@ fn seeded(installed: &Installed, chance: &mut Chance) -> (Books, File, Expected)
 operated! {
     async fn exactly_the_seeded_faults_are_found_wherever_the_import_is_killed(installed) {
         let seed = u64::from(std::process::id());
-        let mut chance = Chance(seed);
-        let (mut books, file, expected) = seeded(installed, &mut chance);
+        let mut random = Random(seed);
+        let (mut books, file, expected) = seeded(installed, &mut random);
         books.save(installed).await;
         let path = file.write(installed);
         let kinds: HashSet<_> = expected.iter().map(|(kind, _)| kind.as_str()).collect();
@@ -299,11 +299,11 @@ operated! {
     }
 
     async fn an_import_that_was_killed_gives_way_to_another_statement(installed) {
-        let mut chance = Chance(1);
-        let (mut books, file, _) = seeded(installed, &mut chance);
+        let mut random = Random(1);
+        let (mut books, file, _) = seeded(installed, &mut random);
         books.save(installed).await;
         let path = file.write(installed);
-        let other = File::of("other", 10, 10).write(installed);
+        let other = File::new("other", 10, 10).write(installed);
         // Its lines are not all there: it is dropped, and can be imported afterwards.
         installed.with("CRASH_AT", "reconcile.lines");
         assert_eq!(installed.run(&["reconcile", &path]).0, None);
@@ -314,7 +314,7 @@ operated! {
         installed.with("CRASH_AT", "reconcile.books");
         assert_eq!(installed.run(&["reconcile", &path]).0, None);
         installed.without("CRASH_AT");
-        let another = File::of("another", 11, 11).write(installed);
+        let another = File::new("another", 11, 11).write(installed);
         reconciled(installed, &another);
         assert_eq!(installed.number("SELECT COUNT(*) FROM acquirer_statements WHERE stage = 'done'").await, 3);
         assert_eq!(reconciled(installed, &path)["imported_before"], true);

@@ -48,11 +48,11 @@ impl SignedRequest {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let (version, environment, signature) = ("1", "test", String::new());
         let request = Self { method, path, timestamp, key, body, version, environment, signature };
-        request.of("test")
+        request.in_environment("test")
     }
 
     /// Of an environment, and signed so.
-    fn of(self, environment: &'static str) -> Self {
+    fn in_environment(self, environment: &'static str) -> Self {
         let Self { method, path, timestamp, key, body, .. } = &self;
         let text = format!("request\n{environment}\n{method}\n{path}\n{timestamp}\n{key}\n{body}");
         Self { environment, signature: signature(SECRET, &text), ..self }
@@ -180,10 +180,14 @@ fn nobody_else_is_answered_and_nothing_happens() {
         SignedRequest { version, ..request.clone() }.refused(acquirer, 400, "protocol");
     }
     for environment in ["live", "Test", ""] {
-        request.clone().of(environment).refused(acquirer, 400, "environment");
+        request.clone().in_environment(environment).refused(acquirer, 400, "environment");
     }
     // A proxy has renamed it.
-    SignedRequest { environment: "test", ..request.clone().of("live") }.refused(acquirer, 401, "signature");
+    SignedRequest { environment: "test", ..request.clone().in_environment("live") }.refused(
+        acquirer,
+        401,
+        "signature",
+    );
     let long = json!({ "number": "4".repeat(70_000) });
     SignedRequest::signed("POST", "/card", "", &long).refused(acquirer, 400, "malformed");
     for key in ["ch_1:charge", "ch_2:charge"] {

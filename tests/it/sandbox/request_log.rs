@@ -40,7 +40,7 @@ fn note(app: &App, account_id: AccountToken, request_id: String) {
         idempotency_key: None,
         replayed: false,
         parameters: JsonText::empty_object(),
-        hidden: JsonText::of(&[""; 0]).unwrap(),
+        hidden: JsonText::encode(&[""; 0]).unwrap(),
         error: None,
         created_at: Timestamp::from_millis(0),
         logged_at: Timestamp::from_millis(0),

@@ -67,7 +67,7 @@ async fn every_key_and_unique_constraint_holds_what_its_table_is_distributed_by(
         let names: Vec<_> = names.split(',').collect();
         // The primary key comes first.
         let by = columns.entry(table.to_owned()).or_insert_with(|| {
-            match Place::of(table, names.first().copied()).unwrap() {
+            match Place::for_table(table, names.first().copied()).unwrap() {
                 Place::Accounts => Some("id"),
                 Place::Account => Some("account_id"),
                 Place::Hash => Some("hash"),

@@ -26,7 +26,7 @@ fn is_out_of_room(server: &Process, key: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_on_a_full_disk_is_not_ready_until_payments_have_room() {
-    let Some(disk) = SmallDisk::of(6) else { return };
+    let Some(disk) = SmallDisk::mount(6) else { return };
     let data = disk.path().join("data");
     let server = Process::start(&mut program(&data));
     let (key, _) = server.keys();
@@ -46,7 +46,7 @@ async fn a_server_on_a_full_disk_is_not_ready_until_payments_have_room() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_on_a_full_disk_serves_what_is_there_and_writes_once_there_is_room() {
-    let Some(disk) = SmallDisk::of(6) else { return };
+    let Some(disk) = SmallDisk::mount(6) else { return };
     let data = disk.path().join("data");
     let server = Process::start(&mut program(&data));
     let (key, _) = server.keys();
@@ -72,7 +72,7 @@ async fn a_start_on_a_full_disk_serves_what_is_there_and_writes_once_there_is_ro
 
 #[test]
 fn a_start_that_has_no_room_for_the_index_of_the_log_says_so() {
-    let Some(disk) = SmallDisk::of(6) else { return };
+    let Some(disk) = SmallDisk::mount(6) else { return };
     let data = disk.path().join("data");
     Process::start(&mut program(&data)).stopped();
     disk.fill();

@@ -378,7 +378,7 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
         std::fs::write(&path, text).unwrap();
         path
     };
-    let [_, _, key] = Issuer::of("operator").private_keys();
+    let [_, _, key] = Issuer::new("operator").private_keys();
     let startup_error = |change: &dyn Fn(&mut ServeOptions, &mut Secrets)| {
         let mut options = live_options();
         let mut secrets =
@@ -392,7 +392,7 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
         };
         block_on(Parts::configured(&options, &database, &secrets)).err().map(|error| error.to_string())
     };
-    let roots = file("roots.json", &Issuer::of("operator").published().to_string());
+    let roots = file("roots.json", &Issuer::new("operator").published().to_string());
     let (garbage, no_certificate, no_key) = (
         file("garbage.json", "garbage"),
         file("a.json", r#"{"walletA": ["garbage"]}"#),

@@ -206,14 +206,14 @@ rules! {
         refused(app, &client, &late).await;
         // Another gateway's, by its key or by its name.
         let account = account_of(app).await;
-        let gateway = Issuer::of("another").gateway();
+        let gateway = Issuer::new("another").gateway();
         refused(app, &client, &payload("walletGpay", &DEVICE.wallet_g(CARD, (&gateway, &account), wall(app)).unwrap())).await;
     }
 
     async fn only_devices_of_the_test_root_are_believed(app) {
         let client = app.client();
         let (certificate, account) = (client.wallet_certificate().await, account_of(app).await);
-        let (forger, gateway) = (Issuer::of("another"), DEVICE.gateway());
+        let (forger, gateway) = (Issuer::new("another"), DEVICE.gateway());
         refused(app, &client, &wallet_a(&forger, &certificate, wall(app))).await;
         for source in [forger.wallet_g(CARD, (&gateway, &account), wall(app)), forger.wallet_g_v1(CARD, (&gateway, &account), wall(app))] {
             refused(app, &client, &payload("walletGpay", &source.unwrap())).await;
@@ -296,10 +296,10 @@ async fn live(database: Database) {
     for untold in payloads(&DEVICE) {
         refused(&app, &client, &untold).await;
     }
-    let issuer = Issuer::of("live");
+    let issuer = Issuer::new("live");
     let [genuine, forged] = [payloads(&issuer), payloads(&DEVICE)];
     app.knows_wallets(|| {
-        let issuer = Issuer::of("live");
+        let issuer = Issuer::new("live");
         let roots = Roots::parse(&issuer.published().to_string()).unwrap();
         Wallets { roots, gateway: Some(issuer.gateway()), ..Wallets::default() }
     })

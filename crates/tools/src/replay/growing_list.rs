@@ -20,7 +20,7 @@ pub struct GrowingList {
 
 impl GrowingList {
     /// Returns the list that a request has read; None if it has read no such list.
-    pub fn of(exchange: &Exchange) -> Option<Self> {
+    pub fn from_exchange(exchange: &Exchange) -> Option<Self> {
         let is_of_inbox =
             exchange.path.starts_with("/1/sandbox/inboxes/") && exchange.path.ends_with("/deliveries");
         let grows = is_of_inbox || exchange.parameters.contains_key("wait");

@@ -144,7 +144,7 @@ impl<'a> ReplayRun<'a> {
             self.answers.is_exact = recorded == FixedClock::SEEDED.now() && recorded == now;
             now
         };
-        let list = GrowingList::of(exchange);
+        let list = GrowingList::from_exchange(exchange);
         let mut response = self.answer(exchange, list.as_ref(), TimeShift::between(recorded, now)).await?;
         self.now = date(&response).or(Some(now));
         if exchange.status == UNANSWERED {

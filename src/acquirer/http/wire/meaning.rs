@@ -17,7 +17,7 @@ use crate::acquirer::{
 
 impl CardLookup {
     /// Converts a card number.
-    pub fn of(number: &CardNumber) -> Self {
+    pub fn new(number: &CardNumber) -> Self {
         Self { number: CardData(number.digits().clone()) }
     }
 
@@ -56,7 +56,7 @@ impl CardLookupAnswer {
 
 impl Rates {
     /// Converts a list of rates.
-    pub fn of(rates: impl IntoIterator<Item = (Currency, Rate)>) -> Self {
+    pub fn new(rates: impl IntoIterator<Item = (Currency, Rate)>) -> Self {
         let rates = rates.into_iter();
         Self {
             rates: rates.map(|(currency, rate)| (currency.code().to_owned(), rate.millionths())).collect(),
@@ -75,7 +75,7 @@ impl Rates {
 
 impl Authorisation {
     /// Converts a call. Includes a forced outcome only in the sandbox.
-    pub fn of(call: &AuthoriseCall, sandbox: bool) -> Self {
+    pub fn from_call(call: &AuthoriseCall, sandbox: bool) -> Self {
         Self {
             card: PayingCard {
                 number: CardData(call.number.clone()),
@@ -124,7 +124,7 @@ impl Authorisation {
 
 impl FollowUp {
     /// Converts a call; `None` where no acquirer could have issued its reference.
-    pub fn of(call: &FollowUpCall, sandbox: bool) -> Option<Self> {
+    pub fn from_call(call: &FollowUpCall, sandbox: bool) -> Option<Self> {
         Some(Self {
             reference: call.reference.clone().try_into().ok()?,
             amount: call.amount,
@@ -183,7 +183,7 @@ impl<Done> Answer<Done> {
 
 impl Approved {
     /// Converts an approval; `None` where its reference is not valid.
-    pub fn of(approval: Approval) -> Option<Self> {
+    pub fn from_approval(approval: Approval) -> Option<Self> {
         Some(Self { reference: approval.reference.try_into().ok()? })
     }
 
@@ -196,7 +196,7 @@ impl Approved {
 
 impl Accepted {
     /// Converts the answer to a refund.
-    pub const fn of(answer: RefundAnswer) -> Self {
+    pub const fn from_answer(answer: RefundAnswer) -> Self {
         Self { succeeds: matches!(answer, RefundAnswer::Succeeds) }
     }
 
@@ -208,7 +208,7 @@ impl Accepted {
 
 impl Settled {
     /// Converts the outcome of settling a key.
-    pub fn of(settled: Result<acquirer::Settled, NoAnswer>) -> Self {
+    pub fn from_result(settled: Result<acquirer::Settled, NoAnswer>) -> Self {
         match settled {
             Ok(acquirer::Settled::Done { reference }) => {
                 reference.try_into().map_or(Self::NoAnswer, |reference| Self::Done { reference })

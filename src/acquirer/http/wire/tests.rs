@@ -34,7 +34,7 @@ fn call(forced: Option<SimulatedOutcome>) -> AuthoriseCall {
 }
 
 fn carried(call: &AuthoriseCall, sandbox: bool) -> Option<AuthoriseCall> {
-    let decoded: Authorisation = read(&encode(&Authorisation::of(call, true)))?;
+    let decoded: Authorisation = read(&encode(&Authorisation::from_call(call, true)))?;
     decoded.call(call.key.clone(), sandbox)
 }
 
@@ -54,7 +54,7 @@ fn every_order_of_a_tester_arrives_in_the_sandbox_and_none_elsewhere() {
         let forced = |sandbox| carried(&call(Some(outcome)), sandbox).unwrap().forced;
         assert_eq!((forced(true), forced(false)), (Some(outcome), None));
     }
-    let encoded = encode(&Authorisation::of(&call(Some(outcomes()[0])), false));
+    let encoded = encode(&Authorisation::from_call(&call(Some(outcomes()[0])), false));
     let encoded = std::str::from_utf8(&encoded).unwrap();
     assert!(!encoded.contains("sandbox"), "{encoded}");
     for wrong in ["", "Approved", "ordinary"] {
@@ -81,7 +81,7 @@ fn every_outcome_arrives_and_an_unknown_decline_is_one() {
 fn what_became_of_a_call_arrives() {
     let done = acquirer::Settled::Done { reference: "bank-1".to_owned() };
     for settled in [Ok(done), Ok(acquirer::Settled::NotDone), Err(NoAnswer)] {
-        let decoded: Settled = read(&encode(&Settled::of(settled.clone()))).unwrap();
+        let decoded: Settled = read(&encode(&Settled::from_result(settled.clone()))).unwrap();
         assert_eq!(decoded.settled(), settled);
     }
 }
@@ -138,7 +138,7 @@ fn nonsense_is_no_answer() {
 
 #[test]
 fn no_debug_print_shows_what_is_told() {
-    let printed = format!("{:?}", Authorisation::of(&call(None), true));
+    let printed = format!("{:?}", Authorisation::from_call(&call(None), true));
     for hidden in ["4200000000000000", "\"123\"", "AgAA"] {
         assert!(!printed.contains(hidden), "{printed}");
     }

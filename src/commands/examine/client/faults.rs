@@ -26,7 +26,6 @@ pub enum Fault {
 impl Fault {
     const ALL: [Self; 5] = [Self::Lost, Self::BadGateway, Self::Unavailable, Self::Slow, Self::Cut];
 
-    /// Returns it as words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Lost => "the answer was lost",
@@ -72,9 +71,9 @@ impl FaultPlan {
         let call = state.calls.entry(sent.operation.clone()).or_default();
         *call += 1;
         let draw = Sha256::digest(format!("{} {} {call}", self.seed, sent.operation));
-        let (chance, kind) = (number(&draw[..8]) % 100, number(&draw[8..16]) % 5);
+        let (random, kind) = (number(&draw[..8]) % 100, number(&draw[8..16]) % 5);
         let times = state.disturbed.entry(sent.fingerprint.clone()).or_default();
-        if chance >= self.percent || *times >= TIMES_MAX {
+        if random >= self.percent || *times >= TIMES_MAX {
             return None;
         }
         *times += 1;

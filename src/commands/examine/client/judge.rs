@@ -42,7 +42,6 @@ impl Rule {
         Self::Total,
     ];
 
-    /// Returns its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::IdempotencyKey => "idempotency-key",

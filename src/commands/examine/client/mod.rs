@@ -139,7 +139,6 @@ impl Totals {
         }
     }
 
-    /// Returns the sum.
     pub fn sum(&self) -> Option<i64> {
         self.0
     }
@@ -211,13 +210,13 @@ struct Summary {
 }
 
 impl Summary {
-    fn of(&self, rule: Rule) -> impl Iterator<Item = &FindingShown> {
+    fn breaking(&self, rule: Rule) -> impl Iterator<Item = &FindingShown> {
         self.findings.iter().filter(move |shown| shown.finding.rule == rule)
     }
 
     fn junit(&self) -> Vec<TestCase> {
         let case = |rule: Rule| {
-            let failures: Vec<_> = self.of(rule).map(ToString::to_string).collect();
+            let failures: Vec<_> = self.breaking(rule).map(ToString::to_string).collect();
             let failure =
                 (!failures.is_empty()).then(|| format!("{} {}", rule.sentence(), failures.join("; ")));
             TestCase { name: rule.name().to_owned(), ms: 0, failure }
@@ -229,7 +228,7 @@ impl Summary {
 impl Display for Summary {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for rule in Rule::ALL {
-            let mut findings = self.of(rule).peekable();
+            let mut findings = self.breaking(rule).peekable();
             if findings.peek().is_none() {
                 writeln!(f, "{GOOD}ok{GOOD:#}    {:15}  {}", rule.name(), rule.sentence())?;
                 continue;

@@ -53,7 +53,6 @@ pub struct Traffic {
     pub sent: Vec<Sent>,
     /// The secret keys that the server has accepted.
     pub keys: Vec<String>,
-    /// The log.
     pub log: Option<RecordingFile>,
     /// The first error of the log.
     pub failed: Option<io::Error>,

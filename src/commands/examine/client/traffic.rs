@@ -24,7 +24,6 @@ pub struct Sent {
     pub answered_at: Duration,
     /// The time of the day at which it came.
     pub time: String,
-    /// The method.
     pub method: String,
     /// The path without the query.
     pub path: String,
@@ -36,7 +35,6 @@ pub struct Sent {
     pub fingerprint: String,
     /// Stands for the account's key.
     pub caller: String,
-    /// The Idempotency-Key.
     pub idempotency_key: Option<String>,
     /// Parameters that the operation does not read.
     pub unread: Vec<String>,

@@ -18,12 +18,10 @@ pub enum Expected {
     RefuseOrHangUp,
     /// Anything but a 5xx.
     Answer,
-    /// Anything at all.
     Anything,
 }
 
 impl Expected {
-    /// Returns it as words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Accept => "2xx",
@@ -35,15 +33,11 @@ impl Expected {
     }
 }
 
-/// A case.
 pub struct Case {
-    /// Its name.
     pub name: &'static str,
-    /// What is sent.
     pub sent: &'static str,
     /// What a good receiver answers.
     pub expected: Expected,
-    /// Why.
     pub why: &'static str,
     /// The heading of docs/webhooks.md that says more.
     pub heading: &'static str,

@@ -35,12 +35,10 @@ pub struct Material<'a> {
 }
 
 impl Material<'_> {
-    /// Returns all events.
     pub fn events(&self) -> impl Iterator<Item = &Event> {
         self.happened.iter()
     }
 
-    /// Returns one of the events.
     pub fn event(&self) -> &Event {
         let count = u64::try_from(self.happened.len()).unwrap_or(1);
         let at = usize::try_from(self.number() % count).unwrap_or_default();
@@ -114,7 +112,6 @@ impl Material<'_> {
 pub struct Draft {
     /// The webhook-id.
     pub id: String,
-    /// The body.
     pub body: Vec<u8>,
     /// The time stamp.
     pub at: Timestamp,
@@ -153,9 +150,7 @@ pub enum Manner {
 /// A request to the receiver.
 #[derive(Clone)]
 pub struct Delivery {
-    /// The headers.
     pub headers: HeaderMap,
-    /// The body.
     pub body: Bytes,
     /// How the body is sent.
     pub manner: Manner,

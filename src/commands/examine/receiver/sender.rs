@@ -60,7 +60,8 @@ impl Sender {
         let request = self.client.post(&self.url).headers(headers).header(CONNECTION, "close");
         let request = request.header(CONTENT_LENGTH, body.len()).timeout(WEBHOOK_ANSWER);
         let answer = request.body(streamed(body, manner)).send().await;
-        let status = answer.map(|answer| answer.status().as_u16()).map_err(|error| OutboundError::of(&error));
+        let status =
+            answer.map(|answer| answer.status().as_u16()).map_err(|error| OutboundError::from_error(&error));
         Answer { status, ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX) }
     }
 }

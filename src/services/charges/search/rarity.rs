@@ -43,7 +43,6 @@ pub(super) async fn read_sample(db: &Reader, account: AccountToken) -> Result<Sa
     Ok(sample)
 }
 
-/// Returns the id of the first row.
 async fn first_id(db: &Reader, rows: Select<charge::Entity>) -> Result<u128, Error> {
     let id = rows.select_only().column(Column::Id).into_tuple::<ChargeToken>().one(db).await?;
     Ok(id.map(|id| id.id().as_u128()).unwrap_or_default())

@@ -22,7 +22,6 @@ pub struct CardTesting(Mutex<CardTestingMemory>);
 pub struct CardTestingMemory {
     /// The counts.
     pub windows: Windows,
-    /// The attacks.
     pub attacks: KnownAttacks,
 }
 
@@ -36,10 +35,8 @@ impl CardTesting {
 /// What a rule counts of one subject at this moment, in this process.
 #[derive(Debug, Clone)]
 pub struct CountedSubject {
-    /// The rule.
     pub rule: CardTestingRule,
     /// The subject, as attacks name it.
     pub subject: String,
-    /// The count.
     pub count: i64,
 }

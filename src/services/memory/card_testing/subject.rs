@@ -14,7 +14,7 @@ use crate::vault::{Purpose, Vault};
 /// their own. Addresses of examples count, because merchants' tests name them.
 pub fn cardholders_network(address: &str) -> Option<ClientNetwork> {
     let address = plain(address.trim().parse().ok()?);
-    match AddressZone::of(address) {
+    match AddressZone::from_address(address) {
         AddressZone::Public | AddressZone::Documentation => Some(ClientNetwork::of_site(address)),
         AddressZone::Loopback | AddressZone::Private | AddressZone::Reserved | AddressZone::Forbidden => None,
     }
@@ -25,8 +25,7 @@ pub fn cardholders_network(address: &str) -> Option<ClientNetwork> {
 pub struct CardHash(u64);
 
 impl CardHash {
-    /// Hashes a number for one account.
-    pub fn of(vault: &Vault, account: AccountToken, number: &Secret) -> Self {
+    pub fn hashing(vault: &Vault, account: AccountToken, number: &Secret) -> Self {
         let owner = account.id();
         let parts = [b"card testing", owner.as_bytes().as_slice(), number.expose().as_bytes()];
         let hash = vault.keyed_hash(Purpose::Fingerprint, &parts);
@@ -43,11 +42,8 @@ impl CardHash {
 /// What a rule counts together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Subject {
-    /// A network.
     Network(ClientNetwork),
-    /// A card.
     Card(CardHash),
-    /// A customer.
     Customer(CustomerToken),
     /// The whole account.
     Account,

@@ -38,7 +38,6 @@ struct Window {
     used: u64,
 }
 
-/// The windows of an account's subjects.
 type AccountWindows = HashMap<(CardTestingRule, Subject), Window>;
 
 /// The windows of all subjects with a decline. When they are too many, the account that has most of them loses the half to which
@@ -99,7 +98,6 @@ impl Windows {
         self.len = self.of_accounts.values().map(HashMap::len).sum();
     }
 
-    /// Returns the counts of an account's subjects.
     pub fn counts_of(&self, account: AccountToken, now: Timestamp) -> Vec<CountedSubject> {
         let windows = self.of_accounts.get(&account).into_iter().flatten();
         let counts = windows.map(|(&(rule, subject), window)| CountedSubject {

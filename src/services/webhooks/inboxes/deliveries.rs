@@ -13,7 +13,6 @@ use crate::services::page::{AwaitedList, List, ListPage};
 use crate::services::webhooks::inboxes::params::DeliverySearch;
 use crate::services::webhooks::inboxes::view::InboxDelivery;
 
-/// The deliveries of one inbox.
 pub struct InboxDeliveries {
     account: AccountToken,
     inbox: InboxToken,

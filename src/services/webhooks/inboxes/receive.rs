@@ -92,7 +92,7 @@ fn shown(headers: &HeaderMap) -> Result<JsonText, Error> {
         let values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
         shown.insert(name.to_string(), values.collect::<Vec<_>>().join(", ").into());
     }
-    Ok(JsonText::of(&Value::Object(shown))?)
+    Ok(JsonText::encode(&Value::Object(shown))?)
 }
 
 /// Verifies the signature by the keys of the endpoint that has the inbox's URL, under whichever name of the server. Returns

@@ -5,7 +5,7 @@ use std::time::Duration;
 use card_payments::acquirer::simulator::{Numbers, Simulator};
 
 use super::*;
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 
 /// How many cards of an attack may reach the acquirer.
 const STOPPED_WITHIN: usize = 20;
@@ -29,17 +29,17 @@ async fn pay(client: &Client, number: &str, address: &str, amount: i64, is_decli
 
 /// An honest payment: of a household, of a carrier's network that many share, or of a shop that names its own address. One of
 /// eight is declined, and then tried again with the same card. Returns how many were refused.
-async fn honest(client: &Client, chance: &mut Chance) -> usize {
-    let address = match chance.below(4) {
+async fn honest(client: &Client, random: &mut Random) -> usize {
+    let address = match random.below(4) {
         0 => "10.0.0.1".to_owned(),
-        1 => format!("100.64.7.{}", chance.below(250)),
-        _ => format!("198.{}.{}.{}", 20 + chance.below(60), chance.below(250), chance.below(250)),
+        1 => format!("100.64.7.{}", random.below(250)),
+        _ => format!("198.{}.{}.{}", 20 + random.below(60), random.below(250), random.below(250)),
     };
-    let number = number(1_000_000 + chance.below(100_000));
-    let amount = 100 + i64::try_from(chance.below(20_000)).unwrap();
+    let number = number(1_000_000 + random.below(100_000));
+    let amount = 100 + i64::try_from(random.below(20_000)).unwrap();
     let mut refused = 0;
     for _ in 0..3 {
-        let is_declined = chance.below(8) == 0;
+        let is_declined = random.below(8) == 0;
         let code = pay(client, &number, &address, amount, is_declined).await;
         refused += usize::from(code == "suspected_fraud");
         if code == "approved" {
@@ -61,19 +61,19 @@ enum Disguise {
 }
 
 /// Tries the cards. Returns how many reached the acquirer.
-async fn attacks_with(client: &Client, disguise: Disguise, cards: u64, chance: &mut Chance) -> usize {
+async fn attacks_with(client: &Client, disguise: Disguise, cards: u64, random: &mut Random) -> usize {
     let mut reached = 0;
     for n in 0..cards {
         let address = match disguise {
             Disguise::Nothing => "203.0.113.7".to_owned(),
             Disguise::OwnCard => "2001:db8:1::7".to_owned(),
-            Disguise::Addresses => format!("192.0.2.{}", chance.below(256)),
+            Disguise::Addresses => format!("192.0.2.{}", random.below(256)),
         };
         if matches!(disguise, Disguise::OwnCard) && n % 8 == 7 {
             pay(client, ACCEPTED, &address, 150, false).await;
         }
-        let is_declined = chance.below(50) > 0;
-        let amount = 100 + i64::try_from(chance.below(300)).unwrap();
+        let is_declined = random.below(50) > 0;
+        let amount = 100 + i64::try_from(random.below(300)).unwrap();
         let code = pay(client, &number(n), &address, amount, is_declined).await;
         reached += usize::from(code != "suspected_fraud");
     }
@@ -88,8 +88,8 @@ async fn is_stopped_and_refuses_nobody_else(database: Database) {
     let Some(app) = App::start_with(database, acquirer, Duration::from_secs(5)).await else { return };
     let client = watched(&app, "refuse").await;
     for (seed, disguise) in (1..).zip([Disguise::Nothing, Disguise::OwnCard, Disguise::Addresses]) {
-        let (mut chance, mut others) = (Chance(seed), Chance(seed + 100));
-        let attack = attacks_with(&client, disguise, cards, &mut chance);
+        let (mut random, mut others) = (Random(seed), Random(seed + 100));
+        let attack = attacks_with(&client, disguise, cards, &mut random);
         let load = async {
             let mut refused = 0;
             for _ in 0..cards / 2 {

@@ -13,8 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use crate::harness::app::DOCUMENT;
-use crate::harness::chance::Chance;
 use crate::harness::process::{Process, program};
+use crate::harness::random::Random;
 
 const KEY: &str = "sk_test_0123456789";
 /// So many callers at once.
@@ -145,92 +145,92 @@ struct Framed {
     head_only: bool,
 }
 
-fn pick<'a>(chance: &mut Chance, from: &[&'a str]) -> &'a str {
-    from[usize::try_from(chance.below(from.len() as u64)).unwrap()]
+fn pick<'a>(random: &mut Random, from: &[&'a str]) -> &'a str {
+    from[usize::try_from(random.below(from.len() as u64)).unwrap()]
 }
 
-fn one_of(chance: &mut Chance, n: u64) -> bool {
-    chance.below(n) == 0
+fn one_of(random: &mut Random, n: u64) -> bool {
+    random.below(n) == 0
 }
 
 /// Pieces in a row, and now and then bytes that are no text.
-fn jumble(chance: &mut Chance, pieces: u64) -> Vec<u8> {
+fn jumble(random: &mut Random, pieces: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for _ in 0..chance.below(pieces + 1) {
-        match chance.below(12) {
-            0 => bytes.push(u8::try_from(chance.below(256)).unwrap()),
-            1 => bytes.extend(std::iter::repeat_n(b'[', usize::try_from(chance.below(300)).unwrap())),
-            _ => bytes.extend_from_slice(pick(chance, PIECES).as_bytes()),
+    for _ in 0..random.below(pieces + 1) {
+        match random.below(12) {
+            0 => bytes.push(u8::try_from(random.below(256)).unwrap()),
+            1 => bytes.extend(std::iter::repeat_n(b'[', usize::try_from(random.below(300)).unwrap())),
+            _ => bytes.extend_from_slice(pick(random, PIECES).as_bytes()),
         }
     }
     bytes
 }
 
 /// A jumble that a request line can carry.
-fn visible(chance: &mut Chance, pieces: u64) -> String {
+fn visible(random: &mut Random, pieces: u64) -> String {
     let fits = |byte: &u8| byte.is_ascii_graphic() && !b"#\"<>`".contains(byte);
-    jumble(chance, pieces).into_iter().map(|byte| if fits(&byte) { char::from(byte) } else { '%' }).collect()
+    jumble(random, pieces).into_iter().map(|byte| if fits(&byte) { char::from(byte) } else { '%' }).collect()
 }
 
-fn target(chance: &mut Chance, paths: &[String]) -> String {
-    let mut path = paths[usize::try_from(chance.below(paths.len() as u64)).unwrap()].clone();
+fn target(random: &mut Random, paths: &[String]) -> String {
+    let mut path = paths[usize::try_from(random.below(paths.len() as u64)).unwrap()].clone();
     while let Some((before, (_, after))) =
         path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
     {
-        let token = visible(chance, 2).replace(['{', '}', '?'], "x");
+        let token = visible(random, 2).replace(['{', '}', '?'], "x");
         path = format!("{before}x{token}{after}");
     }
-    match chance.below(4) {
-        0 => path + "?" + &visible(chance, 6),
-        1 => path + &visible(chance, 2),
+    match random.below(4) {
+        0 => path + "?" + &visible(random, 6),
+        1 => path + &visible(random, 2),
         _ => path,
     }
 }
 
-fn chunked(chance: &mut Chance, body: &[u8]) -> Vec<u8> {
+fn chunked(random: &mut Random, body: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for chunk in body.chunks(usize::try_from(1 + chance.below(40)).unwrap()) {
+    for chunk in body.chunks(usize::try_from(1 + random.below(40)).unwrap()) {
         bytes.extend(
-            format!("{:x}{}\r\n", chunk.len(), if one_of(chance, 4) { ";ext=\"1\"" } else { "" }).bytes(),
+            format!("{:x}{}\r\n", chunk.len(), if one_of(random, 4) { ";ext=\"1\"" } else { "" }).bytes(),
         );
         bytes.extend(chunk);
         bytes.extend(b"\r\n");
     }
-    bytes.extend(if one_of(chance, 4) { &b"0\r\nTrailer: x\r\n\r\n"[..] } else { &b"0\r\n\r\n"[..] });
+    bytes.extend(if one_of(random, 4) { &b"0\r\nTrailer: x\r\n\r\n"[..] } else { &b"0\r\n\r\n"[..] });
     bytes
 }
 
 /// A request whose frame holds, whatever is inside; the last of its connection if it says so.
-fn framed(chance: &mut Chance, paths: &[String], last: bool) -> RawRequest {
-    let method = pick(chance, &["POST", "POST", "PUT", "GET", "DELETE", "HEAD", "OPTIONS", "BREW"]);
-    let target = target(chance, paths);
+fn framed(random: &mut Random, paths: &[String], last: bool) -> RawRequest {
+    let method = pick(random, &["POST", "POST", "PUT", "GET", "DELETE", "HEAD", "OPTIONS", "BREW"]);
+    let target = target(random, paths);
     let mut head = format!("{method} {target} HTTP/1.1\r\nHost: test\r\n");
-    if !one_of(chance, 4) {
+    if !one_of(random, 4) {
         write!(head, "Authorization: Basic {}\r\n", STANDARD.encode(format!("{KEY}:"))).unwrap();
     }
-    if !one_of(chance, 4) {
-        write!(head, "Content-Type: {}\r\n", pick(chance, TYPES)).unwrap();
+    if !one_of(random, 4) {
+        write!(head, "Content-Type: {}\r\n", pick(random, TYPES)).unwrap();
     }
-    if one_of(chance, 3) {
-        head += pick(chance, HEADS);
+    if one_of(random, 3) {
+        head += pick(random, HEADS);
         head += "\r\n";
     }
-    if one_of(chance, 50) {
-        write!(head, "X-Long: {}\r\n", "x".repeat(usize::try_from(chance.below(20_000)).unwrap())).unwrap();
+    if one_of(random, 50) {
+        write!(head, "X-Long: {}\r\n", "x".repeat(usize::try_from(random.below(20_000)).unwrap())).unwrap();
     }
     if last {
         head += "Connection: close\r\n";
     }
-    let body = match chance.below(300) {
+    let body = match random.below(300) {
         // Too long, and deep beyond reading.
         0 => vec![b'a'; 1_100_000],
         1 => b"{\"a\":".repeat(100_000),
-        _ => jumble(chance, 12),
+        _ => jumble(random, 12),
     };
     let mut bytes = head.into_bytes();
-    if one_of(chance, 4) {
+    if one_of(random, 4) {
         bytes.extend(b"Transfer-Encoding: chunked\r\n\r\n");
-        bytes.extend(chunked(chance, &body));
+        bytes.extend(chunked(random, &body));
     } else {
         bytes.extend(format!("Content-Length: {}\r\n\r\n", body.len()).bytes());
         bytes.extend(body);
@@ -239,24 +239,24 @@ fn framed(chance: &mut Chance, paths: &[String], last: bool) -> RawRequest {
 }
 
 /// A request that is none, or is cut off.
-fn broken(chance: &mut Chance, paths: &[String]) -> RawRequest {
-    let mut bytes = framed(chance, paths, true).bytes;
-    match chance.below(5) {
-        0 => bytes.truncate(usize::try_from(chance.below(bytes.len() as u64)).unwrap()),
+fn broken(random: &mut Random, paths: &[String]) -> RawRequest {
+    let mut bytes = framed(random, paths, true).bytes;
+    match random.below(5) {
+        0 => bytes.truncate(usize::try_from(random.below(bytes.len() as u64)).unwrap()),
         1 => {
-            let at = usize::try_from(chance.below(bytes.len().min(200) as u64)).unwrap();
-            let inserted = jumble(chance, 3);
+            let at = usize::try_from(random.below(bytes.len().min(200) as u64)).unwrap();
+            let inserted = jumble(random, 3);
             bytes.splice(at..at, inserted);
         }
         2 => {
             let at = bytes.windows(2).position(|pair| pair == b"\r\n").unwrap_or_default() + 2;
-            bytes.splice(at..at, [pick(chance, FRAMES), "\r\n"].concat().into_bytes());
+            bytes.splice(at..at, [pick(random, FRAMES), "\r\n"].concat().into_bytes());
         }
         3 => {
-            let many = "X-Many: 1\r\n".repeat(usize::try_from(chance.below(400)).unwrap());
+            let many = "X-Many: 1\r\n".repeat(usize::try_from(random.below(400)).unwrap());
             bytes = [b"GET /1/charges HTTP/1.1\r\n", many.as_bytes(), b"\r\n"].concat();
         }
-        _ => bytes = jumble(chance, 30),
+        _ => bytes = jumble(random, 30),
     }
     RawRequest { bytes, framed: None }
 }
@@ -307,25 +307,25 @@ fn is_documented(answer: &ParsedAnswer, request: &RawRequest, shown_request: &st
 }
 
 /// One connection with one to three requests; how many.
-fn connection(address: SocketAddr, chance: &mut Chance, paths: &[String]) -> u64 {
+fn connection(address: SocketAddr, random: &mut Random, paths: &[String]) -> u64 {
     let mut sent: Vec<RawRequest> = Vec::new();
-    let pipelined = if one_of(chance, 4) { 1 + chance.below(2) } else { 0 };
+    let pipelined = if one_of(random, 4) { 1 + random.below(2) } else { 0 };
     for _ in 0..pipelined {
-        sent.push(framed(chance, paths, false));
+        sent.push(framed(random, paths, false));
     }
-    sent.push(if one_of(chance, 3) { broken(chance, paths) } else { framed(chance, paths, true) });
+    sent.push(if one_of(random, 3) { broken(random, paths) } else { framed(random, paths, true) });
     let bytes: Vec<u8> = sent.iter().flat_map(|request| request.bytes.clone()).collect();
     let shown_request = format!("{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(2000)]));
 
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(90))).unwrap();
-    let at = usize::try_from(chance.below(bytes.len() as u64 + 1)).unwrap();
+    let at = usize::try_from(random.below(bytes.len() as u64 + 1)).unwrap();
     // A server that has heard enough closes, and the rest cannot be written.
     let _ = stream.write_all(&bytes[..at]).and_then(|()| stream.write_all(&bytes[at..]));
     // The library drops requests in flight of a client that ends its connection, even one direction of it.
     let whole = sent.iter().all(|request| request.framed.is_some());
     if !whole {
-        if one_of(chance, 4) {
+        if one_of(random, 4) {
             return sent.len() as u64;
         }
         let _ = stream.shutdown(Shutdown::Write);
@@ -371,10 +371,10 @@ fn no_bytes_on_the_socket_break_the_server() {
     std::thread::scope(|scope| {
         for caller in 0..CALLERS {
             let (made, paths) = (&made, &paths);
-            let mut chance = Chance(seed * CALLERS + caller);
+            let mut random = Random(seed * CALLERS + caller);
             scope.spawn(move || {
                 while made.load(Ordering::Relaxed) < wanted {
-                    made.fetch_add(connection(address, &mut chance, paths), Ordering::Relaxed);
+                    made.fetch_add(connection(address, &mut random, paths), Ordering::Relaxed);
                 }
             });
         }

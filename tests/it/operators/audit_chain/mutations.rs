@@ -5,7 +5,7 @@ use entity::audit_entry;
 use uuid::Uuid;
 
 use super::{bytes, counts, entries, findings, head, id, record, seal, tamper};
-use crate::harness::chance::Chance;
+use crate::harness::random::Random;
 use crate::harness::{App, postgres, rules};
 
 rules! {
@@ -15,7 +15,7 @@ rules! {
             return;
         }
         let rounds: u64 = std::env::var("CARD_PAYMENTS_AUDIT_MUTATIONS").map_or(200, |rounds| rounds.parse().unwrap());
-        let mut chance = Chance(rounds);
+        let mut random = Random(rounds);
         let mut anchor = vec![head(app).await];
         for batch in [3, 5, 4] {
             record(app, batch).await;
@@ -24,7 +24,7 @@ rules! {
         tamper(app, vec!["CREATE TABLE untouched AS SELECT * FROM audit_entries".into()]).await;
         let (entries, whole, born) = (entries(app).await, head(app).await, anchor.remove(0));
         for round in 0..rounds {
-            let mutation = mutation(app, &mut chance, &entries, (&born, &anchor));
+            let mutation = mutation(app, &mut random, &entries, (&born, &anchor));
             tamper(app, mutation.statements.clone()).await;
             let mut found = findings(app, &mutation.anchor).await.1;
             found.sort_by_key(|finding| format!("{finding:?}"));
@@ -54,21 +54,21 @@ struct Mutation {
 
 fn mutation(
     app: &App,
-    chance: &mut Chance,
+    random: &mut Random,
     entries: &[audit_entry::Model],
     (born, anchor): (&str, &[String]),
 ) -> Mutation {
     let last = entries.len() as u64;
-    let at = chance.below(last);
+    let at = random.below(last);
     let entry = &entries[usize::try_from(at).unwrap()];
     let number = entry.number.unwrap();
     let changed = |number: i64, id: Uuid| AuditFinding::Changed { number, entry: Some(id) };
     let set = |column: &str, value: &str| {
         vec![format!("UPDATE audit_entries SET {column} = {value} WHERE number = {number}")]
     };
-    let noise: [u8; 32] = std::array::from_fn(|_| u8::try_from(chance.below(256)).unwrap());
+    let noise: [u8; 32] = std::array::from_fn(|_| u8::try_from(random.below(256)).unwrap());
     let mut anchor = anchor.to_vec();
-    let (statements, mut expected) = match chance.below(9) {
+    let (statements, mut expected) = match random.below(9) {
         // Any column.
         0..=2 => {
             let columns = [
@@ -85,17 +85,17 @@ fn mutation(
                 ("mac", bytes(app, &noise)),
                 ("mac", "NULL".into()),
             ];
-            let (column, value) = &columns[usize::try_from(chance.below(columns.len() as u64)).unwrap()];
+            let (column, value) = &columns[usize::try_from(random.below(columns.len() as u64)).unwrap()];
             (set(column, value), vec![changed(number, entry.id)])
         }
         3 => {
-            let value = if chance.below(2) == 0 { "NULL".to_owned() } else { bytes(app, &noise) };
+            let value = if random.below(2) == 0 { "NULL".to_owned() } else { bytes(app, &noise) };
             (set("link", &value), vec![AuditFinding::Unlinked { number, entry: Some(entry.id) }])
         }
         // Out of its place: as if it were not sealed, or at another number.
         4 => {
             let missing = AuditFinding::Missing { from: number, to: number };
-            if chance.below(2) == 0 {
+            if random.below(2) == 0 {
                 (set("number", "NULL"), vec![missing])
             } else {
                 let to = number + 100;
@@ -103,7 +103,7 @@ fn mutation(
             }
         }
         5 => {
-            let other = &entries[usize::try_from((at + 1 + chance.below(last - 1)) % last).unwrap()];
+            let other = &entries[usize::try_from((at + 1 + random.below(last - 1)) % last).unwrap()];
             let second = other.number.unwrap();
             let swap = format!(
                 "UPDATE audit_entries SET number = CASE number WHEN {number} THEN {second} ELSE {number} END \
@@ -112,12 +112,12 @@ fn mutation(
             (vec![swap], vec![changed(second, entry.id), changed(number, other.id)])
         }
         6 => {
-            let to = number + i64::try_from(chance.below(3)).unwrap();
+            let to = number + i64::try_from(random.below(3)).unwrap();
             let to = to.min(i64::try_from(last).unwrap());
             let delete = format!("DELETE FROM audit_entries WHERE number BETWEEN {number} AND {to}");
             let mut statements = vec![delete];
             // The end, with the head from before it: three entries were sealed first, then five.
-            if chance.below(2) == 0 {
+            if random.below(2) == 0 {
                 let (kept, head) = if number <= 8 { (3, &anchor[0]) } else { (8, &anchor[1]) };
                 statements = vec![
                     format!("DELETE FROM audit_entries WHERE number > {kept}"),
@@ -128,18 +128,18 @@ fn mutation(
                 (statements, vec![AuditFinding::Missing { from: number, to }])
             }
         }
-        7 => older_trail(chance, (born, &anchor)),
+        7 => older_trail(random, (born, &anchor)),
         // A forged one, in a place that is taken or at the end; and a changed line of the anchor.
         _ => {
             let forged = Uuid::from_bytes(*noise.first_chunk().unwrap());
-            let place = if chance.below(2) == 0 { number } else { 13 };
+            let place = if random.below(2) == 0 { number } else { 13 };
             let columns = "action, account, subject, detail, operator, recorded_at";
             let insert = format!(
                 "INSERT INTO audit_entries (id, {columns}, number, kept_from, mac, link) \
                  SELECT {}, {columns}, {place}, kept_from, mac, link FROM audit_entries WHERE number = {number}",
                 id(app, forged)
             );
-            let line = usize::try_from(chance.below(3)).unwrap();
+            let line = usize::try_from(random.below(3)).unwrap();
             anchor[line] = anchor[line].replacen("\"signed_at\":1", "\"signed_at\":2", 1);
             (vec![insert], vec![changed(place, forged), AuditFinding::AnchorLine { line: line + 1 }])
         }
@@ -149,14 +149,14 @@ fn mutation(
 }
 
 /// The head is gone, or an older one, with what comes after it unsealed and made older, deleted, or as it was.
-fn older_trail(chance: &mut Chance, (born, anchor): (&str, &[String])) -> (Vec<String>, Vec<AuditFinding>) {
+fn older_trail(random: &mut Random, (born, anchor): (&str, &[String])) -> (Vec<String>, Vec<AuditFinding>) {
     let older: [(i64, &str); 4] = [(0, born), (3, &anchor[0]), (8, &anchor[1]), (0, "")];
-    let (kept, head) = older[usize::try_from(chance.below(4)).unwrap()];
+    let (kept, head) = older[usize::try_from(random.below(4)).unwrap()];
     let mut statements = match head {
         "" => vec!["DELETE FROM installation WHERE name = 'audit_head'".to_owned()],
         head => vec![format!("UPDATE installation SET value = '{head}' WHERE name = 'audit_head'")],
     };
-    let rest = match chance.below(3) {
+    let rest = match random.below(3) {
         0 => return (statements, vec![AuditFinding::Head]),
         1 => format!("DELETE FROM audit_entries WHERE number > {kept}"),
         _ => format!(

@@ -58,7 +58,7 @@ async fn every_copy_knows_a_session_and_its_end(database: Database) {
     let Some((app, provider)) = live(database, false).await else { return };
     let mut browser = signed_in(&app, &provider, json!({})).await;
     let copy = app.copy().await;
-    let mut beside = Browser::of(Client::new(copy.router.clone(), None));
+    let mut beside = Browser::with_client(Client::new(copy.router.clone(), None));
     beside.cookie.clone_from(&browser.cookie);
     let form = carried(&beside.page("/accounts").await);
     led(&beside.post("/dashboard/sign-out", &[("form", &form)]).await, "/dashboard/sign-in");
@@ -77,7 +77,7 @@ async fn a_session_of_the_operators_key_that_was_signed_out_opens_nothing_anywhe
     led(&browser.post("/dashboard/sign-out", &[("form", &form)]).await, "/dashboard/sign-in");
     let mut routers = vec![Browser::new(&app)];
     let copy = if database == Database::Postgres { Some(app.copy().await) } else { None };
-    routers.extend(copy.as_ref().map(|copy| Browser::of(Client::new(copy.router.clone(), None))));
+    routers.extend(copy.as_ref().map(|copy| Browser::with_client(Client::new(copy.router.clone(), None))));
     for browser in &mut routers {
         for cookie in [&kept, &viewing] {
             browser.cookie.clone_from(cookie);
@@ -144,7 +144,7 @@ async fn an_administrator_ends_somebodys_sessions_at_every_copy(database: Databa
         led(&grace.get("/dashboard/accounts").await, "/dashboard/sign-in");
     } else {
         let copy = app.copy().await;
-        let mut beside = Browser::of(Client::new(copy.router.clone(), None));
+        let mut beside = Browser::with_client(Client::new(copy.router.clone(), None));
         beside.cookie.clone_from(&grace.cookie);
         led(&beside.get("/dashboard/accounts").await, "/dashboard/sign-in");
     }

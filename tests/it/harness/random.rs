@@ -1,9 +1,9 @@
 //! Random numbers that a seed repeats.
 
 /// A sequence of random numbers from a seed (SplitMix64).
-pub struct Chance(pub u64);
+pub struct Random(pub u64);
 
-impl Chance {
+impl Random {
     pub fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
