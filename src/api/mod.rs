@@ -29,6 +29,7 @@ pub(crate) mod metrics;
 mod observe;
 pub mod openapi;
 mod operations;
+mod outcome;
 pub(crate) mod own_machine;
 pub(crate) mod pages;
 mod paths;

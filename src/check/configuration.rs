@@ -1,15 +1,13 @@
 //! Checks variables: reports every one that cannot be parsed, and those that nothing reads.
 
-use std::error::Error as _;
 use std::ffi::OsString;
 
 use base::variables::set_variable;
-use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, FromArgMatches};
 
 use super::findings::{Area, Findings};
 use crate::config::{
-    self, DatabaseOptions, Environment, Secrets, ServeOptions, serve_options, unknown_variables, variable,
+    self, DatabaseOptions, Environment, Secrets, ServeOptions, reason, serve_options, unknown_variables, variable,
 };
 use crate::{app, trace};
 
@@ -107,13 +105,4 @@ fn argument(option: &Arg, given: &[(&'static str, OsString)]) -> Option<OsString
     let mut argument = OsString::from(format!("--{}=", option.get_long()?));
     argument.push(value);
     Some(argument)
-}
-
-/// Returns why a value is refused, without the value, which may be a password.
-fn reason(error: &clap::Error) -> String {
-    match (error.source(), error.get(ContextKind::ValidValue)) {
-        (Some(reason), _) => reason.to_string(),
-        (None, Some(ContextValue::Strings(words))) => format!("is none of {}", words.join(", ")),
-        (None, Some(_) | None) => error.kind().to_string(),
-    }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base::platform::{self, Signal, on_signals};
-use card_payments::config::{FixtureOptions, without_empty_variables};
+use card_payments::config::{FixtureOptions, without_empty_variables, wrong_variable};
 use card_payments::recorder::Recorder;
 use clap::{Args, FromArgMatches};
 use tokio::process::{Child, Command};
@@ -23,11 +23,11 @@ use tools::terminal::{self, print_result};
 use super::banner::Banner;
 use super::serve::{self, Serve};
 
-/// Run a command beside a test server that lives as long as the command.
+/// Run a command beside a test server of its own.
 ///
-/// Starts a server on a free port with a temporary data directory, waits until it is ready, and runs the command with
+/// Starts a test server on a free port with a temporary data directory, waits until it is ready, and runs the command with
 /// CARD_PAYMENTS_URL, CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY. Other commands of this program, run by the command,
-/// find the same server and its database. At the end nothing is left.
+/// find the same server and its database. The server lives as long as the command, and at the end nothing is left.
 ///
 /// Passes SIGINT, SIGTERM, SIGHUP and SIGQUIT to the command, and returns its exit code: 128 and the signal's number if a signal
 /// ended it, 127 if there is no such command, 126 if it cannot be run. Without a command, prints what `serve` prints and serves until
@@ -232,8 +232,11 @@ where
 fn server(folder: &Path, fixtures: FixtureOptions) -> Result<Serve, Box<dyn Error>> {
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--environment", "test", "--data-dir"];
     let arguments = arguments.map(OsString::from).into_iter().chain([folder.into()]);
+    let arguments: Vec<_> = arguments.collect();
     let options = without_empty_variables(Serve::augment_args(clap::Command::new("serve")));
-    let matches = options.try_get_matches_from(arguments)?;
+    let matches = options.clone().try_get_matches_from(&arguments);
+    let matches = matches
+        .map_err(|error| wrong_variable(&error, &options, &arguments).unwrap_or_else(|| error.to_string()))?;
     let mut serve = Serve::from_arg_matches(&matches)?;
     (serve.options.admin_listen, serve.options.blobs) = (None, None);
     // The address of another server, unless all that clients see is to be the same in each run.

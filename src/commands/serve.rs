@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use base::http_address::reachable;
 use base::list::List;
-use base::platform::{Signal, on_signals};
+use base::platform::{self, Signal, on_signals};
 use card_payments::api::ServerInfo;
 use card_payments::app::{App, Parts};
 use card_payments::config::{
@@ -22,6 +22,7 @@ use clap::Args;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
+use tools::request_line::TerminalFormat;
 use tools::terminal::{LineLog, print_result};
 use tracing_subscriber::fmt::MakeWriter;
 use web::connections::Connections;
@@ -124,6 +125,7 @@ pub async fn serve(
             app.phase.send_replace(ServerPhase::Serving);
         }
         ready(&Banner::new(address, &index, &app));
+        notify_service_manager(platform::READY);
         tokio::task::spawn_blocking(outbound::read_platform);
         Ok(())
     };
@@ -132,6 +134,7 @@ pub async fn serve(
         if let Ok(Some(())) = started {
             stop.recv().await;
             tracing::info!("stopping");
+            notify_service_manager(platform::STOPPING);
             app.phase.send_replace(ServerPhase::Draining);
             let _ = timeout(Duration::from_secs(options.drain_seconds), stop.recv()).await;
         }
@@ -167,12 +170,18 @@ pub async fn serve(
 /// last moment, and its reversal.
 const SHUTDOWN: Duration = Duration::from_secs(50);
 
+fn notify_service_manager(state: &str) {
+    if let Err(error) = platform::notify_service_manager(state) {
+        tracing::warn!(%error, state, "the service manager was not told");
+    }
+}
+
 /// Listens on an address; the error names it.
 pub fn bind(address: SocketAddr) -> Result<TcpListener, String> {
     server::bind(address).map_err(|error| format!("cannot listen on {address}: {error}"))
 }
 
-/// Sets up logging: text on a terminal, JSON otherwise.
+/// Sets up logging: text on a terminal, with a short line a request, and JSON otherwise.
 pub fn log<W>(filter: &str, writer: W, is_terminal: bool) -> Result<(), ConfigError>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
@@ -184,7 +193,7 @@ where
         .with_writer(LineLog(writer))
         .log_internal_errors(false);
     if is_terminal {
-        log.init();
+        log.event_format(TerminalFormat::default()).init();
     } else {
         log.json().init();
     }

@@ -13,6 +13,7 @@ pub mod mcp;
 pub mod progress_bar;
 pub mod replay;
 pub mod report;
+pub mod request_line;
 pub mod requests;
 pub mod seed;
 pub mod server_options;
