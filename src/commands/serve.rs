@@ -38,13 +38,19 @@ use super::known_api::known_api;
 /// Prints its address, in test the keys of the first account and a payment to try, and when it is ready "Listening on
 /// http://HOST:PORT". It logs to stderr and ends on SIGTERM or SIGINT once what is in flight is done.
 ///
-/// Secrets are environment variables, or files named by the same variable with _FILE behind it: CARD_PAYMENTS_VAULT_KEY,
-/// CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY (test only), CARD_PAYMENTS_WALLET_A_IDENTITY,
-/// CARD_PAYMENTS_WALLET_G_KEY, CARD_PAYMENTS_ACQUIRER_SECRET, CARD_PAYMENTS_OPERATOR_KEY (live only). In place of the vault key,
-/// CARD_PAYMENTS_VAULT_KEY_COMMAND is a program that prints it, and CARD_PAYMENTS_VAULT_KEY_SHARES are files of its shares. Traces
-/// are exported as the OTEL_... variables of OpenTelemetry say.
+/// Every option is also a variable. Secrets are only variables, or files that the same variable with _FILE behind it names; they are
+/// listed below. Traces are exported as the OTEL_... variables of OpenTelemetry say.
 #[derive(Args)]
-#[command(after_help = "Example:\n  card-payments serve --listen 127.0.0.1:8080\n\n\
+#[command(after_help = "Secrets:\n  \
+    CARD_PAYMENTS_VAULT_KEY            encrypts stored cards. In its place ..._COMMAND is\n                                     \
+    a program that prints it, ..._SHARES are files of its shares\n  \
+    CARD_PAYMENTS_SECRET_KEY           the first account's secret key (test only)\n  \
+    CARD_PAYMENTS_PUBLISHABLE_KEY      its publishable key (test only)\n  \
+    CARD_PAYMENTS_ACQUIRER_SECRET      is shared with a remote acquirer\n  \
+    CARD_PAYMENTS_OPERATOR_KEY         opens the dashboard (live only)\n  \
+    CARD_PAYMENTS_OIDC_CLIENT_SECRET   this server's at the provider of its people\n  \
+    CARD_PAYMENTS_WALLET_A_IDENTITY, CARD_PAYMENTS_WALLET_G_KEY   of mobile wallets\n\n\
+    Example:\n  card-payments serve --listen 127.0.0.1:8080\n\n\
     With --json {listening, version, environment, api, swagger, dashboard, secret_key, publishable_key}; the keys in test only.")]
 pub struct Serve {
     /// How to serve.
