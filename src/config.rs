@@ -23,7 +23,8 @@ use tracing_subscriber::filter::ParseError;
 
 pub use self::people::{PeopleOptions, RoleName};
 pub use self::variables::{
-    UnknownVariable, reason, serve_options, unknown_variables, variable, without_empty_variables, wrong_variable,
+    UnknownVariable, reason, serve_options, unknown_variables, variable, without_empty_variables,
+    wrong_variable,
 };
 pub use self::vault_key::{KeyCommandError, VaultKeySource};
 

@@ -79,7 +79,7 @@ enum Command {
     Examine(commands::examine::Examine),
     Record(commands::record::Record),
     Replay(tools::replay::Replay),
-    Coverage(commands::coverage::Coverage),
+    Coverage(tools::coverage::Coverage),
     Report(Box<commands::report::Report>),
     Requests(tools::requests::Requests),
     Health(commands::health::Health),
@@ -129,7 +129,8 @@ struct WithDatabase<C: Subcommand> {
 fn main() -> ExitCode {
     let program = commands::help::in_groups(without_empty_variables(Cli::command()));
     let given = arguments();
-    let read = program.clone().try_get_matches_from(&given).and_then(|matches| Cli::from_arg_matches(&matches));
+    let read =
+        program.clone().try_get_matches_from(&given).and_then(|matches| Cli::from_arg_matches(&matches));
     let Cli { command } = match read {
         Ok(cli) => cli,
         Err(error) => match wrong_variable(&error, &program, &given) {
@@ -249,7 +250,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Mcp(command) => tools::mcp::run(command, &known_api()).await,
         Command::Explain(command) => commands::explain::run(command).await,
         Command::Replay(command) => tools::replay::run(command, &known_api()).await,
-        Command::Coverage(command) => commands::coverage::run(command, &api::openapi()).await,
+        Command::Coverage(command) => tools::coverage::run(command, &api::openapi()).await,
         Command::Report(command) => commands::report::run(*command).await,
         Command::Requests(command) => tools::requests::run(command).await,
         Command::Health(command) => commands::health::run(&command),

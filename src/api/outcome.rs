@@ -1,8 +1,6 @@
 //! What the log says of an answer: the code of a refusal, and the record that it is about. Neither is a secret, and no other part of a
 //! body is in the log.
 
-use std::str;
-
 use base::request_context::RequestOutcome;
 use entity::token::{Card, PaymentSource, Session, TokenKind, is_token};
 use serde::Deserialize;
@@ -26,7 +24,10 @@ struct Refused<'a> {
 pub fn outcome(answer: &ApiResponse) -> RequestOutcome {
     if answer.status < 400 {
         let token = answer.body.strip_prefix(RECORD).and_then(|rest| rest.split(|byte| *byte == b'"').next());
-        return RequestOutcome { error: None, record: record(token.and_then(|token| str::from_utf8(token).ok())) };
+        return RequestOutcome {
+            error: None,
+            record: record(token.and_then(|token| str::from_utf8(token).ok())),
+        };
     }
     // The body of `insufficient_service_balance` is an array.
     let one = answer.body.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]"));
@@ -38,7 +39,8 @@ pub fn outcome(answer: &ApiResponse) -> RequestOutcome {
 }
 
 fn record(token: Option<&str>) -> Option<String> {
-    let is_shown = |token: &&str| is_token(token) && !OF_PAYERS.iter().any(|prefix| token.starts_with(prefix));
+    let is_shown =
+        |token: &&str| is_token(token) && !OF_PAYERS.iter().any(|prefix| token.starts_with(prefix));
     token.filter(is_shown).map(str::to_owned)
 }
 
@@ -60,7 +62,12 @@ mod tests {
                 Some("card_declined"),
                 Some(CHARGE),
             ),
-            (400, r#"[{"error":"insufficient_service_balance"}]"#.into(), Some("insufficient_service_balance"), None),
+            (
+                400,
+                r#"[{"error":"insufficient_service_balance"}]"#.into(),
+                Some("insufficient_service_balance"),
+                None,
+            ),
             (500, "no JSON".into(), None, None),
         ] {
             let read = outcome(&ApiResponse { status, body: body.clone().into_bytes() });

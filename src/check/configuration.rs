@@ -7,7 +7,8 @@ use clap::{Arg, FromArgMatches};
 
 use super::findings::{Area, Findings};
 use crate::config::{
-    self, DatabaseOptions, Environment, Secrets, ServeOptions, reason, serve_options, unknown_variables, variable,
+    self, DatabaseOptions, Environment, Secrets, ServeOptions, reason, serve_options, unknown_variables,
+    variable,
 };
 use crate::{app, trace};
 

@@ -52,7 +52,10 @@ pub async fn run(command: Explain) -> Result<(), Box<dyn Error>> {
 /// Explains a request that a test server has logged.
 async fn explain_request(id: &str, server: ServerOptions, json: bool) -> Result<(), Box<dyn Error>> {
     if is_token(id) {
-        return Err(format!("{id} is the token of a record: name an error code, or the X-Request-Id of an answer").into());
+        return Err(format!(
+            "{id} is the token of a record: name an error code, or the X-Request-Id of an answer"
+        )
+        .into());
     }
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
     if id.is_empty() || !id.bytes().all(is_plain) {

@@ -7,8 +7,8 @@ use tools::terminal::HEAD;
 
 /// The commands of a developer: they call a test server, or bring their own.
 const DEVELOP: [&str; 14] = [
-    "serve", "exec", "listen", "trigger", "seed", "explain", "requests", "report", "record", "replay", "examine",
-    "coverage", "mcp", "openapi",
+    "serve", "exec", "listen", "trigger", "seed", "explain", "requests", "report", "record", "replay",
+    "examine", "coverage", "mcp", "openapi",
 ];
 
 /// What is true of all commands.
@@ -32,7 +32,9 @@ pub fn in_groups(command: Command) -> Command {
         command.get_name()
     );
     // Writing to a string does not fail.
-    for (heading, group) in [("Develop, with a test server", develop), ("Operate, on a server's database", operate)] {
+    for (heading, group) in
+        [("Develop, with a test server", develop), ("Operate, on a server's database", operate)]
+    {
         let _ = writeln!(text, "\n{HEAD}{heading}:{HEAD:#}");
         for one in group {
             let _ = writeln!(text, "  {HEAD}{:11}{HEAD:#}  {}", one.get_name(), first_sentence(one));

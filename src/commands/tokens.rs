@@ -34,7 +34,10 @@ mod tests {
 
     #[test]
     fn a_token_of_another_kind_is_told_from_one_of_no_record() {
-        let parsed = |text| parse::<Account>("account", text).map_err(|error| missing::<Account>("account", &text) + "; " + &error);
+        let parsed = |text| {
+            parse::<Account>("account", text)
+                .map_err(|error| missing::<Account>("account", &text) + "; " + &error)
+        };
         assert!(parsed("acct_AZqYv3rVcBKUQ1mHn7tKRw").is_ok());
         assert_eq!(
             parsed("acct_x").unwrap_err(),

@@ -70,7 +70,8 @@ pub async fn run(command: Webhook, database: &DatabaseOptions) -> Result<(), Box
     let secrets = Secrets::from_environment()?;
     let account = super::account(&super::open(database).await?, account, super::now(database)?).await?;
     let (ctx, caller) = (super::open_with_keys(database, &secrets).await?, Caller::without_key(account));
-    let refused = |error: error::Error| refused_of::<token::WebhookEndpoint>(&error, "webhook endpoint", endpoint);
+    let refused =
+        |error: error::Error| refused_of::<token::WebhookEndpoint>(&error, "webhook endpoint", endpoint);
     match &command {
         Webhook::Ping { json, .. } => {
             let sent = ping(&ctx, &caller, &endpoint.to_string()).await.map_err(refused)?;

@@ -7,7 +7,7 @@ use std::num::{IntErrorKind, ParseIntError};
 
 use base::clock::TESTS_AS_OF;
 use base::variables::set_variable;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args, Command};
 
 use super::{DatabaseOptions, FixtureOptions, Secrets, ServeOptions, VaultKeySource};
@@ -42,11 +42,17 @@ pub fn wrong_variable(
     program: &Command,
     arguments: &[impl AsRef<OsStr>],
 ) -> Option<String> {
+    if !matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) {
+        return None;
+    }
     let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return None };
     let option = option_of(program, named)?;
     let flag = format!("--{}", option.get_long()?);
     let is_given = |argument: &OsStr| {
-        argument.to_str().and_then(|text| text.strip_prefix(&flag)).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        argument
+            .to_str()
+            .and_then(|text| text.strip_prefix(&flag))
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
     };
     set_variable(option.get_env()?)?;
     let is_argument = arguments.iter().any(|argument| is_given(argument.as_ref()));

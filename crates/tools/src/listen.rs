@@ -195,7 +195,9 @@ impl Display for Forwarded {
         match self {
             Self::Answered { status, ms } if (200..300).contains(status) => write!(f, "{status} in {ms} ms"),
             Self::Answered { status, ms } => write!(f, "{BAD}{status}{BAD:#} in {ms} ms"),
-            Self::Unanswered { error, error_description } => write!(f, "{BAD}{error}{BAD:#}: {error_description}"),
+            Self::Unanswered { error, error_description } => {
+                write!(f, "{BAD}{error}{BAD:#}: {error_description}")
+            }
         }
     }
 }

@@ -98,7 +98,12 @@ mod tests {
             duration_ms: 3,
         };
         assert_eq!(shown(refused), "POST /1/charges 400 card_declined ch_AZqYv3rVcBKUQ1mHn7tKRw 3 ms\n");
-        let page = RequestLine { method: "GET".into(), route: "/docs/".into(), status: 200, ..RequestLine::default() };
+        let page = RequestLine {
+            method: "GET".into(),
+            route: "/docs/".into(),
+            status: 200,
+            ..RequestLine::default()
+        };
         assert_eq!(shown(page), "GET /docs/ 200 0 ms\n");
     }
 }

@@ -33,8 +33,10 @@ fn the_help_is_on_one_screen_and_in_two_groups() {
 #[test]
 fn every_command_is_in_one_group_and_has_a_page_of_the_manual() {
     let all = commands();
-    let mut pages: Vec<_> =
-        all.iter().map(|(name, _)| [&["card-payments".to_owned()], &name[..]].concat().join("-") + ".1").collect();
+    let mut pages: Vec<_> = all
+        .iter()
+        .map(|(name, _)| [&["card-payments".to_owned()], &name[..]].concat().join("-") + ".1")
+        .collect();
     pages.sort();
     let data = tempfile::tempdir().unwrap();
     let folder = data.path().join("man1");
@@ -42,13 +44,19 @@ fn every_command_is_in_one_group_and_has_a_page_of_the_manual() {
     let mut manual = program(data.path());
     let (code, stdout, stderr) = output(manual.arg("manual").arg("--to").arg(&folder));
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
-    let mut written: Vec<_> =
-        std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    let mut written: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
     written.sort();
     assert_eq!(written, pages);
     assert_eq!(stdout.lines().count(), pages.len());
     let page = std::fs::read_to_string(folder.join("card-payments-account-create.1")).unwrap();
-    for part in [".SH NAME\ncard\\-payments\\-account\\-create \\- Create an account", "\\-\\-business\\-name", "\nExample:\n  card-payments account create"] {
+    for part in [
+        ".SH NAME\ncard\\-payments\\-account\\-create \\- Create an account",
+        "\\-\\-business\\-name",
+        "\nExample:\n  card-payments account create",
+    ] {
         assert!(page.contains(part), "{part}: {page}");
     }
     let nowhere = data.path().join("nowhere");

@@ -449,7 +449,8 @@ pub fn helps(path: &[String], found: &mut Vec<(Vec<String>, String)>) {
 
 /// The commands that a help lists: under one heading, or the program's under those of its groups.
 fn listed(help: &str) -> Vec<String> {
-    let is_heading = |line: &str| line == "Commands:" || line.starts_with("Develop, ") || line.starts_with("Operate, ");
+    let is_heading =
+        |line: &str| line == "Commands:" || line.starts_with("Develop, ") || line.starts_with("Operate, ");
     let (mut is_listed, mut names) = (false, Vec::new());
     for line in help.lines() {
         match line.strip_prefix("  ") {

@@ -137,7 +137,8 @@ fn a_wrong_variable_is_named_as_a_check_names_it() {
             continue;
         }
         let (code, stdout, stderr) = output(program(data.path()).env(&name, WRONG));
-        let reason = stderr.strip_prefix(&format!("error: {name}: ")).unwrap_or_else(|| panic!("{name}: {stderr}"));
+        let reason =
+            stderr.strip_prefix(&format!("error: {name}: ")).unwrap_or_else(|| panic!("{name}: {stderr}"));
         assert_eq!((code, stdout.as_str(), reason.lines().count()), (Some(2), "", 1), "{name}: {stderr}");
         let (_, findings, _) = output(program(data.path()).env(&name, WRONG).arg("check"));
         assert!(findings.contains(&format!("{name}: {reason}")), "{name}: {findings}");
@@ -156,15 +157,20 @@ fn a_wrong_variable_is_named_as_a_check_names_it() {
     ] {
         assert_eq!(refused(name, wrong, &["serve"]), (Some(2), format!("error: {name}: {reason}\n")));
     }
-    let (name, line) = ("CARD_PAYMENTS_CONCURRENCY", "error: CARD_PAYMENTS_CONCURRENCY: must be a whole number\n");
+    let (name, line) =
+        ("CARD_PAYMENTS_CONCURRENCY", "error: CARD_PAYMENTS_CONCURRENCY: must be a whole number\n");
     assert_eq!(refused(name, "x", &["exec", "--", "true"]), (Some(1), line.to_owned()));
     let (_, stderr) = refused(name, "x", &["--concurrency", "y"]);
     assert!(stderr.contains("'y' for '--concurrency <CONCURRENCY>'"), "what is given is named: {stderr}");
     let (code, stderr) = refused("CARD_PAYMENTS_KEY", "sk_1", &["listen", "--sign-with", "x"]);
     assert!(code == Some(2) && stderr.contains("'--sign-with <KEY>'"), "{stderr}");
     let (code, stderr) = refused("CARD_PAYMENTS_WEBHOOK_KEY", "hunter2", &["listen"]);
-    assert_eq!((code, stderr.as_str()), (Some(2), "error: CARD_PAYMENTS_WEBHOOK_KEY: not whsec_ and base64\n"));
-    let collector = [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"), ("OTEL_BSP_SCHEDULE_DELAY", "soon")];
+    assert_eq!(
+        (code, stderr.as_str()),
+        (Some(2), "error: CARD_PAYMENTS_WEBHOOK_KEY: not whsec_ and base64\n")
+    );
+    let collector =
+        [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"), ("OTEL_BSP_SCHEDULE_DELAY", "soon")];
     let (code, _, stderr) = output(program(data.path()).envs(collector));
     assert!(code == Some(1) && stderr.contains("OTEL_BSP_SCHEDULE_DELAY"), "{stderr}");
 }
@@ -174,16 +180,22 @@ fn the_sample_of_the_environment_is_all_comments_and_valid_without_them() {
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/environment");
     let sample = std::fs::read_to_string(sample).unwrap();
     assert!(sample.lines().all(|line| line.is_empty() || line.starts_with('#')));
-    let settings: Vec<_> = sample.lines().filter_map(|line| line.strip_prefix("#CARD_PAYMENTS_")?.split_once('=')).collect();
+    let settings: Vec<_> =
+        sample.lines().filter_map(|line| line.strip_prefix("#CARD_PAYMENTS_")?.split_once('=')).collect();
     assert!(settings.len() > 10);
     let data = folder();
     let secret = data.path().join("acquirer.secret");
     std::fs::write(&secret, "a secret of thirty-two characters").unwrap();
     let mut check = program(data.path());
-    check.args(["check", "--json"]).envs(settings.iter().map(|(name, value)| (format!("CARD_PAYMENTS_{name}"), *value)));
+    check
+        .args(["check", "--json"])
+        .envs(settings.iter().map(|(name, value)| (format!("CARD_PAYMENTS_{name}"), *value)));
     check.env("CARD_PAYMENTS_ACQUIRER_SECRET_FILE", &secret);
     let (_, findings, _) = output(&mut check);
     let findings = findings.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let of_configuration: Vec<_> = findings.filter(|finding| finding["area"] == "configuration").collect();
-    assert!(!of_configuration.is_empty() && of_configuration.iter().all(|finding| finding["level"] == "ok"), "{of_configuration:#?}");
+    assert!(
+        !of_configuration.is_empty() && of_configuration.iter().all(|finding| finding["level"] == "ok"),
+        "{of_configuration:#?}"
+    );
 }

@@ -290,6 +290,7 @@ fn a_service_manager_is_told_when_a_server_takes_requests_and_when_it_ends() {
         hears("STOPPING=1");
         assert_eq!(server.ended().0, Some(0));
     }
-    let log = Process::start(program(&data.path().join("data")).env("NOTIFY_SOCKET", "/nobody/listens")).stopped();
+    let log =
+        Process::start(program(&data.path().join("data")).env("NOTIFY_SOCKET", "/nobody/listens")).stopped();
     assert!(log.contains("the service manager was not told"), "it serves all the same: {log}");
 }

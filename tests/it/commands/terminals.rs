@@ -184,9 +184,12 @@ fn a_request_is_a_short_line_on_a_terminal_and_json_elsewhere() {
     let data = folder();
     let terminal = Terminal::open();
     let mut command = program(data.path());
-    let mut child = on_a_terminal(&mut command).stdout(Stdio::piped()).stderr(terminal.end()).spawn().unwrap();
+    let mut child =
+        on_a_terminal(&mut command).stdout(Stdio::piped()).stderr(terminal.end()).spawn().unwrap();
     let mut banner = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let key = banner.find_map(|line| Some(line.trim().strip_prefix("Keys ")?.split_whitespace().next()?.to_owned())).unwrap();
+    let key = banner
+        .find_map(|line| Some(line.trim().strip_prefix("Keys ")?.split_whitespace().next()?.to_owned()))
+        .unwrap();
     let address = banner.find_map(|line| line.strip_prefix("Listening on http://")?.parse().ok()).unwrap();
     let pay = |form: &str| ask(address, "POST", "/1/charges", Some(&key), form).json();
     let declined = pay(&PAYMENT.replace("4200000000000000", "4100000000000001"));
@@ -205,11 +208,16 @@ fn a_request_is_a_short_line_on_a_terminal_and_json_elsewhere() {
     child.kill().unwrap();
     child.wait().unwrap();
     let server = Process::start(&mut program(data.path()));
-    let declined = server.ask("POST", "/1/charges", Some(&key), &PAYMENT.replace("4200000000000000", "4100000000000001")).json();
+    let declined = server
+        .ask("POST", "/1/charges", Some(&key), &PAYMENT.replace("4200000000000000", "4100000000000001"))
+        .json();
     let log = server.stopped();
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let line = lines.iter().find(|line| line["fields"]["status"] == 400).unwrap();
-    assert_eq!((&line["fields"]["error"], &line["fields"]["record"]), (&json!("card_declined"), &declined["charge_token"]));
+    assert_eq!(
+        (&line["fields"]["error"], &line["fields"]["record"]),
+        (&json!("card_declined"), &declined["charge_token"])
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -220,7 +228,8 @@ async fn a_receiver_that_refuses_is_seen_at_a_glance() {
     let terminal = Terminal::open();
     let mut command = program(data.path());
     command.args(["listen", "--server", &server.address.to_string(), "--forward-to", &receiver.url()]);
-    let mut child = on_a_terminal(&mut command).stdout(terminal.end()).stderr(terminal.end()).spawn().unwrap();
+    let mut child =
+        on_a_terminal(&mut command).stdout(terminal.end()).stderr(terminal.end()).spawn().unwrap();
     terminal.shows("Signing with ");
     server.pay(&server.keys().0).ok(201);
     terminal.shows("-> 200 in ");

@@ -96,7 +96,10 @@ pub fn list_of(token: &str) -> Result<&'static str, String> {
     list.ok_or_else(|| {
         let prefixes: Vec<_> = LISTS.iter().map(|(prefix, _)| *prefix).collect();
         let expected = prefixes.join(", ");
-        format!("{} is the token of no record that can be reported: those begin with {expected}", OneLine(token))
+        format!(
+            "{} is the token of no record that can be reported: those begin with {expected}",
+            OneLine(token)
+        )
     })
 }
 

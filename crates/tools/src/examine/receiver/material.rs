@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::Write;
 use std::time::Duration;
 
+use crate::events::Event;
 use base::secret::Secret;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -16,7 +17,6 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use outbound::signature;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tools::events::Event;
 
 use super::cases::Expected;
 

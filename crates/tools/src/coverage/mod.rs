@@ -1,7 +1,7 @@
 //! `card-payments coverage`: what a test suite has met of the API, and what never.
 
 mod advice;
-mod goals;
+pub mod goals;
 mod met;
 mod page;
 
@@ -9,23 +9,23 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
+use crate::api_client::ApiClient;
+use crate::report::{OWN_REQUESTS, all};
+use crate::requests::exchange;
+use crate::server_options::{ServerOptions, refuse_live};
+use crate::terminal::HEAD;
+use crate::terminal::print_result;
 use base::durable_fs;
 use base::list::List;
 use clap::Args;
 use entity::section::Section;
 use serde::Serialize;
 use serde_json::Value;
-use tools::api_client::ApiClient;
-use tools::report::{OWN_REQUESTS, all};
-use tools::requests::exchange;
-use tools::server_options::{ServerOptions, refuse_live};
-use tools::terminal::HEAD;
-use tools::terminal::print_result;
 
 use self::goals::{Goal, Part, goals};
 use self::met::Met;
-use super::document::Operations;
-use super::junit::{self, TestCase};
+use crate::document::Operations;
+use crate::junit::{self, TestCase};
 
 /// Show what a test suite has met of the API, and what never.
 ///

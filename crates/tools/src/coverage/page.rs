@@ -1,7 +1,7 @@
 //! The page of a coverage.
 
+use crate::html_page;
 use maud::{Markup, html};
-use tools::html_page;
 
 use super::goals::Goal;
 use super::{PartSummary, Summary};
