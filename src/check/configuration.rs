@@ -103,7 +103,14 @@ fn look(configuration: &Configuration, findings: &mut Findings) {
 fn argument(option: &Arg, given: &[(&'static str, OsString)]) -> Option<OsString> {
     let given = given.iter().find(|(name, _)| option.get_id() == name).map(|(_, value)| value.clone());
     let value = given.or_else(|| set_variable(option.get_env()?))?;
-    let mut argument = OsString::from(format!("--{}=", option.get_long()?));
+    let flag = format!("--{}", option.get_long()?);
+    // A switch takes no value where it is an argument.
+    match value.to_str() {
+        Some("true") if !option.get_action().takes_values() => return Some(flag.into()),
+        Some("false") if !option.get_action().takes_values() => return None,
+        Some(_) | None => {}
+    }
+    let mut argument = OsString::from(flag + "=");
     argument.push(value);
     Some(argument)
 }

@@ -16,9 +16,9 @@ use super::{refused, tokens};
 
 /// Print the actions of operators and the uses of API keys.
 ///
-/// The newest come first. Every command that changes something is recorded in the same transaction: the time, the operator, the account or record. A
-/// key is named by its last characters. Its uses have one line per day and address, with the first and last time and the number of
-/// uses, a few seconds late. Entries are kept for 400 days. Reading them is an entry, too.
+/// The newest come first. Every command that changes something is recorded in the same transaction: the time, the operator, the
+/// account or record. A key is named by its last characters. Its uses have one line per day and address, with the first and last time
+/// and the number of uses, a few seconds late. Entries are kept for 400 days. Reading them is an entry, too.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,

@@ -24,10 +24,14 @@ pub struct Manual {
 
 /// Runs the command, for a program that has this command line.
 pub fn run(Manual { to, json }: Manual, program: Command) -> Result<(), Box<dyn Error>> {
-    // The subcommand `help` has no page: `card-payments-help` would say what `card-payments` says.
-    let mut program = program.disable_help_subcommand(true);
+    let mut program = without_help(program);
     program.build();
     write_pages(&program, &to, json)
+}
+
+/// Takes the subcommands `help` away, which have nothing to say of their own.
+fn without_help(command: Command) -> Command {
+    command.disable_help_subcommand(true).mut_subcommands(without_help)
 }
 
 fn write_pages(command: &Command, folder: &Path, json: bool) -> Result<(), Box<dyn Error>> {

@@ -23,10 +23,9 @@ use tools::terminal;
 /// That is a failing test to hand over: requests, events, webhooks and ledger entries.
 ///
 /// Takes the record from a running test server and its ledger entries from the server's database; where that is not at hand, they
-/// are left out. A charge comes with its refunds
-/// and disputes. The file is a page that needs nothing else, or JSON. It has the seed, if there is one, and no key, secret or card
-/// number. Of requests it has those in the request log that name the record, and those that may have made it: at its time and with
-/// its parameters.
+/// are left out. A charge comes with its refunds and disputes. The file is a page that needs nothing else, or JSON. It has the
+/// seed, if there is one, and no key, secret or card number. Of requests it has those in the request log that name the record,
+/// and those that may have made it: at its time and with its parameters.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  card-payments report ch_AZqYv3rVcBKUQ1mHn7tKRw --to failure.html\n  \
     card-payments report ch_AZqYv3rVcBKUQ1mHn7tKRw --json\n\n\

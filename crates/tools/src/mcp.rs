@@ -22,9 +22,9 @@ use crate::server_options::{ServerOptions, refuse_live};
 
 /// Offer a test server's payments as tools to an assistant.
 ///
-/// Speaks the Model Context Protocol on stdin and stdout until its input ends, and calls a running test server: pays with test cards, refunds,
-/// opens disputes, moves the account's clock, and reads the log of requests, events, charges and the balance. Each call that
-/// changes something carries an Idempotency-Key, so a repeated call has one effect.
+/// Speaks the Model Context Protocol on stdin and stdout until its input ends, and calls a running test server: pays with test
+/// cards, refunds, opens disputes, moves the account's clock, and reads the log of requests, events, charges and the balance.
+/// Each call that changes something carries an Idempotency-Key, so a repeated call has one effect.
 ///
 /// Refuses a live server. The secret key and card numbers are in no output.
 #[derive(Args)]

@@ -99,7 +99,6 @@ pub fn code_of(signal: Signal) -> ExitCode {
     code(128 + signal.number())
 }
 
-/// Returns an exit code.
-pub fn code(number: i32) -> ExitCode {
+fn code(number: i32) -> ExitCode {
     u8::try_from(number).map_or(ExitCode::FAILURE, ExitCode::from)
 }

@@ -1,10 +1,10 @@
 //! The line that makes a thing happen: for a shell with $URL, $KEY and payment.json, as docs/testing.md has them.
 
-use crate::trigger;
 use http::Method;
 
 use super::goals::{APPROVED, DECLINED, EXPIRED, FAILED, UNAVAILABLE};
 use crate::document::Operation;
+use crate::trigger;
 
 /// The line for an answer of an earlier request.
 pub const REPLAY: &str = "send the same request twice with the same Idempotency-Key";

@@ -9,12 +9,6 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
-use crate::api_client::ApiClient;
-use crate::report::{OWN_REQUESTS, all};
-use crate::requests::exchange;
-use crate::server_options::{ServerOptions, refuse_live};
-use crate::terminal::HEAD;
-use crate::terminal::print_result;
 use base::durable_fs;
 use base::list::List;
 use clap::Args;
@@ -24,14 +18,19 @@ use serde_json::Value;
 
 use self::goals::{Goal, Part, goals};
 use self::met::Met;
+use crate::api_client::ApiClient;
 use crate::document::Operations;
 use crate::junit::{self, TestCase};
+use crate::report::{OWN_REQUESTS, all};
+use crate::requests::exchange;
+use crate::server_options::{ServerOptions, refuse_live};
+use crate::terminal::{HEAD, print_result};
 
 /// Show what a test suite has met of the API, and what never.
 ///
-/// Reads recordings (`record --to run.jsonl`), logs of `examine client`, or without a file the request log, the events and the webhooks of an account
-/// of a running server. Counts operations that succeed, errors, declines, pages beyond the first, events, webhooks and 3-D Secure
-/// results, and prints for each gap the line that makes it happen.
+/// Reads recordings (`record --to run.jsonl`), logs of `examine client`, or without a file the request log, the events and the
+/// webhooks of an account of a running server. Counts operations that succeed, errors, declines, pages beyond the first, events,
+/// webhooks and 3-D Secure results, and prints for each gap the line that makes it happen.
 ///
 /// Errors that any operation may answer count once. Answers that no request causes, such as 500, do not count.
 #[derive(Args)]

@@ -1,10 +1,10 @@
 //! The page of a coverage.
 
-use crate::html_page;
 use maud::{Markup, html};
 
 use super::goals::Goal;
 use super::{PartSummary, Summary};
+use crate::html_page;
 
 /// Renders a coverage.
 pub fn page(summary: &Summary) -> Markup {

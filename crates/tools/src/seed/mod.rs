@@ -39,8 +39,8 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Create the fixtures of a YAML file in an account.
 ///
-/// Customers, plans, subscriptions, charges and what happens to them, through a running test server. docs/fixtures.md describes the
-/// file.
+/// Customers, plans, subscriptions, charges and what happens to them, through a running test server. docs/fixtures.md describes
+/// the file.
 ///
 /// Reads the whole file first. If it has faults, prints all of them by line and creates nothing. If the server refuses a
 /// request, restores the account. Moves the account's clock ahead as far as the file says.

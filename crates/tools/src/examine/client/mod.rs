@@ -12,10 +12,6 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::api_client::ApiClient;
-use crate::report::all;
-use crate::terminal::print_result;
-use crate::terminal::{BAD, GOOD};
 use clap::Args;
 use recording::{Format, RecordingFile};
 use serde::Serialize;
@@ -24,9 +20,12 @@ use serde_json::Value;
 use self::faults::FaultPlan;
 use self::judge::{Finding, Rule, judge};
 use self::proxy::{Proxy, ProxyErrors};
+use crate::api_client::ApiClient;
 use crate::document::Operations;
 use crate::junit::{self, TestCase};
 use crate::known_api::KnownApi;
+use crate::report::all;
+use crate::terminal::{BAD, GOOD, print_result};
 
 /// How to examine.
 #[derive(Args)]

@@ -4,7 +4,6 @@ use std::error::Error;
 use std::io::Write;
 use std::time::Duration;
 
-use crate::events::Event;
 use base::secret::Secret;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -19,6 +18,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::cases::Expected;
+use crate::events::Event;
 
 /// What a case is made of.
 pub struct Material<'a> {

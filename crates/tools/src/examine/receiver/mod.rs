@@ -8,12 +8,6 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
-use crate::api_client::ApiClient;
-use crate::events::Event;
-use crate::listen::{event_types, fits, webhook_key};
-use crate::server_options::receiver_address;
-use crate::terminal::{BAD, GOOD, HEAD, print_result};
-use crate::trigger;
 use base::clock::{Clock, SystemClock};
 use base::list::List;
 use base::secret::Secret;
@@ -27,8 +21,14 @@ use serde::Serialize;
 use self::cases::{CASES, Case, Expected};
 use self::material::Material;
 use self::sender::{Answer, Sender};
+use crate::api_client::ApiClient;
+use crate::events::Event;
 use crate::junit::{self, TestCase};
 use crate::known_api::KnownApi;
+use crate::listen::{event_types, fits, webhook_key};
+use crate::server_options::receiver_address;
+use crate::terminal::{BAD, GOOD, HEAD, print_result};
+use crate::trigger;
 
 /// The events that are sent if none are named.
 const USUAL: [EventType; 4] = [
