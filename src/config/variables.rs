@@ -46,7 +46,10 @@ pub fn wrong_variable(
         return None;
     }
     let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return None };
-    let option = option_of(program, named)?;
+    // An option that is not built has no text yet.
+    let mut program = program.clone();
+    program.build();
+    let option = option_of(&program, named)?;
     let flag = format!("--{}", option.get_long()?);
     let is_given = |argument: &OsStr| {
         argument

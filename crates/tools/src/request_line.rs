@@ -1,6 +1,6 @@
 //! The log of a server on a terminal: a request is a short line, everything else what `tracing` writes.
 
-use std::fmt::{self, Debug, Write};
+use std::fmt::{self, Debug};
 
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};

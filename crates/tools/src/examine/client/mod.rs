@@ -135,6 +135,7 @@ impl Totals {
         }
     }
 
+    /// Returns what they add up to.
     pub fn sum(&self) -> Option<i64> {
         self.0
     }
