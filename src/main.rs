@@ -143,10 +143,8 @@ fn main() -> ExitCode {
     };
     // Files that the program creates are its user's only: the database, its log, uploads, copies. A command of the user's
     // keeps the user's mask, and everybody may read the manual.
-    let keeps_mask = matches!(
-        command,
-        Command::Exec(_) | Command::Record(_) | Command::Examine(_) | Command::Manual(_)
-    );
+    let keeps_mask =
+        matches!(command, Command::Exec(_) | Command::Record(_) | Command::Examine(_) | Command::Manual(_));
     if !keeps_mask {
         platform::hide_new_files();
     }
