@@ -53,7 +53,6 @@ impl CardToAttach {
 
 const USED: &str = "has already been used";
 const UNKNOWN: &str = "is not valid";
-const ONE_CARD: &str = "Exactly one of card or card_token is required";
 
 /// Stores a customer with its first card, which is primary.
 ///
@@ -69,20 +68,10 @@ pub async fn create(
     let id: CustomerToken = ctx.ids.token();
     let token = non_blank(new_customer.card_token.as_deref());
     let card = match (&new_customer.card, token) {
-        (Some(card), None) => validate_card(ctx, account, card, id, &mut faults).await?,
+        // What else is wrong with a card beside a token is told as well.
+        (Some(card), _) => validate_card(ctx, account, card, id, &mut faults).await?,
         (None, Some(token)) => stored(ctx, account, token, None, "card_token", &mut faults).await?,
-        // An invalid card or token is a fault already, not a blank.
-        (None, None) if faults.has("card") || faults.has("card_token") => None,
-        (None, None) => {
-            faults.add("card", "can't be blank");
-            None
-        }
-        (Some(card), Some(_)) => {
-            // What else is wrong with the card is told as well.
-            validate_card(ctx, account, card, id, &mut faults).await?;
-            faults.add("card", ONE_CARD);
-            None
-        }
+        (None, None) => None,
     };
     let (Some(card), true) = (card, faults.is_empty()) else { return Err(faults.into()) };
     let row = customer::Model {

@@ -78,7 +78,7 @@ pub fn read(text: &str, environment: Environment) -> Result<Document, ImportErro
     if paid_to.name.trim().is_empty() || paid_to.number.trim().is_empty() {
         return Err(ImportError::Wrong("bank_account"));
     }
-    if application.validate().is_err() || application.entity.registration_number_fault().is_some() {
+    if application.validate().is_err() {
         return Err(ImportError::Wrong("application"));
     }
     if NewBankAccount::from(&document.bank_account).validate().is_err() {

@@ -24,10 +24,6 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewPlan>) -> 
         None if !faults.has("currency") => faults.add("currency", "is not a supported currency"),
         None => {}
     }
-    let in_trial = new_plan.trial_interval.is_some_and(|length| length > 0);
-    if in_trial && new_plan.trial_interval_unit.is_none() && !faults.has("trial_interval_unit") {
-        faults.add("trial_interval_unit", "can't be blank");
-    }
     let (Some((currency, _)), true) = (currency, faults.is_empty()) else { return Err(Error::plan(faults)) };
     let row = row(ctx, &caller.account, new_plan, currency)?;
     idempotency::write(ctx, caller, row, |tx, row| {

@@ -37,10 +37,10 @@ pub struct ChargeRequestInfo<'a> {
 pub async fn create(
     ctx: &Ctx,
     caller: &Caller,
-    mut params: Params<NewCharge>,
+    params: Params<NewCharge>,
     request: ChargeRequestInfo<'_>,
 ) -> Result<ChargeMade, Error> {
-    let verification = verification(&mut params);
+    let verification = verification(&params.value);
     let order = build_order(ctx, &caller.account, Origin::Payment, params, request.outcome).await?;
     let Some(verification) = verification else { return charge_without_challenge(ctx, caller, order).await };
     let enrolled = is_enrolled(ctx, &order).await?;
@@ -65,27 +65,11 @@ struct Verification {
     fallback_ok: bool,
 }
 
-/// Returns the verification to make, if any. Results of a verification made elsewhere start none.
-fn verification(params: &mut Params<NewCharge>) -> Option<Verification> {
-    let requested = params.value.three_d_secure.as_ref()?;
-    let faults = &mut params.faults;
-    let mut missing = |param| {
-        if !faults.has(param) {
-            faults.add(param, "can't be blank");
-        }
-    };
-    let callback_url = non_blank(requested.callback_url.as_deref());
-    match requested.enabled {
-        Some(true) => {}
-        Some(false) => return None,
-        None if callback_url.is_none() && requested.fallback_ok.is_none() => return None,
-        None => missing("three_d_secure.enabled"),
-    }
-    if callback_url.is_none() {
-        missing("three_d_secure.callback_url");
-    }
+/// Returns the verification to make, if any.
+fn verification(new_charge: &NewCharge) -> Option<Verification> {
+    let requested = new_charge.three_d_secure.as_ref().filter(|requested| requested.is_wanted())?;
     Some(Verification {
-        callback_url: callback_url.unwrap_or_default().to_owned(),
+        callback_url: non_blank(requested.callback_url.as_deref()).unwrap_or_default().to_owned(),
         fallback_ok: requested.fallback_ok.unwrap_or(false),
     })
 }
