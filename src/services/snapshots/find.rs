@@ -1,9 +1,10 @@
 //! Finds snapshots.
 
-use entity::{Listed, Owned, SnapshotToken, snapshot};
+use entity::{Owned, snapshot};
 
-use crate::error::{Error, ErrorCode};
+use crate::error::Error;
 use crate::params::Paging;
+use crate::services::by_key;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::services::snapshots::view::Snapshot;
@@ -22,7 +23,5 @@ pub(super) async fn by_token(
     account: &Account,
     token: &str,
 ) -> Result<snapshot::Model, Error> {
-    let id: SnapshotToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = snapshot::Entity::at(account.id(), id);
-    row.one(ctx.store.read()).await?.ok_or_else(|| ErrorCode::NotFound.into())
+    by_key::find::<snapshot::Entity>(ctx.store.read(), account, token).await
 }

@@ -3,10 +3,8 @@
 use std::collections::HashMap;
 
 use entity::counter::Counted;
-use entity::webhook::{self, Column};
-use entity::{AccountToken, Listed, Owned, WebhookEndpointToken, WebhookToken, webhook_endpoint};
-use sea_orm::sea_query::{Expr, ExprTrait};
-use sea_orm::{ConnectionTrait, QueryTrait};
+use entity::{AccountToken, Listed, Owned, WebhookEndpointToken, WebhookToken, webhook, webhook_endpoint};
+use sea_orm::ConnectionTrait;
 
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
@@ -44,11 +42,7 @@ pub(super) async fn by_token(
     account: AccountToken,
     id: WebhookToken,
 ) -> Result<(webhook::Model, String), Error> {
-    let mut rows = webhook::Entity::at(account, id);
-    let of_account = Expr::col((webhook_endpoint::Entity, webhook_endpoint::Column::AccountId)).eq(account);
-    let its_own = Expr::col((webhook_endpoint::Entity, webhook_endpoint::Column::Id))
-        .equals((webhook::Entity, Column::EndpointId));
-    QueryTrait::query(&mut rows).inner_join(webhook_endpoint::Entity, of_account.and(its_own));
+    let rows = webhook::Entity::at(account, id).inner_join(webhook_endpoint::Entity);
     let seen = rows.select_also(webhook_endpoint::Entity).one(db).await?;
     let seen = seen.and_then(|(row, endpoint)| Some((row, endpoint?.url)));
     seen.ok_or_else(|| ErrorCode::RecordNotFound.into())
