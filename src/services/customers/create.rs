@@ -4,7 +4,6 @@ use entity::card::{self, CardState};
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::{CardToken, CustomerToken, customer};
-use futures::FutureExt;
 
 use super::find::view;
 use crate::error::{Error, ErrorCode};
@@ -87,9 +86,10 @@ pub async fn create(
         ip_address,
         created_at: account.now,
     };
-    let unit = idempotency::write(ctx, caller, (account.clone(), row, card), |tx, (account, row, card)| {
-        record(tx, account, row, card).boxed()
-    });
+    let unit =
+        idempotency::write(ctx, caller, (account.clone(), row, card), async |tx, (account, row, card)| {
+            record(tx, account, row, card).await
+        });
     unit.await
 }
 

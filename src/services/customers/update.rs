@@ -3,7 +3,6 @@
 use entity::Listed;
 use entity::customer;
 use entity::event::EventType;
-use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{DbBackend, QuerySelect};
 
@@ -51,7 +50,7 @@ pub async fn update(
     // `change` holds the sealed digits of an inline card; the parameters need not keep them.
     changes.card = None;
     let unit = UpdateCustomerUnit { account: account.clone(), row, changes, change };
-    idempotency::write(ctx, caller, unit, |tx, unit| record(tx, unit).boxed()).await
+    idempotency::write(ctx, caller, unit, record).await
 }
 
 async fn card_change(

@@ -4,7 +4,6 @@ use entity::counter::Counted;
 use entity::event::EventType;
 use entity::merchant::{self, MerchantStatus};
 use entity::{AccountToken, JsonText, MerchantToken, account};
-use futures::FutureExt;
 
 use super::transport;
 use crate::error::Error;
@@ -50,7 +49,7 @@ pub async fn create(
         ..pending_row(account.id(), &row, &new_merchant.application(), password_hash)?
     };
     let unit = CreateMerchantUnit { merchant, account: NewAccount::with(ctx, row, &keys, bank_account) };
-    idempotency::write(ctx, caller, unit, |tx, unit| unit.record(tx).boxed()).await
+    idempotency::write(ctx, caller, unit, async |tx, unit| unit.record(tx).await).await
 }
 
 /// A merchant and its account, to record.

@@ -4,7 +4,6 @@ use entity::bank_account::{self, BankAccountState};
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::{BankAccountToken, recipient};
-use futures::FutureExt;
 
 use crate::error::Error;
 use crate::params::{FieldErrors, Params, non_blank};
@@ -131,16 +130,13 @@ pub async fn create(
         created_at: account.now,
     };
     let new = (account.clone(), row, coming);
-    idempotency::write(ctx, caller, new, |tx, (account, row, coming)| {
-        async move {
-            coming.attach(tx, account).await?;
-            tx.append(row);
-            counts::add(tx, row.account_id, Counted::Recipients, 1);
-            let recipient = Recipient::from(row.clone());
-            events::record(tx, row.account_id, account.now, EventType::RecipientCreated, &recipient)?;
-            Ok(recipient)
-        }
-        .boxed()
+    idempotency::write(ctx, caller, new, async |tx, (account, row, coming)| {
+        coming.attach(tx, account).await?;
+        tx.append(row);
+        counts::add(tx, row.account_id, Counted::Recipients, 1);
+        let recipient = Recipient::from(row.clone());
+        events::record(tx, row.account_id, account.now, EventType::RecipientCreated, &recipient)?;
+        Ok(recipient)
     })
     .await
 }

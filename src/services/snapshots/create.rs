@@ -1,7 +1,6 @@
 //! Creates snapshots.
 
 use entity::{AccountToken, FileToken, Owned, account, file, snapshot, snapshot_file, snapshot_part};
-use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, PaginatorTrait, QuerySelect};
 
@@ -26,7 +25,7 @@ pub(super) static ITSELF: AccountTable<account::Entity> =
 pub async fn create(ctx: &Context, caller: &Caller) -> Result<Snapshot, Error> {
     let _permit = acquire_permit().await?;
     let unit = copy(ctx, &caller.account).await?;
-    idempotency::write(ctx, caller, unit, |tx, unit| unit.record(tx).boxed()).await
+    idempotency::write(ctx, caller, unit, async |tx, unit| unit.record(tx).await).await
 }
 
 /// A snapshot that is not recorded yet.

@@ -1,7 +1,6 @@
 //! Deletes snapshots, on request or after their time.
 
 use entity::{AccountToken, Owned, SnapshotToken, Timestamp, snapshot, snapshot_file, snapshot_part};
-use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 
 use crate::error::{Error, ErrorCode};
@@ -14,9 +13,8 @@ use crate::store::Tx;
 /// Refusals: `not_found`.
 pub async fn remove(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
     let id: SnapshotToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let unit = idempotency::write(ctx, caller, (caller.account.id(), id), |tx, (account, id)| {
-        async move { if delete_row(tx, *account, *id).await? { Ok(()) } else { Err(ErrorCode::NotFound.into()) } }
-            .boxed()
+    let unit = idempotency::write(ctx, caller, (caller.account.id(), id), async |tx, (account, id)| {
+        if delete_row(tx, *account, *id).await? { Ok(()) } else { Err(ErrorCode::NotFound.into()) }
     });
     unit.await
 }
@@ -30,8 +28,8 @@ pub fn due(wall: Timestamp) -> Select<snapshot::Entity> {
 
 /// Deletes an expired snapshot.
 pub async fn expire(ctx: &Context, row: snapshot::Model) -> Result<(), Error> {
-    let unit = ctx.store.write((row.account_id, row.id), |tx, (account, id)| {
-        async move { delete_row(tx, *account, *id).await.map(drop) }.boxed()
+    let unit = ctx.store.write((row.account_id, row.id), async |tx, (account, id)| {
+        delete_row(tx, *account, *id).await.map(drop)
     });
     unit.await
 }

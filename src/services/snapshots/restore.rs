@@ -4,7 +4,6 @@ use entity::account::{self, Column};
 use entity::{
     AccountToken, FileToken, Listed, Owned, Timestamp, charge, erasure, file, snapshot, snapshot_part,
 };
-use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, DbBackend, Iterable, ModelTrait, QueryFilter, QueryOrder, QuerySelect};
 use tokio::task::yield_now;
@@ -45,7 +44,7 @@ pub async fn restore(ctx: &Ctx, caller: &Caller, token: &str) -> Result<Snapshot
         ctx.in_own_task(parts).await?
     } else {
         let unit = RestoreUnit { row, contents };
-        idempotency::write_exclusively(ctx, caller, unit, |tx, unit| unit.record(tx).boxed()).await?
+        idempotency::write_exclusively(ctx, caller, unit, async |tx, unit| unit.record(tx).await).await?
     };
     // Restored webhooks may be due.
     ctx.memory.due_webhooks.notify_one();

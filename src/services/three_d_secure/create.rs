@@ -5,7 +5,6 @@ use base::random::RandomStream;
 use entity::charge::{ChargeState, Origin};
 use entity::three_d_secure::{self, SessionState};
 use entity::{SessionToken, card, challenge_page};
-use futures::FutureExt;
 
 use super::find::page_hash;
 use crate::error::Error;
@@ -124,19 +123,16 @@ async fn open(
     };
     let redirect_url = format!("{}/3d-secure/{secret}", request.base_url);
     let opening = OpenSessionUnit { intent, copy, session, page, redirect_url };
-    let unit = idempotency::write(ctx, caller, opening, |tx, opening| {
-        async move {
-            record_row(tx, &opening.intent).await?;
-            tx.append(&opening.copy);
-            tx.append(&opening.session);
-            tx.append(&opening.page);
-            Ok(ChargeMade::Pending(PendingCharge {
-                token: opening.intent.row.id,
-                status_message: "Pending",
-                redirect_url: opening.redirect_url.clone(),
-            }))
-        }
-        .boxed()
+    let unit = idempotency::write(ctx, caller, opening, async |tx, opening| {
+        record_row(tx, &opening.intent).await?;
+        tx.append(&opening.copy);
+        tx.append(&opening.session);
+        tx.append(&opening.page);
+        Ok(ChargeMade::Pending(PendingCharge {
+            token: opening.intent.row.id,
+            status_message: "Pending",
+            redirect_url: opening.redirect_url.clone(),
+        }))
     });
     unit.await
 }

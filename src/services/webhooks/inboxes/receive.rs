@@ -9,7 +9,6 @@ use entity::{
     AccountToken, InboxDeliveryToken, InboxToken, JsonText, Owned, Timestamp, account, inbox_delivery,
     webhook_endpoint,
 };
-use futures::FutureExt;
 use http::{HeaderMap, header};
 use outbound::limits::WEBHOOK_ANSWER;
 use outbound::{OutboundError, signature};
@@ -79,7 +78,7 @@ pub async fn receive(
         now: owner.now(ctx.clock.now()),
         arrivals: Arc::clone(&ctx.memory.arrivals),
     };
-    ctx.store.write(unit, |tx, unit| unit.record(tx).boxed()).await
+    ctx.store.write(unit, async |tx, unit| unit.record(tx).await).await
 }
 
 /// Headers that identify the sender are left out: they are secrets.
