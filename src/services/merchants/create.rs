@@ -20,7 +20,7 @@ use crate::store::Tx;
 /// (`docs/decisions.md`, 231). Of its two pairs of keys one works in this environment.
 ///
 ///
-/// Refusals: `invalid_resource`.
+/// Refusals: `invalid_resource`, `service_unavailable` if too many passwords wait for their hash.
 pub async fn create(
     ctx: &Context,
     caller: &Caller,
@@ -40,7 +40,8 @@ pub async fn create(
     let bank_account =
         bank_accounts::validate(ctx, &own, &new_merchant.bank_account, "bank_account.", &mut faults);
     let (Some(bank_account), true) = (bank_account, faults.is_empty()) else { return Err(faults.into()) };
-    let password_hash = password::hash(new_merchant.contact.password.clone()).await?;
+    let permit = ctx.memory.passwords.acquire(account.id()).await?;
+    let password_hash = password::hash(new_merchant.contact.password.clone(), permit).await?;
     let [keys, other] = [(); 2].map(|()| ApiKeyPair::mint(&ctx.random));
     let other = transport::seal(&ctx.vault, row.id, &other);
     let merchant = merchant::Model {

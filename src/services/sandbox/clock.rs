@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use base::request_permits::release_permit;
 use entity::account::{self, Column};
 use entity::{AccountToken, TimeSpan, Timestamp};
 use sea_orm::sea_query::Expr;
@@ -38,7 +39,13 @@ pub async fn advance(ctx: &Ctx, caller: &Caller, params: Params<MoveClock>) -> R
     let requested = params.parse()?;
     requested.target(caller.account.now, ctx.clock.now())?;
     let (task, caller) = (Ctx::clone(ctx), caller.clone());
-    ctx.in_own_task(async move { ClockMoveRun::begin(&task, &caller, requested).await?.run().await }).await
+    let moving = async move {
+        let run = ClockMoveRun::begin(&task, &caller, requested).await?;
+        // An account has one at a time, and most of it may be waiting for what others hold.
+        release_permit();
+        run.run().await
+    };
+    ctx.in_own_task(moving).await
 }
 
 /// Releases the clocks that an ended process was moving. Only for a server that knows it is the only one.

@@ -1,7 +1,6 @@
 //! Signatures convince the receivers of docs/webhooks.md: some run libraries that others have published, some have none.
 //! `.ci/run` installs them.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -13,7 +12,7 @@ use outbound::{AddressPolicy, Outbound};
 use serde_json::json;
 
 use crate::harness::postgres::skipped;
-use crate::harness::process::{Process, machine_time};
+use crate::harness::process::{Process, free_address, machine_time};
 use crate::harness::{App, Client, Received, Receiver, card, rules};
 
 const MISSING: &str = "The published verifiers of signatures are not installed, so the tests on it are skipped: \
@@ -78,7 +77,7 @@ fn verifiers(key: &str) -> Option<Verifiers> {
         running.push(plain("java".into(), "Verify.java"));
     }
     if has("php", "--version") {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_address().port();
         let command = &mut Command::new("sh");
         running
             .push(start(command.args(["-c", PHP]).arg(script("verify.php")).env("PORT", port.to_string())));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::request_permits::release_permit;
 use entity::inbox::{self, InboxFault, SignatureVerdict};
 use entity::inbox_delivery::Column;
 use entity::{
@@ -46,6 +47,7 @@ pub async fn deliver(
     Ok(match receive(ctx, id, headers, body).await? {
         // Within the time of an answer, or as none: the lease of the webhook is no longer.
         Some(InboxReply::Status(status, latency)) => {
+            release_permit();
             sleep(latency.min(WEBHOOK_ANSWER.saturating_sub(began.elapsed()))).await;
             if began.elapsed() < WEBHOOK_ANSWER { Ok(status) } else { Err(OutboundError::Timeout) }
         }
