@@ -108,7 +108,9 @@ async fn initializer(State(app): State<AppState>, request: Parts) -> impl IntoRe
 /// the `Sandbox-Outcome` header.
 fn sandbox() -> Value {
     let cards = TABLE.iter().filter_map(|row| {
-        let does = format!("{}, issued in {}", row.outcome.description(), row.issuing_country);
+        let verified = row.challenge.map(|challenge| format!("; 3-D Secure: {}", challenge.description()));
+        let verified = verified.unwrap_or_default();
+        let does = format!("{}, issued in {}{verified}", row.outcome.description(), row.issuing_country);
         Some(json!([row.numbers().next()?, does]))
     });
     let words = SANDBOX_WORDS.into_iter().chain(Decline::ALL.iter().map(|decline| decline.code()));

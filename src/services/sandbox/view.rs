@@ -1,5 +1,7 @@
 //! The records of the sandbox.
 
+use std::collections::BTreeMap;
+
 use entity::account::{self, TransfersSchedule};
 use entity::card_attack::{CardTestingAction, CardTestingRule, CardTestingSettings};
 use entity::failure::Decline;
@@ -57,6 +59,9 @@ pub struct SandboxAccount {
     /// What the account does about card testing.
     #[shows(row.card_testing().into())]
     card_testing: CardTesting,
+    /// Whether unknown parameters are refused.
+    #[shows(row.strict_parameters.unwrap_or_default())]
+    strict_parameters: bool,
 }
 
 /// What an account does about card testing, and the thresholds of its rules.
@@ -121,3 +126,9 @@ pub enum WalletSource {
     /// For walletG.
     WalletG(WalletGToken),
 }
+
+/// The values of a state, for the verifier's requests: tokens by their names in paths.
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+#[serde(transparent)]
+#[schema(example = json!({ "charge_token": "ch_AZqYv3rVcBKUQ1mHn7tKRw" }))]
+pub struct ProviderStateValues(pub BTreeMap<String, String>);
