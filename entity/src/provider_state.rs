@@ -29,9 +29,9 @@ string_enum! {
         Authorisation "an authorisation",
         /// A plan: plan_token.
         Plan "a plan",
-        /// An active subscription: sub_token, plan_token, customer_token.
+        /// An active subscription: sub_token, plan_token, customer_token, card_token.
         Subscription "a subscription",
-        /// A cancelled subscription: sub_token, plan_token, customer_token.
+        /// A cancelled subscription: sub_token, plan_token, customer_token, card_token.
         CancelledSubscription "a cancelled subscription",
         /// A recipient: recipient_token.
         Recipient "a recipient",

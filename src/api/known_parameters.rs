@@ -130,7 +130,7 @@ impl KnownParameters {
     fn nearest(&self, name: &str) -> Option<&str> {
         let far = |known: &&String| strsim::damerau_levenshtein(known, name);
         let nearest = self.0.keys().min_by_key(far)?;
-        (2 * far(&nearest) <= name.chars().count()).then_some(nearest)
+        (2 * far(&nearest) <= name.chars().count()).then_some(nearest.as_str())
     }
 }
 

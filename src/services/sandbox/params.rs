@@ -201,7 +201,6 @@ pub struct NewProviderState {
     #[schema(example = "shop")]
     pub consumer: Option<String>,
     /// The state.
-    #[schema(example = "a charge")]
     pub state: ProviderState,
     /// The parameters of the operation that makes the state's record, for those that are not as in the examples; none if absent.
     #[schema(value_type = Option<std::collections::BTreeMap<String, Value>>)]

@@ -160,12 +160,12 @@ impl StateChange<'_> {
     }
 
     /// Adds the token of a record to the values, and returns it.
-    fn keep(&mut self, name: &str, record: &impl Serialize) -> Result<String, Error> {
+    fn keep(&mut self, name: &'static str, record: &impl Serialize) -> Result<String, Error> {
         let record = serde_json::to_value(record)?;
         let token = record["token"].as_str().ok_or_else(|| Error::internal("a record without a token"))?;
-        self.values.0.insert(name.to_owned(), token.to_owned());
+        self.values.0.insert(name, token.to_owned());
         if let Some(url) = record["redirect_url"].as_str() {
-            self.values.0.insert("redirect_url".to_owned(), url.to_owned());
+            self.values.0.insert("redirect_url", url.to_owned());
         }
         Ok(token.to_owned())
     }
@@ -212,7 +212,7 @@ impl StateChange<'_> {
         };
         let body = serde_json::to_value(error.body(""))?;
         let Some(charge) = body["charge_token"].as_str() else { return Err(error) };
-        self.values.0.insert("charge_token".to_owned(), charge.to_owned());
+        self.values.0.insert("charge_token", charge.to_owned());
         Ok(())
     }
 

@@ -8,7 +8,9 @@ use entity::failure::Decline;
 use entity::{AccountToken, AcquirerFaults, Probability};
 use macros::view;
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::services::sandbox::params::{WalletType, drop_rate_schema, gateway_error_rate_schema};
 use crate::wallet::{WalletAToken, WalletGToken};
@@ -127,8 +129,38 @@ pub enum WalletSource {
     WalletG(WalletGToken),
 }
 
-/// The values of a state, for the verifier's requests: tokens by their names in paths.
-#[derive(Debug, Clone, Default, Serialize, ToSchema)]
+/// The values of a state, for the verifier's requests, by the names that they have in paths.
+#[derive(Debug, Clone, Default, Serialize)]
 #[serde(transparent)]
-#[schema(example = json!({ "charge_token": "ch_AZqYv3rVcBKUQ1mHn7tKRw" }))]
-pub struct ProviderStateValues(pub BTreeMap<String, String>);
+pub struct ProviderStateValues(pub BTreeMap<&'static str, String>);
+
+impl ProviderStateValues {
+    /// The names, each with a sentence. A state has some of them.
+    const NAMES: [(&str, &str); 12] = [
+        ("auth_token", "The token of the authorisation."),
+        ("card_token", "The token of the card."),
+        ("charge_token", "The token of the charge."),
+        ("customer_token", "The token of the customer."),
+        ("deposit_token", "The token of the deposit."),
+        ("dispute_token", "The token of the dispute."),
+        ("plan_token", "The token of the plan."),
+        ("recipient_token", "The token of the recipient."),
+        ("redirect_url", "The page on which the cardholder verifies the payment."),
+        ("refund_token", "The token of the refund."),
+        ("sub_token", "The token of the subscription."),
+        ("transfer_token", "The token of the transfer."),
+    ];
+}
+
+impl ToSchema for ProviderStateValues {}
+
+impl PartialSchema for ProviderStateValues {
+    fn schema() -> RefOr<Schema> {
+        let text = |about: &str| {
+            let absent = format!("{about} It is absent where the state has none.");
+            ObjectBuilder::new().schema_type(Type::String).description(Some(absent))
+        };
+        let values = Self::NAMES.iter().fold(ObjectBuilder::new(), |values, (name, about)| values.property(*name, text(about)));
+        values.description(Some("The values of a state, for the verifier's requests.")).into()
+    }
+}
