@@ -24,7 +24,9 @@ pub fn preferred(headers: &HeaderMap) -> Option<bool> {
 
 /// Says in the response of an operation which preference it followed.
 pub fn acknowledge(headers: &mut HeaderMap, request: &RequestContext) {
-    let Some(is_strict) = request.prefers_strict().filter(|_| request.route().starts_with("/1/")) else { return };
+    let Some(is_strict) = request.prefers_strict().filter(|_| request.route().starts_with("/1/")) else {
+        return;
+    };
     let applied = if is_strict { "handling=strict" } else { "handling=lenient" };
     headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(applied));
 }
@@ -42,7 +44,11 @@ mod tests {
             }
             preferred(&headers)
         };
-        for strict in ["handling=strict", "Handling = \"strict\"; foo=bar", "respond-async, handling=strict, handling=lenient"] {
+        for strict in [
+            "handling=strict",
+            "Handling = \"strict\"; foo=bar",
+            "respond-async, handling=strict, handling=lenient",
+        ] {
             assert_eq!(read(&[strict]), Some(true), "{strict}");
         }
         assert_eq!(read(&["return=minimal", "handling=lenient", "handling=strict"]), Some(false));

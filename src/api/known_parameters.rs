@@ -231,7 +231,10 @@ mod tests {
             "Sandbox-Outcome": "x",
         });
         let meant = |param: &str, subject: &str, meant: &str| {
-            (param.to_owned(), format!("{subject} is not a parameter of this operation: did you mean `{meant}`?"))
+            (
+                param.to_owned(),
+                format!("{subject} is not a parameter of this operation: did you mean `{meant}`?"),
+            )
         };
         let other = |param: &str, subject: &str| {
             (param.to_owned(), format!("{subject} is not a parameter of this operation"))

@@ -92,7 +92,8 @@ async fn initializer(State(app): State<AppState>, request: Parts) -> impl IntoRe
         "tryItOutEnabled": to_be_tried, "persistAuthorization": to_be_tried, "docExpansion": "none",
         "defaultModelsExpandDepth": -1, "syntaxHighlight": false,
     });
-    let sandbox = if to_be_tried { sandbox() } else { json!({ "cards": [], "outcomes": [], "challenges": [] }) };
+    let sandbox =
+        if to_be_tried { sandbox() } else { json!({ "cards": [], "outcomes": [], "challenges": [] }) };
     let script = format!(
         "import {{ start }} from './page.js'\n\nconst key = {key}\nstart({settings}, key, {sandbox})\n"
     );

@@ -93,7 +93,9 @@ fn operation(document: &Value, method: &str, path: &str, described: &Value) -> O
         let names = examples.into_iter().flat_map(Map::keys);
         let strict_only = response["description"].as_str().is_some_and(|text| text.contains(STRICT_ONLY));
         let is_strict_only = move |name: &str| strict_only && name == "invalid_resource";
-        names.filter(move |name| status >= 400 && !is_strict_only(name)).map(move |name| (status, name.clone()))
+        names
+            .filter(move |name| status >= 400 && !is_strict_only(name))
+            .map(move |name| (status, name.clone()))
     });
     let (method, path) = (method.to_uppercase(), path.to_owned());
     Some(Operation { errors: errors.collect(), method, path, section, has_pages, parameters })

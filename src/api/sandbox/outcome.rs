@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
-use axum::http::{HeaderMap, HeaderName};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName};
 
 use crate::api::state::AppState;
 use crate::config::Environment;

@@ -29,8 +29,14 @@ impl PartialSchema for ProviderStateResponse {
         let RefOr::T(Schema::Object(mut values)) = ProviderStateValues::schema() else {
             unreachable!("values are an object")
         };
-        values.description = Some("The values of a state, also beside the response, where verifiers look for them.".to_owned());
-        values.properties.shift_insert(0, "response".into(), Ref::from_schema_name(ProviderStateValues::name()).into());
+        values.description = Some(
+            "The values of a state, also beside the response, where verifiers look for them.".to_owned(),
+        );
+        values.properties.shift_insert(
+            0,
+            "response".into(),
+            Ref::from_schema_name(ProviderStateValues::name()).into(),
+        );
         values.required.push("response".to_owned());
         values.into()
     }

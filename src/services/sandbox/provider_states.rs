@@ -94,7 +94,8 @@ impl StateChange<'_> {
             }
             ProviderState::DeclinedCharge => self.declined_charge().await?,
             ProviderState::PendingCharge => {
-                let three_d_secure = json!({ "enabled": true, "callback_url": "https://shop.example.com/verified" });
+                let three_d_secure =
+                    json!({ "enabled": true, "callback_url": "https://shop.example.com/verified" });
                 self.charge(&json!({ "three_d_secure": three_d_secure })).await?;
             }
             ProviderState::Refund => drop(self.refund().await?),
@@ -241,7 +242,8 @@ impl StateChange<'_> {
     }
 
     async fn plan(&mut self) -> Result<String, Error> {
-        let example = json!({ "name": "Coffee plan", "amount": 1000, "interval": 1, "interval_unit": "month" });
+        let example =
+            json!({ "name": "Coffee plan", "amount": 1000, "interval": 1, "interval_unit": "month" });
         let made = plans::create(self.ctx, self.caller, self.read(example)).await?;
         self.keep("plan_token", &made)
     }
@@ -278,9 +280,10 @@ impl StateChange<'_> {
 
     async fn claim_key(&self) -> Result<(), Error> {
         let claim = (self.caller.account.id(), self.claim()?, self.ctx.trusted.latest());
-        let unit = self.ctx.store.write(claim, |tx, (account, claim, at)| {
-            async move { claim.record(tx, *account, *at) }.boxed()
-        });
+        let unit = self
+            .ctx
+            .store
+            .write(claim, |tx, (account, claim, at)| async move { claim.record(tx, *account, *at) }.boxed());
         match unit.await {
             // An earlier setup that nothing has torn down.
             Err(error) if error.code() == ErrorCode::IdempotencyKeyInUse => Ok(()),

@@ -160,7 +160,9 @@ impl PartialSchema for ProviderStateValues {
             let absent = format!("{about} It is absent where the state has none.");
             ObjectBuilder::new().schema_type(Type::String).description(Some(absent))
         };
-        let values = Self::NAMES.iter().fold(ObjectBuilder::new(), |values, (name, about)| values.property(*name, text(about)));
+        let values = Self::NAMES
+            .iter()
+            .fold(ObjectBuilder::new(), |values, (name, about)| values.property(*name, text(about)));
         values.description(Some("The values of a state, for the verifier's requests.")).into()
     }
 }

@@ -77,7 +77,9 @@ pub async fn press(
     let decision = match session.challenge {
         // A page that asks nothing cannot be approved.
         _ if !session.enrolled => Some(ChallengeDecision::Unavailable),
-        Some(SimulatedChallenge::Frictionless | SimulatedChallenge::Approved) => Some(ChallengeDecision::Approve),
+        Some(SimulatedChallenge::Frictionless | SimulatedChallenge::Approved) => {
+            Some(ChallengeDecision::Approve)
+        }
         Some(SimulatedChallenge::Refused) => Some(ChallengeDecision::Fail),
         // The cardholder goes back without an answer, and may come again.
         Some(SimulatedChallenge::Abandoned) => return Ok(ChallengeView::Return(callback_address(&session)?)),

@@ -93,11 +93,13 @@ fn sent(step: &Value) -> String {
 
 /// The request of a step: its operation, with the query, the headers and the body.
 fn request(step: &Value) -> String {
-    let operation = operations().into_iter().find(|known| known.described["operationId"] == step["operationId"]);
+    let operation =
+        operations().into_iter().find(|known| known.described["operationId"] == step["operationId"]);
     let operation = operation.unwrap_or_else(|| panic!("no operation {}", step["operationId"]));
     let parameters = step["parameters"].as_array().into_iter().flatten();
     let named: Vec<_> = parameters.filter(|parameter| parameter["in"] != "path").map(parameter).collect();
-    let with: Vec<_> = named.into_iter().chain([sent(step)].into_iter().filter(|sent| !sent.is_empty())).collect();
+    let with: Vec<_> =
+        named.into_iter().chain([sent(step)].into_iter().filter(|sent| !sent.is_empty())).collect();
     let with = if with.is_empty() { String::new() } else { format!(" with {}", with.join(", ")) };
     format!("`{} {}`{with}", operation.method, operation.path)
 }
@@ -112,7 +114,10 @@ fn parameter(parameter: &Value) -> String {
 fn criteria(step: &Value) -> String {
     let criteria = step["successCriteria"].as_array().into_iter().flatten().map(|one| {
         let condition = one["condition"].as_str().unwrap();
-        let condition = condition.replace("$response.body#/", "").replace("$response.header.", "").replace("$statusCode == ", "");
+        let condition = condition
+            .replace("$response.body#/", "")
+            .replace("$response.header.", "")
+            .replace("$statusCode == ", "");
         match one["context"].as_str() {
             Some(context) => format!("`{} ~ {condition}`", context.replace("$response.body#/", "")),
             None => format!("`{condition}`"),
@@ -128,7 +133,8 @@ fn drawn() -> String {
     for flow in flows["workflows"].as_array().unwrap() {
         let text = |name: &str| flow[name].as_str().unwrap().trim().to_owned();
         write!(page, "\n### {}\n\n{}\n\n", text("summary"), text("description")).unwrap();
-        writeln!(page, "`{}`:\n\n| step | request | succeeds if |\n|---|---|---|", text("workflowId")).unwrap();
+        writeln!(page, "`{}`:\n\n| step | request | succeeds if |\n|---|---|---|", text("workflowId"))
+            .unwrap();
         for step in flow["steps"].as_array().unwrap() {
             let name = step["stepId"].as_str().unwrap().replace('_', " ");
             writeln!(page, "| {name} | {} | {} |", request(step), criteria(step)).unwrap();
