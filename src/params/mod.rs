@@ -16,11 +16,11 @@ mod tests;
 pub(crate) mod values;
 mod waiting;
 
-pub use field_errors::{FieldErrors, FieldMessage};
+pub use field_errors::{FieldErrors, FieldMessage, unknown_parameter};
 pub use findings::{ReadValues, ShownValues};
 pub use grace::{GRACE, parse_grace_period, read_grace};
 pub use http_url::HttpUrl;
-pub use loggable::LoggableParams;
+pub use loggable::{LoggableParams, is_plain};
 pub use paging::Paging;
 pub use patch::Patch;
 pub use search::{Search, Sorting, read_instant};

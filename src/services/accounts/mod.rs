@@ -232,6 +232,7 @@ fn opening(id: AccountToken, business_name: &str, email: &str, now: Timestamp) -
         status: MerchantStatus::Active,
         acquirer_faults: None,
         card_testing: None,
+        strict_parameters: None,
         acquirer_calls: 0,
         closed_at: None,
         wipe_at: None,

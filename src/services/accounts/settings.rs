@@ -43,6 +43,7 @@ pub async fn record(
     set(&mut row.disputes, changes.disputes);
     set(&mut row.wallet, changes.wallet);
     set(&mut row.partner, changes.partner);
+    row.strict_parameters = changes.strict_parameters.or(row.strict_parameters);
     set(&mut row.transfers_enabled, changes.transfers_enabled);
     set(&mut row.third_party_transfer_fee, changes.third_party_transfer_fee);
     set(&mut row.maximum_charge_cents, changes.maximum_charge_cents);

@@ -3,13 +3,16 @@
 use base::card_number::CardNumber;
 use base::random::RandomStream;
 use entity::charge::{ChargeState, Origin};
-use entity::three_d_secure::{self, SessionState};
+use entity::three_d_secure::{self, SessionState, SimulatedChallenge};
 use entity::{SessionToken, card, challenge_page};
 
 use super::find::page_hash;
+use crate::acquirer::test_cards::TestCards;
+use crate::config::Environment;
 use crate::error::Error;
 use crate::limits::SESSION_LIFETIME;
-use crate::params::{Params, non_blank};
+use crate::params::values::UNLISTED;
+use crate::params::{FieldErrors, Params, non_blank};
 use crate::services::cards::{self, CardCredentials};
 use crate::services::charges::params::NewCharge;
 use crate::services::charges::view::Charge;
@@ -24,6 +27,8 @@ use crate::services::{acquirer_lookup, idempotency};
 pub struct ChargeRequestInfo<'a> {
     /// The value of the `Sandbox-Outcome` header.
     pub outcome: Option<&'a str>,
+    /// The value of the `Sandbox-Challenge` header.
+    pub challenge: Option<&'a str>,
     /// The server's address as clients know it.
     pub base_url: &'a str,
 }
@@ -36,17 +41,39 @@ pub struct ChargeRequestInfo<'a> {
 pub async fn create(
     ctx: &Ctx,
     caller: &Caller,
-    params: Params<NewCharge>,
+    mut params: Params<NewCharge>,
     request: ChargeRequestInfo<'_>,
 ) -> Result<ChargeMade, Error> {
     let verification = verification(&params.value);
+    let ordered = ordered_challenge(&mut params.faults, request.challenge);
     let order = build_order(ctx, &caller.account, Origin::Payment, params, request.outcome).await?;
     let Some(verification) = verification else { return charge_without_challenge(ctx, caller, order).await };
-    let enrolled = is_enrolled(ctx, &order).await?;
+    let challenge = ordered.or_else(|| challenge_of_card(ctx, &order));
+    let enrolled = match challenge {
+        Some(challenge) => challenge.is_offered(),
+        None => is_enrolled(ctx, &order).await?,
+    };
     if !enrolled && verification.fallback_ok {
         return charge_without_challenge(ctx, caller, order).await;
     }
-    open(ctx, caller, order, verification.callback_url, enrolled, request).await
+    let opening = Opening { callback_url: verification.callback_url, enrolled, challenge };
+    open(ctx, caller, order, opening, request).await
+}
+
+/// Returns how the sandbox's header lets the verification go.
+fn ordered_challenge(faults: &mut FieldErrors, header: Option<&str>) -> Option<SimulatedChallenge> {
+    let word = non_blank(header)?;
+    let ordered = SimulatedChallenge::from_code(word);
+    if ordered.is_none() {
+        faults.add("Sandbox-Challenge", UNLISTED);
+    }
+    ordered
+}
+
+/// Returns how a test card's verification goes. In live no number is a test card.
+fn challenge_of_card(ctx: &Context, order: &ChargeOrder) -> Option<SimulatedChallenge> {
+    let in_test = ctx.environment == Environment::Test;
+    TestCards::find(order.call.number.expose()).filter(|_| in_test)?.challenge
 }
 
 async fn charge_without_challenge(
@@ -78,6 +105,13 @@ async fn is_enrolled(ctx: &Context, order: &ChargeOrder) -> Result<bool, Error> 
     Ok(acquirer_lookup::card(ctx, &number).await?.is_some_and(|card| card.three_d_secure))
 }
 
+/// What a session begins with.
+struct Opening {
+    callback_url: String,
+    enrolled: bool,
+    challenge: Option<SimulatedChallenge>,
+}
+
 /// Records a charge that waits for its cardholder.
 struct OpenSessionUnit {
     intent: Box<ChargeIntent>,
@@ -92,11 +126,11 @@ async fn open(
     ctx: &Context,
     caller: &Caller,
     order: ChargeOrder,
-    callback_url: String,
-    enrolled: bool,
+    opening: Opening,
     request: ChargeRequestInfo<'_>,
 ) -> Result<ChargeMade, Error> {
     let account = &caller.account;
+    let Opening { callback_url, enrolled, challenge } = opening;
     let ChargeOrder { mut intent, call } = order;
     intent.row.origin = Origin::Challenge;
     intent.row.state = ChargeState::Pending;
@@ -113,6 +147,7 @@ async fn open(
         enrolled,
         callback_url,
         sandbox_outcome: non_blank(request.outcome).map(str::to_owned),
+        challenge,
         expires_at: Some(account.now + SESSION_LIFETIME),
         created_at: account.now,
     };

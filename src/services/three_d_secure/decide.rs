@@ -2,7 +2,7 @@
 //! the same result.
 
 use entity::charge::{self, ChargeState};
-use entity::three_d_secure::{self, Column, SessionState};
+use entity::three_d_secure::{self, Column, SessionState, SimulatedChallenge};
 use entity::{FailureCode, Owned, Timestamp, challenge_page};
 use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Deserialize;
@@ -41,18 +41,52 @@ pub struct ChallengeQuestion {
     pub amount: String,
     /// The card's masked number.
     pub card: String,
+    /// What the test card's holder does, whatever button is pressed; `None` if a person decides.
+    pub challenge: Option<SimulatedChallenge>,
 }
 
-/// Opens the page of a session. If the card does not offer 3-D Secure, the cardholder is asked nothing, so opening the
-/// page decides.
+/// Opens the page of a session. If the card does not offer 3-D Secure, or its issuer asks nothing, opening the page decides.
 ///
 /// Refusals: `not_found`, an expired session included.
 pub async fn show(ctx: &Ctx, secret: &str) -> Result<ChallengeView, Error> {
     let (account, session) = find::by_secret(ctx, secret).await?;
-    if session.state == SessionState::Open && !session.enrolled {
-        return Ok(ChallengeView::Return(decide(ctx, secret, ChallengeDecision::Unavailable).await?));
+    let decision = match session.challenge {
+        _ if session.state != SessionState::Open => None,
+        _ if !session.enrolled => Some(ChallengeDecision::Unavailable),
+        Some(SimulatedChallenge::Frictionless) => Some(ChallengeDecision::Approve),
+        Some(_) | None => None,
+    };
+    match decision {
+        Some(decision) => Ok(ChallengeView::Return(decide(ctx, account, session, decision).await?)),
+        None => page(ctx, &account, &session).await,
     }
-    page(ctx, &account, &session).await
+}
+
+/// Presses a button of the page, or sends its form without one. If a test card or the sandbox decides, the button does not
+/// count; otherwise a form without a button decides nothing.
+///
+/// Refusals: `not_found`, an expired session included.
+pub async fn press(
+    ctx: &Ctx,
+    secret: &str,
+    pressed: Option<ChallengeDecision>,
+) -> Result<ChallengeView, Error> {
+    let (account, session) = find::by_secret(ctx, secret).await?;
+    let decision = match session.challenge {
+        // A page that asks nothing cannot be approved.
+        _ if !session.enrolled => Some(ChallengeDecision::Unavailable),
+        Some(SimulatedChallenge::Frictionless | SimulatedChallenge::Approved) => {
+            Some(ChallengeDecision::Approve)
+        }
+        Some(SimulatedChallenge::Refused) => Some(ChallengeDecision::Fail),
+        // The cardholder goes back without an answer, and may come again.
+        Some(SimulatedChallenge::Abandoned) => return Ok(ChallengeView::Return(callback_address(&session)?)),
+        Some(SimulatedChallenge::NotOffered | SimulatedChallenge::DirectoryError) | None => pressed,
+    };
+    match decision {
+        Some(decision) => Ok(ChallengeView::Return(decide(ctx, account, session, decision).await?)),
+        None => page(ctx, &account, &session).await,
+    }
 }
 
 /// Returns the page of a session without opening it: decides nothing.
@@ -72,6 +106,7 @@ async fn page(ctx: &Ctx, account: &Account, session: &three_d_secure::Model) -> 
         merchant: account.settings().business_name.clone(),
         amount: charge.currency.in_words(charge.amount),
         card: serde_json::from_str::<MaskedCard>(charge.card.as_str())?.display_number,
+        challenge: session.challenge,
     }))
 }
 
@@ -84,10 +119,12 @@ struct MaskedCard {
 /// the decision. An approval waits for the acquirer.
 ///
 /// Refusals: `not_found`, an expired session included.
-pub async fn decide(ctx: &Ctx, secret: &str, decision: ChallengeDecision) -> Result<String, Error> {
-    let (account, session) = find::by_secret(ctx, secret).await?;
-    // A page that asks nothing cannot be approved.
-    let decision = if session.enrolled { decision } else { ChallengeDecision::Unavailable };
+async fn decide(
+    ctx: &Ctx,
+    account: Account,
+    session: three_d_secure::Model,
+    decision: ChallengeDecision,
+) -> Result<String, Error> {
     if session.state == SessionState::Open {
         let task = ctx.clone();
         let session = session.clone();

@@ -69,6 +69,23 @@ operated! {
         server.stopped();
     }
 
+    async fn what_helps_testers_does_nothing_in_live(installed) {
+        live(installed);
+        let key = installed.records(&CREATE).remove(0)["secret_key"].as_str().unwrap().to_owned();
+        let server = installed.serve();
+        let address = format!("http://{}", server.address);
+        let refused = |nothing: &str| format!("{address} has no sandbox: {nothing} where cards are real");
+        let named = ["--server", &address, "--key", &key];
+        let receiver = ["examine", "receiver", "http://127.0.0.1:9/", "--secret", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"];
+        installed.refuses(&[&receiver[..], &named].concat(), &refused("nothing is examined"));
+        installed.refuses(&[&["coverage"][..], &named].concat(), &refused("nothing is covered"));
+        let state = server.ask("POST", "/1/sandbox/provider_states", Some(&key), "state=a+charge");
+        assert_eq!(state.status, 404);
+        assert_eq!(server.ask("GET", "/arazzo.yaml", None, "").status, 404);
+        assert_eq!(server.ask("GET", "/1/charges", Some(&key), "").json()["count"], 0);
+        server.stopped();
+    }
+
     async fn a_live_server_tells_no_secret(installed) {
         let vault_key = live(installed);
         let made = installed.records(&CREATE).remove(0);
@@ -178,6 +195,7 @@ async fn any_number_of_a_known_scheme_pays(database: Database) {
         refused.faulty(&[("number", "Number is not valid")]);
     }
     let ordered = client.request(http::Method::POST, "/1/charges").header("Sandbox-Outcome", "card_declined");
+    let ordered = ordered.header("Sandbox-Challenge", "no such word");
     let body: Value = crate::harness::charge_with(400, json!({ "card": card(REAL) }));
     let ordered = ordered.header("content-type", "application/json").body(body.to_string().into()).unwrap();
     client.send(ordered).await.ok(201);

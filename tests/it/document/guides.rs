@@ -267,7 +267,7 @@ fn prefix(text: &str) -> Option<&str> {
 #[test]
 fn documents_tell_what_happens() {
     // The receivers that docs/webhooks.md shows need their libraries, and the tests of the other page pytest.
-    let needing = ["docs/webhooks.md", "docs/examine.md", EXAMPLES];
+    let needing = ["docs/webhooks.md", "docs/examine.md", "docs/pact.md", EXAMPLES];
     let documents = site::documents().into_iter();
     let guides = documents.filter(|name| !needing.contains(&name.as_str()) || verifiers::installed());
     let guides: Vec<_> = guides.filter_map(Guide::open).collect();

@@ -40,8 +40,8 @@ const PHP: &str = "(until php -r 'exit(@fsockopen(\"127.0.0.1\", (int) getenv(\"
                    echo \"Listening on http://127.0.0.1:$PORT\") & exec php -S \"127.0.0.1:$PORT\" \"$0\" 2> /dev/null";
 
 /// Receivers that believe one key, in every language that is installed.
-struct Verifiers {
-    running: Vec<Process>,
+pub struct Verifiers {
+    pub running: Vec<Process>,
     // What a receiver builds, and where it keeps the ids of events.
     _folder: tempfile::TempDir,
 }
@@ -57,7 +57,7 @@ fn has(tool: &str, argument: &str) -> bool {
 }
 
 /// Starts the receivers, if the libraries are installed.
-fn verifiers(key: &str) -> Option<Verifiers> {
+pub fn verifiers(key: &str) -> Option<Verifiers> {
     if !installed() {
         return None;
     }
