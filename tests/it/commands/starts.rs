@@ -1,7 +1,9 @@
 //! What a server cannot start on it says as `check` does, soon and in one line; what it starts with all the same, it warns of.
 
 use std::net::{SocketAddr, TcpListener};
+use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{SocketAddr as NotifyAddress, UnixDatagram};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -261,4 +263,35 @@ fn a_port_is_enough_of_an_address() {
         assert_eq!((ping.0, ping.2.as_str()), (Some(0), ""), "{listen}");
         server.stopped();
     }
+}
+
+#[test]
+fn a_service_manager_is_told_when_a_server_takes_requests_and_when_it_ends() {
+    let data = folder();
+    let by_path = data.path().join("notify");
+    let by_name = format!("card-payments-{}", std::process::id());
+    let manager = |address: &NotifyAddress| {
+        let manager = UnixDatagram::bind_addr(address).unwrap();
+        manager.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+        manager
+    };
+    for (address, variable) in [
+        (NotifyAddress::from_pathname(&by_path).unwrap(), by_path.display().to_string()),
+        (NotifyAddress::from_abstract_name(&by_name).unwrap(), format!("@{by_name}")),
+    ] {
+        let manager = manager(&address);
+        let hears = |expected: &str| {
+            let mut state = [0; 64];
+            let length = manager.recv(&mut state).unwrap();
+            assert_eq!(str::from_utf8(&state[..length]), Ok(expected));
+        };
+        let server = Process::start(program(&data.path().join("data")).env("NOTIFY_SOCKET", &variable));
+        hears("READY=1");
+        server.terminate();
+        hears("STOPPING=1");
+        assert_eq!(server.ended().0, Some(0));
+    }
+    let log =
+        Process::start(program(&data.path().join("data")).env("NOTIFY_SOCKET", "/nobody/listens")).stopped();
+    assert!(log.contains("the service manager was not told"), "it serves all the same: {log}");
 }

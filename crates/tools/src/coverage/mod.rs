@@ -1,7 +1,7 @@
 //! `card-payments coverage`: what a test suite has met of the API, and what never.
 
 mod advice;
-mod goals;
+pub mod goals;
 mod met;
 mod page;
 
@@ -15,23 +15,22 @@ use clap::Args;
 use entity::section::Section;
 use serde::Serialize;
 use serde_json::Value;
-use tools::api_client::ApiClient;
-use tools::report::{OWN_REQUESTS, all};
-use tools::requests::exchange;
-use tools::server_options::{ServerOptions, refuse_live};
-use tools::terminal::HEAD;
-use tools::terminal::print_result;
 
 use self::goals::{Goal, Part, goals};
 use self::met::Met;
-use super::document::Operations;
-use super::junit::{self, TestCase};
+use crate::api_client::ApiClient;
+use crate::document::Operations;
+use crate::junit::{self, TestCase};
+use crate::report::{OWN_REQUESTS, all};
+use crate::requests::exchange;
+use crate::server_options::{ServerOptions, refuse_live};
+use crate::terminal::{HEAD, print_result};
 
 /// Show what a test suite has met of the API, and what never.
 ///
-/// Reads recordings (`record --to run.jsonl`), logs of `examine client`, or without a file the request log, the events and the webhooks of an account
-/// of a running server. Counts operations that succeed, errors, declines, pages beyond the first, events, webhooks and 3-D Secure
-/// results, and prints for each gap the line that makes it happen.
+/// Reads recordings (`record --to run.jsonl`), logs of `examine client`, or without a file the request log, the events and the
+/// webhooks of an account of a running server. Counts operations that succeed, errors, declines, pages beyond the first, events,
+/// webhooks and 3-D Secure results, and prints for each gap the line that makes it happen.
 ///
 /// Errors that any operation may answer count once. Answers that no request causes, such as 500, do not count.
 #[derive(Args)]

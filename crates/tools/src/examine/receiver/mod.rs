@@ -17,18 +17,18 @@ use futures::stream::{self, StreamExt};
 use http::Method;
 use outbound::OutboundError;
 use serde::Serialize;
-use tools::api_client::ApiClient;
-use tools::events::Event;
-use tools::listen::{event_types, fits, webhook_key};
-use tools::server_options::receiver_address;
-use tools::terminal::{BAD, GOOD, HEAD, print_result};
-use tools::trigger;
 
 use self::cases::{CASES, Case, Expected};
 use self::material::Material;
 use self::sender::{Answer, Sender};
-use crate::commands::junit::{self, TestCase};
-use crate::commands::known_api::known_api;
+use crate::api_client::ApiClient;
+use crate::events::Event;
+use crate::junit::{self, TestCase};
+use crate::known_api::KnownApi;
+use crate::listen::{event_types, fits, webhook_key};
+use crate::server_options::receiver_address;
+use crate::terminal::{BAD, GOOD, HEAD, print_result};
+use crate::trigger;
 
 /// The events that are sent if none are named.
 const USUAL: [EventType; 4] = [
@@ -94,11 +94,15 @@ pub fn list(options: &ReceiverOptions) -> Result<(), Box<dyn Error>> {
 }
 
 /// Examines a receiver by events of an account of this server.
-pub async fn examine(options: ReceiverOptions, server: &ApiClient) -> Result<(), Box<dyn Error>> {
+pub async fn examine(
+    options: ReceiverOptions,
+    server: &ApiClient,
+    api: &KnownApi,
+) -> Result<(), Box<dyn Error>> {
     let ReceiverOptions { url, secret, events, only, seed, junit, json, .. } = options;
     // clap has checked that they are there.
     let (url, key) = (url.unwrap_or_default(), secret.unwrap_or_default());
-    let happened = happen(server, &chosen_types(&List::all(&events))).await?;
+    let happened = happen(server, api, &chosen_types(&List::all(&events))).await?;
     let (sender, only) = (Sender::new(&url), List::all(&only));
     let mut results = Vec::new();
     for case in CASES.iter().filter(|case| only.is_empty() || only.contains(&case.name)) {
@@ -137,14 +141,18 @@ fn chosen_types(wanted: &[String]) -> Vec<EventType> {
 }
 
 /// Makes an event of each type happen in an account of its own.
-async fn happen(server: &ApiClient, types: &[EventType]) -> Result<Vec<Event>, Box<dyn Error>> {
+async fn happen(
+    server: &ApiClient,
+    api: &KnownApi,
+    types: &[EventType],
+) -> Result<Vec<Event>, Box<dyn Error>> {
     let account = server.answer_to(Method::POST, "/1/sandbox/accounts", None, &[]).await?;
     let account = account.record()?;
     let key = account["secret_key"].as_str().unwrap_or_default();
     let own = server.with_key(key);
     let mut events = Vec::new();
     for &what in types {
-        let happened = trigger::cause(&own, &known_api(), what).await;
+        let happened = trigger::cause(&own, api, what).await;
         events.push(happened.map_err(|error| format!("{} cannot be sent: {error}", what.code()))?);
     }
     let path = format!("/1/sandbox/accounts/{}", account["token"].as_str().unwrap_or_default());

@@ -1,10 +1,10 @@
 //! The page of a coverage.
 
 use maud::{Markup, html};
-use tools::html_page;
 
 use super::goals::Goal;
 use super::{PartSummary, Summary};
+use crate::html_page;
 
 /// Renders a coverage.
 pub fn page(summary: &Summary) -> Markup {

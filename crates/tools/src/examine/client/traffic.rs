@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::faults::Fault;
-use crate::commands::document::{Operation, Operations};
+use crate::document::{Operation, Operations};
 
 /// A request with what became of it.
 #[derive(Debug, Clone, Default)]

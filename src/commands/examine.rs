@@ -1,22 +1,18 @@
-//! `card-payments examine`: finds what an integration has forgotten.
-
-pub mod client;
-pub mod receiver;
+//! `card-payments examine`: finds what an integration has forgotten. The examinations are the tools'; this is the server that they
+//! bring.
 
 use std::error::Error;
-use std::io::{self, Write};
-use std::process::{ExitCode, Stdio};
+use std::process::ExitCode;
 
-use card_payments::api;
 use card_payments::config::FixtureOptions;
 use clap::{Args, Subcommand};
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
-use tools::server_options::{ServerOptions, refuse_live};
-use tools::terminal;
+use tools::examine::client::ClientOptions;
+use tools::examine::receiver::{self, ReceiverOptions};
+use tools::examine::{examine_client, examine_own_receiver, examine_receiver};
+use tools::server_options::ServerOptions;
 
-use self::client::{ClientOptions, Examiner, Totals};
-use self::receiver::ReceiverOptions;
-use super::exec::{self, OwnServer, ServerSetup, Signals};
+use super::exec::{ServerSetup, serve_while};
+use super::known_api::known_api;
 
 /// Examine a client of the API, or a receiver of its webhooks.
 #[derive(Subcommand)]
@@ -82,82 +78,16 @@ async fn receiver(ExamineReceiver { options, server }: ExamineReceiver) -> Resul
         return Ok(ExitCode::SUCCESS);
     }
     if server.is_named() {
-        let server = server.open().await?;
-        refuse_live(&server, "nothing is examined").await?;
-        receiver::examine(options, &server).await?;
-        return Ok(ExitCode::SUCCESS);
+        return examine_receiver(options, server, &known_api()).await;
     }
     // Tokens and times are the same in each run, too.
     let setup = ServerSetup { seed: Some(format!("examine {}", options.seed())), ..ServerSetup::default() };
-    Box::pin(exec::serve_while(
-        setup,
-        None,
-        |_| {},
-        |server, signals| examine_receiver(options, server, signals),
-    ))
-    .await
-}
-
-async fn examine_receiver(
-    options: ReceiverOptions,
-    server: OwnServer,
-    mut signals: Signals,
-) -> Result<ExitCode, Box<dyn Error>> {
-    let server = server.client().await?;
-    tokio::select! {
-        ended = receiver::examine(options, &server) => ended.map(|()| ExitCode::SUCCESS),
-        Some(signal) = signals.recv() => Ok(exec::code_of(signal)),
-    }
+    let run = |server, signals| examine_own_receiver(options, known_api(), server, signals);
+    Box::pin(serve_while(setup, None, |_| {}, run)).await
 }
 
 async fn client(ExamineClient { options, fixtures }: ExamineClient) -> Result<ExitCode, Box<dyn Error>> {
     let setup = ServerSetup { fixtures, ..ServerSetup::default() };
-    Box::pin(exec::serve_while(
-        setup,
-        None,
-        |_| {},
-        |server, signals| examine_client(options, server, signals),
-    ))
-    .await
-}
-
-async fn examine_client(
-    options: ClientOptions,
-    server: OwnServer,
-    signals: Signals,
-) -> Result<ExitCode, Box<dyn Error>> {
-    let mut command = server.command(options.command());
-    let label = options.total_label().map(str::to_owned);
-    let examiner = Examiner::start(options, &api::openapi(), &server.url).await?;
-    command.env("CARD_PAYMENTS_URL", examiner.address());
-    if label.is_some() {
-        command.stdout(Stdio::piped());
-    }
-    let mut child = match exec::spawn(&mut command) {
-        Ok(child) => child,
-        Err(exit_code) => return Ok(exit_code),
-    };
-    let output = child.stdout.take();
-    let reading = async {
-        match (label, output) {
-            (Some(label), Some(output)) => read_totals(&label, output).await,
-            (None, _) | (_, None) => Ok(Totals::default()),
-        }
-    };
-    let (ended, totals) = tokio::join!(exec::until_end(child, signals), reading);
-    let (ended, totals) = (ended?, totals?);
-    let is_good = examiner.finish(&server.client().await?, totals.sum()).await?;
-    Ok(if ended == ExitCode::SUCCESS && !is_good { ExitCode::FAILURE } else { ended })
-}
-
-/// Passes the output of a command on, and reads its totals.
-async fn read_totals(label: &str, output: impl AsyncRead + Unpin) -> io::Result<Totals> {
-    let (mut totals, mut output, mut line) = (Totals::default(), BufReader::new(output), Vec::new());
-    while output.read_until(b'\n', &mut line).await? > 0 {
-        totals.add_line(label, &String::from_utf8_lossy(&line));
-        terminal::stdout().write_all(&line)?;
-        line.clear();
-    }
-    terminal::stdout().flush()?;
-    Ok(totals)
+    let run = |server, signals| examine_client(options, known_api(), server, signals);
+    Box::pin(serve_while(setup, None, |_| {}, run)).await
 }

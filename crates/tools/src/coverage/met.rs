@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::goals::{
     ACCEPTED, APPROVED, DECLINED, EXPIRED, FAILED, Part, REFUSED, REPLAY, UNAVAILABLE, VERIFY, of_error,
 };
-use crate::commands::document::Operations;
+use crate::document::Operations;
 
 /// What was met, by the names of the goals.
 #[derive(Default)]

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use base::clock::{Clock, SystemClock};
 use base::mutex::lock;
 use bytes::Bytes;
-use card_payments::error::ErrorCode;
 use futures::stream;
 use http::header::{self, HeaderName};
 use http::request::Parts;
@@ -27,7 +26,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::faults::{Fault, FaultPlan};
 use super::traffic::{Sent, secret_key};
-use crate::commands::document::Operations;
+use crate::document::Operations;
+use crate::known_api::{KnownApi, KnownError};
 
 /// How late a slow answer is.
 const SLOW: Duration = Duration::from_millis(1500);
@@ -42,9 +42,24 @@ pub struct Proxy {
     server: String,
     client: reqwest::Client,
     operations: Operations,
+    errors: ProxyErrors,
     plan: FaultPlan,
     began: Instant,
     traffic: Mutex<Traffic>,
+}
+
+/// The API's errors with which it answers in place of the server.
+pub struct ProxyErrors {
+    bad_gateway: KnownError,
+    unavailable: KnownError,
+}
+
+impl ProxyErrors {
+    /// Returns those of this API.
+    pub fn new(api: &KnownApi) -> Result<Self, String> {
+        let error = |code: &str| (api.error)(code).ok_or_else(|| format!("the API has no error {code}"));
+        Ok(Self { bad_gateway: error("gateway_error")?, unavailable: error("service_unavailable")? })
+    }
 }
 
 /// What has passed.
@@ -71,7 +86,7 @@ impl Proxy {
     /// Returns a proxy in front of this server, and the address at which it listens.
     pub async fn listen(
         server: &str,
-        operations: Operations,
+        (operations, errors): (Operations, ProxyErrors),
         plan: FaultPlan,
         log: Option<RecordingFile>,
     ) -> io::Result<(Arc<Self>, SocketAddr)> {
@@ -82,6 +97,7 @@ impl Proxy {
             server: server.to_owned(),
             client: outbound::client(),
             operations,
+            errors,
             plan,
             began: Instant::now(),
             traffic: Mutex::new(traffic),
@@ -103,8 +119,8 @@ impl Proxy {
         let sent = Sent { at, time, ..Sent::new(&self.operations, &head, &body) };
         let fault = self.plan.fault(&sent);
         let reply = match fault {
-            Some(Fault::BadGateway) => refusal(ErrorCode::GatewayError),
-            Some(Fault::Unavailable) => refusal(ErrorCode::ServiceUnavailable),
+            Some(Fault::BadGateway) => refusal(self.errors.bad_gateway),
+            Some(Fault::Unavailable) => refusal(self.errors.unavailable),
             Some(Fault::Lost | Fault::Slow | Fault::Cut) | None => self.forward(&head, body).await?,
         };
         if fault == Some(Fault::Slow) {
@@ -184,12 +200,12 @@ fn end_to_end(headers: &HeaderMap) -> HeaderMap {
 }
 
 /// Returns the API's answer with this error.
-fn refusal(code: ErrorCode) -> Reply {
-    let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
-    let body = json!({ "error": code.code(), "error_description": code.description() });
+fn refusal(error: KnownError) -> Reply {
+    let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
+    let body = json!({ "error": error.code, "error_description": error.description });
     let mut headers =
         HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
-    if code.is_transient() {
+    if error.is_transient {
         headers.insert(header::RETRY_AFTER, RETRY_AFTER.into());
     }
     Reply { status, headers, body: body.to_string().into() }

@@ -16,16 +16,16 @@ use clap::Args;
 use recording::{Format, RecordingFile};
 use serde::Serialize;
 use serde_json::Value;
-use tools::api_client::ApiClient;
-use tools::report::all;
-use tools::terminal::print_result;
-use tools::terminal::{BAD, GOOD};
 
 use self::faults::FaultPlan;
 use self::judge::{Finding, Rule, judge};
-use self::proxy::Proxy;
-use crate::commands::document::Operations;
-use crate::commands::junit::{self, TestCase};
+use self::proxy::{Proxy, ProxyErrors};
+use crate::api_client::ApiClient;
+use crate::document::Operations;
+use crate::junit::{self, TestCase};
+use crate::known_api::KnownApi;
+use crate::report::all;
+use crate::terminal::{BAD, GOOD, print_result};
 
 /// How to examine.
 #[derive(Args)]
@@ -75,19 +75,15 @@ pub struct Examiner {
 
 impl Examiner {
     /// Begins one, in front of this server.
-    pub async fn start(
-        options: ClientOptions,
-        document: &Value,
-        server: &str,
-    ) -> Result<Self, Box<dyn Error>> {
+    pub async fn start(options: ClientOptions, api: &KnownApi, server: &str) -> Result<Self, Box<dyn Error>> {
         let log = options.log.as_deref();
         let log = log.map(|file| {
             let created = RecordingFile::create(file, Format::JsonLines);
             created.map_err(|error| format!("{}: {error}", file.display()))
         });
         let plan = FaultPlan::new(options.seed, options.faults);
-        let (proxy, address) =
-            Proxy::listen(server, Operations::new(document), plan, log.transpose()?).await?;
+        let known = (Operations::new(&(api.document)()), ProxyErrors::new(api)?);
+        let (proxy, address) = Proxy::listen(server, known, plan, log.transpose()?).await?;
         Ok(Self { options, proxy, address })
     }
 

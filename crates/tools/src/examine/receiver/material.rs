@@ -16,9 +16,9 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use outbound::signature;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tools::events::Event;
 
 use super::cases::Expected;
+use crate::events::Event;
 
 /// What a case is made of.
 pub struct Material<'a> {

@@ -1,12 +1,11 @@
 //! What a test suite can meet, by the document.
 
-use card_payments::error::ErrorCode;
 use entity::event::EventType;
 use entity::failure::Decline;
 use serde::Serialize;
 
 use super::advice;
-use crate::commands::document::{Operation, Operations};
+use crate::document::{Operation, Operations};
 
 /// A kind of goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -89,33 +88,29 @@ pub const EXPIRED: &str = "no decision";
 pub const VERIFY: &str = "/1/charges/verify";
 
 /// Errors that any operation may answer: they count once, and not for each operation.
-const GENERAL: [ErrorCode; 11] = [
-    ErrorCode::BadRequest,
-    ErrorCode::ApiUnavailable,
-    ErrorCode::Unauthorized,
-    ErrorCode::Forbidden,
-    ErrorCode::IdempotencyKeyInUse,
-    ErrorCode::IdempotencyKeyReused,
-    ErrorCode::PayloadTooLarge,
-    ErrorCode::UnsupportedMediaType,
-    ErrorCode::GatewayError,
-    ErrorCode::RateLimited,
-    ErrorCode::ServiceUnavailable,
+pub const GENERAL: [&str; 11] = [
+    "bad_request",
+    "api_unavailable",
+    "unauthorized",
+    "forbidden",
+    "idempotency_key_in_use",
+    "idempotency_key_reused",
+    "payload_too_large",
+    "unsupported_media_type",
+    "gateway_error",
+    "rate_limited",
+    "service_unavailable",
 ];
 
 /// Errors of the server's own, which no request causes.
-const OWN_FAULTS: [ErrorCode; 2] = [ErrorCode::InternalError, ErrorCode::GatewayTimeout];
-
-fn is_one_of(codes: &[ErrorCode], code: &str) -> bool {
-    codes.iter().any(|one| one.code() == code)
-}
+pub const OWN_FAULTS: [&str; 2] = ["internal_error", "gateway_timeout"];
 
 /// Returns the part to which an error of an operation belongs, and its name there; none if it counts nowhere.
 pub fn of_error(operation: &Operation, code: &str) -> Option<(Part, String)> {
-    if is_one_of(&OWN_FAULTS, code) || operation.path == VERIFY && !is_one_of(&GENERAL, code) {
+    if OWN_FAULTS.contains(&code) || operation.path == VERIFY && !GENERAL.contains(&code) {
         return None;
     }
-    if is_one_of(&GENERAL, code) {
+    if GENERAL.contains(&code) {
         return Some((Part::GeneralErrors, code.to_owned()));
     }
     if Decline::from_code(code).is_some() {

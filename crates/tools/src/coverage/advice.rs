@@ -1,10 +1,10 @@
 //! The line that makes a thing happen: for a shell with $URL, $KEY and payment.json, as docs/testing.md has them.
 
 use http::Method;
-use tools::trigger;
 
 use super::goals::{APPROVED, DECLINED, EXPIRED, FAILED, UNAVAILABLE};
-use crate::commands::document::Operation;
+use crate::document::Operation;
+use crate::trigger;
 
 /// The line for an answer of an earlier request.
 pub const REPLAY: &str = "send the same request twice with the same Idempotency-Key";
