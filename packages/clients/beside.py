@@ -107,8 +107,9 @@ def cause_events(account):
     """Causes an event of each kind of record that a sandbox account has."""
     charge = account.request("POST", "/1/charges", {**CHARGE, "capture": False})
     account.request("PUT", f"/1/charges/{charge['token']}/capture", {})
-    account.request("POST", "/1/sandbox/disputes", {"charge_token": charge["token"]})
     account.request("POST", f"/1/charges/{charge['token']}/refunds", {"amount": 100})
+    disputed = account.request("POST", "/1/charges", CHARGE)
+    account.request("POST", "/1/sandbox/disputes", {"charge_token": disputed["token"]})
     customer = account.request("POST", "/1/customers", {"email": "roland@example.com", "card": CHARGE["card"]})
     plan = account.request("POST", "/1/plans", {"name": "Coffee", "amount": 400, "interval": 1, "interval_unit": "month"})
     account.request("POST", "/1/subscriptions", {"plan_token": plan["token"], "customer_token": customer["token"]})
