@@ -201,15 +201,17 @@ pub async fn ask_to_accept(
         p { "The cardholder keeps the money, and the dispute cannot be answered any more." }
     };
     let (title, back, action) =
-        ("Accept this dispute?".to_owned(), address(&id), format!("{}/decide", address(&id)));
-    let fields = [("status", DisputeStatus::Accepted.code())];
-    let question = Question {
-        title,
-        consequence,
-        yes: "Accept the dispute",
-        action: &action,
-        fields: &fields,
-        back: &back,
-    };
-    Ok(question.page(&user.session))
+        ("Accept this dispute?".to_owned(), address(&id), format!("{}/accept", address(&id)));
+    let yes = "Accept the dispute";
+    Ok(Question { title, consequence, yes, action: &action, fields: &[], back: &back }.page(&user.session))
+}
+
+/// Accepts the dispute, as the merchant.
+pub async fn accept(
+    State(app): State<DashboardState>,
+    Path(id): Path<String>,
+    form: VerifiedForm,
+) -> FormResult {
+    disputes::accept(&app, &form.caller, &id).await?;
+    Ok(Redirect::to(&address(&id)))
 }

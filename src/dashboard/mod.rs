@@ -205,7 +205,7 @@ fn tests() -> Router<DashboardState> {
             get(subscriptions::ask_to_unsubscribe).post(subscriptions::unsubscribe),
         )
         .route("/dashboard/disputes/{token}/decide", post(disputes::decide))
-        .route("/dashboard/disputes/{token}/accept", get(evidence::ask_to_accept))
+        .route("/dashboard/disputes/{token}/accept", get(evidence::ask_to_accept).post(evidence::accept))
         .route("/dashboard/disputes/{token}/evidence", post(evidence::add))
         .route("/dashboard/disputes/{token}/evidence/remove", post(evidence::remove))
         .route("/dashboard/disputes/{token}/submit", get(evidence::ask_to_submit).post(evidence::submit))

@@ -79,10 +79,11 @@ rules! {
         let page = format!("/disputes/{dispute}");
         assert!(browser.page(&page).await.contains(&format!("href=\"/dashboard{page}/accept\"")));
         let question = browser.page(&format!("{page}/accept")).await;
-        assert!(question.contains("A$5.00") && question.contains("name=\"status\" value=\"accepted\""), "{question}");
+        assert!(question.contains("A$5.00") && question.contains("The cardholder keeps the money"), "{question}");
         let sent: Value = client.get(&format!("/1{page}")).await.ok(200);
         assert_eq!(sent["status"], "evidence_required", "asking changes nothing");
-        led(&browser.press(&format!("{page}/decide"), &[("status", "accepted")]).await, &format!("/dashboard{page}"));
+        led(&browser.press(&format!("{page}/accept"), &[]).await, &format!("/dashboard{page}"));
         assert_eq!(client.get(&format!("/1{page}")).await.ok(200)["status"], "accepted");
+        refused(&app.unchanged(browser.press(&format!("{page}/accept"), &[])).await, 400, "already resolved");
     }
 }
