@@ -11,7 +11,7 @@ use validator::Validate;
 
 use super::APPROVALS;
 use super::auth::{AccountSession, VerifiedForm};
-use super::layout::{self, FormResult, PageContent, PageResult};
+use super::layout::{self, ErrorPage, FormResult, PageContent, PageResult};
 use super::record::{facts, words};
 use super::state::DashboardState;
 use crate::api::extract::{Input, Path};
@@ -159,7 +159,10 @@ pub async fn request(
 ) -> FormResult {
     let kind = ApprovalKind::from_code(&kind).ok_or(ErrorCode::NotFound)?;
     let request = asked(kind, &form.input);
-    approvals::request(&app, &form.caller.account, request).await?;
+    approvals::request(&app, &form.caller.account, request).await.map_err(|error| match error.code() {
+        ErrorCode::NotFound => ErrorPage::from(error).beside("subject"),
+        _ => error.into(),
+    })?;
     Ok(Redirect::to(APPROVALS))
 }
 

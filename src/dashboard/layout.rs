@@ -13,14 +13,16 @@ use maud::{DOCTYPE, Markup, html};
 use sha2::{Digest, Sha256};
 use url::form_urlencoded;
 
+use super::refused_form::{BACK, Refusal, SentForm};
 use super::session::Session;
 use super::state::DashboardState;
 use super::{
-    ACCOUNTS, HOME, NEW_CHARGE, PAGES, PROVIDER, SANDBOX, SIGN_IN, SIGN_OUT, SIGN_OUT_EVERYWHERE, is_test,
+    ACCOUNTS, HOME, NEW_CHARGE, PAGES, PROVIDER, SANDBOX, SEARCH, SIGN_IN, SIGN_OUT, SIGN_OUT_EVERYWHERE, is_test,
 };
 use crate::api::{base_path, pages};
 use crate::config::Environment;
 use crate::error::{Body, Error, ErrorCode};
+use crate::params::FieldMessage;
 use crate::services::Account;
 use crate::services::accounts::faults::faults_of;
 
@@ -64,6 +66,16 @@ impl PageContent {
     pub fn with(self, status: StatusCode) -> Self {
         Self { status, ..self }
     }
+
+    /// Returns the page with another content, made of its own.
+    #[must_use]
+    pub fn rewritten(self, rewrite: impl FnOnce(String) -> Markup) -> Self {
+        Self { content: rewrite(self.content.into_string()), ..self }
+    }
+
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
 }
 
 /// The content goes into the response's extensions; the middleware puts the layout around it.
@@ -75,8 +87,8 @@ impl IntoResponse for PageContent {
     }
 }
 
-/// The page of an error, in the words of the API.
-pub struct ErrorPage(PageContent);
+/// The page of an error, in the words of the API, and what a form that has caused it is told.
+pub struct ErrorPage(PageContent, Option<Refusal>);
 
 impl<E: Into<Error>> From<E> for ErrorPage {
     fn from(error: E) -> Self {
@@ -86,21 +98,35 @@ impl<E: Into<Error>> From<E> for ErrorPage {
             tracing::error!(error = %error, %request_id, "a page failed");
         }
         let (Body::Object(body) | Body::Array([body])) = error.body(&request_id);
-        let content = html! {
-            div.alert role="alert" {
-                p { strong { (body.error_description) } }
-                @if let Some(messages) = &body.messages {
-                    ul { @for message in messages { li { (message.message) } } }
-                }
-                p { "Error " a href={ "/docs/errors/" (body.error) } { code { (body.error) } } ", status " (code.status()) "." }
-            }
+        let refusal = Refusal {
+            description: body.error_description.into_owned(),
+            code: Some(html! { "Error " a href={ "/docs/errors/" (body.error) } { code { (body.error) } } ", status " (code.status()) "." }),
+            faults: body.messages.unwrap_or_default(),
         };
         let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Self(PageContent::bare("That did not work", content).with(status))
+        let page = PageContent::bare("That did not work", html! {}).with(status);
+        Self(SentForm::default().shown_on(page, &refusal), Some(refusal))
     }
 }
 
 impl ErrorPage {
+    /// Returns the same page, which says beside this field what is wrong, unless it names others.
+    #[must_use]
+    pub fn beside(mut self, field: &str) -> Self {
+        if let Some(refusal) = self.1.as_mut().filter(|refusal| refusal.faults.is_empty()) {
+            refusal.faults.push(FieldMessage::bare(field, &refusal.description));
+        }
+        self
+    }
+
+    /// Returns the page of the form that has caused the error, with the error.
+    pub fn on(self, page: PageContent, form: &SentForm) -> PageContent {
+        match self {
+            Self(error, Some(refusal)) => form.shown_on(page, &refusal).with(error.status),
+            Self(error, None) => error,
+        }
+    }
+
     /// Creates the page for a form that the dashboard did not send.
     pub fn foreign() -> Self {
         let content = html! {
@@ -109,14 +135,18 @@ impl ErrorPage {
                 p { "Please go back, load the page again and try once more." }
             }
         };
-        Self(PageContent::bare("That did not work", content).with(StatusCode::FORBIDDEN))
+        Self(PageContent::bare("That did not work", content).with(StatusCode::FORBIDDEN), None)
     }
 }
 
 impl IntoResponse for ErrorPage {
     fn into_response(self) -> Response {
-        let passes = self.0.status == StatusCode::TOO_MANY_REQUESTS;
-        let mut response = self.0.into_response();
+        let Self(page, refusal) = self;
+        let passes = page.status == StatusCode::TOO_MANY_REQUESTS;
+        let mut response = page.into_response();
+        if let Some(refusal) = refusal {
+            response.extensions_mut().insert(refusal);
+        }
         if passes {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
         }
@@ -152,6 +182,12 @@ impl NavLocation {
         Self { path: request.uri.path().to_owned(), back: back.filter(|back| is_own(back)) }
     }
 
+    /// Returns the same location, of a page that needs no way back.
+    #[must_use]
+    pub fn without_back(self) -> Self {
+        Self { back: None, ..self }
+    }
+
     fn below(&self, page: &str) -> bool {
         self.path == page || (page != HOME && self.path.starts_with(&format!("{page}/")))
     }
@@ -173,6 +209,10 @@ pub fn framed(
 ) -> Response {
     let Some(page) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
     let bar = html! {
+        form.find role="search" aria-label="Everything" method="get" action=(SEARCH) {
+            input type="search" name="query" aria-label="Token, e-mail or description" placeholder="Token, e-mail or description" required maxlength="1000";
+            button.other { "Find" }
+        }
         // On a phone the pages are behind it.
         button.other.menu popovertarget="pages" { "Menu" }
         p.account {
@@ -235,9 +275,12 @@ fn leave(session: &Session) -> Markup {
     }
 }
 
-/// Renders the CSRF field of a session's forms.
+/// Renders the fields of each of a session's forms: the CSRF token, and the page that has the form.
 pub fn carried(session: &Session) -> Markup {
-    html! { input type="hidden" name="form" value=(session.form_value()); }
+    html! {
+        input type="hidden" name="form" value=(session.form_value());
+        @if !session.page.is_empty() { input type="hidden" name=(BACK) value=(session.page); }
+    }
 }
 
 /// Renders a section with one form of actions on the record that a page shows.
