@@ -4,6 +4,8 @@ mod browser;
 mod forms;
 mod lists;
 mod pictures;
+mod refused_forms;
+mod searches;
 
 use std::sync::Arc;
 
