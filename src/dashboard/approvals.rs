@@ -159,11 +159,11 @@ pub async fn request(
 ) -> FormResult {
     let kind = ApprovalKind::from_code(&kind).ok_or(ErrorCode::NotFound)?;
     let request = asked(kind, &form.input);
-    approvals::request(&app, &form.caller.account, request).await.map_err(|error| match error.code() {
-        ErrorCode::NotFound => ErrorPage::from(error).beside("subject"),
-        _ => error.into(),
-    })?;
-    Ok(Redirect::to(APPROVALS))
+    match approvals::request(&app, &form.caller.account, request).await {
+        Err(error) if error.code() == ErrorCode::NotFound => Err(ErrorPage::from(error).beside("subject")),
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(Redirect::to(APPROVALS)),
+    }
 }
 
 fn asked(kind: ApprovalKind, input: &Input) -> ApprovalRequest {

@@ -61,7 +61,9 @@ pub static LIST: ListView<Charge> = ListView {
             Field {
                 name: "reason",
                 label: "Declined because of",
-                input: FieldInput::OwnChoice(|| FailureCode::ALL.iter().map(|reason| reason.code()).collect()),
+                input: FieldInput::OwnChoice(|| {
+                    FailureCode::ALL.iter().map(|reason| reason.code()).collect()
+                }),
             },
         ],
         &DAYS,

@@ -25,7 +25,11 @@ pub static LIST: ListView<Customer> = ListView {
     search: "customers",
     columns: &COLUMNS,
     fields: &[
-        &[Field { name: "query", label: "E-mail, name, company, telephone, notes, or token", input: FieldInput::OwnSearch }],
+        &[Field {
+            name: "query",
+            label: "E-mail, name, company, telephone, notes, or token",
+            input: FieldInput::OwnSearch,
+        }],
         &OWN_DAYS,
     ],
     order: None,

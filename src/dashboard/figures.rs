@@ -33,8 +33,8 @@ fn counts(first: Day, approved: &[ApprovedDay], failed: &[FailedDay]) -> Markup 
     let list = |state: &str| {
         Address::new("/dashboard/charges").with("state", state).with("start_date", &word(first))
     };
-    let good = approved.iter().map(|day| day.count).sum();
-    let bad = failed.iter().map(|day| day.count).sum();
+    let good: i64 = approved.iter().map(|day| day.count).sum();
+    let bad: i64 = failed.iter().map(|day| day.count).sum();
     html! {
         @if good + bad > 0 {
             p {

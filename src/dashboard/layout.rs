@@ -17,7 +17,8 @@ use super::refused_form::{BACK, Refusal, SentForm};
 use super::session::Session;
 use super::state::DashboardState;
 use super::{
-    ACCOUNTS, HOME, NEW_CHARGE, PAGES, PROVIDER, SANDBOX, SEARCH, SIGN_IN, SIGN_OUT, SIGN_OUT_EVERYWHERE, is_test,
+    ACCOUNTS, HOME, NEW_CHARGE, PAGES, PROVIDER, SANDBOX, SEARCH, SIGN_IN, SIGN_OUT, SIGN_OUT_EVERYWHERE,
+    is_test,
 };
 use crate::api::{base_path, pages};
 use crate::config::Environment;
@@ -100,7 +101,9 @@ impl<E: Into<Error>> From<E> for ErrorPage {
         let (Body::Object(body) | Body::Array([body])) = error.body(&request_id);
         let refusal = Refusal {
             description: body.error_description.into_owned(),
-            code: Some(html! { "Error " a href={ "/docs/errors/" (body.error) } { code { (body.error) } } ", status " (code.status()) "." }),
+            code: Some(
+                html! { "Error " a href={ "/docs/errors/" (body.error) } { code { (body.error) } } ", status " (code.status()) "." },
+            ),
             faults: body.messages.unwrap_or_default(),
         };
         let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -204,8 +204,7 @@ impl<T: Serialize + 'static> ListView<T> {
 
     /// Whether a request has a filter that only the dashboard has.
     fn is_own(&self, asked: &[(&'static str, String)]) -> bool {
-        self.fields()
-            .any(|field| field.input.is_own() && asked.iter().any(|(name, _)| *name == field.name))
+        self.fields().any(|field| field.input.is_own() && asked.iter().any(|(name, _)| *name == field.name))
     }
 
     /// Creates the page of the list. `more` follows the list.

@@ -44,8 +44,8 @@ use axum::response::Redirect;
 use axum::routing::{any, get, post};
 use entity::section::Section;
 
-pub use self::sign_in::{DashboardAuth, OperatorAuth};
 use self::refused_form::Pages;
+pub use self::sign_in::{DashboardAuth, OperatorAuth};
 use self::state::DashboardState;
 use crate::api::AppState;
 use crate::config::Environment;

@@ -142,7 +142,10 @@ impl SentForm {
     fn place(&self, page: &str) -> Option<Range<usize>> {
         let starts = page.match_indices("<form ").map(|(start, _)| start);
         let forms = starts.filter_map(|start| Some(start..start + page[start..].find("</form>")?));
-        forms.filter_map(|form| Some((self.distance(&page[form.clone()])?, form))).min_by_key(|(distance, _)| *distance).map(|(_, form)| form)
+        forms
+            .filter_map(|form| Some((self.distance(&page[form.clone()])?, form)))
+            .min_by_key(|(distance, _)| *distance)
+            .map(|(_, form)| form)
     }
 
     /// Returns how many of the sent fields a form lacks, or has only as buttons; `None` if it is sent elsewhere.
@@ -156,7 +159,8 @@ impl SentForm {
         let lacks = |is_field: fn(&Tag<'_>) -> bool| {
             let has = |name: &str, text: &str| {
                 tags.iter().filter(|tag| is_field(tag)).any(|tag| {
-                    let is_other = tag.text("type") == Some("hidden") && tag.text("value") != Some(text);
+                    let is_other =
+                        tag.text("type") == Some("hidden") && tag.text("value") != Some(&*escaped(text));
                     tag.text("name") == Some(name) && !is_other
                 })
             };
@@ -317,7 +321,8 @@ impl<'f> Filling<'f> {
         }
         let id = tag.text("id").map_or_else(|| format!("refused-{}", name.replace('.', "-")), str::to_owned);
         let error = format!("error-{id}");
-        let described = tag.text("aria-describedby").map_or_else(|| error.clone(), |others| format!("{others} {error}"));
+        let described =
+            tag.text("aria-describedby").map_or_else(|| error.clone(), |others| format!("{others} {error}"));
         tag.set("id", id.clone());
         tag.set("aria-invalid", "true".to_owned());
         tag.set("aria-describedby", described);
@@ -355,7 +360,12 @@ pub fn holds_card_number(text: &str) -> bool {
 
 impl Pages {
     /// Returns the page of a refused form once more, with its errors; `None` if the answer is no refusal, or the page does not come.
-    pub async fn show_again(&self, user: &AccountSession, form: &SentForm, answer: &Response) -> Option<Response> {
+    pub async fn show_again(
+        &self,
+        user: &AccountSession,
+        form: &SentForm,
+        answer: &Response,
+    ) -> Option<Response> {
         let refusal = answer.extensions().get::<Refusal>()?;
         let is_repairable = !matches!(
             answer.status(),
@@ -365,7 +375,8 @@ impl Pages {
             return None;
         }
         let address = form.page()?;
-        auth::require_right(&user.account, address.split('?').next().unwrap_or_default(), &Method::GET).ok()?;
+        auth::require_right(&user.account, address.split('?').next().unwrap_or_default(), &Method::GET)
+            .ok()?;
         let mut user = user.clone();
         user.session.page.clone_from(&address);
         let request = Request::get(address).extension(user).body(Body::empty()).ok()?;

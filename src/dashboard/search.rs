@@ -63,7 +63,8 @@ pub async fn show(
 ) -> Result<Response, ErrorPage> {
     let QueryParams { query } = input.params().valid()?;
     let Some(query) = non_blank(query.as_deref()) else {
-        let hint = html! { p { "Type a token, an e-mail address, a name or a part of a description above." } };
+        let hint =
+            html! { p { "Type a token, an e-mail address, a name or a part of a description above." } };
         return Ok(PageContent::bare("Search", hint).into_response());
     };
     if let Some(page) = page_of(&app, &user.account, query).await? {
@@ -113,7 +114,7 @@ async fn page_of(app: &DashboardState, account: &Account, query: &str) -> Result
             }
             _ => services::sandbox::requests::show(app, account, query).await.map(drop)?,
         }
-        Ok(page)
+        Ok::<_, Error>(page)
     };
     match page.await {
         Ok(page) => Ok(Some(page)),
@@ -131,7 +132,7 @@ fn is_absent(error: &Error) -> bool {
 async fn found(app: &DashboardState, account: &Account, query: &str) -> Result<Vec<Markup>, Error> {
     let may = |section| account.may(section, Right::Read);
     let tree = json!({ "query": query, "per_page": SHOWN, "direction": "-1" });
-    let words = |sorts, sort: &'static str| Search::read(&tree, sorts, sort).valid();
+    let read = |sorts: &'static [&'static str], sort: &'static str| Search::read(&tree, sorts, sort).valid();
     let paging = Paging { page: 1, per_page: SHOWN };
     let mut hits = Hits { account, query, found: Vec::new() };
     if may(Section::Charges) {
@@ -139,12 +140,12 @@ async fn found(app: &DashboardState, account: &Account, query: &str) -> Result<V
         let page = if is_test(app) {
             services::charges::attempts(app, account, AttemptSearch::read(&tree, sorts)).await?
         } else {
-            services::charges::search(app, account, words(sorts, "created_at")?).await?
+            services::charges::search(app, account, read(sorts, "created_at")?).await?
         };
         hits.add("Charges", "charges", &super::charges::COLUMNS, page)?;
     }
     if may(Section::Customers) {
-        let page = services::customers::search(app, account, words(&[], "")?).await?;
+        let page = services::customers::search(app, account, read(&[], "")?).await?;
         hits.add("Customers", "customers", &customers::COLUMNS, page)?;
     }
     if may(Section::Subscriptions) {
@@ -157,7 +158,7 @@ async fn found(app: &DashboardState, account: &Account, query: &str) -> Result<V
         hits.add("Plans", "", &PLANS, page)?;
     }
     if may(Section::Transfers) {
-        let search = words(services::transfers::search::SORTS, "paid_at")?;
+        let search = read(services::transfers::search::SORTS, "paid_at")?;
         let page = services::transfers::search(app, account, search).await?;
         hits.add("Transfers", "transfers", transfers::LIST.columns, page)?;
     }
@@ -192,7 +193,12 @@ impl Hits<'_> {
         columns: &[Column],
         page: ListPage<T>,
     ) -> Result<(), Error> {
-        self.add_from(title, &Address::new(format!("/dashboard/{list}")).with("query", self.query), columns, page)
+        self.add_from(
+            title,
+            &Address::new(format!("/dashboard/{list}")).with("query", self.query),
+            columns,
+            page,
+        )
     }
 
     fn add_from<T: Serialize>(

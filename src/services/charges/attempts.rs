@@ -55,7 +55,9 @@ fn condition(state: AttemptState, now: Timestamp) -> Condition {
     match state {
         AttemptState::Succeeded => Condition::all().add(charge::listed()),
         AttemptState::Declined => Condition::all().add(charge::failed()),
-        AttemptState::Pending => Condition::any().add(is(ChargeState::Pending)).add(is(ChargeState::Processing)),
+        AttemptState::Pending => {
+            Condition::any().add(is(ChargeState::Pending)).add(is(ChargeState::Processing))
+        }
         AttemptState::Authorised => reserved().add(Column::ExpiresAt.gt(now)),
         AttemptState::Expired => reserved().add(Column::ExpiresAt.lte(now)),
         AttemptState::Captured => Condition::all().add(is(ChargeState::Captured)),

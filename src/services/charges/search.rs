@@ -193,7 +193,11 @@ async fn count(db: &Reader, query: &SelectStatement) -> Result<u64, Error> {
 
 /// Returns the charge of the refund whose token is the query. Found beforehand, so that the search keeps to its
 /// indexes.
-pub(super) async fn refunded_by(ctx: &Context, account: &Account, query: &str) -> Result<Option<ChargeToken>, Error> {
+pub(super) async fn refunded_by(
+    ctx: &Context,
+    account: &Account,
+    query: &str,
+) -> Result<Option<ChargeToken>, Error> {
     let Ok(refund) = query.parse::<RefundToken>() else { return Ok(None) };
     let refund = refund::Entity::at(account.id(), refund);
     Ok(refund.one(ctx.store.read()).await?.map(|refund| refund.charge_id))

@@ -24,11 +24,13 @@ fn posted(page: &str) -> Vec<(String, Vec<String>)> {
         let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
         rest.split('"').next().map(str::to_owned)
     };
-    let forms = page.split("<form").skip(1).filter_map(|form| form.split_once("</form>")).map(|(form, _)| form);
+    let forms =
+        page.split("<form").skip(1).filter_map(|form| form.split_once("</form>")).map(|(form, _)| form);
     let forms = forms.filter(|form| form.contains("method=\"post\""));
     forms
         .map(|form| {
-            let fields = form.split("<input").skip(1).filter_map(|input| input.split_once('>')).map(|(tag, _)| tag);
+            let fields =
+                form.split("<input").skip(1).filter_map(|input| input.split_once('>')).map(|(tag, _)| tag);
             let is_text = |tag: &&str| {
                 let kind = value(tag, "type");
                 kind.is_none_or(|kind| ["text", "email", "url", "number"].contains(&kind.as_str()))
@@ -182,7 +184,11 @@ async fn the_operators_forms_keep_what_was_typed(database: Database) {
         let answer = app.unchanged(browser.post("/dashboard/accounts", &sent)).await;
         refused(&answer, 404, "could not be found");
         assert!(faulty(&answer.text).contains(&format!("value=\"{unknown}\"")), "{}", answer.text);
-        assert!(answer.text.contains("<h1>Accounts</h1>") && answer.text.contains("Stranger"), "{}", answer.text);
+        assert!(
+            answer.text.contains("<h1>Accounts</h1>") && answer.text.contains("Stranger"),
+            "{}",
+            answer.text
+        );
     }
 }
 

@@ -11,12 +11,16 @@ const DECLINED_CARD: &str = "4100000000000001";
 /// Makes an attempt that is declined. Returns its token.
 async fn declined(client: &Client, email: &str) -> String {
     let charge = charge_with(400, json!({ "card": card(DECLINED_CARD), "email": email }));
-    client.post("/1/charges", &charge).await.refused(400, "card_declined")["charge_token"].as_str().unwrap().to_owned()
+    client.post("/1/charges", &charge).await.refused(400, "card_declined")["charge_token"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 /// Makes a charge that waits for its cardholder. Returns its token.
 async fn waiting(client: &Client) -> String {
-    let verified = json!({ "three_d_secure": { "enabled": true, "callback_url": "https://example.com/back" } });
+    let verified =
+        json!({ "three_d_secure": { "enabled": true, "callback_url": "https://example.com/back" } });
     token_of(&client.post("/1/charges", &charge_with(400, verified)).await.ok(201))
 }
 
@@ -28,7 +32,8 @@ async fn searched(browser: &mut Browser, query: &str) -> Answer {
 
 /// Returns the charges that a page lists, of those known.
 fn listed<'c>(page: &str, charges: &[(&'c str, String)]) -> Vec<&'c str> {
-    let listed = charges.iter().filter(|(_, token)| page.contains(&format!("href=\"/dashboard/charges/{token}\"")));
+    let listed =
+        charges.iter().filter(|(_, token)| page.contains(&format!("href=\"/dashboard/charges/{token}\"")));
     listed.map(|(name, _)| *name).collect()
 }
 
