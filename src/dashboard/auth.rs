@@ -18,7 +18,7 @@ use tracing::field;
 use validator::Validate;
 
 use super::layout::{self, ErrorPage};
-use super::refused_form::{Pages, Refusal, SentForm};
+use super::refused_form::{Pages, Refusal, SentForm, refusal_of};
 use super::session::Session;
 use super::sign_in::{DashboardAuth, OperatorAuth};
 use super::state::DashboardState;
@@ -250,7 +250,9 @@ pub async fn require_session(
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(error) => ErrorPage::from(error).into_response(),
     };
-    if let Some(again) = pages.show_again(&user, &form, &answer).await {
+    if let Some(refusal) = refusal_of(&answer)
+        && let Some(again) = pages.show_again(&user, &form, refusal).await
+    {
         (answer, location) = (again, location.without_back());
     }
     let mut response = layout::framed(&app, (&user.account, &user.session), &location, answer);

@@ -358,30 +358,32 @@ pub fn holds_card_number(text: &str) -> bool {
     parts.any(|part| CardNumber::parse(&Secret::from(part.trim())).is_some())
 }
 
+/// Returns what a response refuses, and its status, if the sender of the form can mend it.
+pub fn refusal_of(answer: &Response) -> Option<(StatusCode, Refusal)> {
+    let status = answer.status();
+    let is_mendable = status.is_client_error()
+        && ![StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS]
+            .contains(&status);
+    let refusal = answer.extensions().get::<Refusal>().filter(|_| is_mendable)?;
+    Some((status, refusal.clone()))
+}
+
 impl Pages {
-    /// Returns the page of a refused form once more, with its errors; `None` if the answer is no refusal, or the page does not come.
+    /// Returns the page of a refused form once more, with its errors; `None` if the form names no page that its user may see.
     pub async fn show_again(
         &self,
         user: &AccountSession,
         form: &SentForm,
-        answer: &Response,
+        (status, refusal): (StatusCode, Refusal),
     ) -> Option<Response> {
-        let refusal = answer.extensions().get::<Refusal>()?;
-        let is_repairable = !matches!(
-            answer.status(),
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS
-        );
-        if !answer.status().is_client_error() || !is_repairable {
-            return None;
-        }
         let address = form.page()?;
-        auth::require_right(&user.account, address.split('?').next().unwrap_or_default(), &Method::GET)
-            .ok()?;
+        let path = address.split('?').next().unwrap_or_default();
+        auth::require_right(&user.account, path, &Method::GET).ok()?;
         let mut user = user.clone();
         user.session.page.clone_from(&address);
         let request = Request::get(address).extension(user).body(Body::empty()).ok()?;
         let Ok(mut page) = self.0.clone().oneshot(request).await;
         let page = page.extensions_mut().remove::<PageContent>().filter(|page| page.status().is_success())?;
-        Some(form.shown_on(page, refusal).with(answer.status()).into_response())
+        Some(form.shown_on(page, &refusal).with(status).into_response())
     }
 }

@@ -3,7 +3,6 @@
 
 use entity::charge::{self, ChargeState, Column, Origin};
 use entity::{Owned, Timestamp};
-use sea_orm::sea_query::ExprTrait;
 use sea_orm::{ColumnTrait, Condition, QueryFilter};
 
 use super::find::shown_columns;

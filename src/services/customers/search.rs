@@ -2,7 +2,7 @@
 
 use entity::customer::{self, Column};
 use entity::{AccountToken, CardToken, CustomerToken, Listed, Owned, Timestamp, card};
-use sea_orm::sea_query::{Expr, ExprTrait, Func, SimpleExpr};
+use sea_orm::sea_query::{Expr, Func, SimpleExpr};
 use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter, QuerySelect, QueryTrait};
 
 use super::find::shown;

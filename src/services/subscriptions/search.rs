@@ -4,7 +4,6 @@ use entity::subscription::Column;
 use entity::{
     AccountToken, CardToken, CustomerToken, Owned, PlanToken, SubscriptionToken, Timestamp, customer, plan,
 };
-use sea_orm::sea_query::ExprTrait;
 use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter, QuerySelect, QueryTrait};
 
 use super::rows::visible;
