@@ -11,6 +11,7 @@ mod clock;
 mod customers;
 mod disputes;
 mod draw;
+mod error_page;
 mod events;
 mod exceptions;
 mod figures;
