@@ -297,7 +297,8 @@ impl<'f> Filling<'f> {
             // What is secret, or cannot be filled in.
             "password" | "file" => {}
             "checkbox" | "radio" => {
-                let is_sent = self.typed(tag).map(escaped).as_deref() == tag.text("value");
+                let is_sent =
+                    self.typed(tag).is_some_and(|text| escaped(text) == tag.text("value").unwrap_or("on"));
                 tag.switch("checked", is_sent);
             }
             _ => {

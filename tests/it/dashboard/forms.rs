@@ -308,7 +308,7 @@ rules! {
         let attempt = token_of(&events[0]["data"]);
         led(&declined, &format!("/dashboard/charges/{attempt}"));
         let page = browser.page(&format!("/charges/{attempt}")).await;
-        assert!(page.contains("<span class=\"state bad\">Declined</span>") && page.contains("insufficient funds"), "{page}");
+        assert!(page.contains("<span class=\"state bad\">Declined</span>") && page.contains("not enough funds available"), "{page}");
         for (pair, words) in [(("amount", "x"), "Amount is not a number"), (("outcome", "maybe"), "Sandbox-Outcome is not included in the list")] {
             let sent = [&form[..], &[pair]].concat();
             refused(&app.unchanged(browser.press("/charges/new", &sent)).await, 422, words);

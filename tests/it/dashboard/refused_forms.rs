@@ -54,7 +54,7 @@ rules! {
         for part in [
             "<h1>Make a charge</h1>",
             "<a href=\"#amount\">Amount is not a number</a>",
-            "<a href=\"#email\">Email is not a valid email</a>",
+            "<a href=\"#email\">Email is not formatted properly</a>",
             "value=\"a lot\" autocomplete=\"off\" aria-invalid=\"true\" aria-describedby=\"error-amount\" autofocus>",
             "<p class=\"fault\" id=\"error-amount\">Amount is not a number</p>",
             "<option value=\"EUR\" selected>",
