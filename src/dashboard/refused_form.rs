@@ -335,8 +335,8 @@ impl<'f> Filling<'f> {
         }
         for start in &self.folded {
             let folded = &mut self.written[*start];
-            if !folded.contains(" open") {
-                *folded = folded.replacen("<details", "<details open", 1);
+            if !folded.ends_with(" open>") {
+                folded.insert_str(folded.len() - 1, " open");
             }
         }
     }
