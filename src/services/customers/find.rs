@@ -27,7 +27,15 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Custo
 /// Lists the account's customers, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Customer>, Error> {
     let customers = List::newest_first(account.id(), customer::Entity::owned_by(account.id()));
-    let page = customers.counted(ctx, Counted::Customers, paging).await?;
+    shown(ctx, account, customers.counted(ctx, Counted::Customers, paging).await?).await
+}
+
+/// Returns a page of customers with their primary cards.
+pub(super) async fn shown(
+    ctx: &Context,
+    account: &Account,
+    page: ListPage<customer::Model>,
+) -> Result<ListPage<Customer>, Error> {
     let primary_ids = page.records.iter().map(|row| row.primary_card_id.id());
     let cards = by_key::rows::<card::Entity>(ctx.store.backend(), account.id(), primary_ids);
     let cards = cards.all(ctx.store.read()).await?;
