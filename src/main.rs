@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use base::platform;
 use card_payments::api;
-use card_payments::api::openapi::editions::{Bodies, Edition, edited};
+use card_payments::api::openapi::editions::{Bodies, Edition, Samples, edited};
 use card_payments::config::{DatabaseOptions, without_empty_variables, wrong_variable};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
@@ -101,8 +101,11 @@ struct Openapi {
     /// Write it as OpenAPI 3.0, for programs that read no later one.
     #[arg(long, value_name = "VERSION", default_value = "3.1")]
     edition: Edition,
+    /// Show how a program calls each operation: with curl, and with the clients in seven languages.
+    #[arg(long)]
+    code_samples: bool,
     /// Print a collection of requests for Postman and compatible programs.
-    #[arg(long, conflicts_with_all = ["json", "json_bodies", "edition"])]
+    #[arg(long, conflicts_with_all = ["json", "json_bodies", "edition", "code_samples"])]
     postman: bool,
 }
 
@@ -201,9 +204,10 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Record(command) => return Box::pin(commands::record::run(command)).await,
         Command::Examine(command) => return Box::pin(commands::examine::run(command)).await,
         Command::Serve(command) => Box::pin(commands::serve::run(*command)).await,
-        Command::Openapi(Openapi { json, json_bodies, edition, postman }) => {
+        Command::Openapi(Openapi { json, json_bodies, edition, code_samples, postman }) => {
             let bodies = if json_bodies { Bodies::Json } else { Bodies::All };
-            let document = edited(api::openapi(), bodies, edition);
+            let samples = if code_samples { Samples::Code } else { Samples::None };
+            let document = edited(api::openapi(), bodies, edition, samples);
             let text = if postman {
                 format!("{:#}\n", api::openapi::postman::collection(&document))
             } else if json {

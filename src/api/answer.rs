@@ -129,6 +129,8 @@ kept_answers! {
     Shown
     /// 201 with one record.
     Created
+    /// 201 with values, also beside their envelope.
+    CreatedValues
     /// 204.
     Deleted
     /// 200 without a body.

@@ -64,7 +64,7 @@ pub enum Account {
     #[command(
         after_help = "Example:\n  card-payments account switch acct_AZqYv3rVcBKUQ1mHn7tKRw wallet off\n\n\
         With `disputes` or `wallet` off, these APIs answer 400 api_unavailable; without `partner`, the merchants API \
-        answers 401."
+        answers 401. With `strict_parameters`, which is off at first, unknown parameters are refused."
     )]
     Switch {
         /// The account: acct_...

@@ -30,6 +30,7 @@ def receive(connection)
   puts "#{event["token"]} #{event["type"]}" if SEEN.add?(head["webhook-id"])
   "204 No Content"
 rescue JSON::ParserError
+  # One bad request must not end the receiver.
   "400 Bad Request"
 end
 

@@ -35,6 +35,9 @@ pub struct RequestContext {
     rate: Mutex<Option<RateStatus>>,
     outcome: Mutex<RequestOutcome>,
     shed: AtomicBool,
+    // Whether the client wants unknown parameters refused, if it says so; and whether the account does.
+    prefers_strict: Option<bool>,
+    account_is_strict: AtomicBool,
     // Bytes of an upload.
     upload_bytes: AtomicU64,
     // Microseconds.
@@ -83,6 +86,17 @@ impl RequestContext {
     #[must_use]
     pub fn with_address(self, address: Option<IpAddr>) -> Self {
         Self { address, ..self }
+    }
+
+    /// Sets whether the client wants unknown parameters refused, if it says so.
+    #[must_use]
+    pub fn with_preference(self, prefers_strict: Option<bool>) -> Self {
+        Self { prefers_strict, ..self }
+    }
+
+    /// Returns whether the client wants unknown parameters refused, if it says so.
+    pub fn prefers_strict(&self) -> Option<bool> {
+        self.prefers_strict
     }
 
     /// Returns the template of the path, once the router knows it.
@@ -188,6 +202,19 @@ pub fn is_shed() -> bool {
 /// Returns the account whose secret key the request carries, once that is known.
 pub fn account() -> Option<AccountToken> {
     REQUEST_CONTEXT.try_with(|request| request.account()).ok().flatten()
+}
+
+/// Records whether the request's account wants unknown parameters refused.
+pub fn set_account_is_strict(is_strict: bool) {
+    let _ = REQUEST_CONTEXT.try_with(|request| request.account_is_strict.store(is_strict, Ordering::Relaxed));
+}
+
+/// Returns whether unknown parameters are refused: as the client prefers, or else as its account has it.
+pub fn is_strict() -> bool {
+    let strict = |request: &Arc<RequestContext>| {
+        request.prefers_strict.unwrap_or_else(|| request.account_is_strict.load(Ordering::Relaxed))
+    };
+    REQUEST_CONTEXT.try_with(strict).unwrap_or_default()
 }
 
 /// Counts received bytes of an upload.

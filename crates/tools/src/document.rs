@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use card_payments::api::openapi::STRICT_ONLY;
 use serde_json::{Map, Value};
 
 pub struct Operation {
@@ -11,7 +12,7 @@ pub struct Operation {
     pub path: String,
     /// The section of the document, in small letters: `bank_accounts`.
     pub section: String,
-    /// The statuses and codes of its errors.
+    /// The statuses and codes of its errors, but for those that only strict handling causes.
     pub errors: Vec<(u16, String)>,
     /// Whether it answers a page of a list.
     pub has_pages: bool,
@@ -87,9 +88,14 @@ fn operation(document: &Value, method: &str, path: &str, described: &Value) -> O
     let responses = described["responses"].as_object().into_iter().flatten();
     let errors = responses.flat_map(|(status, response)| {
         let status: u16 = status.parse().unwrap_or_default();
-        let examples = resolved(document, response)["content"]["application/json"]["examples"].as_object();
+        let response = resolved(document, response);
+        let examples = response["content"]["application/json"]["examples"].as_object();
         let names = examples.into_iter().flat_map(Map::keys);
-        names.filter(move |_| status >= 400).map(move |name| (status, name.clone()))
+        let strict_only = response["description"].as_str().is_some_and(|text| text.contains(STRICT_ONLY));
+        let is_strict_only = move |name: &str| strict_only && name == "invalid_resource";
+        names
+            .filter(move |name| status >= 400 && !is_strict_only(name))
+            .map(move |name| (status, name.clone()))
     });
     let (method, path) = (method.to_uppercase(), path.to_owned());
     Some(Operation { errors: errors.collect(), method, path, section, has_pages, parameters })

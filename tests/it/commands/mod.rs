@@ -189,7 +189,7 @@ operated! {
         assert_eq!(fields(&shown), [
             "token", "business_name", "email", "disputes", "wallet", "partner", "pricing", "third_party_transfer_fee",
             "maximum_charge_cents", "settlement_delay_days", "transfers_enabled", "transfers_schedule", "card_testing",
-            "created_at",
+            "strict_parameters", "created_at",
         ]);
         assert_eq!(shown["token"], made["token"]);
         assert_eq!(shown["pricing"]["foreign_currency_core"], json!({ "fixed_fee": 30, "percentage_fee": "2.9" }));

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::harness::process::{Process, as_of_tests, ask, install, output, program};
+use crate::harness::process::{Process, as_of_tests, ask, free_address, install, output, program};
 use crate::harness::{Installed, operated};
 
 /// The user nobody, who may not write our files.
@@ -26,7 +26,8 @@ fn folder() -> tempfile::TempDir {
 fn assert_both_report(installation: impl Fn() -> Command, message: &str) {
     let began = Instant::now();
     let (code, stdout, stderr) = output(installation().arg("serve").env("CARD_PAYMENTS_LOG", "error"));
-    assert!(began.elapsed() < Duration::from_secs(5), "after {:?}", began.elapsed());
+    // The program itself waits for two seconds at most; this machine may be busy.
+    assert!(began.elapsed() < Duration::from_secs(20), "after {:?}", began.elapsed());
     assert_eq!((code, stdout.as_str(), stderr), (Some(1), "", format!("error: {message}\n")));
     let (code, stdout, _) = output(installation().args(["check", "--json"]));
     let findings: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -60,7 +61,7 @@ operated! {
 
 #[test]
 fn a_postgresql_that_refuses_or_says_nothing_is_named_within_seconds() {
-    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let gone = free_address();
     let url = |address: SocketAddr| format!("postgres://payments:hunter2@{address}/payments");
     let refused = "Connection refused (os error 111)";
     assert_both_report(on(&url(gone)), &format!("no PostgreSQL answers at {gone}: {refused}"));
@@ -247,7 +248,7 @@ fn a_misspelled_variable_is_warned_of() {
 
 #[test]
 fn a_port_is_enough_of_an_address() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_address().port();
     let data = folder();
     for listen in [format!("{port}"), format!(":{port}"), format!("localhost:{port}")] {
         let server = Process::start(program(data.path()).args(["--listen", &listen]));

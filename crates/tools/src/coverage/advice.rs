@@ -19,16 +19,16 @@ pub const REFUSED: &str =
 pub const CHALLENGES: [(&str, &str); 5] = [
     (
         APPROVED,
-        "POST /1/charges with three_d_secure, then curl REDIRECT_URL -d decision=approve, and GET /1/charges/verify",
+        "POST /1/charges with three_d_secure and Sandbox-Challenge: challenge_approved, curl REDIRECT_URL -d '', and GET /1/charges/verify",
     ),
     (DECLINED, "the same with Sandbox-Outcome: card_declined on POST /1/charges"),
     (
         FAILED,
-        "POST /1/charges with three_d_secure, then curl REDIRECT_URL -d decision=fail, and GET /1/charges/verify",
+        "POST /1/charges with three_d_secure and Sandbox-Challenge: challenge_refused, curl REDIRECT_URL -d '', and GET /1/charges/verify",
     ),
     (
         UNAVAILABLE,
-        "POST /1/charges with three_d_secure and the card 5520000000000000, GET its redirect_url, and GET /1/charges/verify",
+        "POST /1/charges with three_d_secure and Sandbox-Challenge: not_offered, GET its redirect_url, and GET /1/charges/verify",
     ),
     (
         EXPIRED,
