@@ -210,7 +210,7 @@ generators! {
         compile: "cargo build --quiet --locked --manifest-path rust/Cargo.toml --target-dir ../rust-target",
         flow: "../rust-target/debug/flow",
         events: Typed::BySchema,
-        refusals: Typed::Unread,
+        refusals: Typed::ByCall,
         holds: &[(Operations, "pub async fn {snake}("), (Tags, "/{snake}_api.rs\n")],
         // An HTTP client with all that it needs is compiled.
         long: true,
@@ -223,7 +223,7 @@ generators! {
         compile: "ruby -W0 -Iclient/lib -ropenapi_client -e 'OpenapiClient.constants.each { OpenapiClient.const_get(_1) }'",
         flow: "ruby -W0 -Iclient/lib flow.rb",
         events: Typed::BySchema,
-        refusals: Typed::Unread,
+        refusals: Typed::BySchema,
         holds: &[(Operations, "def {snake}("), (Tags, "/{snake}_api.rb\n")],
         needs: &["/usr/bin/java", "/usr/bin/ruby"],
         ..OPENAPI_GENERATOR
