@@ -172,7 +172,11 @@ generators! {
         language: "Python",
         make: "openapi-generator-cli generate -g python -i openapi.yaml -o client",
         proof: "imported",
+        environment: "export PYTHONPATH=client",
         compile: "cd client; python ../load.py openapi_client",
+        flow: "python generated.py",
+        events: Typed::BySchema,
+        refusals: Typed::ByCall,
         holds: &[(Operations, "def {snake}("), (Tags, "/{snake}_api.py\n")],
         ..OPENAPI_GENERATOR
     };
