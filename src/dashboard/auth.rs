@@ -24,9 +24,10 @@ use super::sign_in::{DashboardAuth, OperatorAuth};
 use super::state::DashboardState;
 use super::{ACCOUNTS, HOME, SIGN_IN, section};
 use crate::api::client_address::client_address;
-use crate::api::extract::Input;
+use crate::api::extract::{Input, upload};
 use crate::api::rate_limit::RateLimitKey;
 use crate::api::{metrics, own_machine, rights};
+use crate::blobs::Upload;
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::services::sandbox::accounts as sandbox;
@@ -174,6 +175,13 @@ impl FromRequest<DashboardState> for VerifiedForm {
         let user = AccountSession::from_request_parts(&mut parts, app).await?;
         let sent = parts.extensions.get::<SentForm>().cloned();
         let input = Input::from_request(Request::from_parts(parts, body), app).await?;
+        Self::verify(user, input)
+    }
+}
+
+impl VerifiedForm {
+    /// Returns the form of a session, if one of its pages has sent it.
+    fn verify(user: AccountSession, input: Input) -> Result<Self, ErrorPage> {
         // A chosen account that was deleted meanwhile: the form must not concern the key's own one.
         let is_chosen = user.session.chosen.is_none_or(|chosen| chosen == user.account.id());
         if !is_chosen || !has_csrf_token(&user.session, &input) {
@@ -183,6 +191,23 @@ impl FromRequest<DashboardState> for VerifiedForm {
             sent.keep(&input);
         }
         Ok(Self { caller: Caller::without_key(user.account.clone()), user, input })
+    }
+}
+
+/// A form with a file.
+pub struct VerifiedUpload {
+    pub form: VerifiedForm,
+    pub upload: Option<Upload>,
+}
+
+impl FromRequest<DashboardState> for VerifiedUpload {
+    type Rejection = ErrorPage;
+
+    async fn from_request(request: Request, app: &DashboardState) -> Result<Self, ErrorPage> {
+        let (mut parts, body) = request.into_parts();
+        let user = AccountSession::from_request_parts(&mut parts, app).await?;
+        let (input, upload) = upload::receive(Request::from_parts(parts, body), app).await?;
+        Ok(Self { form: VerifiedForm::verify(user, input)?, upload })
     }
 }
 

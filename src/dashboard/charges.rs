@@ -13,6 +13,7 @@ use super::auth::{AccountSession, VerifiedForm};
 use super::format::Tone;
 use super::layout::{FormResult, PageContent, PageResult};
 use super::list::{Column, DAYS, Field, FieldInput, ListView, column, table};
+use super::questions::{Question, asking};
 use super::record::{Record, brief, facts, longest_page, token, traces, words};
 use super::state::DashboardState;
 use super::{format, is_test, layout, money_flow};
@@ -238,7 +239,7 @@ fn buttons(user: &AccountSession, id: &str, possible: &[OfferedAction], refunds:
             @for verb in possible {
                 @match verb {
                     OfferedAction::Capture => { form method="post" action=(action("capture")) { (carried) button { "Capture" } } }
-                    OfferedAction::Void => { form method="post" action=(action("void")) { (carried) button.other { "Void" } } }
+                    OfferedAction::Void => { p { (asking(&action("void"), "Void")) } }
                     OfferedAction::Refund => { (of_an_amount(&carried, &action("refund"), "Refund", "Amount to refund")) }
                     OfferedAction::Dispute => { (of_an_amount(&carried, &action("dispute"), "Dispute it", "Disputed amount")) }
                 }
@@ -290,6 +291,27 @@ pub async fn capture(
     let params = params::read::<Capture>(&json!({}));
     charges::capture(&app.ctx, &form.caller, &id, params).await?;
     Ok(to_charge(&id))
+}
+
+/// Asks whether the charge shall be voided.
+pub async fn ask_to_void(
+    State(app): State<DashboardState>,
+    user: AccountSession,
+    Path(id): Path<String>,
+) -> PageResult {
+    let charge = Record::new(user.account.now, &charges::show(&app, &user.account, &id).await?)?;
+    let consequence = html! {
+        (facts(&[
+            ("Charge", charge.token("/token")),
+            ("Amount", charge.money("/amount")),
+            ("Description", words(charge.text("/description"))),
+        ]))
+        p { "The authorisation ends, and the cardholder's bank releases the money. It cannot be captured afterwards." }
+    };
+    let (title, back) = ("Void this charge?".to_owned(), format!("/dashboard/charges/{id}"));
+    let action = format!("{back}/void");
+    let question = Question { title, consequence, yes: "Void it", action: &action, fields: &[], back: &back };
+    Ok(question.page(&user.session))
 }
 
 /// Voids the charge.

@@ -11,11 +11,15 @@ mod clock;
 mod customers;
 mod disputes;
 mod draw;
+mod endpoints;
 mod error_page;
 mod events;
+mod evidence;
 mod exceptions;
 mod figures;
 mod format;
+mod inboxes;
+mod key_presets;
 mod keys;
 mod layout;
 mod list;
@@ -25,9 +29,11 @@ mod new_charge;
 mod overview;
 mod people;
 mod plot;
+mod questions;
 mod record;
 mod refused_form;
 mod requests;
+mod resend;
 mod sandbox;
 mod search;
 mod session;
@@ -132,7 +138,9 @@ pub fn routes(app: AppState, auth: DashboardAuth) -> Router<AppState> {
                 .route(SIGN_OUT_EVERYWHERE, post(people::sign_out_everywhere))
                 .route(ACCOUNTS, get(accounts::list).post(accounts::choose));
             let of_people = if has_page(&app, PEOPLE) {
-                decided().route(PEOPLE, get(people::list).post(people::end_sessions))
+                decided()
+                    .route(PEOPLE, get(people::list).post(people::end_sessions))
+                    .route("/dashboard/people/end", get(people::ask_to_end_sessions))
             } else {
                 Router::new()
             };
@@ -193,30 +201,52 @@ fn tests() -> Router<DashboardState> {
     Router::new()
         .merge(exports())
         .route(NEW_CHARGE, get(new_charge::show).post(new_charge::create))
-        .route("/dashboard/webhook_endpoints", post(webhooks::register))
+        .route("/dashboard/webhook_endpoints", post(endpoints::register))
         .route(ACCOUNTS, get(accounts::made).post(accounts::choose_made))
         .route("/dashboard/charges/{token}/capture", post(charges::capture))
-        .route("/dashboard/charges/{token}/void", post(charges::void))
+        .route("/dashboard/charges/{token}/void", get(charges::ask_to_void).post(charges::void))
         .route("/dashboard/charges/{token}/refund", post(charges::refund))
         .route("/dashboard/charges/{token}/dispute", post(charges::dispute))
         .route("/dashboard/refunds/{token}/decide", post(charges::decide_refund))
-        .route("/dashboard/subscriptions/{token}/unsubscribe", post(subscriptions::unsubscribe))
+        .route(
+            "/dashboard/subscriptions/{token}/unsubscribe",
+            get(subscriptions::ask_to_unsubscribe).post(subscriptions::unsubscribe),
+        )
         .route("/dashboard/disputes/{token}/decide", post(disputes::decide))
+        .route("/dashboard/disputes/{token}/accept", get(evidence::ask_to_accept).post(evidence::accept))
+        .route("/dashboard/disputes/{token}/evidence", post(evidence::add))
+        .route("/dashboard/disputes/{token}/evidence/remove", post(evidence::remove))
+        .route("/dashboard/disputes/{token}/submit", get(evidence::ask_to_submit).post(evidence::submit))
         .route("/dashboard/webhooks/{token}/replay", post(webhooks::replay))
-        .route("/dashboard/webhook_endpoints/{token}/ping", post(webhooks::ping))
+        .route("/dashboard/webhook_endpoints/{token}/ping", post(endpoints::ping))
+        .route(
+            "/dashboard/webhook_endpoints/{token}/delete",
+            get(endpoints::ask_to_delete).post(endpoints::delete),
+        )
+        .route("/dashboard/inboxes", post(inboxes::create))
+        .route("/dashboard/inboxes/{token}", get(inboxes::show).post(inboxes::change))
+        .route("/dashboard/inboxes/{token}/delete", get(inboxes::ask_to_delete).post(inboxes::delete))
         .route(KEYS, post(keys::create))
         .route("/dashboard/keys/{token}/roll", post(keys::roll))
-        .route("/dashboard/keys/{token}/revoke", post(keys::revoke))
+        .route(keys::OWN, post(keys::show_own))
+        .route("/dashboard/keys/{token}/revoke", get(keys::ask_to_revoke).post(keys::revoke))
         .route(REQUESTS, get(requests::list))
         .route("/dashboard/requests/{request_id}", get(requests::show))
+        .route("/dashboard/requests/{request_id}/send", post(resend::send))
         .route(CLOCK, get(clock::show).post(clock::advance))
         .route(SANDBOX, get(sandbox::show).post(sandbox::order))
         .route("/dashboard/sandbox/switches", post(sandbox::change))
         .route("/dashboard/sandbox/accounts", post(sandbox::create))
-        .route("/dashboard/sandbox/delete", post(sandbox::delete))
+        .route("/dashboard/sandbox/delete", get(sandbox::ask_to_delete).post(sandbox::delete))
         .route(SNAPSHOTS, post(snapshots::create))
-        .route("/dashboard/sandbox/snapshots/{token}/restore", post(snapshots::restore))
-        .route("/dashboard/sandbox/snapshots/{token}/delete", post(snapshots::delete))
+        .route(
+            "/dashboard/sandbox/snapshots/{token}/restore",
+            get(snapshots::ask_to_restore).post(snapshots::restore),
+        )
+        .route(
+            "/dashboard/sandbox/snapshots/{token}/delete",
+            get(snapshots::ask_to_delete).post(snapshots::delete),
+        )
 }
 
 /// Returns the routes of lists as CSV, which `list_export` makes of their pages.

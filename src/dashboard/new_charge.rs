@@ -91,7 +91,11 @@ pub async fn create(State(app): State<DashboardState>, form: VerifiedForm) -> Fo
             "address_line1": "42 Sevenoaks St", "address_city": "Lathlain", "address_country": "Australia",
         },
     }));
-    let info = ChargeRequestInfo { outcome: non_blank(outcome.as_deref()), base_url: &app.info.base_url };
+    let info = ChargeRequestInfo {
+        outcome: non_blank(outcome.as_deref()),
+        challenge: None,
+        base_url: &app.info.base_url,
+    };
     let made = match Box::pin(create_charge(&app.ctx, &form.caller, params, info)).await {
         Ok(made) => Record::new(form.caller.account.now, &made)?.text("/token").to_owned(),
         // A declined attempt has a page as well.

@@ -6,13 +6,14 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use maud::{Markup, html};
 
+use super::address::Address;
 use super::auth::AccountSession;
-use super::figures;
 use super::format::{self, Tone};
 use super::layout::{PageContent, PageResult};
 use super::list::{Field, FieldInput, ListView, column};
 use super::record::{self, Record, facts, words};
 use super::state::DashboardState;
+use super::{figures, resend};
 use crate::api::extract::{Input, Path};
 use crate::error::Error;
 use crate::services::Account;
@@ -96,7 +97,8 @@ pub async fn show(
         h2 { "What it sent" }
         (request.json("/parameters"))
         @if !hidden.is_empty() { p.hint { "Left out: " (hidden.join(", ")) } }
-        @if request.text("/route") != FILES {
+        (resend::offer(&user, &id, &request))
+        @if request.text("/route") != resend::FILES {
             h2 { "As a command" }
             pre tabindex="0" { code { (command(&app.info.base_url, &request)) } }
             @if !hidden.is_empty() { p.hint { "Add what was left out." } }
@@ -116,9 +118,6 @@ fn records(request: &Record) -> Markup {
         @for token in tokens { (record::token(token)) " " }
     }
 }
-
-/// The operation whose body is a form with a file, which no log keeps.
-const FILES: &str = "/1/files";
 
 /// Returns the command that sends the request again, with the key in a variable.
 fn command(base_url: &str, request: &Record) -> String {
@@ -146,11 +145,16 @@ fn fault(request: &Record) -> Markup {
     let messages = request.all("/error/messages");
     html! {
         section.alert aria-label="Its error" {
-            p { strong { a href={ "/docs/errors/" (request.text("/error/error")) } { code { (request.text("/error/error")) } } } ": " (request.text("/error/error_description")) }
+            @let code = request.text("/error/error");
+            p { strong { a href={ "/docs/errors/" (code) } { code { (code) } } } ": " (request.text("/error/error_description")) }
             @if !messages.is_empty() {
                 ul {
                     @for message in &messages {
-                        li { code { (message.text("/param")) } ": " (message.text("/message")) }
+                        @let param = message.text("/param");
+                        li {
+                            code { (param) } ": " (message.text("/message")) " "
+                            a href=(Address::new("/docs/search").with("q", &param.replace(['.', '_'], " "))) { "About " (param.replace(['.', '_'], " ")) }
+                        }
                     }
                 }
             }

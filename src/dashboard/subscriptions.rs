@@ -8,8 +8,9 @@ use futures::future::BoxFuture;
 use maud::html;
 
 use super::auth::{AccountSession, VerifiedForm};
-use super::layout::{self, FormResult, PageContent, PageResult};
+use super::layout::{FormResult, PageContent, PageResult};
 use super::list::{Column, Field, FieldInput, ListView, OWN_DAYS, column, table};
+use super::questions::{Question, asking};
 use super::record::{Record, facts, first_page, traces, words};
 use super::state::DashboardState;
 use super::{is_test, timelines};
@@ -114,7 +115,7 @@ pub async fn show(
             ("Cancelled", subscription.time("/cancelled_at")),
         ]))
         @if is_test(&app) && is_open && may_cancel {
-            (layout::actions(&user.session, &unsubscribe, &html! { button { "Unsubscribe as the customer" } }))
+            section.deeds aria-label="What you can do" { p { (asking(&unsubscribe, "Unsubscribe as the customer")) } }
         }
         @if is_test(&app) { (timelines::of_subscription(now, &subscription, &entries, &coming)) }
         (table("Ledger, newest first", &ENTRIES, &entries))
@@ -122,6 +123,28 @@ pub async fn show(
         (subscription.whole())
     };
     Ok(PageContent::new(format!("/1/subscriptions/{id}"), format!("Subscription {id}"), content))
+}
+
+/// Asks whether the subscription shall end.
+pub async fn ask_to_unsubscribe(
+    State(app): State<DashboardState>,
+    user: AccountSession,
+    Path(id): Path<String>,
+) -> PageResult {
+    let subscription = Record::new(user.account.now, &subscriptions::show(&app, &user.account, &id).await?)?;
+    let consequence = html! {
+        (facts(&[
+            ("Subscription", subscription.token("/token")),
+            ("Customer", subscription.token("/customer_token")),
+            ("Interval ends", subscription.time("/active_interval_finishes_at")),
+        ]))
+        p { "It ends with the interval that is paid, and is not billed again. To go on, the customer must be subscribed anew." }
+    };
+    let (title, back) = ("Unsubscribe as the customer?".to_owned(), format!("/dashboard/subscriptions/{id}"));
+    let action = format!("{back}/unsubscribe");
+    let question =
+        Question { title, consequence, yes: "Unsubscribe", action: &action, fields: &[], back: &back };
+    Ok(question.page(&user.session))
 }
 
 /// Unsubscribes, as the customer may do.

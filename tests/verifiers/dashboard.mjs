@@ -38,6 +38,17 @@ for (const list of ['customers', 'subscriptions', 'transfers', 'disputes', 'even
   await first.goto(`${home}/${list}`)
   pages.push(await first.locator(`tbody a[href^="/dashboard/${list.split('?')[0]}/"]`).first().evaluate((link) => link.href))
 }
+// An inbox, a key's grid as a preset, and a question before something is lost.
+await first.goto(`${home}/webhooks`)
+await first.getByRole('button', { name: 'Make an inbox' }).click()
+await first.waitForURL((address) => address.pathname.startsWith('/dashboard/inboxes/'))
+pages.push(first.url(), `${home}/keys?preset=checkout`)
+await first.goto(`${home}/webhooks`)
+const questions = [await first.getByRole('link', { name: 'Delete it' }).first().evaluate((link) => link.href)]
+await first.goto(`${home}/disputes`)
+await first.locator('tbody a[href^="/dashboard/disputes/"]').first().click()
+questions.push(await first.getByRole('link', { name: 'Submit the evidence' }).evaluate((link) => link.href))
+pages.push(...questions)
 const sizes = [[1280, 'desk'], [390, 'phone']].flatMap(([width, name]) => ['light', 'dark'].map((scheme) => [width, name, scheme]))
 for (const [width, name, scheme] of [...sizes, [320, 'narrow', 'light']]) {
   const page = await visitor({ viewport: { width, height: 900 }, colorScheme: scheme })
@@ -83,8 +94,11 @@ function small() {
 function unnamed() {
   const controls = [...document.querySelectorAll('input:not([type=hidden]), select')]
   const nameless = controls.filter((control) => !control.labels?.length && !control.ariaLabel).map((control) => control.outerHTML)
-  // No call of the API lists accounts, searches everything, or filters by state, so these pages have no foot.
-  const isFootless = ['/dashboard/accounts', '/dashboard/search'].includes(location.pathname) || location.search.includes('state=')
+  // No call of the API lists accounts, searches everything, filters by state, or asks, so these pages have no foot.
+  const isFootless =
+    ['/dashboard/accounts', '/dashboard/search'].includes(location.pathname) ||
+    location.search.includes('state=') ||
+    document.querySelector('[aria-label="Your answer"]')
   const parts = ['header', 'nav', 'main', 'h1', ...(isFootless ? [] : ['footer'])]
   const missing = parts.filter((name) => !document.querySelector(name))
   return [...nameless, ...missing.map((name) => `${location.pathname} has no ${name}`)]
@@ -166,6 +180,24 @@ const passed = plain.waitForEvent('load')
 await plain.getByRole('button', { name: 'Move by these days' }).click()
 await passed
 told.plain = await plain.locator('p[role=status]').innerText()
+
+// A question without scripts: going back changes nothing, and the answer does it.
+await plain.goto(`${home}/webhooks`)
+await plain.getByRole('link', { name: 'Delete it' }).first().click()
+told.question = await plain.getByRole('heading', { level: 1 }).innerText()
+await plain.getByRole('link', { name: 'No, go back' }).click()
+told.kept = await plain.getByRole('link', { name: 'Delete it' }).count()
+await plain.getByRole('link', { name: 'Delete it' }).first().click()
+await plain.getByRole('button', { name: 'Delete the endpoint' }).click()
+await plain.waitForURL((address) => address.pathname === '/dashboard/webhooks')
+told.left = await plain.getByRole('link', { name: 'Delete it' }).count()
+
+// Evidence with a file, without scripts.
+await plain.goto(first.url())
+await plain.getByRole('textbox', { name: 'Text' }).fill('It was delivered')
+await plain.getByLabel('File').setInputFiles({ name: 'receipt.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.7') })
+await plain.getByRole('button', { name: 'Add this evidence' }).click()
+told.evidence = await plain.getByRole('link', { name: 'receipt.pdf' }).count()
 
 // The search at the top of each page, and a refused form, which keeps what was typed and leads to its first error.
 await plain.getByRole('banner').getByRole('searchbox').fill(charge.split('/').pop())

@@ -1,12 +1,13 @@
 //! Finds plans.
 
+use entity::{Owned, PlanToken};
 use entity::counter::Counted;
 use entity::plan::{self, Column};
-use entity::{Listed, Owned, PlanToken};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, QueryFilter};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
+use crate::services::by_key;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::services::plans::view::Plan;
@@ -48,7 +49,6 @@ pub(in crate::services) async fn by_token(
     account: &Account,
     token: &str,
 ) -> Result<Option<plan::Model>, Error> {
-    let Ok(id) = token.parse::<PlanToken>() else { return Ok(None) };
-    let row = plan::Entity::at(account.id(), id).filter(Column::DeletedAt.is_null());
-    Ok(row.one(db).await?)
+    let plans = plan::Entity::owned_by(account.id()).filter(Column::DeletedAt.is_null());
+    by_key::find_among(db, plans, token).await
 }

@@ -8,6 +8,7 @@ use sea_orm::{ColumnTrait, Condition, ConnectionTrait, QueryFilter, QuerySelect}
 
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
+use crate::services::by_key;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::services::recipients::view::Recipient;
@@ -50,9 +51,7 @@ pub async fn by_token(
     account: &Account,
     token: &str,
 ) -> Result<recipient::Model, Error> {
-    let id: RecipientToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = recipient::Entity::at(account.id(), id).one(db).await?;
-    row.ok_or_else(|| ErrorCode::NotFound.into())
+    by_key::find::<recipient::Entity>(db, account, token).await
 }
 
 /// Locks a recipient until the commit and returns its current row.

@@ -7,6 +7,7 @@ mod find;
 pub mod inboxes;
 mod lease;
 pub mod outbox;
+pub mod params;
 mod replay;
 pub mod state;
 pub mod view;

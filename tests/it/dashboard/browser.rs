@@ -111,6 +111,8 @@ fn whoever_sits_at_the_server_sees_everything_by_keyboard_on_a_phone_and_without
     });
     assert_eq!(report["refused"], json!([told, told, told, told]));
     assert!(report["plain"].as_str().unwrap().contains("The clock has been moved"));
+    assert_eq!(report["question"], "Delete this endpoint?");
+    assert_eq!((&report["kept"], &report["left"], &report["evidence"]), (&json!(1), &json!(0), &json!(1)));
     assert!(report["door"].as_str().unwrap().contains("- textbox \"Secret key\""), "{report}");
     server.stopped();
 }
