@@ -205,6 +205,7 @@ impl App {
             info: Arc::new(info),
             document: Arc::new(api::document()),
             rights: Arc::new(api::operation_rights()),
+            parameters: Arc::new(api::operation_parameters()),
             metrics: Metrics::install(),
             has_dashboard: dashboard.is_some(),
             recorder,

@@ -48,6 +48,8 @@ pub struct RecordedRequest<'a> {
     pub idempotency_key: Option<&'a str>,
     /// The Sandbox-Outcome header.
     pub sandbox_outcome: Option<&'a str>,
+    /// The Sandbox-Challenge header.
+    pub sandbox_challenge: Option<&'a str>,
     pub parameters: &'a Value,
     /// The values of the parameters that were read.
     pub read: &'a ReadValues,
@@ -135,6 +137,7 @@ impl State {
             key,
             idempotency_key,
             sandbox_outcome: request.sandbox_outcome.map(|outcome| concealment.plain(outcome)),
+            sandbox_challenge: request.sandbox_challenge.map(|challenge| concealment.plain(challenge)),
             parameters,
             hidden,
             status: request.status,

@@ -20,6 +20,14 @@ pub struct EnvelopeWithIp<T> {
     ip_address: String,
 }
 
+/// Values, also beside their envelope: verifiers of pacts look for them there.
+#[derive(Debug, Serialize)]
+struct EnvelopeOfValues<T> {
+    response: T,
+    #[serde(flatten)]
+    values: T,
+}
+
 /// How an operation wraps its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResponseKind {
@@ -29,6 +37,8 @@ pub enum ResponseKind {
     Created,
     /// 201 with the record and the client's address.
     CreatedFrom(String),
+    /// 201 with values, also beside their envelope.
+    CreatedValues,
     /// 204 without a body.
     Deleted,
     /// 200 without a body.
@@ -52,6 +62,9 @@ impl ResponseKind {
             Self::Created => ApiResponse::json(201, &Envelope { response: record }),
             Self::CreatedFrom(ip_address) => {
                 ApiResponse::json(201, &EnvelopeWithIp { response: record, ip_address: ip_address.clone() })
+            }
+            Self::CreatedValues => {
+                ApiResponse::json(201, &EnvelopeOfValues { response: record, values: record })
             }
             Self::Deleted => Ok(ApiResponse { status: 204, body: Vec::new() }),
             Self::Done => Ok(ApiResponse { status: 200, body: Vec::new() }),

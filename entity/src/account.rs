@@ -52,6 +52,8 @@ table! {
         acquirer_calls: i64,
         /// The account's own [`CardTestingSettings`].
         card_testing: Option<JsonText>,
+        /// Whether unknown parameters are refused unless a request prefers otherwise; null if nobody has said so.
+        strict_parameters: Option<bool>,
         /// The deletion, by the wall clock. From then on its keys open nothing, and its rows go.
         closed_at: Option<Timestamp>,
         /// The next step of a deletion, by the wall clock.

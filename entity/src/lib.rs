@@ -37,6 +37,7 @@ pub mod merchant;
 pub mod person;
 pub mod plan;
 pub mod pricing;
+pub mod provider_state;
 mod rate;
 pub mod recipient;
 pub mod reconciliation;

@@ -22,6 +22,7 @@ mod m0012_words;
 mod m0013_approval_facts;
 mod m0014_ended_sessions;
 mod m0015_statement_periods;
+mod m0016_strict_and_challenges;
 mod record;
 mod sql;
 
@@ -50,6 +51,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0013_approval_facts::Migration),
             Box::new(m0014_ended_sessions::Migration),
             Box::new(m0015_statement_periods::Migration),
+            Box::new(m0016_strict_and_challenges::Migration),
         ]
     }
 }

@@ -4,6 +4,7 @@ use base::card_number::CardNumber;
 use base::secret::Secret;
 use entity::Scheme;
 use entity::failure::Decline;
+use entity::three_d_secure::SimulatedChallenge;
 
 use super::{Aftermath, Fault, SimulatedOutcome};
 
@@ -13,6 +14,8 @@ pub struct TestCards {
     pub outcome: SimulatedOutcome,
     /// ISO 3166-1, two letters.
     pub issuing_country: &'static str,
+    /// How a verification with 3-D Secure goes, if the card decides it.
+    pub challenge: Option<SimulatedChallenge>,
     numbers: &'static str,
 }
 
@@ -39,7 +42,12 @@ impl TestCards {
 }
 
 const fn row(outcome: SimulatedOutcome, issuing_country: &'static str, numbers: &'static str) -> TestCards {
-    TestCards { outcome, issuing_country, numbers }
+    TestCards { outcome, issuing_country, challenge: None, numbers }
+}
+
+/// Builds the row of a card that is accepted, and decides how a verification with 3-D Secure goes.
+const fn verified(challenge: SimulatedChallenge, number: &'static str) -> TestCards {
+    TestCards { challenge: Some(challenge), ..row(SUCCESS, "AU", number) }
 }
 
 const SUCCESS: SimulatedOutcome = SimulatedOutcome::Approved(Aftermath::Ordinary);
@@ -78,6 +86,13 @@ pub const TABLE: &[TestCards] = &[
     row(NO_ANSWER,          "AU", "4200800000000011 5500500000000011"),
     row(DISPUTED,           "AU", "4200300000000012"),
     row(REFUNDS_FAIL,       "AU", "4200700000000013"),
+    verified(SimulatedChallenge::Frictionless, "4200200000000014"),
+    verified(SimulatedChallenge::Approved,     "4200600000000015"),
+    verified(SimulatedChallenge::Refused,      "4200100000000016"),
+    verified(SimulatedChallenge::Abandoned,    "4200500000000017"),
+    // Of the scheme that is not enrolled.
+    verified(SimulatedChallenge::NotOffered,     "5520000000000018"),
+    verified(SimulatedChallenge::DirectoryError, "5520900000000019"),
     row(SUCCESS,            "US", "4242424242424242 5555555555554444 378282246310005  3530111333300000 6011111111111117 30569309025904"),
     row(SUCCESS,            "US", "4111111111111111 5105105105105100"),
 ];
@@ -95,7 +110,7 @@ mod tests {
             assert!(CardNumber::parse(&Secret::from(*number)).is_some(), "{number}");
         }
         let distinct: HashSet<_> = numbers.iter().collect();
-        assert_eq!((numbers.len(), distinct.len()), (72, 72));
+        assert_eq!((numbers.len(), distinct.len()), (78, 78));
     }
 
     #[test]
@@ -118,6 +133,17 @@ mod tests {
             }
         }
         assert_eq!(TestCards::shown_as(Scheme::Visa, "XXXX-XXXX-XXXX-4242", "AU"), None);
+    }
+
+    #[test]
+    fn every_end_of_a_verification_has_a_test_card_and_only_the_scheme_that_is_not_enrolled_offers_none() {
+        for &challenge in SimulatedChallenge::ALL {
+            let row = TABLE.iter().find(|row| row.challenge == Some(challenge)).expect("a row");
+            for number in row.numbers() {
+                let scheme = CardNumber::parse(&Secret::from(number)).unwrap().scheme();
+                assert_eq!(challenge.is_offered(), scheme != Scheme::Master, "{number}");
+            }
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::outcome::outcome;
 use super::problem::RefusedBy;
 use super::request_log_data::log;
 use crate::error::{Error, ErrorCode};
@@ -128,6 +129,8 @@ kept_answers! {
     Shown
     /// 201 with one record.
     Created
+    /// 201 with values, also beside their envelope.
+    CreatedValues
     /// 204.
     Deleted
     /// 200 without a body.
@@ -214,6 +217,7 @@ fn finished(answer: Result<ApiResponse, serde_json::Error>) -> Response {
 
 impl IntoResponse for ApiResponse {
     fn into_response(self) -> Response {
+        request_context::set_outcome(outcome(&self));
         log(|data| {
             let counts = self.status >= 400 || data.is_recorded;
             data.answer = counts.then(|| (self.status, self.body.clone()));

@@ -61,9 +61,15 @@ pub async fn admitted(app: &AppState, authenticated: &AuthenticatedAccount) -> R
         return Err(KeyFault::Publishable.into());
     }
     request_context::set_account(authenticated.account.id());
+    set_handling(&authenticated.account);
     log(|data| data.account = Some((authenticated.account.id(), authenticated.account.now)));
     app.rate.count(RateLimitKey::Account(authenticated.account.id())).await?;
     app.rights.check(&authenticated.account)
+}
+
+/// Lets the account say whether its requests may have unknown parameters, unless the request says so itself.
+pub fn set_handling(account: &Account) {
+    request_context::set_account_is_strict(account.settings().strict_parameters.unwrap_or_default());
 }
 
 /// Finds whose secret key a request has that no operation answers, for the request log. It waits for nothing that is scarce: its
@@ -137,6 +143,7 @@ pub async fn authenticate_publishable_key(
     if authenticated.kind != KeyKind::Publishable {
         return Err(KeyFault::Secret.into());
     }
+    set_handling(&authenticated.account);
     log(|data| data.account = Some((authenticated.account.id(), authenticated.account.now)));
     app.rate.count(RateLimitKey::Account(authenticated.account.id())).await?;
     Ok(authenticated)

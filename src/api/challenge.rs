@@ -45,14 +45,8 @@ async fn view(State(app): State<AppState>, Path(secret): Path<String>) -> Respon
 
 /// Records the decision. The first one stands; every later post redirects to the merchant as well.
 async fn decide(State(app): State<AppState>, Path(secret): Path<String>, body: Body) -> Response {
-    let Some(decision) = decision(body).await else {
-        return match three_d_secure::show(&app.ctx, &secret).await {
-            Ok(shown) => answer(StatusCode::UNPROCESSABLE_ENTITY, &app, shown, true),
-            Err(error) => refused(&error),
-        };
-    };
-    match three_d_secure::decide(&app.ctx, &secret, decision).await {
-        Ok(url) => back(&url),
+    match three_d_secure::press(&app.ctx, &secret, decision(body).await).await {
+        Ok(shown) => answer(StatusCode::UNPROCESSABLE_ENTITY, &app, shown, true),
         Err(error) => refused(&error),
     }
 }

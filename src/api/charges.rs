@@ -7,7 +7,7 @@ use super::auth::AccountWith;
 use super::extract::{Input, Path};
 use super::openapi::{PageParameters, SearchParameters, declines};
 use super::operations::{Operations, routes};
-use super::sandbox::OrderedOutcome;
+use super::sandbox::{OrderedChallenge, OrderedOutcome};
 use super::state::AppState;
 use super::write_request::PaymentRequest;
 use crate::error::Error;
@@ -46,19 +46,27 @@ const UNANSWERED: (ErrorCode, &str) =
 /// within seven days. With three_d_secure the cardholder is asked first, on the page redirect_url; the charge is then
 /// fetched with verify. A card that has expired by the account's clock is declined: expired_card.
 #[utoipa::path(post, path = "/charges", tag = "Charges",
-    params(("Sandbox-Outcome" = Option<String>, Header, description = "The outcome of this attempt in the test environment: a decline code, `gateway_error`, `no_answer`, `approved_but_lost` or `disputed`; the card decides if it is absent.")),
+    params(
+        ("Sandbox-Outcome" = Option<String>, Header, description = "The outcome of this attempt in the test environment: a decline code, `gateway_error`, `no_answer`, `approved_but_lost` or `disputed`; the card decides if it is absent."),
+        ("Sandbox-Challenge" = Option<String>, Header, description = "How the verification with 3-D Secure goes in the test environment: `frictionless`, `challenge_approved`, `challenge_refused`, `challenge_abandoned`, `not_offered` or `directory_error`; the card or a person decides if it is absent."),
+    ),
     request_body(content = NewCharge, example = json!({ "card": {}, "metadata": { "order": "1001" } })),
     responses((status = 201, description = "The charge; with 3-D Secure its token, and where to send the cardholder", body = Envelope<ChargeMade>)),
     extensions(("x-refusals" = json!([declines(), TokenAlreadyUsed, InvalidResource, (GatewayError, "nothing was charged")]))))]
 pub async fn create_charge(
     State(app): State<AppState>,
     outcome: OrderedOutcome,
+    challenge: OrderedChallenge,
     request: PaymentRequest,
 ) -> Result<Created<ChargeMade>, Error> {
-    let (app, outcome) = (&app, &outcome);
+    let (app, outcome, challenge) = (&app, &outcome, &challenge);
     let service = |caller, input: Input| {
         Box::pin(async move {
-            let info = ChargeRequestInfo { outcome: outcome.word(), base_url: &app.info.base_url };
+            let info = ChargeRequestInfo {
+                outcome: outcome.word(),
+                challenge: challenge.word(),
+                base_url: &app.info.base_url,
+            };
             three_d_secure::create(&app.ctx, &caller, input.params(), info).await
         })
     };
@@ -117,6 +125,7 @@ pub async fn verify_charge(
     account: Account,
     input: Input,
 ) -> Result<Shown<VerifiedCharge>, Error> {
+    input.refuse_unknown()?;
     let params = input.params::<Verify>().value;
     Ok(Shown(three_d_secure::verify(&app, &account, params.session_token.as_deref()).await?))
 }
@@ -163,6 +172,7 @@ pub async fn capture_charge(
 ) -> Result<Shown<Charge>, Error> {
     let (app, token) = (&app, &token);
     let service = |caller, input: Input| async move {
+        input.refuse_unknown()?;
         charges::capture(&app.ctx, &caller, token, input.params::<Capture>()).await
     };
     request.answer(app, service).await

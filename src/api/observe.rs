@@ -13,7 +13,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base::clock::SystemClock;
 use base::random::RandomStream;
-use base::request_context::{self, RateStatus, RequestContext, Wait};
+use base::request_context::{self, RateStatus, RequestContext, RequestOutcome, Wait};
 use chrono::DateTime;
 use entity::{TimeSpan, Timestamp};
 use futures::FutureExt;
@@ -23,7 +23,7 @@ use super::client_address::client_address;
 use super::paths::SUFFIX;
 use super::request_log::RequestLogWriter;
 use super::state::AppState;
-use super::{refused_head, request_log_data};
+use super::{handling, refused_head, request_log_data};
 use crate::error::{Error, ErrorCode};
 use crate::limits::REQUEST_ID_LENGTH_MAX;
 use crate::trace::{self, Span};
@@ -44,7 +44,11 @@ pub async fn observe(State(app): State<AppState>, request: Request, next: Next) 
     let mut report = RequestReport {
         began: Instant::now(),
         method: request.method().clone(),
-        this: Arc::new(RequestContext::new(id).with_address(client_address(&request, &app))),
+        this: Arc::new(
+            RequestContext::new(id)
+                .with_address(client_address(&request, &app))
+                .with_preference(handling::preferred(request.headers())),
+        ),
         status: UNANSWERED,
         span,
         logged,
@@ -107,11 +111,14 @@ impl Drop for RequestReport {
         let Self { method, this, status, span, logged, .. } = self;
         let (took, route) = (self.began.elapsed(), this.route());
         super::metrics::count_request(method, route, *status, took);
+        let RequestOutcome { error, record } = this.outcome();
         tracing::info!(
             request_id = this.id.as_str(),
             method = method.as_str(),
             route,
             status,
+            error,
+            record,
             duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             account = this.account().map(tracing::field::display),
             trace_id = span.context().map(trace::TraceContext::trace_id),
@@ -181,6 +188,7 @@ fn finish(headers: &mut HeaderMap, this: &RequestContext) {
     if let Some(rate) = this.rate() {
         set_rate(headers, rate);
     }
+    handling::acknowledge(headers, this);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
 }

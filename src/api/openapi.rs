@@ -14,6 +14,7 @@ mod names;
 mod parameters;
 pub mod postman;
 mod refusals;
+pub mod samples;
 mod tags;
 mod webhooks;
 mod yaml;
@@ -27,7 +28,7 @@ use utoipa::openapi::OpenApi;
 pub use bodies::{AddedCard, BrowserBankAccount, BrowserCard, BrowserPaymentSource, PaymentSourceSource};
 pub use columns::{Columns, columns};
 pub use parameters::{PageParameters, SearchParameters};
-pub use refusals::declines;
+pub use refusals::{STRICT_ONLY, declines};
 
 use super::answer::{ErrorBody, ErrorMessage};
 use super::descriptions::operations;
@@ -76,7 +77,7 @@ pub fn finished(api: &OpenApi) -> Value {
     document
 }
 
-/// Returns the document of a live server, without the sandbox's section, header and test cards.
+/// Returns the document of a live server, without the sandbox's section, headers and test cards.
 pub fn live(mut document: Value) -> Value {
     if let Some(tags) = document["tags"].as_array_mut() {
         tags.retain(|tag| tag["name"] != SANDBOX);
@@ -84,7 +85,9 @@ pub fn live(mut document: Value) -> Value {
     for (.., operation) in operations(&mut document) {
         let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
         if let Some(parameters) = parameters {
-            parameters.retain(|parameter| parameter["name"] != parameters::OUTCOME);
+            parameters.retain(|parameter| {
+                !parameters::SANDBOX_HEADERS.iter().any(|header| parameter["name"] == *header)
+            });
         }
     }
     let cards = DESCRIPTION.split_once("## Test cards").map(|(_, cards)| cards);

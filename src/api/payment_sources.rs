@@ -35,6 +35,8 @@ pub async fn create_payment_source(
     State(app): State<AppState>,
     BrowserWriteRequest(request): BrowserWriteRequest,
 ) -> Result<CreatedFrom<PaymentSource>, Error> {
+    // A payload says one thing about all its faults, and these are not the payload's.
+    request.input.refuse_unknown()?;
     let source = NewPaymentSource::read(&request.input)?;
     request.answer(payment_sources::store(&app, &request.caller, source)).await
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::auth::basic_user;
 use super::paths::SUFFIX;
 use super::request_log_data::{self, RequestLogData, SharedLogData};
-use super::sandbox::SANDBOX_OUTCOME;
+use super::sandbox::{SANDBOX_CHALLENGE, SANDBOX_OUTCOME};
 use super::state::AppState;
 use super::write_request::{IDEMPOTENT_REPLAYED, idempotency_key, legible};
 use crate::config::Environment;
@@ -52,6 +52,7 @@ struct RequestRecording {
     key: Option<Secret>,
     has_refused_idempotency_key: bool,
     sandbox_outcome: Option<String>,
+    sandbox_challenge: Option<String>,
     location: Option<String>,
 }
 
@@ -72,6 +73,7 @@ impl RequestLogWriter {
                 key: basic_user(request.headers()),
                 has_refused_idempotency_key,
                 sandbox_outcome: text(request.headers(), &SANDBOX_OUTCOME),
+                sandbox_challenge: text(request.headers(), &SANDBOX_CHALLENGE),
                 location: None,
             }),
         })
@@ -154,6 +156,7 @@ impl RequestLogWriter {
             idempotency_key: refused_key
                 .map_or(self.idempotency_key.as_deref(), |_| Some(REFUSED_IDEMPOTENCY_KEY)),
             sandbox_outcome: recording.sandbox_outcome.as_deref(),
+            sandbox_challenge: recording.sandbox_challenge.as_deref(),
             parameters: data.parameters.as_deref().unwrap_or(&Value::Null),
             read: &data.read,
             refused: unread.into_iter().chain(refused_key).collect(),

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tower::ServiceBuilder;
 
 use super::document::Document;
+use super::known_parameters::OperationParameters;
 use super::operations::Operations;
 use super::rights::OperationRights;
 use super::state::AppState;
@@ -58,6 +59,11 @@ pub fn openapi() -> Value {
 /// Returns the rights that operations need of a restricted key.
 pub fn operation_rights() -> OperationRights {
     OperationRights::new(operations().merge(sandbox::operations()).descriptions())
+}
+
+/// Returns the parameters that operations know.
+pub fn operation_parameters() -> OperationParameters {
+    OperationParameters::new(operations().merge(sandbox::operations()).descriptions())
 }
 
 /// Returns the routes of the operator's own listener: health and metrics.

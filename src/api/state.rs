@@ -9,6 +9,7 @@ use web::server::ServerPhase;
 
 use super::admission::AdmissionControl;
 use super::document::Document;
+use super::known_parameters::OperationParameters;
 use super::metrics::Metrics;
 use super::rate_limit::RateLimit;
 use super::rights::OperationRights;
@@ -36,6 +37,8 @@ pub struct AppStateInner {
     pub test_key: Option<Arc<Secret>>,
     /// The rights that operations need of a restricted key.
     pub rights: Arc<OperationRights>,
+    /// The parameters that operations know.
+    pub parameters: Arc<OperationParameters>,
     /// Whether there is a dashboard, to which the index links.
     pub has_dashboard: bool,
     /// The rate limit of accounts.

@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use entity::failure::Decline;
+use entity::three_d_secure::SimulatedChallenge;
 use serde_json::{Value, json};
 use url::Url;
 
@@ -91,7 +92,8 @@ async fn initializer(State(app): State<AppState>, request: Parts) -> impl IntoRe
         "tryItOutEnabled": to_be_tried, "persistAuthorization": to_be_tried, "docExpansion": "none",
         "defaultModelsExpandDepth": -1, "syntaxHighlight": false,
     });
-    let sandbox = if to_be_tried { sandbox() } else { json!({ "cards": [], "outcomes": [] }) };
+    let sandbox =
+        if to_be_tried { sandbox() } else { json!({ "cards": [], "outcomes": [], "challenges": [] }) };
     let script = format!(
         "import {{ start }} from './page.js'\n\nconst key = {key}\nstart({settings}, key, {sandbox})\n"
     );
@@ -105,10 +107,12 @@ async fn initializer(State(app): State<AppState>, request: Parts) -> impl IntoRe
 }
 
 /// Returns what the fields of a test server offer, values and what each does: the first card of each kind, and the words of
-/// the `Sandbox-Outcome` header.
+/// the headers `Sandbox-Outcome` and `Sandbox-Challenge`.
 fn sandbox() -> Value {
     let cards = TABLE.iter().filter_map(|row| {
-        let does = format!("{}, issued in {}", row.outcome.description(), row.issuing_country);
+        let verified = row.challenge.map(|challenge| format!("; 3-D Secure: {}", challenge.description()));
+        let verified = verified.unwrap_or_default();
+        let does = format!("{}, issued in {}{verified}", row.outcome.description(), row.issuing_country);
         Some(json!([row.numbers().next()?, does]))
     });
     let words = SANDBOX_WORDS.into_iter().chain(Decline::ALL.iter().map(|decline| decline.code()));
@@ -116,5 +120,8 @@ fn sandbox() -> Value {
         let outcome = SimulatedOutcome::from_sandbox_word(word)?;
         Some(json!([word, outcome.description()]))
     });
-    json!({ "cards": cards.collect::<Vec<_>>(), "outcomes": outcomes.collect::<Vec<_>>() })
+    let challenges = SimulatedChallenge::ALL.iter().map(|one| json!([one.code(), one.description()]));
+    json!({
+        "cards": cards.collect::<Vec<_>>(), "outcomes": outcomes.collect::<Vec<_>>(), "challenges": challenges.collect::<Vec<_>>(),
+    })
 }

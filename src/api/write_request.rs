@@ -13,7 +13,7 @@ use futures::TryFutureExt;
 use super::answer::KeptAnswer;
 use super::auth::{
     admitted, authenticate_partner_key, authenticate_payment_key, authenticate_publishable_key,
-    authenticate_secret_key, basic_user,
+    authenticate_secret_key, basic_user, set_handling,
 };
 use super::client_address::client_address;
 use super::extract::{Input, upload};
@@ -120,6 +120,7 @@ async fn current_account(app: &AppState, seen: &Account) -> Result<Option<Accoun
     if access(app.environment, account.settings().status) != Access::Full {
         return Err(ErrorCode::ApiUnavailable.into());
     }
+    set_handling(&account);
     log(|data| data.account = Some((account.id(), account.now)));
     Ok(Some(account))
 }

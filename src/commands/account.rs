@@ -16,7 +16,7 @@ use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use entity::TimeSpan;
 use serde_json::json;
-use tools::terminal::print_result;
+use tools::terminal::{print_none, print_result};
 
 use super::{grace, refused};
 
@@ -64,7 +64,7 @@ pub enum Account {
     #[command(
         after_help = "Example:\n  card-payments account switch acct_AZqYv3rVcBKUQ1mHn7tKRw wallet off\n\n\
         With `disputes` or `wallet` off, these APIs answer 400 api_unavailable; without `partner`, the merchants API \
-        answers 401."
+        answers 401. With `strict_parameters`, which is off at first, unknown parameters are refused."
     )]
     Switch {
         /// The account: acct_...
@@ -150,7 +150,16 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
         }
         Account::List { json } => {
             let store = super::open(database).await?;
-            operator::list(&store, |account| print_result(&account, &account, json)).await
+            let mut is_empty = true;
+            operator::list(&store, |account| {
+                is_empty = false;
+                print_result(&account, &account, json)
+            })
+            .await?;
+            if is_empty {
+                print_none(json);
+            }
+            Ok(())
         }
         Account::Switch { account, switch, to, json } => {
             change(database, &account, &switch, &(to == "on").to_string(), json).await

@@ -12,6 +12,7 @@ mod customers;
 mod disputes;
 mod draw;
 mod endpoints;
+mod error_page;
 mod events;
 mod evidence;
 mod exceptions;
@@ -22,6 +23,7 @@ mod key_presets;
 mod keys;
 mod layout;
 mod list;
+mod markup;
 mod money_flow;
 mod new_charge;
 mod overview;
@@ -29,9 +31,11 @@ mod people;
 mod plot;
 mod questions;
 mod record;
+mod refused_form;
 mod requests;
 mod resend;
 mod sandbox;
+mod search;
 mod session;
 mod sign_in;
 mod snapshots;
@@ -47,6 +51,7 @@ use axum::response::Redirect;
 use axum::routing::{any, get, post};
 use entity::section::Section;
 
+use self::refused_form::Pages;
 pub use self::sign_in::{DashboardAuth, OperatorAuth};
 use self::state::DashboardState;
 use crate::api::AppState;
@@ -67,6 +72,7 @@ const KEYS: &str = "/dashboard/keys";
 const REQUESTS: &str = "/dashboard/requests";
 const CLOCK: &str = "/dashboard/clock";
 const SANDBOX: &str = "/dashboard/sandbox";
+const SEARCH: &str = "/dashboard/search";
 const NEW_CHARGE: &str = "/dashboard/charges/new";
 const SNAPSHOTS: &str = "/dashboard/sandbox/snapshots";
 
@@ -101,12 +107,12 @@ fn has_page(app: &DashboardState, path: &str) -> bool {
 
 /// Returns the section of the API whose rights a page needs, by its path: the balance for the overview and for exceptions, keys
 /// for people, whose sessions end as keys are revoked, the sandbox for pages of tests. Requests for approval need those of what
-/// they ask for, which their service checks.
+/// they ask for, which their service checks; a search shows what may be read.
 fn section(path: &str) -> Option<Section> {
     let name = path.trim_start_matches(HOME).split('/').find(|part| !part.is_empty());
     match name {
         None | Some("exceptions") => Some(Section::Balance),
-        Some("approvals") => None,
+        Some("approvals" | "search") => None,
         Some("people") => Some(Section::Keys),
         Some(name) => Some(Section::from_code(name).unwrap_or(Section::Sandbox)),
     }
@@ -144,9 +150,10 @@ pub fn routes(app: AppState, auth: DashboardAuth) -> Router<AppState> {
             (shown().merge(of_people).merge(exceptions), unguarded)
         }
     };
+    let pages = pages.route("/dashboard/{*unknown}", any(layout::unknown));
+    let shown = Pages(pages.clone().with_state(app.clone()));
     pages
-        .route("/dashboard/{*unknown}", any(layout::unknown))
-        .route_layer(from_fn_with_state(app.clone(), auth::require_session))
+        .route_layer(from_fn_with_state((app.clone(), shown), auth::require_session))
         .merge(unguarded)
         .route_layer(from_fn_with_state(app.clone(), auth::refuse_foreign_forms))
         .route("/dashboard/dashboard.css", get(async || layout::STYLE.answer()))
@@ -161,6 +168,7 @@ const HOME_SLASH: &str = "/dashboard/";
 fn shown() -> Router<DashboardState> {
     Router::new()
         .route(HOME, get(overview::show))
+        .route(SEARCH, get(search::show))
         .route("/dashboard/charges", get(charges::list))
         .route("/dashboard/charges/{token}", get(charges::show))
         .route("/dashboard/customers", get(customers::list))

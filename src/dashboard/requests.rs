@@ -1,6 +1,7 @@
 //! The request log: the account's latest requests, and their responses.
 
 use axum::extract::State;
+use entity::token::is_token;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use maud::{Markup, html};
@@ -10,7 +11,7 @@ use super::auth::AccountSession;
 use super::format::{self, Tone};
 use super::layout::{PageContent, PageResult};
 use super::list::{Field, FieldInput, ListView, column};
-use super::record::{Record, facts, words};
+use super::record::{self, Record, facts, words};
 use super::state::DashboardState;
 use super::{figures, resend};
 use crate::api::extract::{Input, Path};
@@ -90,6 +91,7 @@ pub async fn show(
             ("Time", request.time("/created_at")),
             ("Took", html! { (request.number("/duration_ms").unwrap_or_default()) " ms" }),
             ("Idempotency-Key", words(request.text("/idempotency_key"))),
+            ("Records", records(&request)),
             ("Replayed", html! { @if request.is("/idempotent_replayed") { "yes" } @else { "no" } }),
         ]))
         h2 { "What it sent" }
@@ -104,6 +106,17 @@ pub async fn show(
         (request.whole())
     };
     Ok(PageContent::new(format!("/1/sandbox/requests/{id}"), format!("Request {id}"), content))
+}
+
+/// Renders the records that a request names in its path or its error, as links to their pages.
+fn records(request: &Record) -> Markup {
+    let named = request.text("/path").split(['/', '?']);
+    let refused = ["/error/charge_token", "/error/authorisation_token"].map(|pointer| request.text(pointer));
+    let tokens: Vec<_> = named.chain(refused).filter(|text| is_token(text)).collect();
+    html! {
+        @if tokens.is_empty() { (words("")) }
+        @for token in tokens { (record::token(token)) " " }
+    }
 }
 
 /// Returns the command that sends the request again, with the key in a variable.

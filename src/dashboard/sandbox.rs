@@ -73,11 +73,12 @@ fn orders(user: &AccountSession, faults: &Record) -> Markup {
 
 /// Renders the settings that can be changed.
 fn switches(user: &AccountSession, settings: &Record) -> Markup {
-    const SWITCHES: [(&str, &str); 4] = [
+    const SWITCHES: [(&str, &str); 5] = [
         ("disputes", "Disputes API"),
         ("wallet", "Wallet API"),
         ("partner", "Partner: may use the merchants API"),
         ("transfers_enabled", "Transfers"),
+        ("strict_parameters", "Strict: refuses unknown parameters"),
     ];
     let is_on = |name: &str| settings.is(&format!("/{name}"));
     let schedule = settings.text("/transfers_schedule");

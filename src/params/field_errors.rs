@@ -16,7 +16,7 @@ impl FieldErrors {
     /// Adds a fault, once: `faults.add("card.number", "can't be blank")`.
     pub fn add(&mut self, param: &str, predicate: impl Into<Cow<'static, str>>) {
         let predicate = predicate.into();
-        if !self.found.iter().any(|(known, text)| known == param && *text == predicate) {
+        if !self.contains(param, &predicate) {
             self.found.push((param.to_owned(), predicate));
         }
     }
@@ -24,6 +24,11 @@ impl FieldErrors {
     /// Returns whether this parameter has a fault; those of parameters inside it do not count.
     pub fn has(&self, param: &str) -> bool {
         self.found.iter().any(|(known, _)| known == param)
+    }
+
+    /// Returns whether this parameter has this fault.
+    pub fn contains(&self, param: &str, predicate: &str) -> bool {
+        self.found.iter().any(|(known, text)| known == param && text == predicate)
     }
 
     /// Returns whether there is no fault.
@@ -103,7 +108,8 @@ impl FieldMessage {
             ("url", "is not a valid URL") => param.to_owned(),
             _ => humanised(param),
         };
-        Self { param: param.to_owned(), code: Some(code(param)), message: format!("{subject} {predicate}") }
+        let code = code(param, if predicate.starts_with(UNKNOWN) { "unknown" } else { "invalid" });
+        Self { param: param.to_owned(), code: Some(code), message: format!("{subject} {predicate}") }
     }
 
     /// Makes a message of the predicate alone, as subscriptions have it.
@@ -112,10 +118,18 @@ impl FieldMessage {
     }
 }
 
+/// The fault of a parameter that the operation does not know.
+const UNKNOWN: &str = "is not a parameter of this operation";
+
+/// Returns the fault of a parameter that the operation does not know, with the one that is probably meant.
+pub fn unknown_parameter(meant: Option<&str>) -> String {
+    meant.map_or_else(|| UNKNOWN.to_owned(), |meant| format!("{UNKNOWN}: did you mean `{meant}`?"))
+}
+
 /// Returns the code of a parameter. A header's code is in lower case, unlike its name.
-fn code(param: &str) -> String {
+fn code(param: &str, fault: &str) -> String {
     let param = if param.contains('-') { param.to_lowercase() } else { param.to_owned() };
-    format!("{}_invalid", param.replace(['.', '-'], "_"))
+    format!("{}_{fault}", param.replace(['.', '-'], "_"))
 }
 
 /// Returns the name as text: `bank_account.bsb` is "Bank account BSB". Names in camel case belong to a wallet's format and stay.

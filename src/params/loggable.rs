@@ -86,7 +86,7 @@ fn cut(text: &str) -> String {
 }
 
 /// Returns whether a name looks like a parameter's: `address_line1`, `publicKeyHash`. Numbers of cards and accounts do not.
-fn is_plain(name: &str) -> bool {
+pub fn is_plain(name: &str) -> bool {
     const LETTERS_MAX: usize = 50;
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     name.len() <= LETTERS_MAX

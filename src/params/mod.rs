@@ -16,11 +16,11 @@ mod tests;
 pub(crate) mod values;
 mod waiting;
 
-pub use field_errors::{FieldErrors, FieldMessage};
+pub use field_errors::{FieldErrors, FieldMessage, unknown_parameter};
 pub use findings::{ReadValues, ShownValues};
 pub use grace::{GRACE, parse_grace_period, read_grace};
 pub use http_url::HttpUrl;
-pub use loggable::LoggableParams;
+pub use loggable::{LoggableParams, is_plain};
 pub use paging::Paging;
 pub use patch::Patch;
 pub use search::{Search, Sorting, read_instant};
@@ -79,7 +79,12 @@ pub fn decode<T: DeserializeOwned + Validate>(tree: &Value) -> (Params<T>, ReadV
     (Params { value, faults: findings.faults }, findings.read)
 }
 
-/// Returns the trimmed text, unless it is blank. For optional choices and tokens, where blank means absent.
+/// Returns the trimmed text, unless it is blank or cannot be read. For optional choices and tokens, where blank means absent.
 pub fn non_blank(text: Option<&str>) -> Option<&str> {
-    text.map(str::trim).filter(|text| !text.is_empty())
+    text.map(str::trim).filter(|text| !text.is_empty() && *text != values::UNREADABLE)
+}
+
+/// Returns whether an optional text was sent that is not blank, even if it cannot be read.
+pub fn is_sent(text: Option<&str>) -> bool {
+    text.is_some_and(|text| !text.trim().is_empty())
 }

@@ -5,6 +5,7 @@ mod form;
 mod headers;
 mod paging;
 mod paths;
+mod strict;
 mod tokens;
 
 use std::sync::LazyLock;

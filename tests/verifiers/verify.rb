@@ -26,11 +26,12 @@ def receive(connection)
   body = connection.read(head["content-length"].to_i).to_s
   return "400 Bad Request" unless genuine?(body, head)
 
-  if SEEN.add?(head["webhook-id"])
-    event = JSON.parse(body)
-    puts "#{event["token"]} #{event["type"]}"
-  end
+  event = JSON.parse(body)
+  puts "#{event["token"]} #{event["type"]}" if SEEN.add?(head["webhook-id"])
   "204 No Content"
+rescue JSON::ParserError
+  # One bad request must not end the receiver.
+  "400 Bad Request"
 end
 
 $stdout.sync = true
@@ -39,5 +40,8 @@ puts "Listening on http://127.0.0.1:#{server.addr[1]}"
 loop do
   connection = server.accept
   connection.write("HTTP/1.1 #{receive(connection)}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
-  connection.close
+rescue SystemCallError
+  # The sender is gone.
+ensure
+  connection&.close
 end

@@ -33,7 +33,11 @@ pub struct RequestContext {
     account: OnceLock<AccountToken>,
     // As of the last counted request: a list as CSV is several.
     rate: Mutex<Option<RateStatus>>,
+    outcome: Mutex<RequestOutcome>,
     shed: AtomicBool,
+    // Whether the client wants unknown parameters refused, if it says so; and whether the account does.
+    prefers_strict: Option<bool>,
+    account_is_strict: AtomicBool,
     // Bytes of an upload.
     upload_bytes: AtomicU64,
     // Microseconds.
@@ -52,6 +56,15 @@ pub struct RateStatus {
     pub left: u32,
     /// After how many seconds all of them are left.
     pub full_after: u32,
+}
+
+/// What the log says of an answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestOutcome {
+    /// The code of a refusal.
+    pub error: Option<String>,
+    /// The token of the record that the answer is about.
+    pub record: Option<String>,
 }
 
 /// The party that a request waits for.
@@ -75,6 +88,17 @@ impl RequestContext {
         Self { address, ..self }
     }
 
+    /// Sets whether the client wants unknown parameters refused, if it says so.
+    #[must_use]
+    pub fn with_preference(self, prefers_strict: Option<bool>) -> Self {
+        Self { prefers_strict, ..self }
+    }
+
+    /// Returns whether the client wants unknown parameters refused, if it says so.
+    pub fn prefers_strict(&self) -> Option<bool> {
+        self.prefers_strict
+    }
+
     /// Returns the template of the path, once the router knows it.
     pub fn route(&self) -> &str {
         self.operation().map_or(UNMATCHED, |(_, route)| route)
@@ -93,6 +117,11 @@ impl RequestContext {
     /// Returns what is left of the account's rate, if it has a limit.
     pub fn rate(&self) -> Option<RateStatus> {
         *lock(&self.rate)
+    }
+
+    /// Returns what the last answer says.
+    pub fn outcome(&self) -> RequestOutcome {
+        lock(&self.outcome).clone()
     }
 
     fn counter(&self, wait: Wait) -> &AtomicU64 {
@@ -175,6 +204,19 @@ pub fn account() -> Option<AccountToken> {
     REQUEST_CONTEXT.try_with(|request| request.account()).ok().flatten()
 }
 
+/// Records whether the request's account wants unknown parameters refused.
+pub fn set_account_is_strict(is_strict: bool) {
+    let _ = REQUEST_CONTEXT.try_with(|request| request.account_is_strict.store(is_strict, Ordering::Relaxed));
+}
+
+/// Returns whether unknown parameters are refused: as the client prefers, or else as its account has it.
+pub fn is_strict() -> bool {
+    let strict = |request: &Arc<RequestContext>| {
+        request.prefers_strict.unwrap_or_else(|| request.account_is_strict.load(Ordering::Relaxed))
+    };
+    REQUEST_CONTEXT.try_with(strict).unwrap_or_default()
+}
+
 /// Counts received bytes of an upload.
 pub fn add_upload_bytes(bytes: usize) {
     let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
@@ -199,6 +241,11 @@ pub fn set_operation(method: &Method, route: &str) {
 /// Records what is left of the rate of the request's account.
 pub fn set_rate(rate: RateStatus) {
     let _ = REQUEST_CONTEXT.try_with(|request| *lock(&request.rate) = Some(rate));
+}
+
+/// Records what the answer says. A later answer replaces an earlier one.
+pub fn set_outcome(outcome: RequestOutcome) {
+    let _ = REQUEST_CONTEXT.try_with(|request| *lock(&request.outcome) = outcome);
 }
 
 /// Records the account that a secret key has authenticated.

@@ -15,6 +15,7 @@ const JSON: &str = "application/json";
 const KEY: &str = "authorization";
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 const SANDBOX_OUTCOME: &str = "sandbox-outcome";
+const SANDBOX_CHALLENGE: &str = "sandbox-challenge";
 const REPLAYED: &str = "idempotent-replayed";
 /// Sizes that nobody has measured.
 const UNKNOWN: i64 = -1;
@@ -164,6 +165,7 @@ impl Entry {
                     named(KEY, key),
                     named(IDEMPOTENCY_KEY, exchange.idempotency_key.clone()),
                     named(SANDBOX_OUTCOME, exchange.sandbox_outcome.clone()),
+                    named(SANDBOX_CHALLENGE, exchange.sandbox_challenge.clone()),
                     named("content-type", body.as_ref().map(|_| JSON.to_owned())),
                 ]
                 .into_iter()
@@ -213,6 +215,7 @@ impl Entry {
             key: header(KEY).and_then(|key| Some(key.strip_prefix("Basic ")?.to_owned())),
             idempotency_key: header(IDEMPOTENCY_KEY),
             sandbox_outcome: header(SANDBOX_OUTCOME),
+            sandbox_challenge: header(SANDBOX_CHALLENGE),
             method: request.method,
             parameters,
             hidden,

@@ -54,6 +54,9 @@ pub struct Exchange {
     /// The Sandbox-Outcome header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox_outcome: Option<String>,
+    /// The Sandbox-Challenge header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox_challenge: Option<String>,
     /// The parameters, of body and query.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub parameters: Map<String, Value>,

@@ -23,13 +23,20 @@ pub fn question(question: &ChallengeQuestion, environment: Environment, undecide
             dd { (question.card) }
         }
         form method="post" {
-            button name="decision" value="approve" { "Approve" }
-            button.other name="decision" value="fail" { "Fail" }
+            @if question.challenge.is_some() {
+                button { "Continue" }
+            } @else {
+                button name="decision" value="approve" { "Approve" }
+                button.other name="decision" value="fail" { "Fail" }
+            }
         }
         @if environment == Environment::Test {
             p.note {
                 "This is a test: the page stands in for an issuer's, and no money moves. "
-                "Approve sends the charge on, Fail ends it."
+                @match question.challenge {
+                    Some(challenge) => { "The test decides what follows: " (challenge.description()) "." }
+                    None => { "Approve sends the charge on, Fail ends it." }
+                }
             }
         }
     };

@@ -4,6 +4,7 @@ pub mod body;
 mod form;
 mod json;
 mod part;
+mod query;
 mod unreadable;
 pub mod upload;
 
@@ -29,6 +30,7 @@ use web::connections::unless_wanted;
 use web::limits::SMALL_BODY_BYTES;
 
 use self::unreadable::Unreadable;
+use super::known_parameters::{KnownParameters, OperationParameters};
 use super::metrics::{ShedKind, count_shed};
 use super::request_log_data::log;
 use super::state::AppState;
@@ -61,15 +63,41 @@ impl<S: Send + Sync, T: DeserializeOwned + Default + Send> FromRequestParts<S> f
 #[derive(Clone)]
 pub struct Input {
     tree: Arc<Value>,
+    operations: Arc<OperationParameters>,
     // Held while the parameters of a large body are in memory.
     _memory: Option<Arc<Permit>>,
 }
 
 impl Input {
-    fn new(tree: Value, memory: Option<Permit>) -> Self {
+    /// Refuses unknown parameters at once where the operation has no parameters: nothing would read them.
+    fn new(app: &AppState, tree: Value, memory: Option<Permit>) -> Result<Self, Error> {
         let tree = Arc::new(tree);
         log(|data| data.parameters = Some(Arc::clone(&tree)));
-        Self { tree, _memory: memory.map(Arc::new) }
+        let input = Self { tree, operations: Arc::clone(&app.parameters), _memory: memory.map(Arc::new) };
+        if request_context::is_strict() && input.known().is_some_and(KnownParameters::is_empty) {
+            input.refuse_unknown()?;
+        }
+        Ok(input)
+    }
+
+    fn known(&self) -> Option<&KnownParameters> {
+        self.operations.of_request()
+    }
+
+    /// Returns a fault for each unknown parameter, if the request is handled strictly.
+    fn unknown(&self) -> Option<FieldErrors> {
+        let known = if request_context::is_strict() { self.known() } else { None };
+        known.map(|known| known.faults(&self.tree))
+    }
+
+    /// Refuses unknown parameters where the faults of parameters do not count.
+    ///
+    /// Refusals: `invalid_resource`.
+    pub fn refuse_unknown(&self) -> Result<(), FieldErrors> {
+        match self.unknown() {
+            Some(faults) if !faults.is_empty() => Err(faults),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Returns the tree as it was read.
@@ -79,8 +107,11 @@ impl Input {
 
     /// Reads a request struct from the parameters, with every fault; the request log may show what it has read.
     pub fn params<T: DeserializeOwned + Validate>(&self) -> Params<T> {
-        let (params, read) = params::decode(&self.tree);
+        let (mut params, read) = params::decode(&self.tree);
         log(|data| data.read.append(read));
+        if let Some(unknown) = self.unknown() {
+            params.faults.append(unknown);
+        }
         params
     }
 
@@ -129,7 +160,7 @@ async fn read_input(request: Request, app: &AppState) -> Result<Input, Error> {
     // An empty body is an empty form, whatever its type.
     let content_type = if body.is_empty() { None } else { content_type(&parts.headers)? };
     let tree = body::tree(&parts.method, parts.uri.query(), content_type, body).await;
-    let input = Input::new(tree.map_err(refusal)?, memory);
+    let input = Input::new(app, tree.map_err(refusal)?, memory)?;
     if matches!(parts.method, Method::GET | Method::HEAD) {
         app.admission.long_answer(Paging::records_max(input.tree())).await?;
     }

@@ -68,7 +68,7 @@ pub async fn receive(request: Request, app: &AppState) -> Result<(Input, Option<
         form.tree.insert(FILE.into(), Value::String(upload.fingerprint()));
     }
     let tree = with_query(&method, uri.query(), form.tree).map_err(refusal)?;
-    Ok((Input::new(tree, None), upload))
+    Ok((Input::new(app, tree, None)?, upload))
 }
 
 /// Cuts a body off if too much of it is outside of the parts' content: the multipart reader buffers all of that.

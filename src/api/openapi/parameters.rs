@@ -110,8 +110,8 @@ pub(super) fn repeatable(operation: &mut Map<String, Value>) {
     }
 }
 
-/// The header that forces an outcome in the sandbox.
-pub(super) const OUTCOME: &str = "Sandbox-Outcome";
+/// The headers that force an outcome in the sandbox.
+pub(super) const SANDBOX_HEADERS: [&str; 2] = ["Sandbox-Outcome", "Sandbox-Challenge"];
 
 /// Adds to an operation's parameters what annotations cannot express, and CSV to the response of a list.
 pub(super) fn described(operation: &mut Map<String, Value>) {

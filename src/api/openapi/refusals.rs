@@ -26,6 +26,9 @@ const EVERYWHERE: &[ErrorCode] = &[
     ErrorCode::GatewayTimeout,
 ];
 
+/// The note of a refusal that only strict handling causes.
+pub const STRICT_ONLY: &str = "only under strict handling";
+
 /// The path of example bodies that several operations share.
 pub(super) const EXAMPLES: &str = "#/components/examples/";
 
@@ -84,6 +87,13 @@ pub(super) fn describe(operation: &mut Map<String, Value>, is_write: bool, recor
     let listed: Vec<ListedRefusal> = serde_json::from_value(listed).expect("a list of refusals");
     let mut refusals: Vec<_> = listed.into_iter().flat_map(ListedRefusal::refusals).collect();
     let mut common = Vec::new();
+    // Where nothing else refuses parameters, strict handling does (`docs/decisions.md`, 480).
+    const OF_PARAMETERS: [ErrorCode; 3] =
+        [ErrorCode::InvalidResource, ErrorCode::UnprocessableEntity, ErrorCode::InvalidSubscription];
+    if refusals.iter().all(|refusal| !OF_PARAMETERS.contains(&refusal.code)) {
+        let (code, note) = (ErrorCode::InvalidResource, STRICT_ONLY.to_owned());
+        refusals.push(DocumentedRefusal { code, note, sentence: None });
+    }
     if is_write {
         // For a merchant that is not active, in live; the sandbox exists only in test.
         common.extend((!in_sandbox).then_some(ErrorCode::ApiUnavailable));

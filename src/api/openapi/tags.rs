@@ -130,6 +130,10 @@ pub(super) fn tags() -> Value {
 
 /// Moves the links to guides below the path of a server's addresses.
 pub(super) fn guides_below(document: &mut Value, base_path: &str) {
+    if let Some(description) = document["info"]["description"].as_str() {
+        let below = description.replace("](/docs/", &format!("]({base_path}/docs/"));
+        document["info"]["description"] = below.into();
+    }
     for tag in document["tags"].as_array_mut().into_iter().flatten() {
         if let Some(page) = tag["externalDocs"]["url"].as_str() {
             tag["externalDocs"]["url"] = format!("{base_path}{page}").into();

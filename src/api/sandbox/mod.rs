@@ -1,5 +1,5 @@
-//! The sandbox, in the test environment only: a live server does not have these routes, and ignores the Sandbox-Outcome
-//! header.
+//! The sandbox, in the test environment only: a live server does not have these routes, and ignores the headers
+//! Sandbox-Outcome and Sandbox-Challenge.
 
 mod account;
 mod accounts;
@@ -11,6 +11,7 @@ mod inboxes;
 mod keys;
 mod merchants;
 mod outcome;
+mod provider_states;
 mod refunds;
 mod requests;
 mod snapshots;
@@ -18,7 +19,7 @@ mod subscriptions;
 mod wallet_payloads;
 mod webhook_endpoints;
 
-pub use outcome::{OrderedOutcome, SANDBOX_OUTCOME};
+pub use outcome::{OrderedChallenge, OrderedOutcome, SANDBOX_CHALLENGE, SANDBOX_OUTCOME};
 
 use super::operations::{Operations, routes};
 
@@ -48,6 +49,7 @@ pub fn operations() -> Operations {
         .routes(routes!(keys::create_sandbox_key, keys::list_sandbox_keys))
         .routes(routes!(keys::roll_sandbox_key))
         .routes(routes!(keys::delete_sandbox_key))
+        .routes(routes!(provider_states::change_provider_state))
         .routes(routes!(requests::list_sandbox_requests))
         .routes(routes!(requests::get_sandbox_request))
 }

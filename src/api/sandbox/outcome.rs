@@ -1,16 +1,19 @@
-//! The header that forces the outcome of one attempt (`docs/decisions.md`, 270).
+//! The headers that force the outcome of one attempt, and how its verification goes (`docs/decisions.md`, 270, 484).
 
 use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
-use axum::http::HeaderName;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName};
 
 use crate::api::state::AppState;
 use crate::config::Environment;
 
-/// The header's name.
+/// The header that forces the outcome of an attempt.
 pub const SANDBOX_OUTCOME: HeaderName = HeaderName::from_static("sandbox-outcome");
+
+/// The header that says how a verification with 3-D Secure goes.
+pub const SANDBOX_CHALLENGE: HeaderName = HeaderName::from_static("sandbox-challenge");
 
 /// The value of a `Sandbox-Outcome` header.
 pub struct OrderedOutcome(Option<String>);
@@ -26,8 +29,31 @@ impl FromRequestParts<AppState> for OrderedOutcome {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Infallible> {
-        let word = parts.headers.get(SANDBOX_OUTCOME).filter(|_| app.info.environment == Environment::Test);
-        // A value that is not text is an unknown word, and gets that error.
-        Ok(Self(word.map(|word| String::from_utf8_lossy(word.as_bytes()).into_owned())))
+        Ok(Self(ordered(&parts.headers, &SANDBOX_OUTCOME, app)))
     }
+}
+
+/// The value of a `Sandbox-Challenge` header.
+pub struct OrderedChallenge(Option<String>);
+
+impl OrderedChallenge {
+    /// Returns the value.
+    pub fn word(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+}
+
+impl FromRequestParts<AppState> for OrderedChallenge {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Infallible> {
+        Ok(Self(ordered(&parts.headers, &SANDBOX_CHALLENGE, app)))
+    }
+}
+
+/// Returns the value of a header of the sandbox, which a live server ignores.
+fn ordered(headers: &HeaderMap, name: &HeaderName, app: &AppState) -> Option<String> {
+    let word = headers.get(name).filter(|_| app.info.environment == Environment::Test)?;
+    // A value that is not text is an unknown word, and gets that error.
+    Some(String::from_utf8_lossy(word.as_bytes()).into_owned())
 }

@@ -4,11 +4,15 @@ import { currentVersion, draftOf, saveDraft, subscribe, tokensFor } from './memo
 import { isToken } from './openapi.js'
 
 // The card numbers and outcomes of the sandbox, as the server tells them: [value, what it does].
-let sandbox = { cards: [], outcomes: [] }
+let sandbox = { cards: [], outcomes: [], challenges: [] }
 export const offerSandbox = (offered) => (sandbox = offered)
 export const testCards = () => sandbox.cards
 
-const OUTCOME = 'Sandbox-Outcome'
+// The headers whose words the server tells, and what is meant without one.
+const OFFERED = {
+  'Sandbox-Outcome': ['outcomes', 'as the card decides'],
+  'Sandbox-Challenge': ['challenges', 'as the card or a person decides'],
+}
 
 export const fieldsPlugin = ({ React }) => {
   const h = React.createElement
@@ -34,8 +38,9 @@ export const fieldsPlugin = ({ React }) => {
   // Swagger UI's field of a parameter knows its name only as its description.
   const JsonSchemaForm = (Original) => (props) => {
     const name = props.description
-    if (name === OUTCOME && sandbox.outcomes.length > 0 && !props.disabled) {
-      return h(Choice, { label: name, offered: sandbox.outcomes, value: props.value, empty: 'as the card decides', onChange: props.onChange })
+    const [words, empty] = OFFERED[name] ?? []
+    if (words && sandbox[words].length > 0 && !props.disabled) {
+      return h(Choice, { label: name, offered: sandbox[words], value: props.value, empty, onChange: props.onChange })
     }
     if (name?.endsWith('_token') && !props.disabled) {
       return h(Text, { label: name, value: props.value, onChange: props.onChange, placeholder: name })

@@ -67,5 +67,7 @@ pub async fn check_wallet_host(
     account: Account,
     input: Input,
 ) -> Result<Shown<WalletDomain>, Error> {
+    // A malformed name is an unknown one, and its fault does not count.
+    input.refuse_unknown()?;
     Ok(Shown(domains::check(&app, &account, input.params()).await?))
 }

@@ -37,6 +37,7 @@ impl FromColumns for AccountRow {
             acquirer_faults: row.next("acquirer_faults")?,
             acquirer_calls: row.next("acquirer_calls")?,
             card_testing: row.next("card_testing")?,
+            strict_parameters: row.next("strict_parameters")?,
             closed_at: row.next("closed_at")?,
             wipe_at: row.next("wipe_at")?,
             created_at: row.next("created_at")?,

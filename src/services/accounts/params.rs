@@ -39,6 +39,8 @@ pub struct ChangedSettings {
     pub wallet: Option<bool>,
     /// Manages an approved partner: may use the merchants API.
     pub partner: Option<bool>,
+    /// Unknown parameters are refused.
+    pub strict_parameters: Option<bool>,
     /// The whole pricing table, in JSON.
     #[validate(custom(function = "pricing_table"))]
     pub pricing: Option<String>,
@@ -74,7 +76,7 @@ pub struct ChangedSettings {
 
 impl ChangedSettings {
     /// The switches.
-    pub const SWITCHES: [&str; 3] = ["disputes", "wallet", "partner"];
+    pub const SWITCHES: [&str; 4] = ["disputes", "wallet", "partner", "strict_parameters"];
 
     /// The settings.
     pub const SETTINGS: [&str; 16] = [
@@ -138,6 +140,7 @@ impl From<ChangedAccount> for ChangedSettings {
             disputes,
             wallet,
             partner,
+            strict_parameters,
             transfers_enabled,
             transfers_schedule,
             settlement_delay_days,
@@ -147,6 +150,7 @@ impl From<ChangedAccount> for ChangedSettings {
             disputes,
             wallet,
             partner,
+            strict_parameters,
             settlement_delay_days,
             transfers_enabled,
             transfers_schedule,

@@ -2,7 +2,6 @@
 
 use entity::account::{self, Column};
 use entity::{AccountToken, JsonText, Timestamp};
-use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
 
@@ -24,8 +23,8 @@ pub async fn change(
     params: Params<ChangedAccount>,
 ) -> Result<SandboxAccount, Error> {
     let change = (caller.account.id(), caller.account.now, ChangedSettings::from(params.valid()?));
-    let unit = idempotency::write(ctx, caller, change, |tx, (id, now, changes)| {
-        async move { Ok(SandboxAccount::from(&record(tx, *id, *now, changes).await?)) }.boxed()
+    let unit = idempotency::write(ctx, caller, change, async |tx, (id, now, changes)| {
+        Ok(SandboxAccount::from(&record(tx, *id, *now, changes).await?))
     });
     unit.await
 }
@@ -44,6 +43,7 @@ pub async fn record(
     set(&mut row.disputes, changes.disputes);
     set(&mut row.wallet, changes.wallet);
     set(&mut row.partner, changes.partner);
+    row.strict_parameters = changes.strict_parameters.or(row.strict_parameters);
     set(&mut row.transfers_enabled, changes.transfers_enabled);
     set(&mut row.third_party_transfer_fee, changes.third_party_transfer_fee);
     set(&mut row.maximum_charge_cents, changes.maximum_charge_cents);

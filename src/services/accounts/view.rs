@@ -48,6 +48,7 @@ pub struct AccountSettings {
     transfers_enabled: bool,
     transfers_schedule: TransfersSchedule,
     card_testing: CardTestingSettings,
+    strict_parameters: bool,
     created_at: Timestamp,
 }
 
@@ -68,6 +69,7 @@ impl From<account::Model> for AccountSettings {
             transfers_enabled: row.transfers_enabled,
             transfers_schedule: row.transfers_schedule,
             card_testing,
+            strict_parameters: row.strict_parameters.unwrap_or_default(),
             created_at: row.created_at,
         }
     }
@@ -100,6 +102,9 @@ impl fmt::Display for AccountSettings {
             write!(f, ", {} {threshold}", rule.code())?;
         }
         writeln!(f)?;
+        if self.strict_parameters {
+            writeln!(f, "  unknown parameters are refused")?;
+        }
         write!(f, "  pricing {}", self.pricing.as_str())
     }
 }

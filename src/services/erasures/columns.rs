@@ -87,7 +87,7 @@ pub const COLUMNS: &[Columns] = &[
     },
     Columns {
         table: "three_d_secure_sessions",
-        kept: "state sandbox_outcome",
+        kept: "state sandbox_outcome challenge",
         erased: &[("callback_url", Text("https://erased.invalid/"))],
     },
     // The files go with the texts.

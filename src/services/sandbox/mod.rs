@@ -10,6 +10,7 @@ pub mod clock_params;
 pub mod clock_view;
 pub mod deposits;
 pub mod params;
+pub mod provider_states;
 pub mod refunds;
 pub mod request_params;
 pub mod request_view;

@@ -4,16 +4,19 @@ use base::secret::Secret;
 use entity::account::TransfersSchedule;
 use entity::card_attack::{CardTestingAction, CardTestingRule, CardTestingSettings};
 use entity::failure::Decline;
+use entity::provider_state::{ProviderState, StateAction};
 use entity::refund::RefundOutcome;
 use entity::{Probability, TimeSpan};
 use macros::params;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 use validator::Validate;
 
-use crate::limits::{ACQUIRER_LATENCY_MS_MAX, CARD_TESTING_THRESHOLD_MAX, SETTLEMENT_DELAY_DAYS_MAX};
+use crate::limits::{
+    ACQUIRER_LATENCY_MS_MAX, CARD_TESTING_THRESHOLD_MAX, NAME_LENGTH_MAX, SETTLEMENT_DELAY_DAYS_MAX,
+};
 use crate::params::read_grace;
 use crate::params::{FieldErrors, Params, Patch, non_blank, rules};
 
@@ -96,6 +99,8 @@ pub struct ChangedAccount {
     /// What the account does about card testing; it stays if it is absent.
     #[validate(nested)]
     pub card_testing: Option<ChangedCardTesting>,
+    /// Whether unknown parameters are refused; it stays if it is absent.
+    pub strict_parameters: Option<bool>,
 }
 
 /// What an account does about card testing, and the thresholds of its rules: 0 means off. Absent fields stay.
@@ -186,4 +191,20 @@ impl Params<NewWebhookKey> {
     pub fn grace(self) -> Result<TimeSpan, FieldErrors> {
         read_grace(self.value.grace.as_deref(), self.faults)
     }
+}
+
+/// A change of the provider's state, as the verifier of a pact asks for it.
+#[params]
+pub struct NewProviderState {
+    /// The name of the consumer, which the verifier may send.
+    #[validate(length(max = NAME_LENGTH_MAX))]
+    #[schema(example = "shop")]
+    pub consumer: Option<String>,
+    /// The state.
+    pub state: ProviderState,
+    /// The parameters of the operation that makes the state's record, for those that are not as in the examples; none if absent.
+    #[schema(value_type = Option<std::collections::BTreeMap<String, Value>>)]
+    pub params: Option<Map<String, Value>>,
+    /// What is done: `setup` if absent.
+    pub action: Option<StateAction>,
 }

@@ -1,12 +1,16 @@
 //! The records of the sandbox.
 
+use std::collections::BTreeMap;
+
 use entity::account::{self, TransfersSchedule};
 use entity::card_attack::{CardTestingAction, CardTestingRule, CardTestingSettings};
 use entity::failure::Decline;
 use entity::{AccountToken, AcquirerFaults, Probability};
 use macros::view;
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::services::sandbox::params::{WalletType, drop_rate_schema, gateway_error_rate_schema};
 use crate::wallet::{WalletAToken, WalletGToken};
@@ -57,6 +61,9 @@ pub struct SandboxAccount {
     /// What the account does about card testing.
     #[shows(row.card_testing().into())]
     card_testing: CardTesting,
+    /// Whether unknown parameters are refused.
+    #[shows(row.strict_parameters.unwrap_or_default())]
+    strict_parameters: bool,
 }
 
 /// What an account does about card testing, and the thresholds of its rules.
@@ -120,4 +127,42 @@ pub enum WalletSource {
     WalletA(WalletAToken),
     /// For walletG.
     WalletG(WalletGToken),
+}
+
+/// The values of a state, for the verifier's requests, by the names that they have in paths.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(transparent)]
+pub struct ProviderStateValues(pub BTreeMap<&'static str, String>);
+
+impl ProviderStateValues {
+    /// The names, each with a sentence. A state has some of them.
+    const NAMES: [(&str, &str); 12] = [
+        ("auth_token", "The token of the authorisation."),
+        ("card_token", "The token of the card."),
+        ("charge_token", "The token of the charge."),
+        ("customer_token", "The token of the customer."),
+        ("deposit_token", "The token of the deposit."),
+        ("dispute_token", "The token of the dispute."),
+        ("plan_token", "The token of the plan."),
+        ("recipient_token", "The token of the recipient."),
+        ("redirect_url", "The page on which the cardholder verifies the payment."),
+        ("refund_token", "The token of the refund."),
+        ("sub_token", "The token of the subscription."),
+        ("transfer_token", "The token of the transfer."),
+    ];
+}
+
+impl ToSchema for ProviderStateValues {}
+
+impl PartialSchema for ProviderStateValues {
+    fn schema() -> RefOr<Schema> {
+        let text = |about: &str| {
+            let absent = format!("{about} It is absent where the state has none.");
+            ObjectBuilder::new().schema_type(Type::String).description(Some(absent))
+        };
+        let values = Self::NAMES
+            .iter()
+            .fold(ObjectBuilder::new(), |values, (name, about)| values.property(*name, text(about)));
+        values.description(Some("The values of a state, for the verifier's requests.")).into()
+    }
 }

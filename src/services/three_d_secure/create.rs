@@ -3,14 +3,16 @@
 use base::card_number::CardNumber;
 use base::random::RandomStream;
 use entity::charge::{ChargeState, Origin};
-use entity::three_d_secure::{self, SessionState};
+use entity::three_d_secure::{self, SessionState, SimulatedChallenge};
 use entity::{SessionToken, card, challenge_page};
-use futures::FutureExt;
 
 use super::find::page_hash;
+use crate::acquirer::test_cards::TestCards;
+use crate::config::Environment;
 use crate::error::Error;
 use crate::limits::SESSION_LIFETIME;
-use crate::params::{Params, non_blank};
+use crate::params::values::UNLISTED;
+use crate::params::{FieldErrors, Params, non_blank};
 use crate::services::cards::{self, CardCredentials};
 use crate::services::charges::params::NewCharge;
 use crate::services::charges::view::Charge;
@@ -25,6 +27,8 @@ use crate::services::{acquirer_lookup, idempotency};
 pub struct ChargeRequestInfo<'a> {
     /// The value of the `Sandbox-Outcome` header.
     pub outcome: Option<&'a str>,
+    /// The value of the `Sandbox-Challenge` header.
+    pub challenge: Option<&'a str>,
     /// The server's address as clients know it.
     pub base_url: &'a str,
 }
@@ -40,14 +44,36 @@ pub async fn create(
     mut params: Params<NewCharge>,
     request: ChargeRequestInfo<'_>,
 ) -> Result<ChargeMade, Error> {
-    let verification = verification(&mut params);
+    let verification = verification(&params.value);
+    let ordered = ordered_challenge(&mut params.faults, request.challenge);
     let order = build_order(ctx, &caller.account, Origin::Payment, params, request.outcome).await?;
     let Some(verification) = verification else { return charge_without_challenge(ctx, caller, order).await };
-    let enrolled = is_enrolled(ctx, &order).await?;
+    let challenge = ordered.or_else(|| challenge_of_card(ctx, &order));
+    let enrolled = match challenge {
+        Some(challenge) => challenge.is_offered(),
+        None => is_enrolled(ctx, &order).await?,
+    };
     if !enrolled && verification.fallback_ok {
         return charge_without_challenge(ctx, caller, order).await;
     }
-    open(ctx, caller, order, verification.callback_url, enrolled, request).await
+    let opening = Opening { callback_url: verification.callback_url, enrolled, challenge };
+    open(ctx, caller, order, opening, request).await
+}
+
+/// Returns how the sandbox's header lets the verification go.
+fn ordered_challenge(faults: &mut FieldErrors, header: Option<&str>) -> Option<SimulatedChallenge> {
+    let word = non_blank(header)?;
+    let ordered = SimulatedChallenge::from_code(word);
+    if ordered.is_none() {
+        faults.add("Sandbox-Challenge", UNLISTED);
+    }
+    ordered
+}
+
+/// Returns how a test card's verification goes. In live no number is a test card.
+fn challenge_of_card(ctx: &Context, order: &ChargeOrder) -> Option<SimulatedChallenge> {
+    let in_test = ctx.environment == Environment::Test;
+    TestCards::find(order.call.number.expose()).filter(|_| in_test)?.challenge
 }
 
 async fn charge_without_challenge(
@@ -65,27 +91,11 @@ struct Verification {
     fallback_ok: bool,
 }
 
-/// Returns the verification to make, if any. Results of a verification made elsewhere start none.
-fn verification(params: &mut Params<NewCharge>) -> Option<Verification> {
-    let requested = params.value.three_d_secure.as_ref()?;
-    let faults = &mut params.faults;
-    let mut missing = |param| {
-        if !faults.has(param) {
-            faults.add(param, "can't be blank");
-        }
-    };
-    let callback_url = non_blank(requested.callback_url.as_deref());
-    match requested.enabled {
-        Some(true) => {}
-        Some(false) => return None,
-        None if callback_url.is_none() && requested.fallback_ok.is_none() => return None,
-        None => missing("three_d_secure.enabled"),
-    }
-    if callback_url.is_none() {
-        missing("three_d_secure.callback_url");
-    }
+/// Returns the verification to make, if any.
+fn verification(new_charge: &NewCharge) -> Option<Verification> {
+    let requested = new_charge.three_d_secure.as_ref().filter(|requested| requested.is_wanted())?;
     Some(Verification {
-        callback_url: callback_url.unwrap_or_default().to_owned(),
+        callback_url: non_blank(requested.callback_url.as_deref()).unwrap_or_default().to_owned(),
         fallback_ok: requested.fallback_ok.unwrap_or(false),
     })
 }
@@ -93,6 +103,13 @@ fn verification(params: &mut Params<NewCharge>) -> Option<Verification> {
 async fn is_enrolled(ctx: &Context, order: &ChargeOrder) -> Result<bool, Error> {
     let Some(number) = CardNumber::parse(&order.call.number) else { return Ok(false) };
     Ok(acquirer_lookup::card(ctx, &number).await?.is_some_and(|card| card.three_d_secure))
+}
+
+/// What a session begins with.
+struct Opening {
+    callback_url: String,
+    enrolled: bool,
+    challenge: Option<SimulatedChallenge>,
 }
 
 /// Records a charge that waits for its cardholder.
@@ -109,11 +126,11 @@ async fn open(
     ctx: &Context,
     caller: &Caller,
     order: ChargeOrder,
-    callback_url: String,
-    enrolled: bool,
+    opening: Opening,
     request: ChargeRequestInfo<'_>,
 ) -> Result<ChargeMade, Error> {
     let account = &caller.account;
+    let Opening { callback_url, enrolled, challenge } = opening;
     let ChargeOrder { mut intent, call } = order;
     intent.row.origin = Origin::Challenge;
     intent.row.state = ChargeState::Pending;
@@ -130,6 +147,7 @@ async fn open(
         enrolled,
         callback_url,
         sandbox_outcome: non_blank(request.outcome).map(str::to_owned),
+        challenge,
         expires_at: Some(account.now + SESSION_LIFETIME),
         created_at: account.now,
     };
@@ -140,19 +158,16 @@ async fn open(
     };
     let redirect_url = format!("{}/3d-secure/{secret}", request.base_url);
     let opening = OpenSessionUnit { intent, copy, session, page, redirect_url };
-    let unit = idempotency::write(ctx, caller, opening, |tx, opening| {
-        async move {
-            record_row(tx, &opening.intent).await?;
-            tx.append(&opening.copy);
-            tx.append(&opening.session);
-            tx.append(&opening.page);
-            Ok(ChargeMade::Pending(PendingCharge {
-                token: opening.intent.row.id,
-                status_message: "Pending",
-                redirect_url: opening.redirect_url.clone(),
-            }))
-        }
-        .boxed()
+    let unit = idempotency::write(ctx, caller, opening, async |tx, opening| {
+        record_row(tx, &opening.intent).await?;
+        tx.append(&opening.copy);
+        tx.append(&opening.session);
+        tx.append(&opening.page);
+        Ok(ChargeMade::Pending(PendingCharge {
+            token: opening.intent.row.id,
+            status_message: "Pending",
+            redirect_url: opening.redirect_url.clone(),
+        }))
     });
     unit.await
 }

@@ -10,5 +10,5 @@ pub mod verify;
 pub mod view;
 
 pub use create::create;
-pub use decide::{ChallengeQuestion, ChallengeView, decide, show, view};
+pub use decide::{ChallengeQuestion, ChallengeView, press, show, view};
 pub use verify::verify;

@@ -69,11 +69,7 @@ pub(super) async fn by_token(
     account: AccountToken,
     id: WebhookToken,
 ) -> Result<(webhook::Model, String), Error> {
-    let mut rows = webhook::Entity::at(account, id);
-    let of_account = Expr::col((webhook_endpoint::Entity, webhook_endpoint::Column::AccountId)).eq(account);
-    let its_own = Expr::col((webhook_endpoint::Entity, webhook_endpoint::Column::Id))
-        .equals((webhook::Entity, Column::EndpointId));
-    QueryTrait::query(&mut rows).inner_join(webhook_endpoint::Entity, of_account.and(its_own));
+    let rows = webhook::Entity::at(account, id).inner_join(webhook_endpoint::Entity);
     let seen = rows.select_also(webhook_endpoint::Entity).one(db).await?;
     let seen = seen.and_then(|(row, endpoint)| Some((row, endpoint?.url)));
     seen.ok_or_else(|| ErrorCode::RecordNotFound.into())

@@ -21,7 +21,10 @@ fn drawn() -> String {
     );
     for row in TABLE {
         let outcome = match row.outcome {
-            SimulatedOutcome::Approved(Aftermath::Ordinary) => "accepted".into(),
+            SimulatedOutcome::Approved(Aftermath::Ordinary) => row.challenge.map_or_else(
+                || "accepted".into(),
+                |challenge| format!("accepted; with 3-D Secure `{}`", challenge.code()),
+            ),
             SimulatedOutcome::Approved(Aftermath::Disputed) => "accepted, then `disputed`".into(),
             SimulatedOutcome::Approved(Aftermath::RefundsFail) => "accepted; its refunds fail".into(),
             SimulatedOutcome::Declined(decline) => format!("`{}`", decline.code()),
@@ -89,7 +92,8 @@ const ACCEPTED: [(&str, &str); 3] = [
     (
         "AU",
         "4200000000000000 5520000000000000 372000000000000 3528800000000000 6011200000000000 6510000000000000 \
-         36400000000000 4200300000000012 4200700000000013",
+         36400000000000 4200300000000012 4200700000000013 4200200000000014 4200600000000015 4200100000000016 4200500000000017 \
+         5520000000000018 5520900000000019",
     ),
     (
         "NZ",

@@ -1,14 +1,12 @@
 //! The live environment (`docs/decisions.md`, 137, 278 and 323): real cards, no sandbox, nothing unsafe, and no secret
 //! printed.
 
-use std::net::TcpListener;
-
 use card_payments::vault::OperatorKeys;
 use card_payments::wallet::Issuer;
 use serde_json::{Value, json};
 
 use crate::harness::app::DOCUMENT;
-use crate::harness::process::{PAYMENT, Process, RawResponse, ask};
+use crate::harness::process::{PAYMENT, Process, RawResponse, ask, free_address};
 use crate::harness::{App, Database, Installed, card, operated};
 
 /// A number of a known scheme that is in no table of test numbers.
@@ -68,6 +66,23 @@ operated! {
             let reference = reference.split('"').next().unwrap();
             assert!(document.pointer(reference).is_some(), "{reference} leads nowhere");
         }
+        server.stopped();
+    }
+
+    async fn what_helps_testers_does_nothing_in_live(installed) {
+        live(installed);
+        let key = installed.records(&CREATE).remove(0)["secret_key"].as_str().unwrap().to_owned();
+        let server = installed.serve();
+        let address = format!("http://{}", server.address);
+        let refused = |nothing: &str| format!("{address} has no sandbox: {nothing} where cards are real");
+        let named = ["--server", &address, "--key", &key];
+        let receiver = ["examine", "receiver", "http://127.0.0.1:9/", "--secret", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"];
+        installed.refuses(&[&receiver[..], &named].concat(), &refused("nothing is examined"));
+        installed.refuses(&[&["coverage"][..], &named].concat(), &refused("nothing is covered"));
+        let state = server.ask("POST", "/1/sandbox/provider_states", Some(&key), "state=a+charge");
+        assert_eq!(state.status, 404);
+        assert_eq!(server.ask("GET", "/arazzo.yaml", None, "").status, 404);
+        assert_eq!(server.ask("GET", "/1/charges", Some(&key), "").json()["count"], 0);
         server.stopped();
     }
 
@@ -143,7 +158,7 @@ operated! {
         live(installed);
         let made = installed.records(&CREATE).remove(0);
         let key = made["secret_key"].as_str().unwrap();
-        let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let admin = free_address();
         installed.with("ADMIN_LISTEN", &admin.to_string());
         let server = installed.serve();
         for (method, path) in [
@@ -180,6 +195,7 @@ async fn any_number_of_a_known_scheme_pays(database: Database) {
         refused.faulty(&[("number", "Number is not valid")]);
     }
     let ordered = client.request(http::Method::POST, "/1/charges").header("Sandbox-Outcome", "card_declined");
+    let ordered = ordered.header("Sandbox-Challenge", "no such word");
     let body: Value = crate::harness::charge_with(400, json!({ "card": card(REAL) }));
     let ordered = ordered.header("content-type", "application/json").body(body.to_string().into()).unwrap();
     client.send(ordered).await.ok(201);

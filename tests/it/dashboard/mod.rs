@@ -8,7 +8,9 @@ mod lists;
 mod pictures;
 mod questions;
 mod receivers;
+mod refused_forms;
 mod resend;
+mod searches;
 
 use std::sync::Arc;
 

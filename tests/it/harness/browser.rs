@@ -115,6 +115,14 @@ impl Browser {
         answer.text
     }
 
+    /// Fills in a form of a page and sends it, with the fields that every form carries.
+    pub async fn submit(&mut self, page: &str, path: &str, pairs: &[(&str, &str)]) -> Answer {
+        let carried = carried(&self.page(page).await);
+        let back = format!("/dashboard{page}");
+        let own = [("form", carried.as_str()), ("back", back.as_str())];
+        self.post(&format!("/dashboard{path}"), &[&own[..], pairs].concat()).await
+    }
+
     /// Sends a form of a page of this session.
     pub async fn press(&mut self, path: &str, pairs: &[(&str, &str)]) -> Answer {
         let carried = carried(&self.page("/clock").await);

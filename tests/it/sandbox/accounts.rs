@@ -143,6 +143,7 @@ rules! {
             let expected = json!({
                 "disputes": disputes, "wallet": wallet, "partner": partner,
                 "transfers_enabled": true, "transfers_schedule": "manual", "settlement_delay_days": 5,
+                "strict_parameters": false,
             });
             assert_eq!(switches, expected, "{params}");
         }
@@ -320,12 +321,15 @@ rules! {
     async fn switches_change_one_by_one(app) {
         let (client, stranger) = (app.client(), app.stranger().await);
         let mut expected = client.get(ACCOUNT).await.ok(200);
-        let names = ["disputes", "wallet", "partner", "transfers_enabled", "transfers_schedule", "settlement_delay_days", "card_testing"];
+        let names = [
+            "disputes", "wallet", "partner", "transfers_enabled", "transfers_schedule", "settlement_delay_days", "card_testing",
+            "strict_parameters",
+        ];
         assert_eq!(fields(&expected), names);
         for (name, value) in [
             ("disputes", json!(false)), ("wallet", json!(false)), ("partner", json!(false)), ("transfers_enabled", json!(false)),
             ("transfers_schedule", json!("weekly")), ("settlement_delay_days", json!(0)), ("disputes", json!(true)),
-            ("settlement_delay_days", json!(365)), ("transfers_schedule", json!("daily")),
+            ("settlement_delay_days", json!(365)), ("transfers_schedule", json!("daily")), ("strict_parameters", json!(true)),
         ] {
             expected[name] = value.clone();
             assert_eq!(client.put(ACCOUNT, &json!({ name: value })).await.ok(200), expected);

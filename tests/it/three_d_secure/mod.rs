@@ -1,5 +1,6 @@
 //! 3-D Secure (specification, POST /charges and GET /charges/verify; `docs/decisions.md`, 142 to 151).
 
+mod by_card;
 pub mod challenge_page;
 mod decisions;
 mod page;
