@@ -113,7 +113,10 @@ fn a_receiver_that_handles_one_request_at_a_time_passes_every_case() {
     let script = std::fs::read_to_string(verifiers::root().join("tests/verifiers/verify.py")).unwrap();
     let single = script.replace("ThreadingHTTPServer", "HTTPServer");
     let mut python = Command::new(verifiers::root().join(verifiers::PYTHON));
-    passes_every_case("Python", &Process::start(python.args(["-c", &single]).env("WEBHOOK_KEY", KEY).env("PORT", "0")));
+    passes_every_case(
+        "Python",
+        &Process::start(python.args(["-c", &single]).env("WEBHOOK_KEY", KEY).env("PORT", "0")),
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
