@@ -82,7 +82,7 @@ enum Command {
     Coverage(tools::coverage::Coverage),
     Report(Box<commands::report::Report>),
     Requests(tools::requests::Requests),
-    Health(commands::health::Health),
+    Health(tools::health::Health),
     Acquirer(commands::acquirer::Acquirer),
     Completions(Completions),
     Manual(commands::manual::Manual),
@@ -259,7 +259,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Coverage(command) => tools::coverage::run(command, &known_api()).await,
         Command::Report(command) => commands::report::run(*command).await,
         Command::Requests(command) => tools::requests::run(command).await,
-        Command::Health(command) => commands::health::run(&command),
+        Command::Health(command) => tools::health::run(&command),
         Command::Acquirer(command) => commands::acquirer::run(command).await,
         Command::Manual(command) => commands::manual::run(command, Cli::command()),
         Command::Completions(Completions { shell, json }) => {
