@@ -258,6 +258,7 @@ through Debian by_deb "$deb"
 grep -q '^card-payments:' "$machine/etc/passwd"
 [ "$(stat -c %a "$machine/etc/card-payments/vault.key")" = 600 ]
 [ "$(stat -c %a "$machine/var/lib/card-payments")" = 700 ]
+[ "$(stat -c %a "$machine/etc/card-payments/environment")" = 640 ]
 # As systemd starts it: by its user, in its folder, with the key among its credentials.
 unit=$machine/usr/lib/systemd/system/card-payments.service
 if command -v systemd-analyze >/dev/null; then
@@ -281,7 +282,10 @@ kill "$server"
 wait "$server"
 server=
 bash -n "$machine/usr/share/bash-completion/completions/card-payments"
-gzip -dc "$machine/usr/share/man/man1/card-payments.1.gz" | grep -F '.SH "card-payments account create"' >/dev/null
+manual=$machine/usr/share/man/man1
+gzip -dc "$manual/card-payments-account-create.1.gz" | grep -F 'Example:' >/dev/null
+[ -e "$manual/card-payments.1.gz" ]
+grep -v '^#' "$machine/etc/card-payments/environment" | { ! grep .; }
 dpkg --root="$machine" --verify card-payments
 key=$(cat "$machine/etc/card-payments/vault.key")
 in_machine --install "$deb"

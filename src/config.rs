@@ -23,7 +23,8 @@ use tracing_subscriber::filter::ParseError;
 
 pub use self::people::{PeopleOptions, RoleName};
 pub use self::variables::{
-    UnknownVariable, serve_options, unknown_variables, variable, without_empty_variables,
+    UnknownVariable, reason, serve_options, unknown_variables, variable, without_empty_variables,
+    wrong_variable,
 };
 pub use self::vault_key::{KeyCommandError, VaultKeySource};
 
@@ -164,8 +165,8 @@ pub struct ServeOptions {
     #[arg(long, env = "CARD_PAYMENTS_DRAIN_SECONDS", default_value = "0",
         value_parser = clap::value_parser!(u64).range(0..=600))]
     pub drain_seconds: u64,
-    /// The log filter, in the syntax of tracing.
-    #[arg(long, env = "CARD_PAYMENTS_LOG", default_value = "info")]
+    /// Which entries the log has, in the syntax of tracing: warn, or info,card_payments=debug.
+    #[arg(long = "log-filter", value_name = "FILTER", env = "CARD_PAYMENTS_LOG", default_value = "info")]
     pub log: String,
 }
 

@@ -35,6 +35,10 @@ pub const SMALL_ANSWER_BYTES: usize = 64 * 1024;
 pub const ANSWERS_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The memory reserved per record of a list until the list is built: twice a charge without metadata.
 pub const RECORD_BYTES: usize = 2 * 1024;
+/// How long a request waits for the permit of long work: the hash of a password, or a snapshot. It holds no request permit meanwhile.
+pub const LONG_WORK_PATIENCE: Duration = Duration::from_secs(25);
+/// How many requests may wait for the permits of one kind of long work.
+pub const LONG_WORK_QUEUE: usize = 64;
 /// How long a long list waits for its permit to be built. It holds no request permit meanwhile.
 pub const LONG_ANSWER_WAIT: Duration = Duration::from_secs(5);
 /// Processors per long list being built: the others stay free for everything else.
@@ -177,7 +181,7 @@ pub const POS_MAXIMUM_CHARGE_CENTS: i64 = 100_000;
 pub const DIRECTOR_AGE_MIN_YEARS: u32 = 18;
 /// The longest business registration number that is not an ABN.
 pub const REGISTRATION_NUMBER_LENGTH_MAX: usize = 20;
-/// How many passwords a process hashes at once: each takes 19 MiB (`docs/decisions.md`, 233).
+/// How many passwords a process hashes at once, each of another partner: a hash takes 19 MiB (`docs/decisions.md`, 233).
 pub const PASSWORDS_HASHED_AT_ONCE: usize = 2;
 /// The largest fixed fee, in AUD cents: ten thousand dollars.
 pub const FEE_CENTS_MAX: i64 = 1_000_000;
@@ -438,9 +442,11 @@ pub const SNAPSHOT_ROWS_MAX: u64 = 50_000;
 pub const SNAPSHOT_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// How many bytes of rows are sealed together.
 pub const SNAPSHOT_PAGE_BYTES: usize = 64 * 1024;
+/// How many sealed pages of a snapshot one commit writes or deletes: a few milliseconds of SQLite's writer.
+pub const SNAPSHOT_PARTS_AT_ONCE: usize = 16;
 /// How many rows one statement restores: databases limit the values of a statement.
 pub const SNAPSHOT_ROWS_AT_ONCE: usize = 100;
-/// How many snapshots a process creates or restores at once.
+/// How many snapshots a process creates or restores at once, each of another account.
 pub const SNAPSHOTS_AT_ONCE: usize = 2;
 /// How long a snapshot is kept, by the wall clock (`docs/decisions.md`, 287).
 pub const SNAPSHOT_KEPT: TimeSpan = TimeSpan::days(30);

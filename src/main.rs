@@ -3,14 +3,15 @@
 mod commands;
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
 use base::platform;
 use card_payments::api;
-use card_payments::api::openapi::editions::{Bodies, Edition, edited};
-use card_payments::config::{DatabaseOptions, without_empty_variables};
+use card_payments::api::openapi::editions::{Bodies, Edition, Samples, edited};
+use card_payments::config::{DatabaseOptions, without_empty_variables, wrong_variable};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
 use tikv_jemallocator::Jemalloc;
@@ -21,20 +22,9 @@ use self::commands::known_api::known_api;
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 
-/// A card payments API server, and its operator commands.
-///
-/// Commands print text for people, and with --json one JSON object per record and line; mcp speaks its protocol.
-///
-/// Exit code 0 is success. Exit code 1 is a refusal: a line on stderr begins with "error: ", the faults of a file follow, and nothing changed
-/// but what replay and seed had requested, and records of a reading. Exit code 2 is wrong usage.
-///
-/// Commands work beside a running server, on SQLite and PostgreSQL. They first bring the schema of an empty or older database up to date; backup and
-/// check leave it as it is. They refuse a SQLite file that is not there; migrate, account create and account import make it.
-///
-/// listen, trigger, seed, mcp, explain, requests, replay, examine and coverage call the server instead of the database; report does both.
+/// A card payments API server, and its commands.
 #[derive(Parser)]
-#[command(name = NAME, version = VERSION.as_str(), after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
-    card-payments serve --listen 127.0.0.1:8080.\n\nA running server has the guides at /docs/guide/; card-payments explain CODE explains an error.")]
+#[command(name = NAME, version = VERSION.as_str())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -89,12 +79,13 @@ enum Command {
     Examine(commands::examine::Examine),
     Record(commands::record::Record),
     Replay(tools::replay::Replay),
-    Coverage(commands::coverage::Coverage),
+    Coverage(tools::coverage::Coverage),
     Report(Box<commands::report::Report>),
     Requests(tools::requests::Requests),
     Health(commands::health::Health),
     Acquirer(commands::acquirer::Acquirer),
     Completions(Completions),
+    Manual(commands::manual::Manual),
 }
 
 /// Print the OpenAPI document. Needs no database.
@@ -110,8 +101,11 @@ struct Openapi {
     /// Write it as OpenAPI 3.0, for programs that read no later one.
     #[arg(long, value_name = "VERSION", default_value = "3.1")]
     edition: Edition,
+    /// Show how a program calls each operation: with curl, and with the clients in seven languages.
+    #[arg(long)]
+    code_samples: bool,
     /// Print a collection of requests for Postman and compatible programs.
-    #[arg(long, conflicts_with_all = ["json", "json_bodies", "edition"])]
+    #[arg(long, conflicts_with_all = ["json", "json_bodies", "edition", "code_samples"])]
     postman: bool,
 }
 
@@ -136,14 +130,25 @@ struct WithDatabase<C: Subcommand> {
 }
 
 fn main() -> ExitCode {
-    let matches = without_empty_variables(Cli::command()).get_matches_from(arguments());
-    let Cli { command } = match Cli::from_arg_matches(&matches) {
+    let program = commands::help::in_groups(without_empty_variables(Cli::command()));
+    let given = arguments();
+    let read =
+        program.clone().try_get_matches_from(&given).and_then(|matches| Cli::from_arg_matches(&matches));
+    let Cli { command } = match read {
         Ok(cli) => cli,
-        Err(error) => error.exit(),
+        Err(error) => match wrong_variable(&error, &program, &given) {
+            Some(wrong) => {
+                print_error(&wrong);
+                return ExitCode::from(USAGE);
+            }
+            None => error.exit(),
+        },
     };
     // Files that the program creates are its user's only: the database, its log, uploads, copies. A command of the user's
-    // keeps the user's mask.
-    if !matches!(command, Command::Exec(_) | Command::Record(_) | Command::Examine(_)) {
+    // keeps the user's mask, and everybody may read the manual.
+    let keeps_mask =
+        matches!(command, Command::Exec(_) | Command::Record(_) | Command::Examine(_) | Command::Manual(_));
+    if !keeps_mask {
         platform::hide_new_files();
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -156,6 +161,9 @@ fn main() -> ExitCode {
         Err(error) => failed(&*error),
     }
 }
+
+/// The exit code of wrong usage.
+const USAGE: u8 = 2;
 
 /// Returns the arguments. Options may stand before their command; without a command, `serve` is meant.
 fn arguments() -> Vec<OsString> {
@@ -180,10 +188,14 @@ fn arguments() -> Vec<OsString> {
     arguments
 }
 
-/// Prints one line for the operator.
 fn failed(error: &dyn std::error::Error) -> ExitCode {
-    terminal::print_notice(format_args!("{BAD}error:{BAD:#} {error}"));
+    print_error(&error);
     ExitCode::FAILURE
+}
+
+/// Prints one line for the operator.
+fn print_error(error: &dyn Display) {
+    terminal::print_notice(format_args!("{BAD}error:{BAD:#} {error}"));
 }
 
 async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
@@ -192,9 +204,10 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Record(command) => return Box::pin(commands::record::run(command)).await,
         Command::Examine(command) => return Box::pin(commands::examine::run(command)).await,
         Command::Serve(command) => Box::pin(commands::serve::run(*command)).await,
-        Command::Openapi(Openapi { json, json_bodies, edition, postman }) => {
+        Command::Openapi(Openapi { json, json_bodies, edition, code_samples, postman }) => {
             let bodies = if json_bodies { Bodies::Json } else { Bodies::All };
-            let document = edited(api::openapi(), bodies, edition);
+            let samples = if code_samples { Samples::Code } else { Samples::None };
+            let document = edited(api::openapi(), bodies, edition, samples);
             let text = if postman {
                 format!("{:#}\n", api::openapi::postman::collection(&document))
             } else if json {
@@ -243,11 +256,12 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Mcp(command) => tools::mcp::run(command, &known_api()).await,
         Command::Explain(command) => commands::explain::run(command).await,
         Command::Replay(command) => tools::replay::run(command, &known_api()).await,
-        Command::Coverage(command) => commands::coverage::run(command, &api::openapi()).await,
+        Command::Coverage(command) => tools::coverage::run(command, &api::openapi()).await,
         Command::Report(command) => commands::report::run(*command).await,
         Command::Requests(command) => tools::requests::run(command).await,
         Command::Health(command) => commands::health::run(&command),
         Command::Acquirer(command) => commands::acquirer::run(command).await,
+        Command::Manual(command) => commands::manual::run(command, Cli::command()),
         Command::Completions(Completions { shell, json }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);

@@ -24,6 +24,9 @@ table! {
         id: Option<ApiKeyToken>,
         /// A [`KeyRestriction`], for a restricted key.
         restriction: Option<JsonText>,
+    } relations {
+        /// The account that it opens.
+        Account (AccountId) to account (Id),
     }
 }
 
@@ -33,6 +36,8 @@ impl crate::Owned for Entity {
 
 /// Lists show restricted keys only.
 impl crate::Listed for Entity {
+    type Id = crate::ApiKeyToken;
+
     const ID: Column = Column::Id;
 }
 

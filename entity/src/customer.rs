@@ -16,5 +16,8 @@ table! {
         /// The address of the request that created the customer. Renewals are charged with it.
         ip_address: String,
         created_at: Timestamp,
+    } relations {
+        /// The card that pays.
+        PrimaryCard (AccountId, PrimaryCardId) to card (AccountId, Id),
     }
 }

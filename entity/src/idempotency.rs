@@ -13,6 +13,9 @@ pub mod idempotency_key {
             fingerprint: Bytes,
             /// By the wall clock.
             created_at: Timestamp,
+        } relations {
+            /// The response, if there is one.
+            Answer (AccountId, Hash) to idempotency_answer (AccountId, Hash),
         }
     }
 }

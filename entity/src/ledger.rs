@@ -82,6 +82,13 @@ pub mod posting {
             unsettled: bool,
             /// The settlement of which it is a line.
             transfer_id: Option<TransferToken>,
+        } relations {
+            /// The movement of which it is a side.
+            Entry (AccountId, EntryId) to journal_entry (AccountId, Id),
+            /// The charge, if it is the merchant's side of one.
+            Charge (AccountId, Id) to charge (AccountId, Id),
+            /// The settlement of which it is a line.
+            Transfer (AccountId, TransferId) to transfer (AccountId, Id),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Tables: each is said once, as its row with the primary key in front.
 
+use std::str::FromStr;
+
 use sea_orm::{ColumnTrait, DeleteMany, EntityTrait, QueryFilter, Select, UpdateMany, Value};
 
 use crate::AccountToken;
@@ -27,6 +29,8 @@ pub trait Owned: EntityTrait {
 
 /// An owned table whose rows have tokens of their own. Lists are sorted by them, newest first.
 pub trait Listed: Owned {
+    /// The token of a row.
+    type Id: FromStr + Into<Value> + Send;
     /// The column of the token.
     const ID: Self::Column;
 
@@ -51,34 +55,43 @@ impl Owned for crate::account::Entity {
     const ACCOUNT: Self::Column = crate::account::Column::Id;
 }
 
-/// Defines a table by its name, its primary key and its other columns. With `account_id` first in the key, the table is
-/// [`Owned`]; with `id` after it, also [`Listed`]. There are no relations: joins begin with the account as well.
+/// Defines a table by its name, its primary key, its other columns, and its relations to others, each by the columns of both. With
+/// `account_id` first in the key, the table is [`Owned`]; with `id` after it, also [`Listed`]. Relations begin with the account as
+/// well, and are no foreign keys (`docs/decisions.md`, 292).
 macro_rules! table {
-    ($(#[$about:meta])* $table:literal [account_id: AccountToken, id: $id:ident] $columns:tt) => {
-        table! { @row $(#[$about])* $table [account_id: AccountToken, id: $id] $columns }
+    ($(#[$about:meta])* $table:literal [account_id: AccountToken, id: $id:ident] $columns:tt $($relations:tt)*) => {
+        table! { @row $(#[$about])* $table [account_id: AccountToken, id: $id] $columns $($relations)* }
 
         impl $crate::Owned for Entity {
             const ACCOUNT: Column = Column::AccountId;
         }
 
         impl $crate::Listed for Entity {
+            type Id = $id;
+
             const ID: Column = Column::Id;
         }
     };
-    ($(#[$about:meta])* $table:literal [account_id: AccountToken, $($key:ident: $type:ident),+] $columns:tt) => {
-        table! { @row $(#[$about])* $table [account_id: AccountToken, $($key: $type),+] $columns }
+    (
+        $(#[$about:meta])* $table:literal [account_id: AccountToken, $($key:ident: $type:ident),+]
+        $columns:tt $($relations:tt)*
+    ) => {
+        table! { @row $(#[$about])* $table [account_id: AccountToken, $($key: $type),+] $columns $($relations)* }
 
         impl $crate::Owned for Entity {
             const ACCOUNT: Column = Column::AccountId;
         }
     };
-    ($(#[$about:meta])* $table:literal [$($key:ident: $type:ident),+] $columns:tt) => {
-        table! { @row $(#[$about])* $table [$($key: $type),+] $columns }
+    ($(#[$about:meta])* $table:literal [$($key:ident: $type:ident),+] $columns:tt $($relations:tt)*) => {
+        table! { @row $(#[$about])* $table [$($key: $type),+] $columns $($relations)* }
     };
     // Types are names, because sea-orm's macros read them as text.
     (
         @row $(#[$about:meta])* $table:literal [$($key:ident: $key_type:ident),+]
         { $($(#[$note:meta])* $column:ident: $type:ident $(<$of:ident>)?),* $(,)? }
+        $(relations {
+            $($(#[$why:meta])* $relation:ident ($($from:ident),+) to $other:ident ($($to:ident),+)),+ $(,)?
+        })?
     ) => {
         use ::sea_orm::entity::prelude::*;
 
@@ -98,9 +111,28 @@ macro_rules! table {
             )*
         }
 
-        /// Has no values.
-        #[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
-        pub enum Relation {}
+        /// The other tables that rows name.
+        #[derive(Clone, Copy, Debug, EnumIter)]
+        pub enum Relation {
+            $($($(#[$why])* $relation,)+)?
+        }
+
+        impl RelationTrait for Relation {
+            fn def(&self) -> RelationDef {
+                match *self {
+                    $($(Self::$relation => Entity::belongs_to($crate::$other::Entity)
+                        .from(($(Column::$from),+))
+                        .to(($($crate::$other::Column::$to),+))
+                        .into(),)+)?
+                }
+            }
+        }
+
+        $($(impl Related<$crate::$other::Entity> for Entity {
+            fn to() -> RelationDef {
+                Relation::$relation.def()
+            }
+        })+)?
 
         impl ActiveModelBehavior for ActiveModel {}
     };

@@ -22,6 +22,9 @@ table! {
         created_at: Timestamp,
         /// The `traceparent` of the event's cause.
         trace: Option<String>,
+    } relations {
+        /// The endpoint to which it is delivered.
+        Endpoint (AccountId, EndpointId) to webhook_endpoint (AccountId, Id),
     }
 }
 

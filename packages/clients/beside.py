@@ -4,9 +4,13 @@ SERVER   the server's address, by a relay that adds to its answers what a later 
 KEY      the account's secret key
 CUT      the address of a network that fails: for each Idempotency-Key it loses the answer to the first request, refuses the second one
          with 503, and lets the third one pass
-WEBHOOK  a file with a webhook of a charge, as JSON: headers, body and the key of its endpoint
+WEBHOOK  a file with a webhook of a charge, as JSON: headers, body and the key of its endpoint; with it `events`, one of each kind of record,
+         and `newer`, of a type that joined later, all as a later version may write them
 """
 
+import base64
+import hashlib
+import hmac
 import http.client
 import json
 import os
@@ -91,6 +95,48 @@ def listen(handler):
     return f"http://127.0.0.1:{server.server_port}"
 
 
+def signed(headers, event, key):
+    """A webhook with another body."""
+    body = json.dumps(event)
+    text = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.{body}"
+    mac = hmac.digest(base64.b64decode(key.removeprefix("whsec_")), text.encode(), hashlib.sha256)
+    return {"headers": {**headers, "webhook-signature": f"v1,{base64.b64encode(mac).decode()}"}, "body": body}
+
+
+def cause_events(account):
+    """Causes an event of each kind of record that a sandbox account has."""
+    charge = account.request("POST", "/1/charges", {**CHARGE, "capture": False})
+    account.request("PUT", f"/1/charges/{charge['token']}/capture", {})
+    account.request("POST", f"/1/charges/{charge['token']}/refunds", {"amount": 100})
+    disputed = account.request("POST", "/1/charges", CHARGE)
+    account.request("POST", "/1/sandbox/disputes", {"charge_token": disputed["token"]})
+    customer = account.request("POST", "/1/customers", {"email": "roland@example.com", "card": CHARGE["card"]})
+    plan = account.request("POST", "/1/plans", {"name": "Coffee", "amount": 400, "interval": 1, "interval_unit": "month"})
+    account.request("POST", "/1/subscriptions", {"plan_token": plan["token"], "customer_token": customer["token"]})
+    bank_account = {"name": "Mr Roland Robot", "bsb": "806015", "number": "987654321"}
+    account.request("POST", "/1/recipients", {"email": "roland@example.com", "bank_account": bank_account})
+    account.request("POST", "/1/sandbox/deposits", {"amount": 50000, "narration": "Direct credit"})
+    account.request("POST", "/1/transfers", {"description": "Earnings", "amount": 400, "currency": "AUD", "recipient": "self"})
+
+
+# The kinds of record, by the first events of their types.
+KINDS = {"charge", "customer", "refund", "plan", "subscription", "recipient", "deposit", "transfer", "dispute", "ping"}
+
+
+def kinds_of_events(server):
+    """A webhook of each kind: its headers, and its event as a later version may write it."""
+    with server.create_account() as account:
+        endpoint = account.request("POST", "/1/webhook_endpoints", {"url": listen(Receiver)})
+        cause_events(account)
+        account.request("POST", f"/1/sandbox/webhook_endpoints/{endpoint['token']}/ping", {})
+        webhooks = {}
+        while KINDS - {name.split(".")[0] for name in webhooks}:
+            webhook = Receiver.received.get(timeout=10)
+            event = json.loads(webhook["body"])
+            webhooks[event["type"]] = webhook["headers"], relay.tomorrow(event)
+    return webhooks.values()
+
+
 def main(command):
     server = card_payments.connect(os.environ["CARD_PAYMENTS_URL"], os.environ["CARD_PAYMENTS_SECRET_KEY"])
     tomorrow = relay.listen(server.url)
@@ -100,8 +146,12 @@ def main(command):
         account.request("POST", "/1/charges", CHARGE)
         webhook = Receiver.received.get(timeout=10)
         account.request("DELETE", f"/1/webhook_endpoints/{endpoint['token']}")
+        key = endpoint["key"]
+        events = [signed(headers, event, key) for headers, event in kinds_of_events(server)]
+        newer = {**json.loads(events[0]["body"]), "type": "charge.of_tomorrow", "data": {"token": "new_1"}}
+        newer = signed(webhook["headers"], newer, key)
         file = Path(folder) / "webhook.json"
-        file.write_text(json.dumps({**webhook, "key": endpoint["key"]}))
+        file.write_text(json.dumps({**webhook, "key": key, "events": events, "newer": newer}))
         environment = {"SERVER": tomorrow, "KEY": account.secret_key, "CUT": listen(Network), "WEBHOOK": str(file)}
         return subprocess.run(command, env={**os.environ, **environment}).returncode
 

@@ -1,5 +1,6 @@
 """Prints openapi.yaml, whose path it gets, as JSON for the generators: without refusals, because the clients raise them, and without
-what the server sends, because no client calls that, and with JSON bodies only, because a form is the same. For Java, pages and their positions are of one type each."""
+what the server sends, because no client calls that, and with JSON bodies only, because a form is the same. For Java, pages, their positions and events
+are of one type each."""
 
 import json
 import sys
@@ -20,10 +21,14 @@ for path in document["paths"].values():
             content = operation.get("requestBody", {}).get("content", {})
             if "application/json" in content:
                 operation["requestBody"]["content"] = {"application/json": content["application/json"]}
+known = document["components"]["schemas"]["KnownEvent"]["discriminator"]["mapping"].values()
+events = {"Event"} | {schema.rsplit("/", 1)[1] for schema in known}
 for name, schema in document["components"]["schemas"].items():
     fields = schema.get("properties", {})
     if name.endswith("Pagination"):
         schema["x-implements"] = ["cardpayments.client.Position"]
+    elif name in events:
+        schema["x-implements"] = ["cardpayments.client.WebhookEvent"]
     elif "pagination" in fields:
         item = fields["response"]["items"]["$ref"].rsplit("/", 1)[1]
         schema["x-implements"] = [f"cardpayments.client.Page<{item}>"]

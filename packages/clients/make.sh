@@ -27,6 +27,11 @@ openapi_generator() {
         --additional-properties="hideGenerationTimestamp=true,$3"
 }
 
+# The events that the verifier of webhooks knows, as a source of this language.
+known_events() {
+    "$tools/python" "$here/events.py" "$document" "$language" >"$1"
+}
+
 # A hand-written manifest with the version of the project.
 manifest() {
     sed "s/0\.0\.0/$version/" "$here/$language/$1" >"$folder/$1"
@@ -36,6 +41,7 @@ python() {
     local package=$folder/card_payments_client
     PATH=$tools:$PATH quietly openapi-python-client generate --path "$document" --output-path "$package" --meta none --overwrite --fail-on-warning
     cp "$here"/python/src/*.py "$package"
+    known_events "$package/known_events.py"
     touch "$package/py.typed"
     manifest pyproject.toml
 }
@@ -56,6 +62,7 @@ go() {
     openapi_generator go "$folder" packageName=cardpaymentsclient,disallowAdditionalPropertiesIfNotPresent=false,enumClassPrefix=true
     rm -r "$folder"/{api,.openapi-generator,.openapi-generator-ignore,.travis.yml,.gitignore,git_push.sh,go.sum}
     find "$here/go" -name '*.go' -not -name '*_test.go' -exec cp -t "$folder" {} +
+    known_events "$folder/known_events.go"
     manifest go.mod
 }
 
@@ -67,6 +74,7 @@ java() {
     mv "$packages/java.generated/src/main/java/cardpayments/client" "$sources"
     rm -r "$packages/java.generated"
     cp "$here"/java/src/*.java "$sources"
+    known_events "$sources/KnownEvents.java"
     manifest pom.xml
 }
 
@@ -84,6 +92,9 @@ php() {
     mv "$packages/php.generated/lib" "$folder"
     rm -r "$packages/php.generated"
     cp "$here"/php/src/*.php "$folder/lib"
+    known_events "$folder/lib/KnownEvents.php"
+    # The generator has no interfaces of ours.
+    sed -i 's/^class [A-Za-z]*Event implements /&\\CardPayments\\Client\\WebhookEvent, /' "$folder"/lib/Model/*Event.php
     manifest composer.json
 }
 
@@ -94,6 +105,7 @@ rust() {
     sed -i 's/models::models::/models::/' "$folder"/src/apis/*.rs
     rm -r "$packages/rust.generated" "$folder/src/apis/configuration.rs"
     cp "$here"/rust/src/*.rs "$folder/src"
+    known_events "$folder/src/known_events.rs"
     "$tools/python" "$here/rust/thin.py" "$folder/src"
     manifest Cargo.toml
     manifest Cargo.lock

@@ -29,23 +29,14 @@ completions bash bash-completion/completions card-payments
 completions zsh zsh/vendor-completions _card-payments
 completions fish fish/vendor_completions.d card-payments.fish
 
-# The help of every command as one page of the manual.
-help_of() {
-    local text
-    text=$("$HELPER" help "$@")
-    printf '.SH "%s"\n.nf\n' "card-payments${*:+ $*}"
-    # A backslash, and a dot or an apostrophe at the beginning of a line, mean something to troff.
-    sed -e 's/\\/\\e/g' -e "s/^[.']/\\\\\\&&/" <<<"$text"
-    printf '.fi\n'
-    sed -n '/^Commands:$/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' <<<"$text" | grep -vx help | while read -r command; do
-        help_of "$@" "$command"
-    done || :
-}
-install -d "$root/usr/share/man/man1"
-{
-    printf '.TH CARD-PAYMENTS 1 "" "card-payments %s"\n.SH NAME\ncard-payments \\- card payments API server\n' "$version"
-    help_of
-} | gzip -9n >"$root/usr/share/man/man1/card-payments.1.gz"
+# A page for each command.
+manual=$root/usr/share/man/man1
+install -d "$manual"
+"$HELPER" manual --to "$manual" >/dev/null
+gzip -9n "$manual"/*
+
+# The postinst copies it to where the unit reads it.
+install -D -m 0644 "$here/../../deploy/environment" "$root/usr/share/card-payments/environment"
 
 install -d "$root/DEBIAN"
 sed -e "s/@VERSION@/$version/" -e "s/@ARCHITECTURE@/$architecture/" -e "s/@DEPENDS@/${depends:+$depends, }/" \

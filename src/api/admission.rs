@@ -48,16 +48,17 @@ impl AdmissionControl {
     pub fn new(requests: u16) -> Self {
         let requests = usize::from(requests);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let pool = |all| PermitPool::new(all, Share { waiting: all * QUEUE_A_PLACE, leaves_half: false });
+        let share = |waiting| Share { waiting, leaves_half: false, of_a_lane: usize::MAX };
+        let pool = |all| PermitPool::new(all, share(all * QUEUE_A_PLACE));
         // Every list whose memory is reserved may wait for a processor.
-        let queued = Share { waiting: usize::MAX, leaves_half: false };
+        let queued = share(usize::MAX);
         Self {
             requests: pool(requests),
             tasks: pool(requests * TASKS_PER_PERMIT),
             large_bodies: pool(requests.div_ceil(PLACES_A_LARGE_BODY)),
             uploads: pool(requests),
             long_answers: PermitPool::new((processors / PROCESSORS_A_LONG_ANSWER).max(1), queued),
-            answers: PermitPool::new(ANSWERS_BYTES_MAX / KIB, Share { waiting: 0, leaves_half: true }),
+            answers: PermitPool::new(ANSWERS_BYTES_MAX / KIB, Share { leaves_half: true, ..share(0) }),
             connections: Connections::new(requests * CONNECTIONS_PER_PERMIT),
             lanes: Lanes::new(),
         }

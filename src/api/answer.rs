@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::outcome::outcome;
 use super::problem::RefusedBy;
 use super::request_log_data::log;
 use crate::error::{Error, ErrorCode};
@@ -216,6 +217,7 @@ fn finished(answer: Result<ApiResponse, serde_json::Error>) -> Response {
 
 impl IntoResponse for ApiResponse {
     fn into_response(self) -> Response {
+        request_context::set_outcome(outcome(&self));
         log(|data| {
             let counts = self.status >= 400 || data.is_recorded;
             data.answer = counts.then(|| (self.status, self.body.clone()));

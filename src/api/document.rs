@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::descriptions::Descriptions;
 use super::openapi;
-use super::openapi::editions::{Bodies, Edition, edited};
+use super::openapi::editions::{Bodies, Edition, Samples, edited};
 use super::representations::Representations;
 use super::server_info::ServerInfo;
 use crate::config::Environment;
@@ -32,25 +32,19 @@ pub struct Document {
 pub struct DocumentChoice {
     bodies: Bodies,
     edition: Edition,
+    samples: Samples,
 }
 
 /// The served documents of one format.
 #[derive(Debug, Default)]
-struct Editions {
-    whole: OnceLock<Representations>,
-    json_bodies: OnceLock<Representations>,
-    whole_3_0: OnceLock<Representations>,
-    json_bodies_3_0: OnceLock<Representations>,
-}
+struct Editions([OnceLock<Representations>; 8]);
 
 impl Editions {
-    const fn get(&self, DocumentChoice { bodies, edition }: DocumentChoice) -> &OnceLock<Representations> {
-        match (bodies, edition) {
-            (Bodies::All, Edition::V31) => &self.whole,
-            (Bodies::Json, Edition::V31) => &self.json_bodies,
-            (Bodies::All, Edition::V30) => &self.whole_3_0,
-            (Bodies::Json, Edition::V30) => &self.json_bodies_3_0,
-        }
+    const fn get(
+        &self,
+        DocumentChoice { bodies, edition, samples }: DocumentChoice,
+    ) -> &OnceLock<Representations> {
+        &self.0[bodies as usize + 2 * edition as usize + 4 * samples as usize]
     }
 }
 
@@ -75,7 +69,7 @@ impl Document {
     }
 
     fn chosen(&self, info: &ServerInfo, choice: DocumentChoice) -> Value {
-        edited(self.own(info), choice.bodies, choice.edition)
+        edited(self.own(info), choice.bodies, choice.edition, choice.samples)
     }
 
     pub fn yaml<'a>(&'a self, info: &ServerInfo, choice: DocumentChoice) -> &'a Representations {

@@ -148,13 +148,22 @@ pub enum ShedKind {
     Upload,
     /// Work that would outlive its connection; counted where it starts.
     Task,
+    /// A password's hash or a snapshot; counted where it waits.
+    LongWork,
     /// The response to an admitted request.
     Answer,
 }
 
 impl ShedKind {
-    const ALL: [Self; 6] =
-        [Self::Request, Self::LargeBody, Self::SlowBody, Self::Upload, Self::Task, Self::Answer];
+    const ALL: [Self; 7] = [
+        Self::Request,
+        Self::LargeBody,
+        Self::SlowBody,
+        Self::Upload,
+        Self::Task,
+        Self::LongWork,
+        Self::Answer,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
@@ -163,6 +172,7 @@ impl ShedKind {
             Self::SlowBody => "slow_body",
             Self::Upload => "upload",
             Self::Task => "task",
+            Self::LongWork => "long_work",
             Self::Answer => "answer",
         }
     }

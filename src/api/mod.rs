@@ -31,6 +31,7 @@ pub(crate) mod metrics;
 mod observe;
 pub mod openapi;
 mod operations;
+mod outcome;
 pub(crate) mod own_machine;
 pub(crate) mod pages;
 mod paths;

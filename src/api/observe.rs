@@ -13,7 +13,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base::clock::SystemClock;
 use base::random::RandomStream;
-use base::request_context::{self, RateStatus, RequestContext, Wait};
+use base::request_context::{self, RateStatus, RequestContext, RequestOutcome, Wait};
 use chrono::DateTime;
 use entity::{TimeSpan, Timestamp};
 use futures::FutureExt;
@@ -111,11 +111,14 @@ impl Drop for RequestReport {
         let Self { method, this, status, span, logged, .. } = self;
         let (took, route) = (self.began.elapsed(), this.route());
         super::metrics::count_request(method, route, *status, took);
+        let RequestOutcome { error, record } = this.outcome();
         tracing::info!(
             request_id = this.id.as_str(),
             method = method.as_str(),
             route,
             status,
+            error,
+            record,
             duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             account = this.account().map(tracing::field::display),
             trace_id = span.context().map(trace::TraceContext::trace_id),

@@ -49,7 +49,7 @@ async fn document(
     written_once(move || written(&app.document, &app.info, choice).respond(&headers)).await
 }
 
-const CHOICES: &str = "The document has the choices bodies=all, bodies=json, edition=3.1 and edition=3.0";
+const CHOICES: &str = "The document has the choices bodies=all, bodies=json, edition=3.1, edition=3.0, samples=none and samples=code";
 
 async fn llms(State(app): State<AppState>, headers: HeaderMap) -> Result<Response, Error> {
     written_once(move || app.document.llms(&app.info).respond(&headers)).await

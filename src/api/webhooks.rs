@@ -1,6 +1,7 @@
 //! Webhooks (specification, Endpoints, Webhooks).
 
 use axum::extract::State;
+use entity::event::EventType;
 
 use super::answer::{Envelope, ListedShort, ShortList, Shown};
 use super::extract::{Input, Path};
@@ -10,6 +11,7 @@ use super::state::AppState;
 use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::error::ErrorCode::{CannotReplayWebhook, InvalidResource, RecordNotFound};
+use crate::services::webhooks::params::WebhookSearch;
 use crate::services::webhooks::view::Webhook;
 use crate::services::{Account, webhooks};
 
@@ -23,8 +25,12 @@ pub fn operations() -> Operations {
 
 /// List webhooks.
 ///
-/// Returns a list of all webhook requests, newest first.
-#[utoipa::path(get, path = "/webhooks", tag = "Webhooks", params(PageParameters),
+/// Returns a list of all webhook requests, newest first. The filter is an extension.
+#[utoipa::path(get, path = "/webhooks", tag = "Webhooks",
+    params(
+        ("type" = Option<EventType>, Query, description = "The type of the webhooks' events; all types if it is absent."),
+        PageParameters,
+    ),
     responses((status = 200, description = "A page of webhooks", body = ShortList<Webhook>)),
     extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_webhooks(
@@ -32,7 +38,7 @@ pub async fn list_webhooks(
     account: Account,
     input: Input,
 ) -> Result<ListedShort<Webhook>, Error> {
-    Ok(ListedShort(webhooks::list(&app, &account, input.paging().valid()?).await?))
+    Ok(ListedShort(webhooks::list(&app, &account, WebhookSearch::read(&input).valid()?).await?))
 }
 
 /// Get a webhook.

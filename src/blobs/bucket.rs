@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::request_permits::release_permit;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt};
@@ -94,6 +95,8 @@ impl Bucket {
     }
 
     async fn write(&self, name: BlobName, mut content: File) -> io::Result<()> {
+        // The request waits for another server now.
+        release_permit();
         let _turn = self.turns.acquire().await.map_err(io::Error::other)?;
         content.rewind().await?;
         let store = Arc::clone(&self.store) as Arc<dyn ObjectStore>;
@@ -115,6 +118,7 @@ impl Blobs for Bucket {
 
     fn get(&self, name: BlobName) -> BoxFuture<'_, io::Result<Option<Content>>> {
         async move {
+            release_permit();
             match self.store.get(&self.path(name)).await {
                 Ok(found) => Ok(Some(found.into_stream().map_err(io::Error::other).boxed())),
                 Err(Error::NotFound { .. }) => Ok(None),

@@ -1,15 +1,14 @@
 //! Checks variables: reports every one that cannot be parsed, and those that nothing reads.
 
-use std::error::Error as _;
 use std::ffi::OsString;
 
 use base::variables::set_variable;
-use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, FromArgMatches};
 
 use super::findings::{Area, Findings};
 use crate::config::{
-    self, DatabaseOptions, Environment, Secrets, ServeOptions, serve_options, unknown_variables, variable,
+    self, DatabaseOptions, Environment, Secrets, ServeOptions, reason, serve_options, unknown_variables,
+    variable,
 };
 use crate::{app, trace};
 
@@ -104,16 +103,14 @@ fn look(configuration: &Configuration, findings: &mut Findings) {
 fn argument(option: &Arg, given: &[(&'static str, OsString)]) -> Option<OsString> {
     let given = given.iter().find(|(name, _)| option.get_id() == name).map(|(_, value)| value.clone());
     let value = given.or_else(|| set_variable(option.get_env()?))?;
-    let mut argument = OsString::from(format!("--{}=", option.get_long()?));
+    let flag = format!("--{}", option.get_long()?);
+    // A switch takes no value where it is an argument.
+    match value.to_str() {
+        Some("true") if !option.get_action().takes_values() => return Some(flag.into()),
+        Some("false") if !option.get_action().takes_values() => return None,
+        Some(_) | None => {}
+    }
+    let mut argument = OsString::from(flag + "=");
     argument.push(value);
     Some(argument)
-}
-
-/// Returns why a value is refused, without the value, which may be a password.
-fn reason(error: &clap::Error) -> String {
-    match (error.source(), error.get(ContextKind::ValidValue)) {
-        (Some(reason), _) => reason.to_string(),
-        (None, Some(ContextValue::Strings(words))) => format!("is none of {}", words.join(", ")),
-        (None, Some(_) | None) => error.kind().to_string(),
-    }
 }

@@ -16,7 +16,7 @@ use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use entity::TimeSpan;
 use serde_json::json;
-use tools::terminal::print_result;
+use tools::terminal::{print_none, print_result};
 
 use super::{grace, refused};
 
@@ -150,7 +150,16 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
         }
         Account::List { json } => {
             let store = super::open(database).await?;
-            operator::list(&store, |account| print_result(&account, &account, json)).await
+            let mut is_empty = true;
+            operator::list(&store, |account| {
+                is_empty = false;
+                print_result(&account, &account, json)
+            })
+            .await?;
+            if is_empty {
+                print_none(json);
+            }
+            Ok(())
         }
         Account::Switch { account, switch, to, json } => {
             change(database, &account, &switch, &(to == "on").to_string(), json).await

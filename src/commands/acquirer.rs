@@ -26,12 +26,13 @@ use web::server::{self, ServerPhase};
 
 use super::serve::{bind, log};
 
-/// Serve the built-in acquirer to other servers, by the protocol in docs/acquirer.md.
+/// Serve the built-in acquirer to other servers.
 ///
-/// No money moves. Prints "Listening on http://HOST:PORT" when it is ready, logs to stderr, and on SIGTERM or SIGINT ends after it
-/// has answered the calls in flight. It remembers calls for a day, at most half a million (it drops the oldest first), and forgets
-/// them when it ends; what they have moved stays in its book, if it keeps one. The secret that it shares with its servers comes from an environment variable or a file:
-/// CARD_PAYMENTS_ACQUIRER_SECRET, CARD_PAYMENTS_ACQUIRER_SECRET_FILE. Needs no database.
+/// It speaks the protocol in docs/acquirer.md, and no money moves. Prints "Listening on http://HOST:PORT" when it is ready, logs
+/// to stderr, and on SIGTERM or SIGINT ends after it has answered the calls in flight. It remembers calls for a day, at most half
+/// a million (it drops the oldest first), and forgets them when it ends; what they have moved stays in its book, if it keeps one.
+/// The secret that it shares with its servers comes from an environment variable or a file: CARD_PAYMENTS_ACQUIRER_SECRET,
+/// CARD_PAYMENTS_ACQUIRER_SECRET_FILE. Needs no database.
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments acquirer --listen 127.0.0.1:8090 --book acquirer.csv\n  \
     card-payments acquirer --book acquirer.csv --statement 2026-11-25 > statement.csv")]
@@ -42,8 +43,8 @@ pub struct Acquirer {
     /// test accepts the test cards, live every valid number.
     #[arg(long, env = "CARD_PAYMENTS_ENVIRONMENT", value_enum, default_value = "test")]
     environment: Environment,
-    /// The log filter, in the syntax of tracing.
-    #[arg(long, env = "CARD_PAYMENTS_LOG", default_value = "info")]
+    /// Which entries the log has, in the syntax of tracing: warn, or info,card_payments=debug.
+    #[arg(long = "log-filter", value_name = "FILTER", env = "CARD_PAYMENTS_LOG", default_value = "info")]
     log: String,
     /// The file to which it appends each movement of money, for statements.
     #[arg(long, env = "CARD_PAYMENTS_ACQUIRER_BOOK")]

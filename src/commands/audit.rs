@@ -10,15 +10,15 @@ use clap::{Args, Subcommand};
 use entity::audit_entry::Action;
 use entity::{AccountToken, Timestamp};
 use serde_json::json;
-use tools::terminal::{self, GOOD, print_result};
+use tools::terminal::{self, GOOD, print_list, print_result};
 
-use super::refused;
+use super::{refused, tokens};
 
-/// Print the actions of operators and the uses of API keys, newest first.
+/// Print the actions of operators and the uses of API keys.
 ///
-/// Every command that changes something is recorded in the same transaction: the time, the operator, the account or record. A
-/// key is named by its last characters. Its uses have one line per day and address, with the first and last time and the number of
-/// uses, a few seconds late. Entries are kept for 400 days. Reading them is an entry, too.
+/// The newest come first. Every command that changes something is recorded in the same transaction: the time, the operator, the
+/// account or record. A key is named by its last characters. Its uses have one line per day and address, with the first and last time
+/// and the number of uses, a few seconds late. Entries are kept for 400 days. Reading them is an entry, too.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -29,7 +29,7 @@ pub struct Audit {
     #[command(subcommand)]
     verify: Option<Proof>,
     /// Only this account: acct_...
-    #[arg(long)]
+    #[arg(long, value_parser = account)]
     account: Option<AccountToken>,
     /// Only entries at or after this day or time, by the wall clock in UTC.
     #[arg(long, value_parser = super::deposit::time)]
@@ -71,6 +71,10 @@ enum Proof {
     },
 }
 
+fn account(text: &str) -> Result<AccountToken, String> {
+    tokens::parse("account", text)
+}
+
 pub async fn run(command: Audit) -> Result<(), Box<dyn Error>> {
     let Audit { verify: proof, account, since, until, page, per_page, json, database } = command;
     if let Some(Proof::Verify { anchor, json }) = proof {
@@ -82,7 +86,7 @@ pub async fn run(command: Audit) -> Result<(), Box<dyn Error>> {
     // Before they are printed: nobody reads them unrecorded.
     let detail = json!({ "account": account, "since": since, "until": until, "page": page });
     audit::record_alone(&store, OperatorAction::on_trail(Action::AuditRead, detail)).await?;
-    records.iter().try_for_each(|record| print_result(record, record, json))
+    print_list(&records, json)
 }
 
 async fn verify(database: &DatabaseOptions, anchors: &[PathBuf], json: bool) -> Result<(), Box<dyn Error>> {

@@ -10,7 +10,7 @@ use clap::Args;
 use tools::terminal;
 use tools::terminal::print_result;
 
-/// Check the configuration, the database and the machine, and say how to fix what is wrong. Changes nothing.
+/// Say what is wrong with an installation, and how to mend it. Changes nothing.
 ///
 /// Run it with the variables and the user of the server: before the first start, before an upgrade, or beside a running server. It
 /// checks the configuration (and names unknown variables), the keys, the database, the root certificates, the clock, the disk, the

@@ -13,11 +13,12 @@ use tools::progress_bar::{Bar, Unit};
 use tools::terminal;
 use tools::terminal::print_result;
 
-/// Copy the whole installation into another database: from SQLite to PostgreSQL, back, or between two of a kind.
+/// Copy the whole installation into another database.
 ///
-/// The copy is the database as it is when the command begins; a server may run on it meanwhile. If the copy is to replace it,
-/// stop the server first, or let the copy follow it: then the server works on, the copy takes over its changes, and only at the
-/// end, for a second or two, the server refuses changes (503). From then on no server starts on the old database.
+/// From SQLite to PostgreSQL, back, or between two of a kind. The copy is the database as it is when the command begins; a server
+/// may run on it meanwhile. If the copy is to replace it, stop the server first, or let the copy follow it: then the server works
+/// on, the copy takes over its changes, and only at the end, for a second or two, the server refuses changes (503). From then on
+/// no server starts on the old database.
 ///
 /// The target must be empty. A command that was cut off continues when it is run again.
 ///

@@ -7,6 +7,7 @@ use card_payments::services::erasures;
 use card_payments::store::{self, Rewriting};
 use card_payments::workers::write_counts;
 use clap::Subcommand;
+use entity::token;
 use serde_json::json;
 use tools::progress_bar::{Bar, Unit};
 use tools::terminal::print_result;
@@ -62,7 +63,7 @@ pub async fn run(command: Customer, database: &DatabaseOptions) -> Result<(), Bo
     let account = super::account(&super::open(database).await?, &account, super::now(database)?).await?;
     let ctx = super::open_with_keys(database, &secrets).await?;
     let erased = erasures::erase(&ctx, &account, &customer).await;
-    let erased = erased.map_err(|error| refused_of(&error, "customer", &customer))?;
+    let erased = erased.map_err(|error| refused_of::<token::Customer>(&error, "customer", &customer))?;
     write_counts(&ctx).await;
     print_result(&erased, &erased, json)
 }

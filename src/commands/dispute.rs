@@ -7,6 +7,7 @@ use card_payments::services::disputes::operator;
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use entity::dispute::{DisputeCategory, DisputeStatus};
+use entity::token;
 use tools::terminal::print_result;
 
 use super::refused_of;
@@ -53,12 +54,12 @@ pub async fn run(command: Dispute, database: &DatabaseOptions) -> Result<(), Box
             // clap has checked the word.
             let category = DisputeCategory::from_code(&category).unwrap_or(DisputeCategory::General);
             let opened = operator::open(&store, wall, &charge, amount, category).await;
-            (opened.map_err(|error| refused_of(&error, "charge", &charge)), json)
+            (opened.map_err(|error| refused_of::<token::Charge>(&error, "charge", &charge)), json)
         }
         Dispute::Resolve { dispute, status, json } => {
             let status = DisputeStatus::from_code(&status).ok_or("no such status")?;
             let resolved = operator::resolve(&store, wall, &dispute, status).await;
-            (resolved.map_err(|error| refused_of(&error, "dispute", &dispute)), json)
+            (resolved.map_err(|error| refused_of::<token::Dispute>(&error, "dispute", &dispute)), json)
         }
     };
     let dispute = dispute?;

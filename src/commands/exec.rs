@@ -1,9 +1,9 @@
 //! `card-payments exec`.
 
 use std::error::Error;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::ExitCode;
@@ -11,23 +11,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base::platform::{self, Signal, on_signals};
-use card_payments::config::{FixtureOptions, without_empty_variables};
+use card_payments::config::{FixtureOptions, without_empty_variables, wrong_variable};
 use card_payments::recorder::Recorder;
 use clap::{Args, FromArgMatches};
-use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
-use tools::api_client::{ApiClient, ApiClientError};
+use tools::own_server::{OwnServer, Signals, code_of, spawn, until_end};
 use tools::terminal::{self, print_result};
 
 use super::banner::Banner;
 use super::serve::{self, Serve};
 
-/// Run a command beside a test server that lives as long as the command.
+/// Run a command beside a test server of its own.
 ///
-/// Starts a server on a free port with a temporary data directory, waits until it is ready, and runs the command with
+/// Starts a test server on a free port with a temporary data directory, waits until it is ready, and runs the command with
 /// CARD_PAYMENTS_URL, CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY. Other commands of this program, run by the command,
-/// find the same server and its database. At the end nothing is left.
+/// find the same server and its database. The server lives as long as the command, and at the end nothing is left.
 ///
 /// Passes SIGINT, SIGTERM, SIGHUP and SIGQUIT to the command, and returns its exit code: 128 and the signal's number if a signal
 /// ended it, 127 if there is no such command, 126 if it cannot be run. Without a command, prints what `serve` prints and serves until
@@ -60,10 +59,6 @@ const STOP: Duration = Duration::from_secs(5);
 /// How long it may take if it keeps its account: payments in flight end first.
 const EXPORT: Duration = Duration::from_mins(2);
 
-/// Variables that a server which the command starts must not take over: it would use the same database, or write the same file.
-const OF_THIS_SERVER: [&str; 3] =
-    ["CARD_PAYMENTS_DATABASE_URL", "CARD_PAYMENTS_IMPORT", "CARD_PAYMENTS_EXPORT_ON_EXIT"];
-
 /// Runs the command.
 pub async fn run(exec: Exec) -> Result<ExitCode, Box<dyn Error>> {
     Box::pin(serve_for(exec, None)).await
@@ -90,9 +85,6 @@ pub async fn serve_for(exec: Exec, recorder: Option<Arc<Recorder>>) -> Result<Ex
     Box::pin(serve_while(ServerSetup { fixtures, keep, log, seed: None }, recorder, show, run)).await
 }
 
-/// The signals that a command gets.
-pub type Signals = mpsc::Receiver<Signal>;
-
 /// How a server begins that lives as long as a command.
 #[derive(Default)]
 pub struct ServerSetup {
@@ -104,58 +96,6 @@ pub struct ServerSetup {
     pub log: Option<PathBuf>,
     /// Its seed, if it is not that of the environment.
     pub seed: Option<String>,
-}
-
-/// A server that lives as long as a command.
-pub struct OwnServer {
-    /// Its address.
-    pub url: String,
-    secret_key: String,
-    publishable_key: String,
-    folder: PathBuf,
-}
-
-impl OwnServer {
-    /// Returns a client with the key of its first account.
-    pub async fn client(&self) -> Result<ApiClient, ApiClientError> {
-        ApiClient::at(&self.url, Some(self.secret_key.as_str().into())).await
-    }
-
-    /// Returns a command that finds the server by its variables.
-    pub fn command(&self, words: &[OsString]) -> Command {
-        let (program, arguments) = match words {
-            [program, arguments @ ..] => (program.as_os_str(), arguments),
-            [] => (OsStr::new(""), words),
-        };
-        let variables = [
-            ("CARD_PAYMENTS_URL", &self.url),
-            ("CARD_PAYMENTS_SECRET_KEY", &self.secret_key),
-            ("CARD_PAYMENTS_PUBLISHABLE_KEY", &self.publishable_key),
-            ("CARD_PAYMENTS_SERVER", &self.url),
-            ("CARD_PAYMENTS_KEY", &self.secret_key),
-        ];
-        let mut command = Command::new(program);
-        command.args(arguments).envs(variables).env("CARD_PAYMENTS_DATA_DIR", &self.folder);
-        for own in OF_THIS_SERVER {
-            command.env_remove(own);
-        }
-        command.kill_on_drop(true);
-        command
-    }
-}
-
-/// Starts a command, or returns the exit code of one that cannot be started.
-pub fn spawn(command: &mut Command) -> Result<Child, ExitCode> {
-    command.spawn().map_err(|error| {
-        let (exit_code, what) = if error.kind() == ErrorKind::NotFound {
-            (127, "there is no such command".to_owned())
-        } else {
-            (126, error.to_string())
-        };
-        let program = command.as_std().get_program().display();
-        terminal::print_notice(format_args!("error: {program}: {what}"));
-        code(exit_code)
-    })
 }
 
 /// Serves while something runs beside the server, and returns its exit code. `show` gets what `serve` prints.
@@ -195,7 +135,7 @@ where
     let running = async {
         let server = tokio::select! {
             server = is_ready => server?,
-            Some(signal) = signals.recv() => return Ok(code(128 + signal.number())),
+            Some(signal) = signals.recv() => return Ok(code_of(signal)),
         };
         run(server, signals).await
     };
@@ -232,32 +172,17 @@ where
 fn server(folder: &Path, fixtures: FixtureOptions) -> Result<Serve, Box<dyn Error>> {
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--environment", "test", "--data-dir"];
     let arguments = arguments.map(OsString::from).into_iter().chain([folder.into()]);
+    let arguments: Vec<_> = arguments.collect();
     let options = without_empty_variables(Serve::augment_args(clap::Command::new("serve")));
-    let matches = options.try_get_matches_from(arguments)?;
+    let matches = options.clone().try_get_matches_from(&arguments);
+    let matches = matches
+        .map_err(|error| wrong_variable(&error, &options, &arguments).unwrap_or_else(|| error.to_string()))?;
     let mut serve = Serve::from_arg_matches(&matches)?;
     (serve.options.admin_listen, serve.options.blobs) = (None, None);
     // The address of another server, unless all that clients see is to be the same in each run.
     serve.options.base_url = serve.options.base_url.filter(|_| serve.database.seed.is_some());
     (serve.database.database_url, serve.fixtures) = (None, fixtures);
     Ok(serve)
-}
-
-/// Passes signals to the command until it ends, and returns its exit code.
-pub async fn until_end(mut child: Child, mut signals: Signals) -> Result<ExitCode, Box<dyn Error>> {
-    loop {
-        let signal = tokio::select! {
-            status = child.wait() => {
-                return Ok(code(platform::exit_code(status?)));
-            }
-            Some(signal) = signals.recv() => signal,
-        };
-        // A terminal has sent its Ctrl-C or Ctrl-\ to the command as well.
-        let is_of_terminal =
-            [Signal::Interrupt, Signal::Quit].contains(&signal) && platform::is_in_foreground();
-        if let Some(process) = child.id().filter(|_| !is_of_terminal) {
-            platform::send_signal(process, signal);
-        }
-    }
 }
 
 /// Waits for the end of the input, or a signal.
@@ -270,15 +195,6 @@ async fn until_input_ends(mut signals: Signals) -> ExitCode {
     });
     tokio::select! {
         _ = ended => ExitCode::SUCCESS,
-        Some(signal) = signals.recv() => code(128 + signal.number()),
+        Some(signal) = signals.recv() => code_of(signal),
     }
-}
-
-/// Returns the exit code of a command that a signal has ended.
-pub fn code_of(signal: Signal) -> ExitCode {
-    code(128 + signal.number())
-}
-
-fn code(number: i32) -> ExitCode {
-    u8::try_from(number).map_or(ExitCode::FAILURE, ExitCode::from)
 }

@@ -9,6 +9,7 @@ use base::plain_text::OneLine;
 use card_payments::error::ErrorCode;
 use card_payments::error::explanation::{PAYMENT, Sandbox};
 use clap::Args;
+use entity::token::is_token;
 use http::Method;
 use serde_json::{Value, json};
 use tools::server_options::ServerOptions;
@@ -50,6 +51,12 @@ pub async fn run(command: Explain) -> Result<(), Box<dyn Error>> {
 
 /// Explains a request that a test server has logged.
 async fn explain_request(id: &str, server: ServerOptions, json: bool) -> Result<(), Box<dyn Error>> {
+    if is_token(id) {
+        return Err(format!(
+            "{id} is the token of a record: name an error code, or the X-Request-Id of an answer"
+        )
+        .into());
+    }
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
     if id.is_empty() || !id.bytes().all(is_plain) {
         return Err(format!("{} is neither an error code nor a request id", OneLine(id)).into());

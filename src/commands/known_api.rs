@@ -1,6 +1,7 @@
 //! What the tools know of the server's API: its document, and its rules of parameters.
 
 use card_payments::api;
+use card_payments::error::ErrorCode;
 use card_payments::params::{self, FieldMessage};
 use card_payments::recorder::test_card;
 use card_payments::services::charges::params::NewCharge;
@@ -16,14 +17,23 @@ use card_payments::services::transfers::params::NewTransfer;
 use card_payments::services::webhook_endpoints::params::NewWebhookEndpoint;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tools::known_api::{KnownApi, ParameterFault, Parameters};
+use tools::known_api::{KnownApi, KnownError, ParameterFault, Parameters};
 use validator::Validate;
 
 use crate::VERSION;
 
 /// Returns what this program knows.
 pub fn known_api() -> KnownApi {
-    KnownApi { version: VERSION.as_str(), document: api::openapi, faults, test_card }
+    KnownApi { version: VERSION.as_str(), document: api::openapi, faults, error, test_card }
+}
+
+fn error(code: &str) -> Option<KnownError> {
+    ErrorCode::spelled(code).next().map(|error| KnownError {
+        code: error.code(),
+        status: error.status(),
+        description: error.description(),
+        is_transient: error.is_transient(),
+    })
 }
 
 fn faults(of: Parameters, parameters: &Value) -> Vec<ParameterFault> {

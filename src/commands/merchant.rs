@@ -6,7 +6,10 @@ use card_payments::config::DatabaseOptions;
 use card_payments::services::merchants::decide_as_operator;
 use clap::{Args, Subcommand};
 use entity::merchant::MerchantStatus;
+use entity::token;
 use tools::terminal::print_result;
+
+use super::{refused_of, tokens};
 
 /// Decides about a merchant.
 #[derive(Subcommand)]
@@ -45,8 +48,8 @@ pub async fn run(command: Merchant, database: &DatabaseOptions) -> Result<(), Bo
         Merchant::Hold(decision) => (decision, MerchantStatus::OnHold),
     };
     let store = super::open_to_change(database).await?;
-    let token = merchant.parse().map_err(|_| format!("there is no merchant {merchant}"))?;
+    let token = merchant.parse().map_err(|_| tokens::missing::<token::Merchant>("merchant", &merchant))?;
     let decided = decide_as_operator(&store, super::now(database)?, token, status).await;
-    let decided = decided.map_err(|error| super::refused_of(&error, "merchant", &merchant))?;
+    let decided = decided.map_err(|error| refused_of::<token::Merchant>(&error, "merchant", &merchant))?;
     print_result(&decided, &decided, json)
 }

@@ -10,19 +10,18 @@ pub mod banner;
 pub mod check;
 pub mod clock;
 pub mod copy;
-pub mod coverage;
 pub mod customer;
 pub mod deposit;
 pub mod dispute;
-mod document;
 pub mod examine;
 pub mod exec;
 pub mod explain;
 mod fixtures;
 pub mod health;
-mod junit;
+pub mod help;
 pub mod known_api;
 pub mod ledger;
+pub mod manual;
 pub mod merchant;
 pub mod migrate;
 pub mod people;
@@ -30,6 +29,7 @@ pub mod reconcile;
 pub mod record;
 pub mod report;
 pub mod serve;
+mod tokens;
 pub mod vault;
 pub mod webhook;
 
@@ -38,13 +38,13 @@ use std::fmt::Display;
 use std::path::Path;
 
 use base::clock::{Clock, IdGenerator, SystemClock};
-use base::plain_text::OneLine;
 use base::{durable_fs, platform};
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, Body, ErrorCode};
 use card_payments::services::{Account, Ctx, accounts, installation};
 use card_payments::store::{self, ConnectError, Location, Operator, Store};
 use card_payments::{app, params};
+use entity::token::{self, TokenKind};
 use entity::{TimeSpan, Timestamp};
 
 /// Returns the account with this token at an instant of the wall clock. As in a path, malformed tokens are not found.
@@ -53,7 +53,7 @@ pub async fn account(store: &Store, named: &str, wall: Timestamp) -> Result<Acco
         Ok(token) => accounts::find_by_token(store, token, wall).await?,
         Err(_) => None,
     };
-    let account = account.ok_or_else(|| format!("there is no account {}", OneLine(named)))?;
+    let account = account.ok_or_else(|| tokens::missing::<token::Account>("account", &named))?;
     // The server's fence keeps no other process out.
     if installation::restoring(store.read()).await?.iter().any(|(restored, _)| *restored == account.id()) {
         return Err("a snapshot is just put back into the account: try again in a moment".into());
@@ -167,9 +167,9 @@ pub fn refused(error: &error::Error) -> String {
 }
 
 /// Returns a service's refusal; of what was named and is not there, which it is.
-pub fn refused_of(error: &error::Error, kind: &str, named: &impl Display) -> String {
+pub fn refused_of<K: TokenKind>(error: &error::Error, kind: &str, named: &impl Display) -> String {
     if matches!(error.code(), ErrorCode::NotFound | ErrorCode::RecordNotFound) {
-        return format!("there is no {kind} {}", OneLine(named));
+        return tokens::missing::<K>(kind, named);
     }
     refused(error)
 }

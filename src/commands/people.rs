@@ -5,7 +5,7 @@ use std::error::Error;
 use card_payments::config::DatabaseOptions;
 use card_payments::services::approvals::askers;
 use clap::Subcommand;
-use tools::terminal::print_result;
+use tools::terminal::{print_list, print_result};
 
 use super::refused;
 
@@ -38,8 +38,7 @@ pub async fn run(command: People, database: &DatabaseOptions) -> Result<(), Box<
     let wall = super::now(database)?;
     let (person, json) = match command {
         People::List { json } => {
-            let people = askers::list(&super::open(database).await?, wall).await?;
-            return people.iter().try_for_each(|person| print_result(person, person, json));
+            return print_list(&askers::list(&super::open(database).await?, wall).await?, json);
         }
         People::End { person, json } => (person, json),
     };

@@ -12,18 +12,18 @@ use card_payments::services::reconciliation::{
 };
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use entity::ExceptionToken;
 use entity::reconciliation_exception::{ExceptionKind, ExceptionState};
+use entity::{ExceptionToken, token};
 use tools::progress_bar::{Bar, Unit};
-use tools::terminal::print_result;
+use tools::terminal::{print_list, print_result};
 
-use super::refused;
+use super::{refused, tokens};
 
-/// Compare a statement of the acquirer with the books, or work off what differs.
+/// Compare a statement of the acquirer with the books.
 ///
 /// Imports the statement once, in a transaction per thousand lines, and prints how many lines match and how many exceptions there
-/// are; they alone do not make the exit code 1. A file with faults imports nothing: each is printed with its line. The books are not
-/// changed.
+/// are; they alone do not make the exit code 1. Its subcommands work off the exceptions. A file with faults imports nothing: each is
+/// printed with its line. The books are not changed.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -104,7 +104,7 @@ impl Noted {
         action: ExceptionAction,
         database: &DatabaseOptions,
     ) -> Result<Result<ExceptionRecord, card_payments::error::Error>, Box<dyn Error>> {
-        let (token, note, wall) = (token(&self.exception)?, self.note.clone(), super::now(database)?);
+        let (token, note, wall) = (exception(&self.exception)?, self.note.clone(), super::now(database)?);
         let store = super::open_to_change(database).await?;
         Ok(change(&store, ExceptionChange { token, action, note, by: None, wall }).await)
     }
@@ -138,13 +138,10 @@ async fn work_off(command: ExceptionCommand, database: &DatabaseOptions) -> Resu
             let kind = kind.and_then(|word| ExceptionKind::from_code(&word));
             let filter = ExceptionFilter { state, kind, paging: Paging { page, per_page } };
             let store = super::open(database).await?;
-            return list(&store, filter)
-                .await?
-                .iter()
-                .try_for_each(|record| print_result(record, record, json));
+            return print_list(&list(&store, filter).await?, json);
         }
-        ExceptionCommand::Show { exception, json } => {
-            (find(&super::open(database).await?, token(&exception)?).await, json)
+        ExceptionCommand::Show { exception: token, json } => {
+            (find(&super::open(database).await?, exception(&token)?).await, json)
         }
         ExceptionCommand::Explain(noted) => {
             (noted.record(ExceptionAction::Explain, database).await?, noted.json)
@@ -157,6 +154,6 @@ async fn work_off(command: ExceptionCommand, database: &DatabaseOptions) -> Resu
     print_result(&record, &record, json)
 }
 
-fn token(text: &str) -> Result<ExceptionToken, String> {
-    text.parse().map_err(|_| format!("there is no exception {text}"))
+fn exception(text: &str) -> Result<ExceptionToken, String> {
+    text.parse().map_err(|_| tokens::missing::<token::Exception>("exception", &text))
 }

@@ -12,7 +12,7 @@ use tools::terminal;
 
 use super::exec::{self, Exec};
 
-/// Run a command beside a test server, as exec does, and record the requests.
+/// Run a command as exec does, and record its requests.
 ///
 /// The file has every request of the API with its answer, of all accounts, and no secret or card number: published test cards have
 /// names, and what is hidden otherwise is named. `replay` sends it again. It is there once the command has ended, whatever its exit

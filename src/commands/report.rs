@@ -16,13 +16,16 @@ use serde_json::Value;
 use tools::api_client::ApiClient;
 use tools::report::{gather, list_of};
 use tools::server_options::{ServerOptions, refuse_live};
+use tools::terminal;
 
-/// Write a record with its requests, events, webhooks and ledger entries: a failing test in one file.
+/// Write a record and all that belongs to it into one file.
 ///
-/// Takes the record from a running test server and its ledger entries from the server's database. A charge comes with its refunds
-/// and disputes. The file is a page that needs nothing else, or JSON. It has the seed, if there is one, and no key, secret or card
-/// number. Of requests it has those in the request log that name the record, and those that may have made it: at its time and with
-/// its parameters.
+/// That is a failing test to hand over: requests, events, webhooks and ledger entries.
+///
+/// Takes the record from a running test server and its ledger entries from the server's database; where that is not at hand, they
+/// are left out. A charge comes with its refunds and disputes. The file is a page that needs nothing else, or JSON. It has the
+/// seed, if there is one, and no key, secret or card number. Of requests it has those in the request log that name the record,
+/// and those that may have made it: at its time and with its parameters.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  card-payments report ch_AZqYv3rVcBKUQ1mHn7tKRw --to failure.html\n  \
     card-payments report ch_AZqYv3rVcBKUQ1mHn7tKRw --json\n\n\
@@ -45,12 +48,17 @@ pub struct Report {
 pub async fn run(command: Report) -> Result<(), Box<dyn Error>> {
     let Report { token, to, json, server, database } = command;
     let list = list_of(&token)?;
-    let store = super::open(&database).await?;
     let server = server.open().await?;
     refuse_live(&server, "nothing is reported").await?;
-    refuse_database_of_another(&server, &store).await?;
+    let store = super::open(&database).await;
+    if let Ok(store) = &store {
+        refuse_database_of_another(&server, store).await?;
+    }
     let mut report = gather(&server, (list, token), database.seed).await?;
-    report.ledger = ledger(&store, &report.tokens, &report.since).await?;
+    match store {
+        Ok(store) => report.ledger = Some(ledger(&store, &report.tokens, &report.since).await?),
+        Err(error) => terminal::print_notice(format_args!("The ledger entries are left out: {error}")),
+    }
     report.write(to, json)
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use base::http_address::reachable;
 use base::list::List;
-use base::platform::{Signal, on_signals};
+use base::platform::{self, Signal, on_signals};
 use card_payments::api::ServerInfo;
 use card_payments::app::{App, Parts};
 use card_payments::config::{
@@ -22,6 +22,7 @@ use clap::Args;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
+use tools::request_line::TerminalFormat;
 use tools::terminal::{LineLog, print_result};
 use tracing_subscriber::fmt::MakeWriter;
 use web::connections::Connections;
@@ -37,13 +38,19 @@ use super::known_api::known_api;
 /// Prints its address, in test the keys of the first account and a payment to try, and when it is ready "Listening on
 /// http://HOST:PORT". It logs to stderr and ends on SIGTERM or SIGINT once what is in flight is done.
 ///
-/// Secrets are environment variables, or files named by the same variable with _FILE behind it: CARD_PAYMENTS_VAULT_KEY,
-/// CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY (test only), CARD_PAYMENTS_WALLET_A_IDENTITY,
-/// CARD_PAYMENTS_WALLET_G_KEY, CARD_PAYMENTS_ACQUIRER_SECRET, CARD_PAYMENTS_OPERATOR_KEY (live only). In place of the vault key,
-/// CARD_PAYMENTS_VAULT_KEY_COMMAND is a program that prints it, and CARD_PAYMENTS_VAULT_KEY_SHARES are files of its shares. Traces
-/// are exported as the OTEL_... variables of OpenTelemetry say.
+/// Every option is also a variable. Secrets are only variables, or files that the same variable with _FILE behind it names; they are
+/// listed below. Traces are exported as the OTEL_... variables of OpenTelemetry say.
 #[derive(Args)]
-#[command(after_help = "Example:\n  card-payments serve --listen 127.0.0.1:8080\n\n\
+#[command(after_help = "Secrets:\n  \
+    CARD_PAYMENTS_VAULT_KEY            encrypts stored cards. In its place ..._COMMAND is\n                                     \
+    a program that prints it, ..._SHARES are files of its shares\n  \
+    CARD_PAYMENTS_SECRET_KEY           the first account's secret key (test only)\n  \
+    CARD_PAYMENTS_PUBLISHABLE_KEY      its publishable key (test only)\n  \
+    CARD_PAYMENTS_ACQUIRER_SECRET      is shared with a remote acquirer\n  \
+    CARD_PAYMENTS_OPERATOR_KEY         opens the dashboard (live only)\n  \
+    CARD_PAYMENTS_OIDC_CLIENT_SECRET   this server's at the provider of its people\n  \
+    CARD_PAYMENTS_WALLET_A_IDENTITY, CARD_PAYMENTS_WALLET_G_KEY   of mobile wallets\n\n\
+    Example:\n  card-payments serve --listen 127.0.0.1:8080\n\n\
     With --json {listening, version, environment, api, swagger, dashboard, secret_key, publishable_key}; the keys in test only.")]
 pub struct Serve {
     /// How to serve.
@@ -124,6 +131,7 @@ pub async fn serve(
             app.phase.send_replace(ServerPhase::Serving);
         }
         ready(&Banner::new(address, &index, &app));
+        notify_service_manager(platform::READY);
         tokio::task::spawn_blocking(outbound::read_platform);
         Ok(())
     };
@@ -132,6 +140,7 @@ pub async fn serve(
         if let Ok(Some(())) = started {
             stop.recv().await;
             tracing::info!("stopping");
+            notify_service_manager(platform::STOPPING);
             app.phase.send_replace(ServerPhase::Draining);
             let _ = timeout(Duration::from_secs(options.drain_seconds), stop.recv()).await;
         }
@@ -167,12 +176,18 @@ pub async fn serve(
 /// last moment, and its reversal.
 const SHUTDOWN: Duration = Duration::from_secs(50);
 
+fn notify_service_manager(state: &str) {
+    if let Err(error) = platform::notify_service_manager(state) {
+        tracing::warn!(%error, state, "the service manager was not told");
+    }
+}
+
 /// Listens on an address; the error names it.
 pub fn bind(address: SocketAddr) -> Result<TcpListener, String> {
     server::bind(address).map_err(|error| format!("cannot listen on {address}: {error}"))
 }
 
-/// Sets up logging: text on a terminal, JSON otherwise.
+/// Sets up logging: text on a terminal, with a short line a request, and JSON otherwise.
 pub fn log<W>(filter: &str, writer: W, is_terminal: bool) -> Result<(), ConfigError>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
@@ -184,7 +199,7 @@ where
         .with_writer(LineLog(writer))
         .log_internal_errors(false);
     if is_terminal {
-        log.init();
+        log.event_format(TerminalFormat::default()).init();
     } else {
         log.json().init();
     }

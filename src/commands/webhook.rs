@@ -10,10 +10,10 @@ use card_payments::services::events::ping::ping;
 use card_payments::services::webhook_endpoints::keys::rotate;
 use card_payments::workers::write_counts;
 use clap::{Args, Subcommand};
-use entity::{TimeSpan, WebhookEndpointToken};
+use entity::{TimeSpan, WebhookEndpointToken, token};
 use tools::terminal::print_result;
 
-use super::{grace, refused_of};
+use super::{grace, refused_of, tokens};
 
 /// Manages webhook endpoints.
 #[derive(Subcommand)]
@@ -56,7 +56,12 @@ pub struct Endpoint {
     /// The account: acct_...
     account: String,
     /// The endpoint's token: whe_...
+    #[arg(value_parser = endpoint)]
     endpoint: WebhookEndpointToken,
+}
+
+fn endpoint(text: &str) -> Result<WebhookEndpointToken, String> {
+    tokens::parse("webhook endpoint", text)
 }
 
 pub async fn run(command: Webhook, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
@@ -65,7 +70,8 @@ pub async fn run(command: Webhook, database: &DatabaseOptions) -> Result<(), Box
     let secrets = Secrets::from_environment()?;
     let account = super::account(&super::open(database).await?, account, super::now(database)?).await?;
     let (ctx, caller) = (super::open_with_keys(database, &secrets).await?, Caller::without_key(account));
-    let refused = |error: error::Error| refused_of(&error, "webhook endpoint", endpoint);
+    let refused =
+        |error: error::Error| refused_of::<token::WebhookEndpoint>(&error, "webhook endpoint", endpoint);
     match &command {
         Webhook::Ping { json, .. } => {
             let sent = ping(&ctx, &caller, &endpoint.to_string()).await.map_err(refused)?;

@@ -1,8 +1,13 @@
 //! The program's environment variables: empty ones, which count as unset, and misspelled ones.
 
+use std::error::Error as _;
+use std::ffi::OsStr;
 use std::fmt;
+use std::num::{IntErrorKind, ParseIntError};
 
 use base::clock::TESTS_AS_OF;
+use base::variables::set_variable;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args, Command};
 
 use super::{DatabaseOptions, FixtureOptions, Secrets, ServeOptions, VaultKeySource};
@@ -29,6 +34,51 @@ pub fn without_empty_variables(command: Command) -> Command {
 
 pub fn variable(option: &Arg) -> String {
     option.get_env().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Returns which variable holds the value that is refused, and why, where no argument holds it: clap names the option only.
+pub fn wrong_variable(
+    error: &clap::Error,
+    program: &Command,
+    arguments: &[impl AsRef<OsStr>],
+) -> Option<String> {
+    if !matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) {
+        return None;
+    }
+    let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return None };
+    // An option that is not built has no text yet.
+    let mut program = program.clone();
+    program.build();
+    let option = option_of(&program, named)?;
+    let flag = format!("--{}", option.get_long()?);
+    let is_given = |argument: &OsStr| {
+        argument
+            .to_str()
+            .and_then(|text| text.strip_prefix(&flag))
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    };
+    set_variable(option.get_env()?)?;
+    let is_argument = arguments.iter().any(|argument| is_given(argument.as_ref()));
+    (!is_argument).then(|| format!("{}: {}", variable(option), reason(error)))
+}
+
+/// Returns the option that a message of clap names, of a command or of one of its own commands, if a variable sets it.
+fn option_of<'a>(command: &'a Command, named: &str) -> Option<&'a Arg> {
+    let mut own = command.get_arguments().filter(|option| option.get_env().is_some());
+    own.find(|option| option.to_string() == named)
+        .or_else(|| command.get_subcommands().find_map(|command| option_of(command, named)))
+}
+
+/// Returns why a value is refused, without the value, which may be a password.
+pub fn reason(error: &clap::Error) -> String {
+    match (error.source(), error.get(ContextKind::ValidValue)) {
+        (Some(reason), _) => match reason.downcast_ref::<ParseIntError>().map(ParseIntError::kind) {
+            Some(IntErrorKind::InvalidDigit) => "must be a whole number".into(),
+            Some(_) | None => reason.to_string(),
+        },
+        (None, Some(ContextValue::Strings(words))) => format!("is none of {}", words.join(", ")),
+        (None, Some(_) | None) => error.kind().to_string(),
+    }
 }
 
 /// A variable with our prefix that the program does not read: its setting has no effect.

@@ -9,6 +9,7 @@ use validator::Validate;
 
 use super::auth::{self, AccountSession, VerifiedForm, Viewer, has_csrf_token};
 use super::layout::{self, ErrorPage, PageContent, PageResult};
+use super::refused_form::SentForm;
 use super::session::Session;
 use super::state::DashboardState;
 use super::{ACCOUNTS, SANDBOX, SIGN_IN};
@@ -40,12 +41,16 @@ async fn listed(app: &DashboardState, request: Request) -> Result<Response, Erro
     };
     let input = Input::from_request(request, app).await?;
     let after = input.params::<AccountsParams>().value.after.and_then(|after| after.parse().ok());
+    let page = accounts_page(app, &session, after).await?;
+    Ok(layout::alone_with(app, page.into_response(), Some(&session)))
+}
+
+async fn accounts_page(app: &DashboardState, session: &Session, after: Option<AccountToken>) -> PageResult {
     let accounts = operator::list_after(&app.store, after, LISTED).await?;
     let more = accounts.last().filter(|_| accounts.len() as u64 == LISTED).map(|last| last.token);
     let rows = accounts.iter().map(|account| (account.token, account.business_name.as_str()));
-    let content = html! { (choice(&session, rows, None)) (by_token(&session, more)) };
-    let page = PageContent::bare("Accounts", content);
-    Ok(layout::alone_with(app, page.into_response(), Some(&session)))
+    let content = html! { (choice(session, rows, None)) (by_token(session, more)) };
+    Ok(PageContent::bare("Accounts", content))
 }
 
 /// Renders a button for each account.
@@ -133,8 +138,17 @@ async fn chosen(app: &DashboardState, request: Request) -> Result<Response, Erro
     if !has_csrf_token(&session, &input) {
         return Err(ErrorPage::foreign());
     }
-    let token = chosen_token(&input)?;
-    accounts::find_by_token(&app.store, token, app.clock.now()).await?.ok_or(ErrorCode::NotFound)?;
+    let found = match chosen_token(&input) {
+        Ok(token) => accounts::find_by_token(&app.store, token, app.clock.now()).await?.map(|_| token),
+        Err(_) => None,
+    };
+    let Some(token) = found else {
+        let form = SentForm::sent_to(ACCOUNTS);
+        form.keep(&input);
+        let error = ErrorPage::from(ErrorCode::NotFound).beside("account");
+        let page = error.on(accounts_page(app, &session, None).await?, &form);
+        return Ok(layout::alone_with(app, page.into_response(), Some(&session)));
+    };
     audit::record_view(app, &session.operator(), token, address).await?;
     Ok(auth::select_account(app, session, Some(token)))
 }

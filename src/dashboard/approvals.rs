@@ -11,7 +11,7 @@ use validator::Validate;
 
 use super::APPROVALS;
 use super::auth::{AccountSession, VerifiedForm};
-use super::layout::{self, FormResult, PageContent, PageResult};
+use super::layout::{self, ErrorPage, FormResult, PageContent, PageResult};
 use super::record::{facts, words};
 use super::state::DashboardState;
 use crate::api::extract::{Input, Path};
@@ -159,8 +159,11 @@ pub async fn request(
 ) -> FormResult {
     let kind = ApprovalKind::from_code(&kind).ok_or(ErrorCode::NotFound)?;
     let request = asked(kind, &form.input);
-    approvals::request(&app, &form.caller.account, request).await?;
-    Ok(Redirect::to(APPROVALS))
+    match approvals::request(&app, &form.caller.account, request).await {
+        Err(error) if error.code() == ErrorCode::NotFound => Err(ErrorPage::from(error).beside("subject")),
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(Redirect::to(APPROVALS)),
+    }
 }
 
 fn asked(kind: ApprovalKind, input: &Input) -> ApprovalRequest {

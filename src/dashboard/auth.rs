@@ -18,14 +18,16 @@ use tracing::field;
 use validator::Validate;
 
 use super::layout::{self, ErrorPage};
+use super::refused_form::{Pages, Refusal, SentForm, refusal_of};
 use super::session::Session;
 use super::sign_in::{DashboardAuth, OperatorAuth};
 use super::state::DashboardState;
 use super::{ACCOUNTS, HOME, SIGN_IN, section};
 use crate::api::client_address::client_address;
-use crate::api::extract::Input;
+use crate::api::extract::{Input, upload};
 use crate::api::rate_limit::RateLimitKey;
 use crate::api::{metrics, own_machine, rights};
+use crate::blobs::Upload;
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::services::sandbox::accounts as sandbox;
@@ -171,13 +173,41 @@ impl FromRequest<DashboardState> for VerifiedForm {
     async fn from_request(request: Request, app: &DashboardState) -> Result<Self, ErrorPage> {
         let (mut parts, body) = request.into_parts();
         let user = AccountSession::from_request_parts(&mut parts, app).await?;
+        let sent = parts.extensions.get::<SentForm>().cloned();
         let input = Input::from_request(Request::from_parts(parts, body), app).await?;
+        Self::verify(user, input)
+    }
+}
+
+impl VerifiedForm {
+    /// Returns the form of a session, if one of its pages has sent it.
+    fn verify(user: AccountSession, input: Input) -> Result<Self, ErrorPage> {
         // A chosen account that was deleted meanwhile: the form must not concern the key's own one.
         let is_chosen = user.session.chosen.is_none_or(|chosen| chosen == user.account.id());
         if !is_chosen || !has_csrf_token(&user.session, &input) {
             return Err(ErrorPage::foreign());
         }
+        if let Some(sent) = sent {
+            sent.keep(&input);
+        }
         Ok(Self { caller: Caller::without_key(user.account.clone()), user, input })
+    }
+}
+
+/// A form with a file.
+pub struct VerifiedUpload {
+    pub form: VerifiedForm,
+    pub upload: Option<Upload>,
+}
+
+impl FromRequest<DashboardState> for VerifiedUpload {
+    type Rejection = ErrorPage;
+
+    async fn from_request(request: Request, app: &DashboardState) -> Result<Self, ErrorPage> {
+        let (mut parts, body) = request.into_parts();
+        let user = AccountSession::from_request_parts(&mut parts, app).await?;
+        let (input, upload) = upload::receive(Request::from_parts(parts, body), app).await?;
+        Ok(Self { form: VerifiedForm::verify(user, input)?, upload })
     }
 }
 
@@ -215,36 +245,52 @@ pub async fn refuse_foreign_forms(
 }
 
 /// Middleware around the pages: without a session it shows the sign-in page, except in a browser for which the Swagger
-/// page would fill in the key. Puts the layout around the page.
-pub async fn require_session(State(app): State<DashboardState>, request: Request, next: Next) -> Response {
+/// page would fill in the key. Shows the page of a refused form again, and puts the layout around the page.
+pub async fn require_session(
+    State((app, pages)): State<(DashboardState, Pages)>,
+    request: Request,
+    next: Next,
+) -> Response {
     let network = client_address(&request, &app).map(ClientNetwork::from_address);
     let (mut parts, body) = request.into_parts();
-    let (user, fresh) = match resolve_session(&app, &parts).await {
+    let (mut user, fresh) = match resolve_session(&app, &parts).await {
         Ok(admitted) => admitted,
         Err(elsewhere) => return elsewhere,
     };
     request_context::set_account(user.account.id());
-    let location = layout::NavLocation::for_request(app.info.base_path(), &parts);
+    let mut location = layout::NavLocation::for_request(app.info.base_path(), &parts);
+    user.session.page = parts.uri.path_and_query().map_or(HOME, PathAndQuery::as_str).to_owned();
+    let form = SentForm::of_request(&parts);
     parts.extensions.insert(user.clone());
+    parts.extensions.insert(form.clone());
     let key = match app.info.environment {
         Environment::Test => RateLimitKey::Account(user.account.id()),
         Environment::Live => RateLimitKey::Operator(network),
     };
     let admitted = match app.rate.count(key).await {
-        Ok(()) => section(&location.path).map_or(Ok(()), |section| {
-            rights::require(&user.account, section, rights::right_for(&parts.method))
-        }),
+        Ok(()) => require_right(&user.account, &location.path, &parts.method),
         refused => refused,
     };
-    let answer = match admitted {
+    let mut answer = match admitted {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(error) => ErrorPage::from(error).into_response(),
     };
+    if let Some(refusal) = refusal_of(&answer)
+        && let Some(again) = pages.show_again(&user, &form, refusal).await
+    {
+        (answer, location) = (again, location.without_back());
+    }
     let mut response = layout::framed(&app, (&user.account, &user.session), &location, answer);
     if fresh {
         keep(&mut response, user.session.kept(&app));
     }
     response
+}
+
+/// Refuses a page that needs a right which the user lacks.
+pub fn require_right(account: &Account, path: &str, method: &Method) -> Result<(), Error> {
+    let needed = section(path);
+    needed.map_or(Ok(()), |section| rights::require(account, section, rights::right_for(method)))
 }
 
 /// Returns the session, and whether it is new; or the response to show instead.
@@ -317,7 +363,8 @@ async fn signed_in(app: &DashboardState, request: Request) -> Result<Response, E
         }
         Err(error) if error.code() == ErrorCode::Unauthorized => {
             tracing::warn!(address = address.map(field::display), "the dashboard refused a key");
-            let page = layout::sign_in(app, &to, Some(ErrorCode::Unauthorized.description()));
+            let refusal = Refusal::beside("key", ErrorCode::Unauthorized.description());
+            let page = SentForm::sent_to(SIGN_IN).shown_on(layout::sign_in(app, &to, None), &refusal);
             Ok(layout::alone(app, page.with(StatusCode::UNPROCESSABLE_ENTITY).into_response()))
         }
         Err(error) => Err(error.into()),

@@ -2,20 +2,25 @@
 
 use axum::extract::State;
 use axum::response::Redirect;
+use entity::FailureCode;
+use entity::section::{Right, Section};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use super::auth::{AccountSession, VerifiedForm};
+use super::format::Tone;
 use super::layout::{FormResult, PageContent, PageResult};
-use super::list::{Column, DAYS, Field, FieldInput, ListView, column};
+use super::list::{Column, DAYS, Field, FieldInput, ListView, column, table};
+use super::questions::{Question, asking};
 use super::record::{Record, brief, facts, longest_page, token, traces, words};
 use super::state::DashboardState;
 use super::{format, is_test, layout, money_flow};
 use crate::api::extract::{Input, Path};
 use crate::error::Error;
 use crate::params::{self, Search};
+use crate::services::charges::attempt_params::{AttemptSearch, AttemptState};
 use crate::services::charges::params::Capture;
 use crate::services::charges::view::Charge;
 use crate::services::disputes::params::DisputeSearch;
@@ -24,7 +29,7 @@ use crate::services::refunds::params::NewRefund;
 use crate::services::sandbox::charges::{OfferedAction, allowed_actions};
 use crate::services::sandbox::params::DecidedRefund;
 use crate::services::sandbox::refunds as sandbox;
-use crate::services::{Account, charges, disputes, refunds};
+use crate::services::{Account, charges, disputes, refunds, webhooks};
 
 /// The columns of a list of charges.
 pub const COLUMNS: [Column; 6] = [
@@ -43,11 +48,25 @@ pub static LIST: ListView<Charge> = ListView {
     search: "charges/search",
     columns: &COLUMNS,
     fields: &[
-        &[Field {
-            name: "query",
-            label: "Description, e-mail, cardholder, token, currency, or amount in base units",
-            input: FieldInput::Search,
-        }],
+        &[
+            Field {
+                name: "query",
+                label: "Description, e-mail, cardholder, token, currency, or amount in base units",
+                input: FieldInput::Search,
+            },
+            Field {
+                name: "state",
+                label: "State",
+                input: FieldInput::OwnChoice(|| AttemptState::WORDS.to_vec()),
+            },
+            Field {
+                name: "reason",
+                label: "Declined because of",
+                input: FieldInput::OwnChoice(|| {
+                    FailureCode::ALL.iter().map(|reason| reason.code()).collect()
+                }),
+            },
+        ],
         &DAYS,
     ],
     order: Some("created_at"),
@@ -55,8 +74,11 @@ pub static LIST: ListView<Charge> = ListView {
     find,
 };
 
-/// Renders the state of a charge in a word or two.
+/// Renders the state of an attempt in a word or two.
 fn status(charge: &Record) -> Markup {
+    if !charge.text("/error_message").is_empty() {
+        return format::toned(Tone::Bad, "Declined");
+    }
     let word = if charge.is("/active_chargebacks") {
         "Disputed"
     } else if charge.is("/authorisation_expired") {
@@ -77,10 +99,13 @@ fn status(charge: &Record) -> Markup {
     format::status(word)
 }
 
-/// Lists the charges, or those that match a search, newest first.
+/// Lists the charges, or those that match a search, newest first; in test attempts of every state.
 pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
-    let more =
-        html! { @if is_test(&app) { p { a.button href="/dashboard/charges/new" { "Make a charge" } } } };
+    let more = html! {
+        @if is_test(&app) {
+            p.hint { "Declined and pending attempts are among them; the API lists those that a bank has approved." }
+        }
+    };
     LIST.page(&app, &user, &input, &more).await
 }
 
@@ -90,6 +115,10 @@ fn find<'r>(
     input: &'r Input,
 ) -> BoxFuture<'r, Result<ListPage<Charge>, Error>> {
     async move {
+        if is_test(app) {
+            let search = AttemptSearch::read(&LIST.search_parameters(input), charges::search::SORTS);
+            return charges::attempts(app, account, search).await;
+        }
         match LIST.searched(input) {
             None => charges::list(app, account, input.paging().valid()?).await,
             Some(search) => {
@@ -121,7 +150,10 @@ pub async fn show(
     let content = html! {
         (facts(&[
             ("Amount", charge.money("/amount")),
-            ("Status", status(&charge)),
+            ("Status", html! {
+                (status(&charge))
+                @if !charge.text("/error_message").is_empty() { " " (charge.text("/error_message")) }
+            }),
             ("Description", words(charge.text("/description"))),
             ("E-mail", words(charge.text("/email"))),
             ("Card", html! { (card.text("/scheme")) " " (card.text("/display_number")) }),
@@ -139,10 +171,31 @@ pub async fn show(
                 li { (format::time(&when, now)) " " (what) }
             }
         }
-        @if is_test(&app) { (traces(&id)) }
+        (links(&app, account, &id).await?)
         (charge.whole())
     };
     Ok(PageContent::new(format!("/1/charges/{id}"), format!("Charge {id}"), content))
+}
+
+/// The columns of the webhooks about a charge.
+const WEBHOOKS: [Column; 4] = [
+    column("Webhook", |webhook| webhook.token("/token")),
+    column("Status", |webhook| webhook.state("/status")),
+    column("Created", |webhook| webhook.ago("/created_at")),
+    column("URL", |webhook| brief(webhook.text("/url"))).wide(),
+];
+
+/// Renders what the log, the events and the webhooks tell about a charge, as far as the user may read them.
+async fn links(app: &DashboardState, account: &Account, id: &str) -> Result<Markup, Error> {
+    let told = if account.may(Section::Webhooks, Right::Read) {
+        Record::each(account.now, &webhooks::about(app, account, id).await?)?
+    } else {
+        Vec::new()
+    };
+    Ok(html! {
+        @if is_test(app) { (traces(id)) }
+        @if !told.is_empty() { (table("Its webhooks, newest first", &WEBHOOKS, &told)) }
+    })
 }
 
 /// Returns what happened to a charge, in order of time.
@@ -186,7 +239,7 @@ fn buttons(user: &AccountSession, id: &str, possible: &[OfferedAction], refunds:
             @for verb in possible {
                 @match verb {
                     OfferedAction::Capture => { form method="post" action=(action("capture")) { (carried) button { "Capture" } } }
-                    OfferedAction::Void => { form method="post" action=(action("void")) { (carried) button.other { "Void" } } }
+                    OfferedAction::Void => { p { (asking(&action("void"), "Void")) } }
                     OfferedAction::Refund => { (of_an_amount(&carried, &action("refund"), "Refund", "Amount to refund")) }
                     OfferedAction::Dispute => { (of_an_amount(&carried, &action("dispute"), "Dispute it", "Disputed amount")) }
                 }
@@ -238,6 +291,27 @@ pub async fn capture(
     let params = params::read::<Capture>(&json!({}));
     charges::capture(&app.ctx, &form.caller, &id, params).await?;
     Ok(to_charge(&id))
+}
+
+/// Asks whether the charge shall be voided.
+pub async fn ask_to_void(
+    State(app): State<DashboardState>,
+    user: AccountSession,
+    Path(id): Path<String>,
+) -> PageResult {
+    let charge = Record::new(user.account.now, &charges::show(&app, &user.account, &id).await?)?;
+    let consequence = html! {
+        (facts(&[
+            ("Charge", charge.token("/token")),
+            ("Amount", charge.money("/amount")),
+            ("Description", words(charge.text("/description"))),
+        ]))
+        p { "The authorisation ends, and the cardholder's bank releases the money. It cannot be captured afterwards." }
+    };
+    let (title, back) = ("Void this charge?".to_owned(), format!("/dashboard/charges/{id}"));
+    let action = format!("{back}/void");
+    let question = Question { title, consequence, yes: "Void it", action: &action, fields: &[], back: &back };
+    Ok(question.page(&user.session))
 }
 
 /// Voids the charge.

@@ -2,30 +2,67 @@
 
 use axum::extract::State;
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use maud::html;
 
 use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
-use super::list::{Column, ListView, column, table};
-use super::record::{Record, facts, first_page, traces, words};
+use super::list::{Column, Field, FieldInput, ListView, OWN_DAYS, column, table};
+use super::record::{Record, brief, facts, first_page, traces, words};
 use super::state::DashboardState;
 use super::{charges, is_test, subscriptions};
 use crate::api::extract::{Input, Path};
-use crate::services::customers;
+use crate::error::Error;
+use crate::params::Search;
 use crate::services::customers::view::Customer;
-use crate::services::{charges as all_charges, subscriptions as all_subscriptions};
+use crate::services::page::ListPage;
+use crate::services::{Account, charges as all_charges, customers, subscriptions as all_subscriptions};
 
-pub static LIST: ListView<Customer> = ListView::plain(
-    "Customers",
-    "customers",
-    &[
-        column("Customer", |customer| customer.token("/token")),
-        column("E-mail", |customer| words(customer.text("/email"))),
-        column("Created", |customer| customer.ago("/created_at")),
-        column("Card", |customer| words(customer.text("/card/display_number"))).wide(),
+pub static LIST: ListView<Customer> = ListView {
+    title: "Customers",
+    name: "customers",
+    api: "customers",
+    search: "customers",
+    columns: &COLUMNS,
+    fields: &[
+        &[Field {
+            name: "query",
+            label: "E-mail, name, company, telephone, notes, or token",
+            input: FieldInput::OwnSearch,
+        }],
+        &OWN_DAYS,
     ],
-    |app, account, input| async move { customers::list(app, account, input.paging().valid()?).await }.boxed(),
-);
+    order: None,
+    is_searched_in_live: false,
+    find,
+};
+
+/// The columns of a list of customers.
+pub const COLUMNS: [Column; 5] = [
+    column("Customer", |customer| customer.token("/token")),
+    column("E-mail", |customer| brief(customer.text("/email"))),
+    column("Name", |customer| brief(&name(customer))).wide(),
+    column("Created", |customer| customer.ago("/created_at")),
+    column("Card", |customer| words(customer.text("/card/display_number"))).wide(),
+];
+
+fn name(customer: &Record) -> String {
+    format!("{} {}", customer.text("/first_name"), customer.text("/last_name")).trim().to_owned()
+}
+
+fn find<'r>(
+    app: &'r DashboardState,
+    account: &'r Account,
+    input: &'r Input,
+) -> BoxFuture<'r, Result<ListPage<Customer>, Error>> {
+    async move {
+        match LIST.searched(input).filter(|_| is_test(app)) {
+            None => customers::list(app, account, input.paging().valid()?).await,
+            Some(search) => customers::search(app, account, Search::read(&search, &[], None).valid()?).await,
+        }
+    }
+    .boxed()
+}
 
 const CARDS: [Column; 4] = [
     column("Card", |card| card.token("/token")),
@@ -57,7 +94,7 @@ pub async fn show(
     let content = html! {
         (facts(&[
             ("E-mail", words(customer.text("/email"))),
-            ("Name", words(format!("{} {}", customer.text("/first_name"), customer.text("/last_name")).trim())),
+            ("Name", words(&name(&customer))),
             ("Company", words(customer.text("/company"))),
             ("Telephone", words(customer.text("/phone_number"))),
             ("Created", customer.time("/created_at")),

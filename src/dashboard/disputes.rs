@@ -10,9 +10,10 @@ use maud::{Markup, html};
 use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, FormResult, PageContent, PageResult};
 use super::list::{Column, DAYS, Field, FieldInput, ListView, column, table};
+use super::questions::asking;
 use super::record::{Record, facts, traces, words};
 use super::state::DashboardState;
-use super::{figures, is_test};
+use super::{evidence, figures, is_test};
 use crate::api::extract::{Input, Path};
 use crate::error::Error;
 use crate::services::Account;
@@ -106,6 +107,7 @@ pub async fn show(
             ("Evidence required by", dispute.time("/evidence_required_by")),
         ]))
         @if is_test(&app) { (decisions(&user, &id, dispute.text("/status"))) }
+        (evidence::of_dispute(&app, &user, &id, dispute.text("/status")).await?)
         (table("Activity, newest first", &ACTIVITY, &activity))
         @if is_test(&app) { (traces(&id)) }
         (dispute.whole())
@@ -126,7 +128,7 @@ fn decisions(user: &AccountSession, id: &str, status: &str) -> Markup {
                 }
                 @if next.contains(&&DisputeStatus::Accepted) {
                     span { "Or as the merchant:" }
-                    button.other name="status" value=(DisputeStatus::Accepted.code()) { "accept the dispute" }
+                    (asking(&format!("/dashboard/disputes/{id}/accept"), "Accept the dispute"))
                 }
             }))
         }

@@ -73,6 +73,7 @@ pub async fn show(
             ("Type", words(event.text("/type"))),
             ("Time", event.time("/created_at")),
             ("Record", event.token("/data/token")),
+            ("Charge", event.token(if event.value("/data/charge").is_object() { "/data/charge/token" } else { "/data/charge" })),
         ]))
         (event.whole())
     };

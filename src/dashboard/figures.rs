@@ -6,6 +6,7 @@ use entity::dispute::DisputeStatus;
 use entity::{Currency, Day};
 use maud::{Markup, html};
 
+use super::address::Address;
 use super::draw::{self, Bar, Figure, Row};
 use super::format::{self, Tone};
 use super::state::DashboardState;
@@ -24,7 +25,25 @@ pub async fn charges(app: &DashboardState, account: &Account) -> Result<Markup, 
     let days: Vec<_> =
         (0..CHARGES_PLOT_DAYS).map(|day| first.plus(day)).take_while(|day| *day <= last).collect();
     let drawn = [volume(&days, &approved), attempts(&days, &approved, &failed), declines(&days, &failed)];
-    Ok(html! { div.plots { @for figure in &drawn { (figure) } } })
+    Ok(html! { div.plots { @for figure in &drawn { (figure) } } (counts(first, &approved, &failed)) })
+}
+
+/// Renders how many attempts succeeded and how many were declined since a day, as links to the lists of them.
+fn counts(first: Day, approved: &[ApprovedDay], failed: &[FailedDay]) -> Markup {
+    let list = |state: &str| {
+        Address::new("/dashboard/charges").with("state", state).with("start_date", &word(first))
+    };
+    let good: i64 = approved.iter().map(|day| day.count).sum();
+    let bad: i64 = failed.iter().map(|day| day.count).sum();
+    html! {
+        @if good + bad > 0 {
+            p {
+                "Since " (word(first)) ": "
+                a href=(list("succeeded")) { (format::counted(good, "succeeded attempt")) } ", "
+                a href=(list("declined")) { (format::counted(bad, "declined attempt")) }
+            }
+        }
+    }
 }
 
 fn word(day: Day) -> String {

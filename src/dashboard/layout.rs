@@ -4,8 +4,7 @@ use std::sync::LazyLock;
 
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Redirect, Response};
-use base::request_context;
+use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use entity::AcquirerFaults;
@@ -13,14 +12,16 @@ use maud::{DOCTYPE, Markup, html};
 use sha2::{Digest, Sha256};
 use url::form_urlencoded;
 
+pub use super::error_page::{ErrorPage, FormResult, PageResult};
+use super::refused_form::BACK;
 use super::session::Session;
 use super::state::DashboardState;
 use super::{
-    ACCOUNTS, HOME, NEW_CHARGE, PAGES, PROVIDER, SANDBOX, SIGN_IN, SIGN_OUT, SIGN_OUT_EVERYWHERE, is_test,
+    ACCOUNTS, HOME, NEW_CHARGE, PAGES, PROVIDER, SANDBOX, SEARCH, SIGN_IN, SIGN_OUT, SIGN_OUT_EVERYWHERE,
+    is_test,
 };
 use crate::api::{base_path, pages};
 use crate::config::Environment;
-use crate::error::{Body, Error, ErrorCode};
 use crate::services::Account;
 use crate::services::accounts::faults::faults_of;
 
@@ -35,11 +36,6 @@ pub struct PageContent {
     /// The operation that does it, and what it sends.
     sends: Option<(&'static str, &'static [&'static str])>,
 }
-
-/// A page, or the error page shown instead.
-pub type PageResult = Result<PageContent, ErrorPage>;
-/// Where a form leads, or the error page shown instead.
-pub type FormResult = Result<Redirect, ErrorPage>;
 
 impl PageContent {
     /// Creates a page that shows what GET of this path answers.
@@ -64,6 +60,16 @@ impl PageContent {
     pub fn with(self, status: StatusCode) -> Self {
         Self { status, ..self }
     }
+
+    /// Returns the page with another content, made of its own.
+    #[must_use]
+    pub fn rewritten(self, rewrite: impl FnOnce(String) -> Markup) -> Self {
+        Self { content: rewrite(self.content.into_string()), ..self }
+    }
+
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
 }
 
 /// The content goes into the response's extensions; the middleware puts the layout around it.
@@ -71,55 +77,6 @@ impl IntoResponse for PageContent {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
         response.extensions_mut().insert(self);
-        response
-    }
-}
-
-/// The page of an error, in the words of the API.
-pub struct ErrorPage(PageContent);
-
-impl<E: Into<Error>> From<E> for ErrorPage {
-    fn from(error: E) -> Self {
-        let error: Error = error.into();
-        let (code, request_id) = (error.code(), request_context::request_id());
-        if matches!(code, ErrorCode::InternalError | ErrorCode::ServiceUnavailable) {
-            tracing::error!(error = %error, %request_id, "a page failed");
-        }
-        let (Body::Object(body) | Body::Array([body])) = error.body(&request_id);
-        let content = html! {
-            div.alert role="alert" {
-                p { strong { (body.error_description) } }
-                @if let Some(messages) = &body.messages {
-                    ul { @for message in messages { li { (message.message) } } }
-                }
-                p { "Error " a href={ "/docs/errors/" (body.error) } { code { (body.error) } } ", status " (code.status()) "." }
-            }
-        };
-        let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Self(PageContent::bare("That did not work", content).with(status))
-    }
-}
-
-impl ErrorPage {
-    /// Creates the page for a form that the dashboard did not send.
-    pub fn foreign() -> Self {
-        let content = html! {
-            div.alert role="alert" {
-                p { strong { "This form was not sent by a page of your session. Nothing has changed." } }
-                p { "Please go back, load the page again and try once more." }
-            }
-        };
-        Self(PageContent::bare("That did not work", content).with(StatusCode::FORBIDDEN))
-    }
-}
-
-impl IntoResponse for ErrorPage {
-    fn into_response(self) -> Response {
-        let passes = self.0.status == StatusCode::TOO_MANY_REQUESTS;
-        let mut response = self.0.into_response();
-        if passes {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
-        }
         response
     }
 }
@@ -152,6 +109,12 @@ impl NavLocation {
         Self { path: request.uri.path().to_owned(), back: back.filter(|back| is_own(back)) }
     }
 
+    /// Returns the same location, of a page that needs no way back.
+    #[must_use]
+    pub fn without_back(self) -> Self {
+        Self { back: None, ..self }
+    }
+
     fn below(&self, page: &str) -> bool {
         self.path == page || (page != HOME && self.path.starts_with(&format!("{page}/")))
     }
@@ -173,6 +136,10 @@ pub fn framed(
 ) -> Response {
     let Some(page) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
     let bar = html! {
+        form.find role="search" aria-label="Everything" method="get" action=(SEARCH) {
+            input type="search" name="query" aria-label="Token, e-mail or description" placeholder="Token, e-mail or description" required maxlength="1000";
+            button.other { "Find" }
+        }
         // On a phone the pages are behind it.
         button.other.menu popovertarget="pages" { "Menu" }
         p.account {
@@ -235,9 +202,12 @@ fn leave(session: &Session) -> Markup {
     }
 }
 
-/// Renders the CSRF field of a session's forms.
+/// Renders the fields of each of a session's forms: the CSRF token, and the page that has the form.
 pub fn carried(session: &Session) -> Markup {
-    html! { input type="hidden" name="form" value=(session.form_value()); }
+    html! {
+        input type="hidden" name="form" value=(session.form_value());
+        @if !session.page.is_empty() { input type="hidden" name=(BACK) value=(session.page); }
+    }
 }
 
 /// Renders a section with one form of actions on the record that a page shows.

@@ -106,12 +106,31 @@ pub enum FieldInput {
     Day,
     /// One of these codes.
     Choice(fn() -> Vec<&'static str>),
+    /// A word of the record, in a list that the API does not search.
+    OwnSearch,
+    /// One of these codes, by which the API does not filter.
+    OwnChoice(fn() -> Vec<&'static str>),
+    /// A day, in a list that the API does not search.
+    OwnDay,
+}
+
+impl FieldInput {
+    /// Whether only the dashboard has the filter.
+    fn is_own(&self) -> bool {
+        matches!(self, Self::OwnSearch | Self::OwnChoice(_) | Self::OwnDay)
+    }
 }
 
 /// The days of a search.
 pub const DAYS: [Field; 2] = [
     Field { name: "start_date", label: "From the day", input: FieldInput::Day },
     Field { name: "end_date", label: "Before the day", input: FieldInput::Day },
+];
+
+/// The days of a search that the API does not have.
+pub const OWN_DAYS: [Field; 2] = [
+    Field { name: "start_date", label: "From the day", input: FieldInput::OwnDay },
+    Field { name: "end_date", label: "Before the day", input: FieldInput::OwnDay },
 ];
 
 /// Returns the page of a list that a request asks for.
@@ -128,7 +147,7 @@ pub struct ListView<T> {
     /// The path below /1 that answers if there are filters.
     pub search: &'static str,
     pub columns: &'static [Column],
-    /// The filters: the first one stands by itself.
+    /// The filters. The first one stands by itself, and with it the state.
     pub fields: &'static [&'static [Field]],
     /// The order of the list, if it can be chosen; the newest first.
     pub order: Option<&'static str>,
@@ -171,14 +190,21 @@ impl<T: Serialize + 'static> ListView<T> {
     /// Returns the parameters of the API's search for a request, newest first unless it asks otherwise; `None` if it asks for
     /// the whole list.
     pub fn searched(&self, input: &Input) -> Option<Value> {
+        (!self.asked(input).is_empty()).then(|| self.search_parameters(input))
+    }
+
+    /// Returns the parameters of a search for a request, newest first unless it asks otherwise.
+    pub fn search_parameters(&self, input: &Input) -> Value {
         let mut asked = self.asked(input);
-        if asked.is_empty() {
-            return None;
-        }
         if self.order.is_some() && !asked.iter().any(|(name, _)| *name == "direction") {
             asked.push(("direction", "-1".to_owned()));
         }
-        Some(with_paging(input, asked))
+        with_paging(input, asked)
+    }
+
+    /// Whether a request has a filter that only the dashboard has.
+    fn is_own(&self, asked: &[(&'static str, String)]) -> bool {
+        self.fields().any(|field| field.input.is_own() && asked.iter().any(|(name, _)| *name == field.name))
     }
 
     /// Creates the page of the list. `more` follows the list.
@@ -224,6 +250,10 @@ impl<T: Serialize + 'static> ListView<T> {
             }
             (more)
         };
+        // No call of the API answers the same as a filter that it does not have.
+        if self.is_own(&asked) {
+            return Ok(PageContent::bare(self.title, content));
+        }
         Ok(PageContent::new(same, self.title, content))
     }
 
@@ -268,21 +298,25 @@ impl<T: Serialize + 'static> ListView<T> {
             .fields()
             .take(if is_test { usize::MAX } else { usize::from(self.is_searched_in_live) })
             .collect();
-        let Some((first, others)) = fields.split_first() else { return html! {} };
+        let (front, others): (Vec<_>, Vec<_>) =
+            fields.iter().enumerate().partition(|(n, field)| *n == 0 || field.name == "state");
+        if front.is_empty() {
+            return html! {};
+        }
         let sent = |field: &Field| {
             asked.iter().find(|(name, _)| *name == field.name).map_or("", |(_, text)| text.as_str())
         };
-        let is_open = others.iter().any(|field| !sent(field).is_empty());
+        let is_open = others.iter().any(|(_, field)| !sent(field).is_empty());
         let here = format!("/dashboard/{}", self.name);
         html! {
-            form.search role="search" method="get" action=(here) {
-                (field(first, sent(first)))
+            form.search role="search" aria-label=(self.title) method="get" action=(here) {
+                @for (_, shown) in &front { (field(shown, sent(shown))) }
                 button { "Search" }
                 @if !asked.is_empty() { a href=(here) { "Show all" } }
                 @if !others.is_empty() {
                     details.filters open[is_open] {
                         summary { "More filters" }
-                        div { @for other in others { (field(other, sent(other))) } }
+                        div { @for (_, other) in &others { (field(other, sent(other))) } }
                     }
                 }
                 @for (name, text) in asked.iter().filter(|(name, _)| ["sort", "direction"].contains(name)) {
@@ -305,11 +339,11 @@ fn field(field: &Field, text: &str) -> Markup {
         label {
             span { (field.label) }
             @match field.input {
-                FieldInput::Search => { input type="search" name=(name) value=(text) maxlength="1000"; }
+                FieldInput::Search | FieldInput::OwnSearch => { input type="search" name=(name) value=(text) maxlength="1000"; }
                 FieldInput::Text(example) => { input name=(name) value=(text) placeholder=(example) autocomplete="off"; }
                 FieldInput::Number => { input name=(name) value=(text) inputmode="numeric" autocomplete="off" size="5"; }
-                FieldInput::Day => { input type="date" name=(name) value=(text); }
-                FieldInput::Choice(codes) => {
+                FieldInput::Day | FieldInput::OwnDay => { input type="date" name=(name) value=(text); }
+                FieldInput::Choice(codes) | FieldInput::OwnChoice(codes) => {
                     select name=(name) {
                         option value="" { "any" }
                         @for code in codes() { option value=(code) selected[code == text] { (code.replace('_', " ")) } }

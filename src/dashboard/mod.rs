@@ -11,21 +11,31 @@ mod clock;
 mod customers;
 mod disputes;
 mod draw;
+mod endpoints;
+mod error_page;
 mod events;
+mod evidence;
 mod exceptions;
 mod figures;
 mod format;
+mod inboxes;
+mod key_presets;
 mod keys;
 mod layout;
 mod list;
+mod markup;
 mod money_flow;
 mod new_charge;
 mod overview;
 mod people;
 mod plot;
+mod questions;
 mod record;
+mod refused_form;
 mod requests;
+mod resend;
 mod sandbox;
+mod search;
 mod session;
 mod sign_in;
 mod snapshots;
@@ -41,6 +51,7 @@ use axum::response::Redirect;
 use axum::routing::{any, get, post};
 use entity::section::Section;
 
+use self::refused_form::Pages;
 pub use self::sign_in::{DashboardAuth, OperatorAuth};
 use self::state::DashboardState;
 use crate::api::AppState;
@@ -61,6 +72,7 @@ const KEYS: &str = "/dashboard/keys";
 const REQUESTS: &str = "/dashboard/requests";
 const CLOCK: &str = "/dashboard/clock";
 const SANDBOX: &str = "/dashboard/sandbox";
+const SEARCH: &str = "/dashboard/search";
 const NEW_CHARGE: &str = "/dashboard/charges/new";
 const SNAPSHOTS: &str = "/dashboard/sandbox/snapshots";
 
@@ -95,12 +107,12 @@ fn has_page(app: &DashboardState, path: &str) -> bool {
 
 /// Returns the section of the API whose rights a page needs, by its path: the balance for the overview and for exceptions, keys
 /// for people, whose sessions end as keys are revoked, the sandbox for pages of tests. Requests for approval need those of what
-/// they ask for, which their service checks.
+/// they ask for, which their service checks; a search shows what may be read.
 fn section(path: &str) -> Option<Section> {
     let name = path.trim_start_matches(HOME).split('/').find(|part| !part.is_empty());
     match name {
         None | Some("exceptions") => Some(Section::Balance),
-        Some("approvals") => None,
+        Some("approvals" | "search") => None,
         Some("people") => Some(Section::Keys),
         Some(name) => Some(Section::from_code(name).unwrap_or(Section::Sandbox)),
     }
@@ -126,7 +138,9 @@ pub fn routes(app: AppState, auth: DashboardAuth) -> Router<AppState> {
                 .route(SIGN_OUT_EVERYWHERE, post(people::sign_out_everywhere))
                 .route(ACCOUNTS, get(accounts::list).post(accounts::choose));
             let of_people = if has_page(&app, PEOPLE) {
-                decided().route(PEOPLE, get(people::list).post(people::end_sessions))
+                decided()
+                    .route(PEOPLE, get(people::list).post(people::end_sessions))
+                    .route("/dashboard/people/end", get(people::ask_to_end_sessions))
             } else {
                 Router::new()
             };
@@ -136,9 +150,10 @@ pub fn routes(app: AppState, auth: DashboardAuth) -> Router<AppState> {
             (shown().merge(of_people).merge(exceptions), unguarded)
         }
     };
+    let pages = pages.route("/dashboard/{*unknown}", any(layout::unknown));
+    let shown = Pages(pages.clone().with_state(app.clone()));
     pages
-        .route("/dashboard/{*unknown}", any(layout::unknown))
-        .route_layer(from_fn_with_state(app.clone(), auth::require_session))
+        .route_layer(from_fn_with_state((app.clone(), shown), auth::require_session))
         .merge(unguarded)
         .route_layer(from_fn_with_state(app.clone(), auth::refuse_foreign_forms))
         .route("/dashboard/dashboard.css", get(async || layout::STYLE.answer()))
@@ -153,6 +168,7 @@ const HOME_SLASH: &str = "/dashboard/";
 fn shown() -> Router<DashboardState> {
     Router::new()
         .route(HOME, get(overview::show))
+        .route(SEARCH, get(search::show))
         .route("/dashboard/charges", get(charges::list))
         .route("/dashboard/charges/{token}", get(charges::show))
         .route("/dashboard/customers", get(customers::list))
@@ -185,30 +201,52 @@ fn tests() -> Router<DashboardState> {
     Router::new()
         .merge(exports())
         .route(NEW_CHARGE, get(new_charge::show).post(new_charge::create))
-        .route("/dashboard/webhook_endpoints", post(webhooks::register))
+        .route("/dashboard/webhook_endpoints", post(endpoints::register))
         .route(ACCOUNTS, get(accounts::made).post(accounts::choose_made))
         .route("/dashboard/charges/{token}/capture", post(charges::capture))
-        .route("/dashboard/charges/{token}/void", post(charges::void))
+        .route("/dashboard/charges/{token}/void", get(charges::ask_to_void).post(charges::void))
         .route("/dashboard/charges/{token}/refund", post(charges::refund))
         .route("/dashboard/charges/{token}/dispute", post(charges::dispute))
         .route("/dashboard/refunds/{token}/decide", post(charges::decide_refund))
-        .route("/dashboard/subscriptions/{token}/unsubscribe", post(subscriptions::unsubscribe))
+        .route(
+            "/dashboard/subscriptions/{token}/unsubscribe",
+            get(subscriptions::ask_to_unsubscribe).post(subscriptions::unsubscribe),
+        )
         .route("/dashboard/disputes/{token}/decide", post(disputes::decide))
+        .route("/dashboard/disputes/{token}/accept", get(evidence::ask_to_accept).post(evidence::accept))
+        .route("/dashboard/disputes/{token}/evidence", post(evidence::add))
+        .route("/dashboard/disputes/{token}/evidence/remove", post(evidence::remove))
+        .route("/dashboard/disputes/{token}/submit", get(evidence::ask_to_submit).post(evidence::submit))
         .route("/dashboard/webhooks/{token}/replay", post(webhooks::replay))
-        .route("/dashboard/webhook_endpoints/{token}/ping", post(webhooks::ping))
+        .route("/dashboard/webhook_endpoints/{token}/ping", post(endpoints::ping))
+        .route(
+            "/dashboard/webhook_endpoints/{token}/delete",
+            get(endpoints::ask_to_delete).post(endpoints::delete),
+        )
+        .route("/dashboard/inboxes", post(inboxes::create))
+        .route("/dashboard/inboxes/{token}", get(inboxes::show).post(inboxes::change))
+        .route("/dashboard/inboxes/{token}/delete", get(inboxes::ask_to_delete).post(inboxes::delete))
         .route(KEYS, post(keys::create))
         .route("/dashboard/keys/{token}/roll", post(keys::roll))
-        .route("/dashboard/keys/{token}/revoke", post(keys::revoke))
+        .route(keys::OWN, post(keys::show_own))
+        .route("/dashboard/keys/{token}/revoke", get(keys::ask_to_revoke).post(keys::revoke))
         .route(REQUESTS, get(requests::list))
         .route("/dashboard/requests/{request_id}", get(requests::show))
+        .route("/dashboard/requests/{request_id}/send", post(resend::send))
         .route(CLOCK, get(clock::show).post(clock::advance))
         .route(SANDBOX, get(sandbox::show).post(sandbox::order))
         .route("/dashboard/sandbox/switches", post(sandbox::change))
         .route("/dashboard/sandbox/accounts", post(sandbox::create))
-        .route("/dashboard/sandbox/delete", post(sandbox::delete))
+        .route("/dashboard/sandbox/delete", get(sandbox::ask_to_delete).post(sandbox::delete))
         .route(SNAPSHOTS, post(snapshots::create))
-        .route("/dashboard/sandbox/snapshots/{token}/restore", post(snapshots::restore))
-        .route("/dashboard/sandbox/snapshots/{token}/delete", post(snapshots::delete))
+        .route(
+            "/dashboard/sandbox/snapshots/{token}/restore",
+            get(snapshots::ask_to_restore).post(snapshots::restore),
+        )
+        .route(
+            "/dashboard/sandbox/snapshots/{token}/delete",
+            get(snapshots::ask_to_delete).post(snapshots::delete),
+        )
 }
 
 /// Returns the routes of lists as CSV, which `list_export` makes of their pages.

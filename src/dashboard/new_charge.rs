@@ -77,7 +77,7 @@ struct OutcomeParams {
     outcome: Option<String>,
 }
 
-/// Makes the charge. The form names no card: it is the first one of the simulator that is approved.
+/// Makes the charge, and leads to the attempt even if it was declined. The form names no card: it is the first one of the simulator that is approved.
 pub async fn create(State(app): State<DashboardState>, form: VerifiedForm) -> FormResult {
     let OutcomeParams { outcome } = form.input.params().valid()?;
     let sent = form.input.tree();
@@ -96,7 +96,13 @@ pub async fn create(State(app): State<DashboardState>, form: VerifiedForm) -> Fo
         challenge: None,
         base_url: &app.info.base_url,
     };
-    let made = Box::pin(create_charge(&app.ctx, &form.caller, params, info)).await?;
-    let charge = Record::new(form.caller.account.now, &made)?;
-    Ok(Redirect::to(&format!("/dashboard/charges/{}", charge.text("/token"))))
+    let made = match Box::pin(create_charge(&app.ctx, &form.caller, params, info)).await {
+        Ok(made) => Record::new(form.caller.account.now, &made)?.text("/token").to_owned(),
+        // A declined attempt has a page as well.
+        Err(error) => match error.charge_token() {
+            Some(declined) => declined.to_owned(),
+            None => return Err(error.into()),
+        },
+    };
+    Ok(Redirect::to(&format!("/dashboard/charges/{made}")))
 }

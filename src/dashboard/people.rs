@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 use validator::Validate;
 
+use super::address::Address;
 use super::auth::{self, AccountSession, VerifiedForm, Viewer, has_csrf_token, keep};
 use super::layout::{self, ErrorPage, FormResult, PageContent, PageResult};
 use super::list::{Column, column, table};
-use super::record::{Record, words};
+use super::questions::{Question, asking};
+use super::record::{Record, facts, words};
 use super::session::{SealedCookie, Session};
 use super::sign_in::DashboardAuth;
 use super::state::DashboardState;
@@ -188,6 +190,9 @@ async fn signed_out_everywhere(app: &DashboardState, request: Request) -> Result
     Ok(())
 }
 
+/// Where the end of somebody's sessions is asked for.
+const END: &str = "/dashboard/people/end";
+
 const COLUMNS: [Column; 7] = [
     column("Person", |person| words(person.text("/name"))),
     column("Subject", |person| words(person.text("/subject"))),
@@ -210,23 +215,18 @@ pub async fn list(State(app): State<DashboardState>, user: AccountSession) -> Pa
         p { "A session keeps the roles that its person had at the sign-in. To take them away at once, remove them at the provider, and then \
             end the person's sessions. That also withdraws the requests of the person that wait for an approval." }
         (table("People who are signed in, or have asked for an approval", &COLUMNS, &people))
-        @if user.session.person.is_some() { (ends(&user, &people)) }
+        @if user.session.person.is_some() { (ends(&people)) }
     };
     Ok(PageContent::bare("People", content))
 }
 
-/// Renders the forms that end somebody's sessions.
-fn ends(user: &AccountSession, people: &[Record]) -> Markup {
+/// Renders the ways to the end of somebody's sessions.
+fn ends(people: &[Record]) -> Markup {
     html! {
         section.deeds aria-label="End sessions" {
             @for person in people {
-                form method="post" action=(PEOPLE) {
-                    (layout::carried(&user.session))
-                    input type="hidden" name="issuer" value=(person.text("/issuer"));
-                    input type="hidden" name="subject" value=(person.text("/subject"));
-                    span { (person.text("/name")) } " "
-                    button.grave { "End all sessions" }
-                }
+                @let end = Address::new(END).with("issuer", person.text("/issuer")).with("subject", person.text("/subject"));
+                p { (person.text("/name")) " " (asking(&end.to_string(), "End all sessions")) }
             }
         }
     }
@@ -236,6 +236,34 @@ fn ends(user: &AccountSession, people: &[Record]) -> Markup {
 struct PersonParams {
     issuer: Option<String>,
     subject: Option<String>,
+}
+
+/// Asks whether all sessions of a person shall end.
+pub async fn ask_to_end_sessions(
+    State(app): State<DashboardState>,
+    user: AccountSession,
+    input: Input,
+) -> PageResult {
+    let PersonParams { issuer, subject } = input.params().value;
+    let (issuer, subject) = (issuer.unwrap_or_default(), subject.unwrap_or_default());
+    let wall = app.clock.now();
+    let people = Record::each(wall, &askers::list(&app.store, wall).await?)?;
+    let person =
+        people.iter().find(|person| person.text("/issuer") == issuer && person.text("/subject") == subject);
+    let person = person.ok_or(ErrorCode::NotFound)?;
+    let consequence = html! {
+        (facts(&[
+            ("Person", words(person.text("/name"))),
+            ("Sessions", words(&person.at("/sessions").word())),
+            ("Requests that wait for an approval", words(&person.at("/requests").word())),
+        ]))
+        p { "The person is signed out everywhere, and what they have asked for is withdrawn. They can sign in again while the provider gives \
+             them a role." }
+    };
+    let fields = [("issuer", issuer.as_str()), ("subject", subject.as_str())];
+    let (title, yes) = ("End all sessions of this person?".to_owned(), "End all sessions");
+    let question = Question { title, consequence, yes, action: PEOPLE, fields: &fields, back: PEOPLE };
+    Ok(question.page(&user.session))
 }
 
 /// Ends somebody's sessions, in the name of the person who does.

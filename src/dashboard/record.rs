@@ -149,11 +149,15 @@ const OF_TOKENS: [(&str, &str); 7] = [
     ("whr_", "webhooks"),
 ];
 
+/// Returns the name of the pages of a token's kind of record, if it has any.
+pub fn page_name(token: &str) -> Option<&'static str> {
+    OF_TOKENS.iter().find(|(prefix, _)| token.starts_with(prefix)).map(|(_, page)| *page)
+}
+
 /// Renders a token, as a link if it has a page.
 pub fn token(text: &str) -> Markup {
-    let page = OF_TOKENS.iter().find(|(prefix, _)| text.starts_with(prefix));
-    match page {
-        Some((_, page)) => html! { a.token href={ "/dashboard/" (page) "/" (text) } { (text) } },
+    match page_name(text) {
+        Some(page) => html! { a.token href={ "/dashboard/" (page) "/" (text) } { (text) } },
         None if text.is_empty() => nothing(),
         None => html! { code.token { (text) } },
     }

@@ -1,17 +1,19 @@
 //! The request log: the account's latest requests, and their responses.
 
 use axum::extract::State;
+use entity::token::is_token;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use maud::{Markup, html};
 
+use super::address::Address;
 use super::auth::AccountSession;
-use super::figures;
 use super::format::{self, Tone};
 use super::layout::{PageContent, PageResult};
 use super::list::{Field, FieldInput, ListView, column};
-use super::record::{Record, facts, words};
+use super::record::{self, Record, facts, words};
 use super::state::DashboardState;
+use super::{figures, resend};
 use crate::api::extract::{Input, Path};
 use crate::error::Error;
 use crate::services::Account;
@@ -89,12 +91,14 @@ pub async fn show(
             ("Time", request.time("/created_at")),
             ("Took", html! { (request.number("/duration_ms").unwrap_or_default()) " ms" }),
             ("Idempotency-Key", words(request.text("/idempotency_key"))),
+            ("Records", records(&request)),
             ("Replayed", html! { @if request.is("/idempotent_replayed") { "yes" } @else { "no" } }),
         ]))
         h2 { "What it sent" }
         (request.json("/parameters"))
         @if !hidden.is_empty() { p.hint { "Left out: " (hidden.join(", ")) } }
-        @if request.text("/route") != FILES {
+        (resend::offer(&user, &id, &request))
+        @if request.text("/route") != resend::FILES {
             h2 { "As a command" }
             pre tabindex="0" { code { (command(&app.info.base_url, &request)) } }
             @if !hidden.is_empty() { p.hint { "Add what was left out." } }
@@ -104,8 +108,16 @@ pub async fn show(
     Ok(PageContent::new(format!("/1/sandbox/requests/{id}"), format!("Request {id}"), content))
 }
 
-/// The operation whose body is a form with a file, which no log keeps.
-const FILES: &str = "/1/files";
+/// Renders the records that a request names in its path or its error, as links to their pages.
+fn records(request: &Record) -> Markup {
+    let named = request.text("/path").split(['/', '?']);
+    let refused = ["/error/charge_token", "/error/authorisation_token"].map(|pointer| request.text(pointer));
+    let tokens: Vec<_> = named.chain(refused).filter(|text| is_token(text)).collect();
+    html! {
+        @if tokens.is_empty() { (words("")) }
+        @for token in tokens { (record::token(token)) " " }
+    }
+}
 
 /// Returns the command that sends the request again, with the key in a variable.
 fn command(base_url: &str, request: &Record) -> String {
@@ -133,11 +145,16 @@ fn fault(request: &Record) -> Markup {
     let messages = request.all("/error/messages");
     html! {
         section.alert aria-label="Its error" {
-            p { strong { code { (request.text("/error/error")) } } ": " (request.text("/error/error_description")) }
+            @let code = request.text("/error/error");
+            p { strong { a href={ "/docs/errors/" (code) } { code { (code) } } } ": " (request.text("/error/error_description")) }
             @if !messages.is_empty() {
                 ul {
                     @for message in &messages {
-                        li { code { (message.text("/param")) } ": " (message.text("/message")) }
+                        @let param = message.text("/param");
+                        li {
+                            code { (param) } ": " (message.text("/message")) " "
+                            a href=(Address::new("/docs/search").with("q", &param.replace(['.', '_'], " "))) { "About " (param.replace(['.', '_'], " ")) }
+                        }
                     }
                 }
             }

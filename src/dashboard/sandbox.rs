@@ -11,9 +11,11 @@ use validator::Validate;
 
 use super::auth::{self, AccountSession, VerifiedForm};
 use super::layout::{self, ErrorPage, FormResult, PageContent, PageResult};
-use super::record::{Record, facts};
+use super::questions::{Question, asking};
+use super::record::{Record, facts, words};
 use super::state::DashboardState;
 use super::{ACCOUNTS, SANDBOX, snapshots};
+use crate::error::ErrorCode;
 use crate::limits::{ACQUIRER_LATENCY_MS_MAX, NAME_LENGTH_MAX, SETTLEMENT_DELAY_DAYS_MAX};
 use crate::params::{self, Params, non_blank};
 use crate::services::Caller;
@@ -29,7 +31,7 @@ pub async fn show(State(app): State<DashboardState>, user: AccountSession) -> Pa
         (switches(&user, &settings))
         (snapshots::of_account(&app, &user).await?)
         (another(&user))
-        @if user.account.settings().made_by.is_some() { (end(&user)) }
+        @if user.account.settings().made_by.is_some() { (end()) }
     };
     Ok(PageContent::new("/1/sandbox/acquirer", "Sandbox", content))
 }
@@ -121,16 +123,15 @@ fn another(user: &AccountSession) -> Markup {
     }
 }
 
-/// Renders the form that deletes an account made in the sandbox.
-fn end(user: &AccountSession) -> Markup {
+/// Where an account made in the sandbox is deleted.
+const DELETE: &str = "/dashboard/sandbox/delete";
+
+/// Renders the way to the end of an account made in the sandbox.
+fn end() -> Markup {
     html! {
         h2 { "End" }
         section.deeds aria-label="End of the account" {
-            form method="post" action="/dashboard/sandbox/delete" {
-                (layout::carried(&user.session))
-                label { input type="checkbox" name="sure" value="true" required; " Everything in this account goes, and its keys" }
-                button.grave { "Delete this account" }
-            }
+            p { (asking(DELETE, "Delete this account")) }
         }
     }
 }
@@ -178,6 +179,31 @@ pub async fn create(State(app): State<DashboardState>, form: VerifiedForm) -> Pa
         p { a href=(SANDBOX) { "Back to the sandbox" } }
     };
     Ok(PageContent::bare("A new account", content))
+}
+
+/// Asks whether the viewed account shall go.
+pub async fn ask_to_delete(user: AccountSession) -> PageResult {
+    let settings = user.account.settings();
+    if settings.made_by.is_none() {
+        return Err(ErrorCode::NotFound.into());
+    }
+    let consequence = html! {
+        (facts(&[
+            ("Account", html! { code.token { (user.account.id().to_string()) } }),
+            ("Name", words(&settings.business_name)),
+        ]))
+        p { "Everything in this account goes, and its snapshots. Its keys stop working at once. The accounts that it has made stay." }
+    };
+    let (title, fields) = ("Delete this account?".to_owned(), [("sure", "true")]);
+    let question = Question {
+        title,
+        consequence,
+        yes: "Delete the account",
+        action: DELETE,
+        fields: &fields,
+        back: SANDBOX,
+    };
+    Ok(question.page(&user.session))
 }
 
 /// The confirmation that deletion requires.

@@ -41,13 +41,17 @@ pub struct Session {
     /// The person who opened it, read again with each request.
     #[serde(skip)]
     pub person: Option<Arc<Person>>,
+    /// The address of the page that is shown, which its forms carry.
+    #[serde(skip)]
+    pub page: String,
 }
 
 impl Session {
     /// Begins a session for a key, or by the secret of a person's.
     pub fn begin(app: &DashboardState, key: [u8; 32]) -> Self {
         let until = (app.clock.now() + DASHBOARD_SESSION).millis();
-        Self { key, chosen: None, form: URL_SAFE_NO_PAD.encode(random::<16>()), until, person: None }
+        let form = URL_SAFE_NO_PAD.encode(random::<16>());
+        Self { key, chosen: None, form, until, person: None, page: String::new() }
     }
 
     /// Returns the same session, viewing this account, or that of its key.

@@ -4,19 +4,24 @@ use axum::extract::State;
 use axum::response::Redirect;
 use entity::subscription::SubscriptionState;
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use maud::html;
 
 use super::auth::{AccountSession, VerifiedForm};
-use super::layout::{self, FormResult, PageContent, PageResult};
-use super::list::{Column, ListView, column, table};
+use super::layout::{FormResult, PageContent, PageResult};
+use super::list::{Column, Field, FieldInput, ListView, OWN_DAYS, column, table};
+use super::questions::{Question, asking};
 use super::record::{Record, facts, first_page, traces, words};
 use super::state::DashboardState;
 use super::{is_test, timelines};
 use crate::api::extract::{Input, Path};
+use crate::error::Error;
+use crate::services::page::ListPage;
 use crate::services::sandbox::statistics::coming_bills;
+use crate::services::subscriptions::search_params::SubscriptionSearch;
 use crate::services::subscriptions::state::{SubscriptionAction, next};
 use crate::services::subscriptions::view::Subscription;
-use crate::services::{plans, subscriptions};
+use crate::services::{Account, plans, subscriptions};
 
 /// The columns of a list of subscriptions.
 pub const COLUMNS: [Column; 5] = [
@@ -30,10 +35,43 @@ pub const COLUMNS: [Column; 5] = [
 /// How many coming bills are shown.
 const BILLS_SHOWN: i32 = 3;
 
-pub static LIST: ListView<Subscription> =
-    ListView::plain("Subscriptions", "subscriptions", &COLUMNS, |app, account, input| {
-        async move { subscriptions::list(app, account, input.paging().valid()?).await }.boxed()
-    });
+pub static LIST: ListView<Subscription> = ListView {
+    title: "Subscriptions",
+    name: "subscriptions",
+    api: "subscriptions",
+    search: "subscriptions",
+    columns: &COLUMNS,
+    fields: &[
+        &[
+            Field { name: "query", label: "Customer, plan's name, or token", input: FieldInput::OwnSearch },
+            Field { name: "state", label: "State", input: FieldInput::OwnChoice(states) },
+        ],
+        &OWN_DAYS,
+    ],
+    order: None,
+    is_searched_in_live: false,
+    find,
+};
+
+/// Returns the states that clients see.
+fn states() -> Vec<&'static str> {
+    let seen = SubscriptionState::ALL.iter().filter(|state| **state != SubscriptionState::Starting);
+    seen.map(|state| state.code()).collect()
+}
+
+fn find<'r>(
+    app: &'r DashboardState,
+    account: &'r Account,
+    input: &'r Input,
+) -> BoxFuture<'r, Result<ListPage<Subscription>, Error>> {
+    async move {
+        match LIST.searched(input).filter(|_| is_test(app)) {
+            None => subscriptions::list(app, account, input.paging().valid()?).await,
+            Some(search) => subscriptions::search(app, account, SubscriptionSearch::read(&search)).await,
+        }
+    }
+    .boxed()
+}
 
 const ENTRIES: [Column; 4] = [
     column("Time", |entry| entry.ago("/created_at")),
@@ -77,7 +115,7 @@ pub async fn show(
             ("Cancelled", subscription.time("/cancelled_at")),
         ]))
         @if is_test(&app) && is_open && may_cancel {
-            (layout::actions(&user.session, &unsubscribe, &html! { button { "Unsubscribe as the customer" } }))
+            section.deeds aria-label="What you can do" { p { (asking(&unsubscribe, "Unsubscribe as the customer")) } }
         }
         @if is_test(&app) { (timelines::of_subscription(now, &subscription, &entries, &coming)) }
         (table("Ledger, newest first", &ENTRIES, &entries))
@@ -85,6 +123,28 @@ pub async fn show(
         (subscription.whole())
     };
     Ok(PageContent::new(format!("/1/subscriptions/{id}"), format!("Subscription {id}"), content))
+}
+
+/// Asks whether the subscription shall end.
+pub async fn ask_to_unsubscribe(
+    State(app): State<DashboardState>,
+    user: AccountSession,
+    Path(id): Path<String>,
+) -> PageResult {
+    let subscription = Record::new(user.account.now, &subscriptions::show(&app, &user.account, &id).await?)?;
+    let consequence = html! {
+        (facts(&[
+            ("Subscription", subscription.token("/token")),
+            ("Customer", subscription.token("/customer_token")),
+            ("Interval ends", subscription.time("/active_interval_finishes_at")),
+        ]))
+        p { "It ends with the interval that is paid, and is not billed again. To go on, the customer must be subscribed anew." }
+    };
+    let (title, back) = ("Unsubscribe as the customer?".to_owned(), format!("/dashboard/subscriptions/{id}"));
+    let action = format!("{back}/unsubscribe");
+    let question =
+        Question { title, consequence, yes: "Unsubscribe", action: &action, fields: &[], back: &back };
+    Ok(question.page(&user.session))
 }
 
 /// Unsubscribes, as the customer may do.

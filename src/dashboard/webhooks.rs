@@ -2,72 +2,64 @@
 
 use axum::extract::State;
 use axum::response::Redirect;
+use entity::event::EventType;
 use entity::webhook::WebhookState;
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use maud::{Markup, html};
 
 use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, FormResult, PageContent, PageResult};
-use super::list::{Column, ListView, column, table};
-use super::record::{Record, facts, first_page, words};
+use super::list::{Field, FieldInput, ListView, column};
+use super::record::{Record, facts, words};
 use super::state::DashboardState;
-use super::{is_test, timelines};
+use super::{endpoints, inboxes, is_test, timelines};
 use crate::api::extract::{Input, Path};
-use crate::services::events::{self, ping};
-use crate::services::webhook_endpoints::params::NewWebhookEndpoint;
+use crate::error::Error;
+use crate::services::page::ListPage;
+use crate::services::webhooks::params::WebhookSearch;
 use crate::services::webhooks::state::{WebhookAction, next};
 use crate::services::webhooks::view::Webhook;
-use crate::services::{webhook_endpoints, webhooks};
+use crate::services::{Account, events, webhooks};
 
-pub static LIST: ListView<Webhook> = ListView::plain(
-    "Webhooks",
-    "webhooks",
-    &[
+pub static LIST: ListView<Webhook> = ListView {
+    title: "Webhooks",
+    name: "webhooks",
+    api: "webhooks",
+    search: "webhooks",
+    columns: &[
         column("Webhook", |webhook| webhook.token("/token")),
         column("Status", |webhook| webhook.state("/status")),
         column("Created", |webhook| webhook.ago("/created_at")),
         column("Event", |webhook| webhook.token("/event_token")).wide(),
         column("URL", |webhook| words(webhook.text("/url"))).wide(),
     ],
-    |app, account, input| async move { webhooks::list(app, account, input.paging().valid()?).await }.boxed(),
-);
+    fields: &[&[Field {
+        name: "type",
+        label: "Type of the event",
+        input: FieldInput::Choice(|| EventType::ALL.iter().map(|known| known.code()).collect()),
+    }]],
+    order: None,
+    is_searched_in_live: false,
+    find,
+};
 
-/// The columns of endpoints, without their signing keys: nobody has to read those here.
-const ENDPOINTS: [Column; 3] = [
-    column("Endpoint", |endpoint| endpoint.token("/token")),
-    column("URL", |endpoint| words(endpoint.text("/url"))),
-    column("Registered", |endpoint| endpoint.ago("/created_at")).wide(),
-];
-
-/// Lists the webhooks, newest first, and the endpoints.
+/// Lists the webhooks, newest first, and what receives them.
 pub async fn list(State(app): State<DashboardState>, user: AccountSession, input: Input) -> PageResult {
-    let endpoints = webhook_endpoints::list(&app, &user.account, first_page().valid()?).await?;
-    let endpoints = Record::each(user.account.now, &endpoints.records)?;
     let more = html! {
-        (table("Endpoints", &ENDPOINTS, &endpoints))
-        @if is_test(&app) { (endpoint_forms(&user, &endpoints)) }
+        (endpoints::of_account(&app, &user).await?)
+        @if is_test(&app) { (inboxes::of_account(&app, &user).await?) }
     };
     LIST.page(&app, &user, &input, &more).await
 }
 
-/// Renders the forms that register an endpoint and ping those that there are.
-fn endpoint_forms(user: &AccountSession, endpoints: &[Record]) -> Markup {
-    html! {
-        section.deeds aria-label="What you can do" {
-            form method="post" action="/dashboard/webhook_endpoints" {
-                (layout::carried(&user.session))
-                label { span { "URL of a new endpoint" } input type="url" name="url" required placeholder="https://example.com/webhooks"; }
-                button { "Register it" }
-            }
-            @for endpoint in endpoints {
-                form method="post" action={ "/dashboard/webhook_endpoints/" (endpoint.text("/token")) "/ping" } {
-                    (layout::carried(&user.session))
-                    span { (endpoint.text("/url")) }
-                    button.other { "Ping it" }
-                }
-            }
-        }
-    }
+fn find<'r>(
+    app: &'r DashboardState,
+    account: &'r Account,
+    input: &'r Input,
+) -> BoxFuture<'r, Result<ListPage<Webhook>, Error>> {
+    async move { webhooks::list(app, account, WebhookSearch::read(&LIST.parameters(input)).valid()?).await }
+        .boxed()
 }
 
 /// Shows one webhook: its event, what it carries, and what the endpoint answered.
@@ -121,22 +113,6 @@ fn answers(webhook: &Record) -> Markup {
             }
         }
     }
-}
-
-pub async fn register(State(app): State<DashboardState>, form: VerifiedForm) -> FormResult {
-    webhook_endpoints::register(&app, &form.caller, form.input.params::<NewWebhookEndpoint>()).await?;
-    Ok(Redirect::to("/dashboard/webhooks"))
-}
-
-/// Sends a ping event to an endpoint.
-pub async fn ping(
-    State(app): State<DashboardState>,
-    Path(id): Path<String>,
-    form: VerifiedForm,
-) -> FormResult {
-    let now = form.caller.account.now;
-    let webhook = Record::new(now, &ping::ping(&app, &form.caller, &id).await?)?;
-    Ok(Redirect::to(&format!("/dashboard/webhooks/{}", webhook.text("/token"))))
 }
 
 /// Delivers the webhook again.

@@ -108,6 +108,14 @@ impl Error {
         self
     }
 
+    /// Returns the token of the refused charge, where the attempt was recorded.
+    pub fn charge_token(&self) -> Option<&str> {
+        match self {
+            Self::Refused(refusal) => refusal.charge_token.as_deref(),
+            Self::Invalid(_) | Self::Database(_) | Self::Vault(_) | Self::Internal(_) => None,
+        }
+    }
+
     /// Returns why no key opens the request, where that is the refusal. A key of which nobody says more is unknown.
     pub fn key_fault(&self) -> Option<KeyFault> {
         match self {

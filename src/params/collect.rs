@@ -143,7 +143,7 @@ impl<'n> ValueDeserializer<'n> {
             }
             Err(predicate) => {
                 self.refuse(predicate);
-                String::new()
+                if self.optional { values::UNREADABLE.to_owned() } else { String::new() }
             }
         }
     }

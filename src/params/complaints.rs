@@ -12,11 +12,13 @@ const WHOLE_STRUCT: &str = "__all__";
 
 /// Adds the errors of the struct at `path`, except those of placeholders.
 ///
-/// A function on the whole struct names the parameter in its error's `code`.
+/// A rule for the whole struct is made by [`super::rules::check_all`]. It knows that a placeholder is something that was sent, and
+/// counts only if what decides is none.
 pub(super) fn note(errors: &ValidationErrors, path: &str, findings: &mut DecodeReport) {
-    // A HashMap has no order; the faults are sorted later, but not those of parameters that have no order.
+    // A HashMap has no order; the faults are sorted later, but not those of one parameter, where its own rules come first, and those
+    // of parameters that have no order.
     let mut errors: Vec<_> = errors.errors().iter().collect();
-    errors.sort_by_key(|(field, _)| *field);
+    errors.sort_by_key(|(field, _)| (*field == WHOLE_STRUCT, *field));
     for (field, kind) in errors {
         let param = |name: &str| {
             if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
@@ -24,12 +26,13 @@ pub(super) fn note(errors: &ValidationErrors, path: &str, findings: &mut DecodeR
         match kind {
             ValidationErrorsKind::Field(found) => {
                 for error in found {
-                    let name = if field == WHOLE_STRUCT {
-                        error.code.as_ref().into()
-                    } else {
-                        parameter(field, path, findings)
-                    };
-                    let param = param(&name);
+                    if field == WHOLE_STRUCT {
+                        if !error.params.keys().any(|decisive| findings.made_up(&param(decisive))) {
+                            findings.faults.add(&param(&error.code), predicate(error));
+                        }
+                        continue;
+                    }
+                    let param = param(&parameter(field, path, findings));
                     if !findings.made_up(&param) {
                         findings.faults.add(&param, predicate(error));
                     }

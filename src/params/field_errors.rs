@@ -16,7 +16,7 @@ impl FieldErrors {
     /// Adds a fault, once: `faults.add("card.number", "can't be blank")`.
     pub fn add(&mut self, param: &str, predicate: impl Into<Cow<'static, str>>) {
         let predicate = predicate.into();
-        if !self.found.iter().any(|(known, text)| known == param && *text == predicate) {
+        if !self.contains(param, &predicate) {
             self.found.push((param.to_owned(), predicate));
         }
     }
@@ -24,6 +24,11 @@ impl FieldErrors {
     /// Returns whether this parameter has a fault; those of parameters inside it do not count.
     pub fn has(&self, param: &str) -> bool {
         self.found.iter().any(|(known, _)| known == param)
+    }
+
+    /// Returns whether this parameter has this fault.
+    pub fn contains(&self, param: &str, predicate: &str) -> bool {
+        self.found.iter().any(|(known, text)| known == param && text == predicate)
     }
 
     /// Returns whether there is no fault.

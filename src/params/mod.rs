@@ -79,7 +79,12 @@ pub fn decode<T: DeserializeOwned + Validate>(tree: &Value) -> (Params<T>, ReadV
     (Params { value, faults: findings.faults }, findings.read)
 }
 
-/// Returns the trimmed text, unless it is blank. For optional choices and tokens, where blank means absent.
+/// Returns the trimmed text, unless it is blank or cannot be read. For optional choices and tokens, where blank means absent.
 pub fn non_blank(text: Option<&str>) -> Option<&str> {
-    text.map(str::trim).filter(|text| !text.is_empty())
+    text.map(str::trim).filter(|text| !text.is_empty() && *text != values::UNREADABLE)
+}
+
+/// Returns whether an optional text was sent that is not blank, even if it cannot be read.
+pub fn is_sent(text: Option<&str>) -> bool {
+    text.is_some_and(|text| !text.trim().is_empty())
 }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use base::http_address::{is_http_url, is_label};
+use base::time_text::parse_time;
 use chrono::NaiveDate;
 use entity::Probability;
 use entity::pricing::Percentage;
@@ -142,6 +143,30 @@ pub fn metadata_text(metadata: &Map<String, Value>) -> impl Iterator<Item = (Str
         };
         Some((key.clone(), text))
     })
+}
+
+/// Checks a moment: ISO 8601, or a date for its first moment. Accepts blank text.
+pub fn time(text: &str) -> Result<(), ValidationError> {
+    check(text.is_empty() || parse_time(text.trim()).is_some(), "is not formatted properly")
+}
+
+/// Refuses a parameter with this predicate unless a rule over several parameters is kept:
+/// `#[validate(schema(function = "...", skip_on_field_errors = false))]`. The rule does not count if one of the decisive parameters
+/// cannot be read.
+pub fn check_all(
+    kept: bool,
+    param: &'static str,
+    predicate: &'static str,
+    decisive: &[&'static str],
+) -> Result<(), ValidationError> {
+    if kept {
+        return Ok(());
+    }
+    let mut error = ValidationError::new(param).with_message(predicate.into());
+    for param in decisive {
+        error.add_param((*param).into(), &());
+    }
+    Err(error)
 }
 
 /// Refuses with this predicate unless the rule is kept.

@@ -6,7 +6,7 @@ use entity::Timestamp;
 use serde::Deserialize;
 use validator::Validate;
 
-use super::{Paging, ParameterTree, Params, non_blank, values::UNLISTED};
+use super::{Paging, ParameterTree, Params, non_blank, rules, values::UNLISTED};
 use crate::limits::QUERY_CHARACTERS_MIN;
 
 /// The parameters of a search.
@@ -30,7 +30,9 @@ pub struct Search {
 struct SearchParams {
     #[validate(length(max = 1000))]
     query: Option<String>,
+    #[validate(custom(function = "rules::time"))]
     start_date: Option<String>,
+    #[validate(custom(function = "rules::time"))]
     end_date: Option<String>,
 }
 
@@ -92,17 +94,8 @@ impl Search {
         let sorting = Sorting::read(tree, sorts, default_sort);
         faults.append(sorting.faults);
 
-        let mut date = |param, text: &Option<String>| {
-            let text = non_blank(text.as_deref())?;
-            let date = parse_time(text);
-            if date.is_none() {
-                faults.add(param, "is not formatted properly");
-            }
-            date
-        };
-        let from = date("start_date", &params.start_date);
-        let to = date("end_date", &params.end_date);
-
+        let date = |text: &Option<String>| non_blank(text.as_deref()).and_then(parse_time);
+        let (from, to) = (date(&params.start_date), date(&params.end_date));
         let query = non_blank(params.query.as_deref()).map(str::to_owned);
         let Sorting { sort, ascending, paging } = sorting.value;
         Params { value: Self { query, from, to, sort, ascending, paging }, faults }
@@ -111,6 +104,7 @@ impl Search {
 
 #[derive(Deserialize, Validate)]
 struct InstantParams {
+    #[validate(custom(function = "rules::time"))]
     at: Option<String>,
 }
 

@@ -10,6 +10,9 @@ const NO_INTEGER: &str = "must be an integer";
 const TOO_LARGE: &str = "must be at most 9007199254740991";
 const TOO_SMALL: &str = "must be greater than or equal to -9007199254740991";
 
+/// Text that no client can send. It stands for optional text that cannot be read, which is invalid rather than absent.
+pub(crate) const UNREADABLE: &str = "\0";
+
 /// The largest integer that every JSON reader holds exactly.
 const INTEGER_MAX: i64 = 9_007_199_254_740_991;
 const INTEGER_MAX_AS_FLOAT: f64 = 9_007_199_254_740_991.0;

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use entity::{AccountToken, account, api_key};
+use sea_orm::RelationTrait;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement, SimpleExpr};
 
 use crate::error::{Error, ErrorCode};
@@ -36,7 +37,7 @@ impl AccountVersion {
         Query::select()
             .expr(Expr::cust("1"))
             .from(account::Entity)
-            .inner_join(api_key::Entity, id().equals((api_key::Entity, Key::AccountId)))
+            .inner_join(api_key::Entity, api_key::Relation::Account.def())
             .and_where(Expr::col((api_key::Entity, Key::Hash)).eq(self.key_hash.to_vec()))
             .and_where(Self::column("api_keys").eq(self.key))
             .and_where(id().eq(self.owner))

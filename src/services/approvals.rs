@@ -134,12 +134,9 @@ pub async fn request(ctx: &Context, account: &Account, request: ApprovalRequest)
         facts: Some(facts),
     };
     let act = action_on(&row, Action::ApprovalRequested)?;
-    let unit = ctx.store.write((row, act, person.acting(wall)), |tx, (row, act, operator)| {
-        async move {
-            tx.append(row);
-            audit::record_by(tx, operator, act)
-        }
-        .boxed()
+    let unit = ctx.store.write((row, act, person.acting(wall)), async |tx, (row, act, operator)| {
+        tx.append(row);
+        audit::record_by(tx, operator, act)
     });
     unit.await
 }
@@ -222,7 +219,7 @@ pub async fn decline(ctx: &Context, account: &Account, id: &str) -> Result<(), E
         (ApprovalAction::Decline, Action::ApprovalDeclined)
     };
     let decision = Decision::new(ctx, &row, person, refusal)?;
-    ctx.store.write(decision, |tx, decision| decision.record(tx).boxed()).await
+    ctx.store.write(decision, async |tx, decision| decision.record(tx).await).await
 }
 
 /// Returns the person who acts, with the right that an operation of this kind needs. Two who share a key are not two persons.

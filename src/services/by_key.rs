@@ -7,8 +7,33 @@
 
 use entity::{AccountToken, Listed};
 use sea_orm::sea_query::{Expr, ExprTrait, Func, JoinType, Query, SelectStatement, SimpleExpr};
-use sea_orm::{ColumnTrait, DbBackend, QueryFilter, QuerySelect, QueryTrait, Select};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, QueryFilter, QuerySelect, QueryTrait, Select};
 use uuid::Uuid;
+
+use super::context::Account;
+use crate::error::{Error, ErrorCode};
+
+/// Finds the account's row with a token that a request names.
+///
+/// Refusals: `not_found`.
+pub async fn find<E: Listed>(
+    db: &impl ConnectionTrait,
+    account: &Account,
+    token: &str,
+) -> Result<E::Model, Error> {
+    let row = find_among(db, E::owned_by(account.id()), token).await?;
+    row.ok_or_else(|| ErrorCode::NotFound.into())
+}
+
+/// Finds the one of these rows that has this token. Whatever is no token of theirs is the token of no row.
+pub async fn find_among<E: Listed>(
+    db: &impl ConnectionTrait,
+    rows: Select<E>,
+    token: &str,
+) -> Result<Option<E::Model>, Error> {
+    let Ok(id) = token.parse::<E::Id>() else { return Ok(None) };
+    Ok(rows.filter(E::ID.eq(id)).one(db).await?)
+}
 
 /// What gives the ids of the rows to look up.
 const WANTED: &str = "wanted";

@@ -13,7 +13,6 @@ pub use validation::{
 use base::secret::Secret;
 use entity::card::{self, CardState, Column};
 use entity::{AccountToken, CardToken, CustomerToken, Listed, Owned, Timestamp, customer, subscription};
-use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, UpdateMany};
 use zeroize::Zeroizing;
@@ -40,12 +39,9 @@ pub async fn store(
     let card = validate(ctx, &caller.account, &value, "", &mut faults).await?;
     let (Some(card), true) = (card, faults.is_empty()) else { return Err(faults.into()) };
     let row = single_use(ctx, &caller.account, card);
-    let unit = idempotency::write(ctx, caller, row, |tx, row| {
-        async move {
-            tx.append(row);
-            Ok(crate::services::cards::view::Card::new(row.clone(), None))
-        }
-        .boxed()
+    let unit = idempotency::write(ctx, caller, row, async |tx, row| {
+        tx.append(row);
+        Ok(crate::services::cards::view::Card::new(row.clone(), None))
     });
     unit.await
 }

@@ -8,7 +8,6 @@ use base::clock::Clock;
 use base::trusted_clock::{ClockRecord, TrustedClock};
 use entity::audit_entry::{self, Action};
 use entity::{Timestamp, idempotency_key, installation, vault_key};
-use futures::FutureExt;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QuerySelect};
 use serde::Serialize;
@@ -50,15 +49,12 @@ async fn newest<E: EntityTrait>(
 /// Notes the time, and learns what other copies and operators have noted. Of several copies one notes at a time.
 pub async fn synchronise(ctx: &Context) -> Result<(), Error> {
     let Some(state) = ctx.trusted.state() else { return Ok(()) };
-    let unit = ctx.store.write(state, |tx, state| {
-        async move {
-            let found = lock(tx).await?;
-            let record = found.as_ref().and_then(|row| ClockRecord::parse(&row.value));
-            let (state, record) = state.meet(record.as_ref());
-            write(tx, found.as_ref(), &record).await?;
-            Ok(state)
-        }
-        .boxed()
+    let unit = ctx.store.write(state, async |tx, state| {
+        let found = lock(tx).await?;
+        let record = found.as_ref().and_then(|row| ClockRecord::parse(&row.value));
+        let (state, record) = state.meet(record.as_ref());
+        write(tx, found.as_ref(), &record).await?;
+        Ok(state)
     });
     ctx.trusted.set(unit.await?);
     Ok(())
@@ -86,19 +82,16 @@ impl fmt::Display for ConfirmedClock {
 
 /// Confirms the wall clock, if it is doubted: servers whose clocks agree believe them.
 pub async fn confirm(store: &Store, wall: Timestamp) -> Result<ConfirmedClock, Error> {
-    let unit = store.write(wall, |tx, wall| {
-        async move {
-            let found = lock(tx).await?;
-            let doubt = noted(tx).await?.and_then(|record| record.doubt(*wall));
-            let expected = doubt.map(|doubt| doubt.trusted);
-            if let Some(expected) = expected {
-                write(tx, found.as_ref(), &ClockRecord::confirmed(*wall)).await?;
-                let detail = json!({ "now": wall, "expected": expected });
-                audit::record(tx, &OperatorAction::on_clock(Action::ClockConfirmed, detail))?;
-            }
-            Ok(ConfirmedClock { now: *wall, expected })
+    let unit = store.write(wall, async |tx, wall| {
+        let found = lock(tx).await?;
+        let doubt = noted(tx).await?.and_then(|record| record.doubt(*wall));
+        let expected = doubt.map(|doubt| doubt.trusted);
+        if let Some(expected) = expected {
+            write(tx, found.as_ref(), &ClockRecord::confirmed(*wall)).await?;
+            let detail = json!({ "now": wall, "expected": expected });
+            audit::record(tx, &OperatorAction::on_clock(Action::ClockConfirmed, detail))?;
         }
-        .boxed()
+        Ok(ConfirmedClock { now: *wall, expected })
     });
     unit.await
 }

@@ -15,7 +15,6 @@ use entity::api_key::KeyRestriction;
 use entity::pricing::Pricing;
 use entity::section::{Right, Section};
 use entity::{AccountToken, TimeSpan, Timestamp, account};
-use futures::FutureExt;
 use futures::future::BoxFuture;
 use outbound::Outbound;
 use sea_orm::{DeleteMany, EntityTrait};
@@ -109,12 +108,9 @@ impl Context {
 
     /// Deletes rows in a unit of their own.
     pub(super) async fn delete<E: EntityTrait>(&self, rows: DeleteMany<E>) -> Result<(), Error> {
-        let unit = self.store.write(rows, |tx, rows| {
-            async move {
-                rows.clone().exec(tx).await?;
-                Ok(())
-            }
-            .boxed()
+        let unit = self.store.write(rows, async |tx, rows| {
+            rows.clone().exec(tx).await?;
+            Ok(())
         });
         unit.await
     }

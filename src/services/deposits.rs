@@ -9,8 +9,7 @@ use entity::deposit;
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
-use entity::{DepositToken, Listed, Owned};
-use futures::FutureExt;
+use entity::{DepositToken, Owned};
 use serde_json::json;
 
 use super::audit::{self, OperatorAction};
@@ -18,8 +17,9 @@ use super::context::{Account, Context};
 use super::events;
 use super::ledger::{self, Entry};
 use super::page::{List, ListPage};
-use crate::error::{Error, ErrorCode};
+use crate::error::Error;
 use crate::params::Paging;
+use crate::services::by_key;
 use crate::services::counts;
 use crate::services::deposits::params::DepositOrder;
 use crate::services::deposits::view::Deposit;
@@ -29,9 +29,7 @@ use crate::store::{Store, Tx};
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Deposit, Error> {
-    let id: DepositToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = deposit::Entity::at(account.id(), id).one(ctx.store.read()).await?;
-    Ok(row.ok_or(ErrorCode::NotFound)?.into())
+    Ok(by_key::find::<deposit::Entity>(ctx.store.read(), account, token).await?.into())
 }
 
 /// Lists the account's deposits, newest first.
@@ -43,16 +41,13 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Li
 /// Creates a deposit on an operator's request, and records it in the audit trail.
 pub async fn arrive(store: &Store, account: Account, arrival: DepositOrder) -> Result<Deposit, Error> {
     store
-        .write((account, arrival), |tx, (account, arrival)| {
-            async move {
-                let row = row_of(account, tx.token(), arrival.clone());
-                let detail = json!({ "amount": row.amount });
-                let act =
-                    OperatorAction::about(Action::DepositCreated, row.account_id, row.id.to_string(), detail);
-                audit::record(tx, &act)?;
-                make(tx, &row).await
-            }
-            .boxed()
+        .write((account, arrival), async |tx, (account, arrival)| {
+            let row = row_of(account, tx.token(), arrival.clone());
+            let detail = json!({ "amount": row.amount });
+            let act =
+                OperatorAction::about(Action::DepositCreated, row.account_id, row.id.to_string(), detail);
+            audit::record(tx, &act)?;
+            make(tx, &row).await
         })
         .await
 }

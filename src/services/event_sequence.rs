@@ -5,7 +5,6 @@
 
 use entity::event::Column;
 use entity::{AccountToken, EventToken, Owned, event, event_sequence};
-use futures::FutureExt;
 use futures::future::try_join_all;
 use sea_orm::sea_query::{LockBehavior, LockType, OnConflict};
 use sea_orm::{
@@ -71,8 +70,8 @@ async fn number_or(ctx: &Context, account: AccountToken, if_locked: IfLocked) ->
     }
     let _lock = ctx.memory.event_sequences.lock_of(account).lock().await;
     while lacks_numbers(ctx, account).await? {
-        let unit = ctx.store.write((account, if_locked), |tx, (account, if_locked)| {
-            number_some(tx, *account, *if_locked).boxed()
+        let unit = ctx.store.write((account, if_locked), async |tx, (account, if_locked)| {
+            number_some(tx, *account, *if_locked).await
         });
         let Some(numbered) = unit.await? else {
             // It may number other events than these.

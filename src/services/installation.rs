@@ -4,7 +4,6 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use entity::installation::{self, Column};
 use entity::{AccountToken, SnapshotToken, vault_key};
-use futures::FutureExt;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use sha2::{Digest as _, Sha256};
@@ -70,15 +69,12 @@ pub async fn read_fingerprint(store: &Store) -> Result<String, InstallationError
 pub async fn claim(store: &Store, environment: Environment) -> Result<(), InstallationError> {
     let row = installation::Model { name: ENVIRONMENT.into(), value: environment.name().into() };
     let found = store
-        .write(row, |tx, row| {
-            async move {
-                let found = installation::Entity::find_by_id(ENVIRONMENT).one(tx).await?;
-                if found.is_none() {
-                    tx.append(row);
-                }
-                Ok(found)
+        .write(row, async |tx, row| {
+            let found = installation::Entity::find_by_id(ENVIRONMENT).one(tx).await?;
+            if found.is_none() {
+                tx.append(row);
             }
-            .boxed()
+            Ok(found)
         })
         .await?;
     refuse_other(found.as_ref().map(|found| found.value.as_str()), environment)
@@ -112,21 +108,18 @@ pub fn refuse_other_seed(
 /// Starts with a seed, or without. Returns the number of starts with this seed on this database, this one included.
 pub async fn begin(store: &Store, seed: Option<String>) -> Result<u32, InstallationError> {
     let (kept, is_empty) = store
-        .write(seed.clone(), |tx, seed| {
-            async move {
-                let kept = installation::Entity::find_by_id(SEED).one(tx).await?.map(|row| row.value);
-                let is_empty = installation::Entity::find_by_id(KEYS).one(tx).await?.is_none();
-                let refused = refuse_other_seed(kept.as_deref(), is_empty, seed.as_deref()).is_err();
-                if let Some(seed) = seed.as_ref().filter(|_| !refused) {
-                    let value = format!("{seed} {}", starts(kept.as_deref()) + 1);
-                    let row = installation::Model { name: SEED.into(), value };
-                    let known = OnConflict::column(Column::Name).update_column(Column::Value).to_owned();
-                    let begun = installation::Entity::insert(row.into_active_model()).on_conflict(known);
-                    begun.exec_without_returning(tx).await?;
-                }
-                Ok((kept, is_empty))
+        .write(seed.clone(), async |tx, seed| {
+            let kept = installation::Entity::find_by_id(SEED).one(tx).await?.map(|row| row.value);
+            let is_empty = installation::Entity::find_by_id(KEYS).one(tx).await?.is_none();
+            let refused = refuse_other_seed(kept.as_deref(), is_empty, seed.as_deref()).is_err();
+            if let Some(seed) = seed.as_ref().filter(|_| !refused) {
+                let value = format!("{seed} {}", starts(kept.as_deref()) + 1);
+                let row = installation::Model { name: SEED.into(), value };
+                let known = OnConflict::column(Column::Name).update_column(Column::Value).to_owned();
+                let begun = installation::Entity::insert(row.into_active_model()).on_conflict(known);
+                begun.exec_without_returning(tx).await?;
             }
-            .boxed()
+            Ok((kept, is_empty))
         })
         .await?;
     refuse_other_seed(kept.as_deref(), is_empty, seed.as_deref())?;
@@ -135,15 +128,12 @@ pub async fn begin(store: &Store, seed: Option<String>) -> Result<u32, Installat
 
 /// Counts at least this many starts with the seed, of which the database has one.
 pub async fn skip_starts(store: &Store, at_least: u32) -> Result<(), Error> {
-    let unit = store.write(at_least, |tx, at_least| {
-        async move {
-            let Some(row) = installation::Entity::find_by_id(SEED).one(tx).await? else { return Ok(()) };
-            let seed = row.value.split_once(' ').map_or("", |(seed, _)| seed);
-            let starts = starts(Some(&row.value)).max(*at_least);
-            let later = installation::Model { value: format!("{seed} {starts}"), ..row.clone() };
-            tx.update(&row, &later).await
-        }
-        .boxed()
+    let unit = store.write(at_least, async |tx, at_least| {
+        let Some(row) = installation::Entity::find_by_id(SEED).one(tx).await? else { return Ok(()) };
+        let seed = row.value.split_once(' ').map_or("", |(seed, _)| seed);
+        let starts = starts(Some(&row.value)).max(*at_least);
+        let later = installation::Model { value: format!("{seed} {starts}"), ..row.clone() };
+        tx.update(&row, &later).await
     });
     unit.await
 }

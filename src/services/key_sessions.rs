@@ -3,7 +3,6 @@
 
 use entity::Timestamp;
 use entity::ended_session::{Column, Entity, Model};
-use futures::FutureExt;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, Select};
 
@@ -14,14 +13,11 @@ use crate::vault::{Purpose, Vault};
 /// Ends a session, named by the secret of its forms, whose cookie expires at a time. It may have ended before.
 pub async fn end(ctx: &Context, secret: &str, expires: Timestamp) -> Result<(), Error> {
     let row = Model { hash: hash_of(&ctx.vault, secret), ends_at: expires };
-    let unit = ctx.store.write(row, |tx, row| {
-        async move {
-            let once = Entity::insert(row.clone().into_active_model())
-                .on_conflict(OnConflict::new().do_nothing().to_owned());
-            once.exec_without_returning(tx).await?;
-            Ok(())
-        }
-        .boxed()
+    let unit = ctx.store.write(row, async |tx, row| {
+        let once = Entity::insert(row.clone().into_active_model())
+            .on_conflict(OnConflict::new().do_nothing().to_owned());
+        once.exec_without_returning(tx).await?;
+        Ok(())
     });
     unit.await
 }

@@ -9,6 +9,7 @@ use super::{cards, customers};
 use crate::error::Error;
 use crate::params::{FieldErrors, non_blank};
 use crate::services::cards::params::NewCard;
+use crate::services::charges::params::EXACTLY_ONE_PAYER;
 
 /// The payment methods that a request names.
 #[derive(Default)]
@@ -67,41 +68,27 @@ pub async fn find(
     offered: &PaymentMethodParams<'_>,
     faults: &mut FieldErrors,
 ) -> Result<Option<PayerLookup>, Error> {
-    let card_token = non_blank(offered.card_token);
-    let source = non_blank(offered.payment_source_token);
-    let customer = non_blank(offered.customer_token);
-    // An invalid payment method counts as named.
-    let named = [
-        offered.card.is_some() || faults.has("card"),
-        card_token.is_some() || faults.has("card_token"),
-        source.is_some() || faults.has("payment_source_token"),
-        customer.is_some() || faults.has("customer_token"),
-    ];
-    if named.iter().filter(|named| **named).count() != 1 {
-        // What else is wrong with the card is told as well.
-        if let Some(card) = offered.card {
-            cards::validate(ctx, account, card, "card.", faults).await?;
-        }
-        faults.add("card", EXACTLY_ONE);
+    let is_ambiguous = faults.contains("card", EXACTLY_ONE_PAYER);
+    if let Some(card) = offered.card {
+        // What else is wrong with one card of several ways to pay is told as well.
+        let payer = inline(ctx, account, card, faults).await?;
+        return Ok(payer.filter(|_| !is_ambiguous));
+    }
+    if is_ambiguous {
         return Ok(None);
     }
-    if let Some(card) = offered.card {
-        return inline(ctx, account, card, faults).await;
-    }
-    if let Some(token) = card_token {
+    if let Some(token) = non_blank(offered.card_token) {
         return stored(ctx, account, token, faults).await;
     }
-    if let Some(token) = customer {
+    if let Some(token) = non_blank(offered.customer_token) {
         return of_customer(ctx, account, token, faults).await;
     }
-    if let Some(token) = source {
+    if let Some(token) = non_blank(offered.payment_source_token) {
         return of_source(ctx, account, token, faults).await;
     }
     Ok(None)
 }
 
-const EXACTLY_ONE: &str =
-    "Exactly one of card, card_token, payment_source_token or customer_token is required";
 const UNKNOWN: &str = "is not valid";
 
 async fn inline(

@@ -6,7 +6,6 @@ pub mod view;
 
 use entity::card::SourceType;
 use entity::wallet_payload;
-use futures::FutureExt;
 use sea_orm::ActiveEnum;
 
 use super::cards::{self, ValidatedCard};
@@ -49,18 +48,14 @@ pub async fn store(
         }
     };
     let row = cards::single_use(ctx, account, presented);
-    let unit = idempotency::write(ctx, caller, (row, used), |tx, (row, used)| {
-        async move {
-            if let Some(used) = used
-                && !payloads::record_use(tx, used).await?
-            {
-                return Err(unusable().into());
-            }
-            tx.append(row);
-            PaymentSource::new(row.clone())
-                .ok_or_else(|| Error::internal("a payment source without its type"))
+    let unit = idempotency::write(ctx, caller, (row, used), async |tx, (row, used)| {
+        if let Some(used) = used
+            && !payloads::record_use(tx, used).await?
+        {
+            return Err(unusable().into());
         }
-        .boxed()
+        tx.append(row);
+        PaymentSource::new(row.clone()).ok_or_else(|| Error::internal("a payment source without its type"))
     });
     unit.await
 }

@@ -12,7 +12,6 @@ use entity::audit_entry::Action;
 use entity::person::Role;
 use entity::person_session::{Column, Entity, Model};
 use entity::{JsonText, Timestamp};
-use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select, UpdateMany};
 use serde_json::json;
@@ -113,13 +112,10 @@ pub async fn end_sessions(
         None => (Action::PersonSignedOutEverywhere, own),
     };
     let act = OperatorAction::on_dashboard(action, json!({ "from": from }));
-    let unit = ctx.store.write((ended, act, person.acting(wall)), |tx, (ended, act, operator)| {
-        async move {
-            let ended = ended.clone().exec(tx).await?.rows_affected;
-            audit::record_by(tx, operator, act)?;
-            Ok(ended)
-        }
-        .boxed()
+    let unit = ctx.store.write((ended, act, person.acting(wall)), async |tx, (ended, act, operator)| {
+        let ended = ended.clone().exec(tx).await?.rows_affected;
+        audit::record_by(tx, operator, act)?;
+        Ok(ended)
     });
     unit.await
 }
@@ -192,9 +188,7 @@ fn ending(wall: Timestamp) -> UpdateMany<Entity> {
 }
 
 async fn update(ctx: &Context, rows: UpdateMany<Entity>) -> Result<u64, Error> {
-    let unit = ctx
-        .store
-        .write(rows, |tx, rows| async move { Ok(rows.clone().exec(tx).await?.rows_affected) }.boxed());
+    let unit = ctx.store.write(rows, async |tx, rows| Ok(rows.clone().exec(tx).await?.rows_affected));
     unit.await
 }
 

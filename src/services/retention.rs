@@ -6,13 +6,12 @@
 use entity::account::Column;
 use entity::counter::Counted;
 use entity::{Listed, Owned, TimeSpan, Timestamp, account, event, logged_request, webhook};
-use futures::FutureExt;
 use sea_orm::sea_query::ExprTrait;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select};
 
 use super::context::Context;
 use super::due_work::clocks;
-use super::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use super::due_work::work_time::WorkTime;
 use super::due_work::{DueRow, DueWork, WorkResult};
 use crate::error::Error;
 use crate::limits::PURGE_BATCH;
@@ -42,10 +41,9 @@ impl DueWork for RetentionWork {
         let (now, wall) = (time.earliest(ctx), ctx.trusted.earliest());
         // A day more: until the midnight at which they would have gone.
         let dated_behind = ctx.trusted.dated_behind(ctx.settings.retention + TimeSpan::days(1));
-        let (kept, clock_update) = (ctx.settings.retention, time.clock_update());
-        let batch = PurgeUnit { account: row, now, wall, kept, dated_behind, clock_update };
-        let gone = ctx.store.write(batch, |tx, batch| batch.record(tx).boxed()).await?;
-        Ok(if gone > 0 { WorkResult::Silent } else { WorkResult::Skipped })
+        let batch = PurgeUnit { account: row, now, wall, kept: ctx.settings.retention, dated_behind };
+        let gone = time.write(ctx, batch, async |tx, batch| batch.record(tx).await.map(Some)).await?;
+        Ok(if gone > Some(0) { WorkResult::Silent } else { WorkResult::Skipped })
     }
 }
 
@@ -56,7 +54,6 @@ struct PurgeUnit {
     kept: TimeSpan,
     /// The dates, by the wall clock, of rows that may be younger.
     dated_behind: Option<(Timestamp, Timestamp)>,
-    clock_update: OptionalClockUpdate,
 }
 
 impl PurgeUnit {
@@ -77,7 +74,6 @@ impl PurgeUnit {
         if webhooks < PURGE_BATCH && events < PURGE_BATCH {
             self.reschedule(tx).await?;
         }
-        self.clock_update.set(tx).await?;
         Ok(webhooks + events)
     }
 

@@ -81,6 +81,17 @@ pub fn contains(backend: DbBackend, text: SimpleExpr, query: &str) -> SimpleExpr
     }
 }
 
+/// Returns the condition that a text, which is not stored folded, contains a query. Letter case is ignored as far as the database
+/// knows it, which on SQLite is that of ASCII. No index helps.
+pub fn contains_as_stored(backend: DbBackend, text: SimpleExpr, query: &str) -> SimpleExpr {
+    let position = if backend == DbBackend::Postgres {
+        "strpos(lower($1), lower($2)) > 0"
+    } else {
+        "instr(lower(?), lower(?)) > 0"
+    };
+    Expr::cust_with_exprs(position, [text, Expr::value(query)])
+}
+
 /// Returns the condition that a text holds folded words. No index helps.
 pub fn holds(backend: DbBackend, text: SimpleExpr, words: &str) -> SimpleExpr {
     let position = if backend == DbBackend::Postgres { "strpos($1, $2) > 0" } else { "instr(?, ?) > 0" };

@@ -8,13 +8,12 @@ use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::transfer::{self, TransferKind};
 use entity::{AccountToken, Timestamp, TransferToken};
-use futures::FutureExt;
 use sea_orm::Select;
 
 use super::accounts::settings;
 use super::context::{Account, Context};
 use super::due_work::clocks;
-use super::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use super::due_work::work_time::WorkTime;
 use super::due_work::{DueRow, DueWork, WorkResult};
 use super::ledger::lines::{self, SettlementLines};
 use super::ledger::{self, BalanceTooLow, Entry, FundsSource};
@@ -45,16 +44,10 @@ impl DueWork for SettlementWork {
 
     async fn work(ctx: &Context, time: &WorkTime, row: account::Model) -> Result<WorkResult, Error> {
         let Some(due) = row.settles_at else { return Ok(WorkResult::Skipped) };
-        let unit = SettleDayUnit {
-            account: row.id,
-            due,
-            id: ctx.ids.token(),
-            now: time.now(ctx),
-            clock_update: time.clock_update(),
-        };
-        let result = ctx.store.write(unit, |tx, unit| unit.record(tx).boxed()).await;
+        let unit = SettleDayUnit { account: row.id, due, id: ctx.ids.token(), now: time.now(ctx) };
+        let result = time.write(ctx, unit, async |tx, unit| unit.record(tx).await).await;
         crash_points::point("settlement", "outcome.after");
-        result
+        result.map(WorkResult::from)
     }
 }
 
@@ -64,16 +57,15 @@ struct SettleDayUnit {
     due: Timestamp,
     id: TransferToken,
     now: Timestamp,
-    clock_update: OptionalClockUpdate,
 }
 
 impl SettleDayUnit {
     /// Settles the day. If two workers try, one waits for the lock on the account's row, and then finds the next day
     /// there.
-    async fn record(&self, tx: &Tx) -> Result<WorkResult, Error> {
+    async fn record(&self, tx: &Tx) -> Result<Option<WorkResult>, Error> {
         let row = settings::lock_account(tx, self.account).await?;
         if row.settles_at != Some(self.due) {
-            return Ok(WorkResult::Skipped);
+            return Ok(None);
         }
         let settled =
             account::Model { settles_at: row.transfers_schedule.next_after(self.due), ..row.clone() };
@@ -82,9 +74,8 @@ impl SettleDayUnit {
         account.now = self.now;
         tx.disable_timeouts().await?;
         let paid = self.pay(tx, &account).await?;
-        self.clock_update.set(tx).await?;
         crash_points::point("settlement", "outcome.before");
-        Ok(if paid { WorkResult::Event(EventType::TransferCreated) } else { WorkResult::Skipped })
+        Ok(Some(if paid { WorkResult::Event(EventType::TransferCreated) } else { WorkResult::Skipped }))
     }
 
     /// Pays out the waiting lines if the balance covers them; otherwise they keep waiting.

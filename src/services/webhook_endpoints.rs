@@ -7,7 +7,6 @@ pub mod view;
 use entity::counter::Counted;
 use entity::webhook_endpoint::{self, Column};
 use entity::{AccountToken, Listed, Owned, WebhookEndpointToken, webhook};
-use futures::FutureExt;
 use futures::future::try_join_all;
 use outbound::signature::generate_key;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
@@ -19,6 +18,7 @@ use super::page::{List, ListPage};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{PURGE_BATCH, WEBHOOK_ENDPOINTS_MAX};
 use crate::params::{Paging, Params};
+use crate::services::by_key;
 use crate::services::counts;
 use crate::services::webhook_endpoints::params::NewWebhookEndpoint;
 use crate::services::webhook_endpoints::view::WebhookEndpoint;
@@ -52,8 +52,8 @@ pub async fn register(
         created_at: account.now,
         updated_at: account.now,
     };
-    let unit = idempotency::write(ctx, caller, (row, key), |tx, (row, key)| {
-        async move { Ok(WebhookEndpoint::new(record(tx, row).await?, key)) }.boxed()
+    let unit = idempotency::write(ctx, caller, (row, key), async |tx, (row, key)| {
+        Ok(WebhookEndpoint::new(record(tx, row).await?, key))
     });
     unit.await
 }
@@ -112,9 +112,9 @@ pub async fn by_token(
     account: &Account,
     token: &str,
 ) -> Result<webhook_endpoint::Model, Error> {
-    let id: WebhookEndpointToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
-    let row = webhook_endpoint::Entity::at(account.id(), id);
-    row.one(ctx.store.read()).await?.ok_or_else(|| ErrorCode::RecordNotFound.into())
+    let endpoints = webhook_endpoint::Entity::owned_by(account.id());
+    let row = by_key::find_among(ctx.store.read(), endpoints, token).await?;
+    row.ok_or_else(|| ErrorCode::RecordNotFound.into())
 }
 
 /// Deletes an endpoint and all its webhooks permanently.
@@ -124,10 +124,10 @@ pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), E
     let id: WebhookEndpointToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
     let data = (caller.account.id(), id);
     // In batches, so that no wait is long: every event of the account waits while its endpoint is deleted.
-    while ctx.store.write(data, |tx, (account, id)| delete_webhooks(tx, *account, *id).boxed()).await?
+    while ctx.store.write(data, async |tx, (account, id)| delete_webhooks(tx, *account, *id).await).await?
         == PURGE_BATCH
     {}
-    idempotency::write(ctx, caller, data, |tx, (account, id)| remove(tx, *account, *id).boxed()).await
+    idempotency::write(ctx, caller, data, async |tx, (account, id)| remove(tx, *account, *id).await).await
 }
 
 /// Deletes a batch of an endpoint's webhooks and returns their number.

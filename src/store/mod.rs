@@ -39,7 +39,6 @@ use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use entity::{AccountToken, Timestamp};
-use futures::future::BoxFuture;
 use migration::MigratorTrait;
 use sea_orm::{AccessMode, ConnectionTrait, DbBackend, DbErr, IsolationLevel, TransactionTrait};
 
@@ -67,6 +66,7 @@ pub use statement_observer::watch;
 pub use statements::{Counts, Statements};
 pub use sums::Sum;
 pub use tx::Tx;
+pub use unit::Unit;
 
 use crate::error::{Error, ErrorCode};
 use crate::trace::{self, Span, SpanKind};
@@ -217,11 +217,10 @@ impl Store {
     /// a caller who goes away leaves no half unit behind.
     ///
     /// A commit whose answer is lost is `service_unavailable` and is never retried blindly.
-    pub async fn write<D, T, F>(&self, data: D, unit: F) -> Result<T, Error>
+    pub async fn write<D, T>(&self, data: D, unit: impl Unit<D, T>) -> Result<T, Error>
     where
         D: Send + Sync + 'static,
         T: Send + 'static,
-        F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
     {
         typed(self.run(UnitOfWork::new(data, unit, trace::current())).await)
     }

@@ -1,6 +1,5 @@
 //! Proves that the database can be written, by a write that takes as much room as a batch of payments and leaves nothing.
 
-use futures::FutureExt;
 use sea_orm::ConnectionTrait;
 
 use super::Store;
@@ -53,8 +52,7 @@ impl Store {
     }
 
     async fn execute(&self, sql: String) -> Result<(), Error> {
-        let unit =
-            self.write(sql, |tx, sql| async move { Ok(tx.execute_unprepared(sql).await.map(drop)?) }.boxed());
+        let unit = self.write(sql, async |tx, sql| Ok(tx.execute_unprepared(sql).await.map(drop)?));
         unit.await
     }
 }

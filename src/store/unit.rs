@@ -29,6 +29,40 @@ trait Work: Send + Sync {
     fn run<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, UnitResult>;
 }
 
+/// The code of a unit of work: an async function or closure over the transaction and the unit's own data. A closure captures nothing,
+/// so the unit can reach nothing else.
+pub trait Unit<D, T>:
+    AsyncFn(&Tx, &D) -> Result<T, Error> + for<'u> RunUnit<'u, D, T> + Send + Sync + 'static
+{
+}
+
+impl<D, T, F> Unit<D, T> for F where
+    F: AsyncFn(&Tx, &D) -> Result<T, Error> + for<'u> RunUnit<'u, D, T> + Send + Sync + 'static
+{
+}
+
+/// What [`AsyncFn`] cannot say: a run of the unit may change threads.
+pub trait RunUnit<'u, D, T> {
+    /// A run of the unit.
+    type Run: Future<Output = Result<T, Error>> + Send + 'u;
+
+    /// Begins a run.
+    fn run(&self, tx: &'u Tx, data: &'u D) -> Self::Run;
+}
+
+impl<'u, D, T, F, R> RunUnit<'u, D, T> for F
+where
+    D: 'u,
+    F: Fn(&'u Tx, &'u D) -> R,
+    R: Future<Output = Result<T, Error>> + Send + 'u,
+{
+    type Run = R;
+
+    fn run(&self, tx: &'u Tx, data: &'u D) -> R {
+        self(tx, data)
+    }
+}
+
 struct Typed<D, T, F> {
     data: D,
     unit: F,
@@ -39,10 +73,10 @@ impl<D, T, F> Work for Typed<D, T, F>
 where
     D: Send + Sync,
     T: Send + 'static,
-    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync,
+    F: Unit<D, T>,
 {
     fn run<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, UnitResult> {
-        (self.unit)(tx, &self.data).map(|answer| answer.map(|it| Box::new(it) as Done)).boxed()
+        self.unit.run(tx, &self.data).map(|answer| answer.map(|it| Box::new(it) as Done)).boxed()
     }
 }
 
@@ -51,7 +85,7 @@ impl UnitOfWork {
     where
         D: Send + Sync + 'static,
         T: Send + 'static,
-        F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
+        F: Unit<D, T>,
     {
         Self { work: Box::new(Typed { data, unit, answers: PhantomData }), cause }
     }

@@ -1,5 +1,7 @@
-//! One account whose snapshots are put back all the time, beside another account that makes its charges.
+//! One account whose snapshots are made, put back and deleted all the time, and that refers merchants, whose passwords are hashed, beside
+//! another account that makes its charges.
 
+use std::iter::repeat_with;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::scope;
 use std::time::{Duration, Instant};
@@ -11,10 +13,23 @@ use crate::report::Report;
 
 /// How many clients put back snapshots at once.
 const LOOPS: usize = 2;
+/// How many refer merchants at once.
+const MERCHANTS: usize = 16;
+const MERCHANT: &str = "contact[first_name]=Roland&contact[last_name]=Robot&contact[phone_number]=0491+570+156\
+    &contact[email]=roland@example.com&contact[password]=correct+horse+battery+staple\
+    &entity[business_registration_number]=51+824+753+556&entity[full_legal_name]=Robots+Pty+Ltd\
+    &entity[address_line_1]=42+Sevenoaks+St&entity[address_locality]=Lathlain&entity[address_region]=WA\
+    &entity[address_postal_code]=6454&entity[address_country_code]=AU\
+    &business[trading_name]=Robots&business[description]=Robots&business[typical_product_price]=100\
+    &business[transactions_per_month]=20&business[annual_transaction_volume]=20000\
+    &business[sells_physical_goods]=true&business[average_delivery_days]=7&business[url]=https://robots.example.com\
+    &bank_account[name]=Roland+Robot&bank_account[bsb]=736-032&bank_account[number]=987654321\
+    &director[full_name]=Roland+Robot&director[contact_number]=0491+570+156&director[date_of_birth]=1980-02-29";
 /// Between two charges.
 const PACE: Duration = Duration::from_millis(20);
 
-/// `restores`: two clients put back an account's snapshots, with many charges and with none, one after another. `--seconds` (4),
+/// `restores`: two clients put back an account's snapshots, with many charges and with none, one after another; others make and delete
+/// snapshots of it, and refer merchants. `--seconds` (4),
 /// `--charges` (200; 4,000 are a busy test account). What a charge of another account may take at the 99th percentile depends on the
 /// build, the machine and what else runs on it: `CARD_PAYMENTS_RESTORES_P99_MS` says it. The default (20,000) is that of a debug build
 /// beside other tests. Nobody may see an account that is neither of the two.
@@ -52,6 +67,28 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
                     };
                     count.fetch_add(1, Ordering::SeqCst);
                     pause(PACE);
+                }
+            });
+        }
+        scope.spawn(|| {
+            while !is_over.load(Ordering::SeqCst) {
+                let made = server.ask("POST", "/1/sandbox/snapshots", Some(busy), "");
+                if made.status == 201 {
+                    let path = format!("/1/sandbox/snapshots/{}", made.ok(201)["token"].as_str().unwrap());
+                    // While another one is put back, it is refused.
+                    let mut statuses = repeat_with(|| server.ask("DELETE", &path, Some(busy), "").status);
+                    assert_eq!(statuses.find(|status| *status != 503), Some(204));
+                } else {
+                    assert_eq!(made.status, 503, "{}", made.body);
+                }
+                pause(PACE);
+            }
+        });
+        for _ in 0..MERCHANTS {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::SeqCst) {
+                    let made = server.ask("POST", "/1/merchants", Some(busy), MERCHANT).status;
+                    assert!([201, 503].contains(&made), "{made}");
                 }
             });
         }

@@ -76,7 +76,7 @@ async fn a_receiver_that_hangs_costs_the_time_given_and_no_more() {
         let begun = Instant::now();
         let answer = test().post(&receiver.url(), HeaderMap::new(), Bytes::new(), SOON).await;
         assert_eq!(answer, Err(OutboundError::Timeout));
-        assert!((SOON..SOON * 4).contains(&begun.elapsed()), "{:?}", begun.elapsed());
+        assert!((SOON..LONG).contains(&begun.elapsed()), "{:?}", begun.elapsed());
     }
 }
 
@@ -153,7 +153,7 @@ async fn of_an_endless_body_only_a_piece_is_read_and_the_status_counts() {
     receiver.behave(Behaviour::Endless);
     let begun = Instant::now();
     assert_eq!(call(&test(), &receiver.url()).await, Ok(200));
-    assert!(begun.elapsed() < LONG / 2, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < LONG, "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
@@ -163,5 +163,5 @@ async fn a_body_that_drips_is_given_up_in_time_and_the_status_counts() {
     let begun = Instant::now();
     let answer = test().post(&receiver.url(), HeaderMap::new(), Bytes::new(), SOON).await;
     assert_eq!(answer, Ok(200));
-    assert!((SOON..SOON * 4).contains(&begun.elapsed()), "{:?}", begun.elapsed());
+    assert!((SOON..LONG).contains(&begun.elapsed()), "{:?}", begun.elapsed());
 }

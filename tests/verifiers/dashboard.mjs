@@ -32,12 +32,23 @@ if (folder !== '-') await first.screenshot({ path: `${folder}/dashboard-overview
 told.title = await first.title()
 told.read = await first.locator('body').ariaSnapshot()
 const ways = await first.getByRole('navigation', { name: 'Pages', exact: true }).getByRole('link').evaluateAll((links) => links.map((link) => link.href))
-const pages = [...ways, server + charge, `${home}/charges/new`, `${home}/accounts`, `${home}/requests?status=422&error=invalid_resource`]
+const pages = [...ways, server + charge, `${home}/charges/new`, `${home}/accounts`, `${home}/requests?status=422&error=invalid_resource`, `${home}/search?query=coffee`, `${home}/charges?state=declined`]
 told.pages = ways.map((way) => new URL(way).pathname)
 for (const list of ['customers', 'subscriptions', 'transfers', 'disputes', 'events', 'webhooks', 'requests?status=422']) {
   await first.goto(`${home}/${list}`)
   pages.push(await first.locator(`tbody a[href^="/dashboard/${list.split('?')[0]}/"]`).first().evaluate((link) => link.href))
 }
+// An inbox, a key's grid as a preset, and a question before something is lost.
+await first.goto(`${home}/webhooks`)
+await first.getByRole('button', { name: 'Make an inbox' }).click()
+await first.waitForURL((address) => address.pathname.startsWith('/dashboard/inboxes/'))
+pages.push(first.url(), `${home}/keys?preset=checkout`)
+await first.goto(`${home}/webhooks`)
+const questions = [await first.getByRole('link', { name: 'Delete it' }).first().evaluate((link) => link.href)]
+await first.goto(`${home}/disputes`)
+await first.locator('tbody a[href^="/dashboard/disputes/"]').first().click()
+questions.push(await first.getByRole('link', { name: 'Submit the evidence' }).evaluate((link) => link.href))
+pages.push(...questions)
 const sizes = [[1280, 'desk'], [390, 'phone']].flatMap(([width, name]) => ['light', 'dark'].map((scheme) => [width, name, scheme]))
 for (const [width, name, scheme] of [...sizes, [320, 'narrow', 'light']]) {
   const page = await visitor({ viewport: { width, height: 900 }, colorScheme: scheme })
@@ -83,8 +94,12 @@ function small() {
 function unnamed() {
   const controls = [...document.querySelectorAll('input:not([type=hidden]), select')]
   const nameless = controls.filter((control) => !control.labels?.length && !control.ariaLabel).map((control) => control.outerHTML)
-  // No call of the API lists accounts, so their page has no foot.
-  const parts = ['header', 'nav', 'main', 'h1', ...(location.pathname === '/dashboard/accounts' ? [] : ['footer'])]
+  // No call of the API lists accounts, searches everything, filters by state, or asks, so these pages have no foot.
+  const isFootless =
+    ['/dashboard/accounts', '/dashboard/search'].includes(location.pathname) ||
+    location.search.includes('state=') ||
+    document.querySelector('[aria-label="Your answer"]')
+  const parts = ['header', 'nav', 'main', 'h1', ...(isFootless ? [] : ['footer'])]
   const missing = parts.filter((name) => !document.querySelector(name))
   return [...nameless, ...missing.map((name) => `${location.pathname} has no ${name}`)]
 }
@@ -157,7 +172,7 @@ await shot(first, 'dashboard-dispute-desk')
 // Without scripts everything works: a search, the slider, and a table in place of the drawing.
 const plain = await visitor({ viewport: { width: 1280, height: 900 }, javaScriptEnabled: false })
 await plain.goto(`${home}/charges`)
-await plain.getByRole('searchbox').fill('no such thing')
+await plain.getByRole('main').getByRole('searchbox').fill('no such thing')
 await plain.getByRole('button', { name: 'Search' }).click()
 told.found = await plain.getByText('There are none.').count()
 await plain.goto(`${home}/clock`)
@@ -165,6 +180,51 @@ const passed = plain.waitForEvent('load')
 await plain.getByRole('button', { name: 'Move by these days' }).click()
 await passed
 told.plain = await plain.locator('p[role=status]').innerText()
+
+// A question without scripts: going back changes nothing, and the answer does it.
+await plain.goto(`${home}/webhooks`)
+await plain.getByRole('link', { name: 'Delete it' }).first().click()
+told.question = await plain.getByRole('heading', { level: 1 }).innerText()
+await plain.getByRole('link', { name: 'No, go back' }).click()
+told.kept = await plain.getByRole('link', { name: 'Delete it' }).count()
+await plain.getByRole('link', { name: 'Delete it' }).first().click()
+await plain.getByRole('button', { name: 'Delete the endpoint' }).click()
+await plain.waitForURL((address) => address.pathname === '/dashboard/webhooks')
+told.left = await plain.getByRole('link', { name: 'Delete it' }).count()
+
+// Evidence with a file, without scripts.
+await plain.goto(first.url())
+await plain.getByRole('textbox', { name: 'Text' }).fill('It was delivered')
+await plain.getByLabel('File').setInputFiles({ name: 'receipt.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.7') })
+await plain.getByRole('button', { name: 'Add this evidence' }).click()
+told.evidence = await plain.getByRole('link', { name: 'receipt.pdf' }).count()
+
+// The search at the top of each page, and a refused form, which keeps what was typed and leads to its first error.
+await plain.getByRole('banner').getByRole('searchbox').fill(charge.split('/').pop())
+await plain.getByRole('button', { name: 'Find' }).click()
+told.sought = new URL(plain.url()).pathname
+told.refused = []
+for (const [width, name, scheme] of sizes) {
+  // The browser tells of the status, which is right.
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, javaScriptEnabled: true })
+  const form = await context.newPage()
+  await form.goto(`${home}/charges/new`)
+  await form.getByLabel('Description').fill('A pot of tea')
+  await form.getByLabel('Amount in base units').fill('a lot')
+  await form.getByRole('button', { name: 'Make the charge' }).click()
+  await form.getByRole('alert').waitFor()
+  told.refused.push(await form.evaluate(() => ({
+    focus: document.activeElement.id,
+    error: document.getElementById(document.activeElement.getAttribute('aria-describedby')).innerText,
+    isBelow: document.getElementById('error-amount').getBoundingClientRect().top >= document.activeElement.getBoundingClientRect().bottom,
+    kept: [document.activeElement.value, document.getElementById('description').value],
+    isWide: document.documentElement.scrollWidth > innerWidth,
+  })))
+  told.contrast.push(...(await form.evaluate(faint)).map((where) => `refused ${scheme}: ${where}`))
+  told.violations.push(...await violations(form, `refused ${name} ${scheme}`))
+  await shot(form, `dashboard-refused-${name}${scheme === 'dark' ? '-dark' : ''}`)
+  await context.close()
+}
 
 // Signed out, the door asks for a key.
 await first.goto(home)

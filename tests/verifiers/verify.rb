@@ -40,7 +40,8 @@ puts "Listening on http://127.0.0.1:#{server.addr[1]}"
 loop do
   connection = server.accept
   connection.write("HTTP/1.1 #{receive(connection)}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
-  connection.close
 rescue SystemCallError
   # The sender is gone.
+ensure
+  connection&.close
 end

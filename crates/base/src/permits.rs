@@ -20,6 +20,8 @@ pub struct Share {
     pub waiting: usize,
     /// Whether a lane leaves at least as many free as it holds.
     pub leaves_half: bool,
+    /// The number of permits that one lane may hold.
+    pub of_a_lane: usize,
 }
 
 /// The permits of one kind.
@@ -69,6 +71,11 @@ impl PermitPool {
         (self.all - self.state().free, self.all)
     }
 
+    /// Returns the number of those who wait for a permit.
+    pub fn waiting(&self) -> usize {
+        self.state().lanes.values().map(|of| of.waiting.len()).sum()
+    }
+
     /// Returns the number of all permits.
     pub fn all(&self) -> usize {
         self.all
@@ -99,7 +106,7 @@ impl PermitPool {
     fn take(self: &Arc<Self>, state: &mut State, lane: Lane, count: usize) -> Option<Permit> {
         let held = state.lanes.get(&lane).map_or(0, |of| of.held) + count;
         let left = state.free.checked_sub(count)?;
-        if self.share.leaves_half && held > left {
+        if held > self.share.of_a_lane || (self.share.leaves_half && held > left) {
             return None;
         }
         state.free = left;
@@ -116,7 +123,7 @@ impl PermitPool {
         }
         state.forget_gone();
         while state.free > 0
-            && let Some((lane, grant)) = state.next()
+            && let Some((lane, grant)) = state.next(self.share.of_a_lane)
             && let Some(permit) = self.take(&mut state, lane, 1)
         {
             granted.push((grant, permit));
@@ -144,9 +151,9 @@ impl State {
         Some(granted)
     }
 
-    /// Removes and returns the first waiter of the lane that holds the fewest permits.
-    fn next(&mut self) -> Option<(Lane, oneshot::Sender<Permit>)> {
-        let waiting = self.lanes.iter_mut().filter(|(_, of)| !of.waiting.is_empty());
+    /// Removes and returns the first waiter of the lane that holds the fewest permits, if those are fewer than a lane may hold.
+    fn next(&mut self, of_a_lane: usize) -> Option<(Lane, oneshot::Sender<Permit>)> {
+        let waiting = self.lanes.iter_mut().filter(|(_, of)| !of.waiting.is_empty() && of.held < of_a_lane);
         let next = waiting.min_by_key(|(_, of)| (of.held, of.waiting.front().map(|first| first.arrival)));
         next.and_then(|(lane, of)| Some((*lane, of.waiting.pop_front()?.grant)))
     }
@@ -189,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    const SHARE: Share = Share { waiting: 4, leaves_half: false };
+    const SHARE: Share = Share { waiting: 4, leaves_half: false, of_a_lane: usize::MAX };
     const LONG: Duration = Duration::from_mins(1);
 
     const GREEDY: Lane = Some(AccountToken::new(Uuid::from_u128(1)));
@@ -241,6 +248,21 @@ mod tests {
         let lanes = [GREEDY, MODEST, GREEDY, GREEDY];
         let mut waiting: Vec<_> = lanes.map(|lane| Box::pin(pool.acquire(lane, LONG))).into();
         assert!(waiting.iter_mut().all(|waiter| waiter.as_mut().now_or_never().is_none()));
+    }
+
+    #[tokio::test]
+    async fn a_lane_that_holds_what_it_may_waits_beside_free_permits() {
+        let pool = PermitPool::new(2, Share { of_a_lane: 1, ..SHARE });
+        let first = pool.try_acquire(GREEDY, 1);
+        let mut second = Box::pin(pool.acquire(GREEDY, LONG));
+        assert!(second.as_mut().now_or_never().is_none());
+        let other = pool.try_acquire(MODEST, 1);
+        assert!(other.is_some(), "it is free for others");
+        drop(other);
+        assert!(second.as_mut().now_or_never().is_none(), "that of another lane is not its own");
+        drop(first);
+        assert!(matches!(second.now_or_never(), Some(Some(_))));
+        assert_eq!(pool.taken(), (0, 2));
     }
 
     #[tokio::test]

@@ -33,6 +33,7 @@ pub struct RequestContext {
     account: OnceLock<AccountToken>,
     // As of the last counted request: a list as CSV is several.
     rate: Mutex<Option<RateStatus>>,
+    outcome: Mutex<RequestOutcome>,
     shed: AtomicBool,
     // Whether the client wants unknown parameters refused, if it says so; and whether the account does.
     prefers_strict: Option<bool>,
@@ -55,6 +56,15 @@ pub struct RateStatus {
     pub left: u32,
     /// After how many seconds all of them are left.
     pub full_after: u32,
+}
+
+/// What the log says of an answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestOutcome {
+    /// The code of a refusal.
+    pub error: Option<String>,
+    /// The token of the record that the answer is about.
+    pub record: Option<String>,
 }
 
 /// The party that a request waits for.
@@ -107,6 +117,11 @@ impl RequestContext {
     /// Returns what is left of the account's rate, if it has a limit.
     pub fn rate(&self) -> Option<RateStatus> {
         *lock(&self.rate)
+    }
+
+    /// Returns what the last answer says.
+    pub fn outcome(&self) -> RequestOutcome {
+        lock(&self.outcome).clone()
     }
 
     fn counter(&self, wait: Wait) -> &AtomicU64 {
@@ -226,6 +241,11 @@ pub fn set_operation(method: &Method, route: &str) {
 /// Records what is left of the rate of the request's account.
 pub fn set_rate(rate: RateStatus) {
     let _ = REQUEST_CONTEXT.try_with(|request| *lock(&request.rate) = Some(rate));
+}
+
+/// Records what the answer says. A later answer replaces an earlier one.
+pub fn set_outcome(outcome: RequestOutcome) {
+    let _ = REQUEST_CONTEXT.try_with(|request| *lock(&request.outcome) = outcome);
 }
 
 /// Records the account that a secret key has authenticated.

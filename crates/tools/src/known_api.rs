@@ -11,8 +11,23 @@ pub struct KnownApi {
     pub document: fn() -> Value,
     /// Returns the faults of parameters.
     pub faults: fn(Parameters, &Value) -> Vec<ParameterFault>,
+    /// Returns an error of the API by its code.
+    pub error: fn(&str) -> Option<KnownError>,
     /// Returns the test number that a placeholder of a recording names.
     pub test_card: fn(&str) -> Option<&'static str>,
+}
+
+/// An error of the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownError {
+    /// Its code.
+    pub code: &'static str,
+    /// The status of its answer.
+    pub status: u16,
+    /// Its sentence.
+    pub description: &'static str,
+    /// Whether the same request may be accepted a moment later.
+    pub is_transient: bool,
 }
 
 /// The parameters of a request.

@@ -1,18 +1,24 @@
-//! The commands that call a running server by HTTP, and know no database: `listen`, `trigger`, `seed`, `mcp`, `requests` and `replay`,
-//! and what `report` asks the server for.
+//! The commands that call a running server by HTTP, and know no database: `listen`, `trigger`, `seed`, `mcp`, `requests`, `replay`,
+//! `examine` and `coverage`, and what `report` asks the server for. A server that lives as long as a command is brought from above.
 //!
 //! What they know of the API before a server answers, the program hands over as a [`known_api::KnownApi`]. Terminals and progress bars
 //! are for all commands.
 
 pub mod api_client;
+pub mod coverage;
+mod document;
 pub mod events;
+pub mod examine;
 pub mod html_page;
+mod junit;
 pub mod known_api;
 pub mod listen;
 pub mod mcp;
+pub mod own_server;
 pub mod progress_bar;
 pub mod replay;
 pub mod report;
+pub mod request_line;
 pub mod requests;
 pub mod seed;
 pub mod server_options;

@@ -24,14 +24,14 @@ use serde_json::value::RawValue;
 use crate::api_client::{ApiClient, ApiClientError};
 use crate::events::{self, Event};
 use crate::server_options::{ServerOptions, receiver_address};
-use crate::terminal::{print_notice, print_result};
+use crate::terminal::{BAD, print_notice, print_result};
 
 /// How many seconds the server waits for events.
 const WAIT: u64 = 20;
 /// The pause after a request that brought none.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Print the events of an account as they happen, and forward them to a receiver on your machine.
+/// Print events as they happen, and forward them to your receiver.
 ///
 /// Asks a running server until Ctrl-C. It waits through restarts of the server, and loses or repeats no event that the server
 /// keeps; a move of the clock past the retention of events may delete some before they are seen. Each event is forwarded once,
@@ -193,8 +193,11 @@ impl From<OutboundError> for Forwarded {
 impl Display for Forwarded {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Answered { status, ms } => write!(f, "{status} in {ms} ms"),
-            Self::Unanswered { error, error_description } => write!(f, "{error}: {error_description}"),
+            Self::Answered { status, ms } if (200..300).contains(status) => write!(f, "{status} in {ms} ms"),
+            Self::Answered { status, ms } => write!(f, "{BAD}{status}{BAD:#} in {ms} ms"),
+            Self::Unanswered { error, error_description } => {
+                write!(f, "{BAD}{error}{BAD:#}: {error_description}")
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `card-payments mcp`: a test server's payments as tools of the Model Context Protocol, for programs that read instead of people.
 
 mod tools;
+mod transport;
 
 use std::error::Error;
 
@@ -10,20 +11,20 @@ use rmcp::model::{
     PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
-use rmcp::transport::stdio;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 
 use self::tools::{OfferedTool, ToolRequest};
+use self::transport::LineTransport;
 use crate::api_client::{ApiClient, ApiClientError};
 use crate::known_api::KnownApi;
 use crate::server_options::{ServerOptions, refuse_live};
 
-/// Offer a test server's payments as tools to an assistant, by the Model Context Protocol.
+/// Offer a test server's payments as tools to an assistant.
 ///
-/// Speaks the protocol on stdin and stdout until its input ends, and calls a running test server: pays with test cards, refunds,
-/// opens disputes, moves the account's clock, and reads the log of requests, events, charges and the balance. Each call that
-/// changes something carries an Idempotency-Key, so a repeated call has one effect.
+/// Speaks the Model Context Protocol on stdin and stdout until its input ends, and calls a running test server: pays with test
+/// cards, refunds, opens disputes, moves the account's clock, and reads the log of requests, events, charges and the balance.
+/// Each call that changes something carries an Idempotency-Key, so a repeated call has one effect.
 ///
 /// Refuses a live server. The secret key and card numbers are in no output.
 #[derive(Args)]
@@ -46,7 +47,7 @@ pub async fn run(Mcp { server }: Mcp, api: &KnownApi) -> Result<(), Box<dyn Erro
     let server = server.open().await?;
     refuse_live(&server, "no tools are offered").await?;
     match (ToolServer { server, version: api.version, tools: tools::all(&(api.document)()) })
-        .serve(stdio())
+        .serve(LineTransport::new(tokio::io::stdin(), tokio::io::stdout()))
         .await
     {
         Ok(running) => {

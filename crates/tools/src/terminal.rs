@@ -70,6 +70,22 @@ pub fn print_result(record: &impl Serialize, text: &dyn Display, json: bool) -> 
     Ok(())
 }
 
+/// Prints records: as text, or as JSON.
+pub fn print_list<R: Serialize + Display>(records: &[R], json: bool) -> Result<(), Box<dyn Error>> {
+    records.iter().try_for_each(|record| print_result(record, record, json))?;
+    if records.is_empty() {
+        print_none(json);
+    }
+    Ok(())
+}
+
+/// Says that there are no records to print. Standard output is data, so people read it on stderr.
+pub fn print_none(json: bool) {
+    if !json {
+        print_notice("none");
+    }
+}
+
 /// Returns lines without what a terminal obeys. JSON stays the same JSON.
 pub fn escape_lines(text: &str) -> Cow<'_, str> {
     escape(text, |letter| letter == '\n')

@@ -21,7 +21,7 @@ use crate::known_api::KnownApi;
 use crate::server_options::{ServerOptions, refuse_live};
 use crate::terminal::print_result;
 
-/// Cause an event of any type by the API calls that really lead to it.
+/// Cause an event of any type, by the API calls that lead to it.
 ///
 /// Calls a running test server: it stores cards, charges them, disputes charges, lets the bank return money, and so on, whatever
 /// the type needs, with new records each time. If it takes days, it moves the account's clock, which never goes back, and

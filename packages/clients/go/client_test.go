@@ -155,26 +155,42 @@ func TestAWebhookIsVerified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	type sent struct {
+		Headers map[string]string
+		Body    string
+	}
 	var webhook struct {
-		Headers   map[string]string
-		Body, Key string
+		sent
+		Key    string
+		Events []sent
+		Newer  sent
 	}
 	if err := json.Unmarshal(text, &webhook); err != nil {
 		t.Fatal(err)
 	}
-	header := func(changes map[string]string) http.Header {
+	headers := func(all ...map[string]string) http.Header {
 		header := http.Header{}
-		for name, value := range webhook.Headers {
-			header.Set(name, value)
-		}
-		for name, value := range changes {
-			header.Set(name, value)
+		for _, changes := range all {
+			for name, value := range changes {
+				header.Set(name, value)
+			}
 		}
 		return header
 	}
+	header := func(changes map[string]string) http.Header { return headers(webhook.Headers, changes) }
 	event, err := cardpaymentsclient.VerifyWebhook(header(nil), []byte(webhook.Body), webhook.Key)
-	if err != nil || event.Type != "charge.captured" {
+	if captured, ok := event.(*cardpaymentsclient.ChargeCapturedEvent); !ok || !strings.HasPrefix(captured.Data.Token, "ch_") {
 		t.Fatal(event, err)
+	}
+	for _, sent := range webhook.Events {
+		known, err := cardpaymentsclient.VerifyWebhook(headers(sent.Headers), []byte(sent.Body), webhook.Key)
+		if _, newer := known.(*cardpaymentsclient.Event); newer || err != nil || known.GetToken() == "" {
+			t.Error(known, err)
+		}
+	}
+	newer, err := cardpaymentsclient.VerifyWebhook(headers(webhook.Newer.Headers), []byte(webhook.Newer.Body), webhook.Key)
+	if _, ok := newer.(*cardpaymentsclient.Event); !ok || newer.GetType() != "charge.of_tomorrow" {
+		t.Error(newer, err)
 	}
 	const other = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 	example := map[string]string{
@@ -182,8 +198,8 @@ func TestAWebhookIsVerified(t *testing.T) {
 		"webhook-timestamp": "1614265330",
 		"webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
 	}
-	sent, _ := strconv.Atoi(webhook.Headers["webhook-timestamp"])
-	later := map[string]string{"webhook-timestamp": strconv.Itoa(sent + 1)}
+	at, _ := strconv.Atoi(webhook.Headers["webhook-timestamp"])
+	later := map[string]string{"webhook-timestamp": strconv.Itoa(at + 1)}
 	for _, refused := range []struct {
 		header            http.Header
 		body, key, reason string

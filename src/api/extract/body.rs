@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::form::{self, Form};
 use super::json;
 use super::part::file_name;
+use super::query;
 use super::unreadable::{LEVELS_MAX, PAIRS_MAX, TOO_DEEP, TOO_MANY, Unreadable};
 
 pub(super) const NO_MULTIPART: Unreadable =
@@ -41,7 +42,7 @@ pub(super) fn with_query(
     query: Option<&str>,
     sent: Map<String, Value>,
 ) -> Result<Value, Unreadable> {
-    let queried = form::read(query.unwrap_or_default().as_bytes())?;
+    let queried = query::read(query.unwrap_or_default())?;
     let (winner, mut tree) = match *method {
         Method::GET | Method::HEAD | Method::DELETE => (queried, sent),
         _ => (sent, queried),

@@ -1,8 +1,8 @@
 //! Parses forms: `a[b]=x&c[]=y` into a tree.
 //!
-//! Our own parser, because popular client libraries send what `serde_qs` 1.1 refuses: `d[][x]=1`, lists whose indexes
-//! do not start at 0, `card=` next to `card[number]=1`. `form_urlencoded`, on the other hand, is too lenient: it puts
-//! U+FFFD where the encoding is broken, and a repaired text should not describe a payment.
+//! Our own parser, for bodies and for what `query` leaves to it, because popular client libraries send what `serde_qs` 1.1
+//! refuses: `d[][x]=1`, lists whose indexes do not start at 0, `card=` next to `card[number]=1`. `form_urlencoded`, on the
+//! other hand, is too lenient: it puts U+FFFD where the encoding is broken, and a repaired text should not describe a payment.
 
 use serde_json::{Map, Value};
 
@@ -10,11 +10,11 @@ use crate::params::LISTS;
 
 use super::unreadable::{LEVELS_MAX, PAIRS_MAX, TOO_DEEP, TOO_MANY, Unreadable};
 
-const ENCODING: Unreadable = Unreadable::Malformed("The form is not properly encoded");
+pub(super) const ENCODING: Unreadable = Unreadable::Malformed("The form is not properly encoded");
 const CONFLICT: Unreadable =
     Unreadable::Malformed("A parameter is given both as a value and as an object or list");
 
-/// Reads the pairs of an encoded form or query. Brackets may be encoded or not; a text without a name is left out.
+/// Reads the pairs of an encoded form. Brackets may be encoded or not; a text without a name is left out.
 pub(super) fn read(encoded: &[u8]) -> Result<Map<String, Value>, Unreadable> {
     let mut form = Form::default();
     for pair in encoded.split(|byte| *byte == b'&') {

@@ -4,6 +4,7 @@ pub mod body;
 mod form;
 mod json;
 mod part;
+mod query;
 mod unreadable;
 pub mod upload;
 

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::operations;
+use super::{operations, samples};
 
 /// Which bodies the document describes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -32,8 +32,22 @@ pub enum Edition {
     V30,
 }
 
-/// Returns the document with these bodies, in this edition.
-pub fn edited(mut document: Value, bodies: Bodies, edition: Edition) -> Value {
+/// Whether operations show how a program calls them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Samples {
+    /// They do not. Generators read none.
+    #[default]
+    None,
+    /// As code, for pages that are made of the document.
+    Code,
+}
+
+/// Returns the document with these bodies and samples, in this edition.
+pub fn edited(mut document: Value, bodies: Bodies, edition: Edition, samples: Samples) -> Value {
+    if samples == Samples::Code {
+        samples::add(&mut document);
+    }
     if bodies == Bodies::Json {
         json_bodies(&mut document);
     }

@@ -8,10 +8,11 @@ use base::secret::{self, Secret};
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::services::merchants::export::export;
 use clap::Args;
+use entity::token;
 use serde_json::json;
 use tools::terminal::{self, print_result};
 
-use crate::commands;
+use crate::commands::{self, tokens};
 
 /// Write a merchant's application, and its keys for the other environment, as a JSON document.
 ///
@@ -39,7 +40,7 @@ pub async fn run(
     database: &DatabaseOptions,
 ) -> Result<(), Box<dyn Error>> {
     let ctx = commands::open_with_keys(database, &Secrets::from_environment()?).await?;
-    let token = merchant.parse().map_err(|_| format!("there is no merchant {merchant}"))?;
+    let token = merchant.parse().map_err(|_| tokens::missing::<token::Merchant>("merchant", &merchant))?;
     let document = export(&ctx, token).await?;
     let is_line = json && out.is_none();
     let text =

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 
-use base::plain_text::OneLine;
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, ErrorCode};
 use card_payments::limits::RESTRICTED_KEYS_MAX;
@@ -12,11 +11,11 @@ use card_payments::services::accounts::key_params::NewApiKey;
 use card_payments::services::accounts::restricted_keys;
 use card_payments::workers::write_counts;
 use clap::Subcommand;
-use entity::TimeSpan;
+use entity::{TimeSpan, token};
 use serde_json::{Map, Value, json};
-use tools::terminal::print_result;
+use tools::terminal::{print_list, print_result};
 
-use crate::commands::{self, grace, refused};
+use crate::commands::{self, grace, refused, tokens};
 
 /// Manages restricted keys: secret keys that may do only what their rights say.
 #[derive(Subcommand)]
@@ -113,7 +112,7 @@ pub async fn run(command: Key, database: &DatabaseOptions) -> Result<(), Box<dyn
     let caller = Caller::without_key(account);
     let refused_for = |key: &str, error: &error::Error| {
         if error.code() == ErrorCode::NotFound {
-            format!("there is no restricted key {}", OneLine(key))
+            tokens::missing::<token::ApiKey>("restricted key", &key)
         } else {
             refused(error)
         }
@@ -132,7 +131,7 @@ pub async fn run(command: Key, database: &DatabaseOptions) -> Result<(), Box<dyn
         Key::List { json, .. } => {
             let all = Paging { page: 1, per_page: RESTRICTED_KEYS_MAX };
             let keys = restricted_keys::list(&ctx, &caller.account, all).await?;
-            keys.records.iter().try_for_each(|key| print_result(key, key, *json))
+            print_list(&keys.records, *json)
         }
         Key::Roll { key, grace, json, .. } => {
             let rolled = restricted_keys::roll(&ctx, &caller, key, Ok(*grace)).await;

@@ -5,7 +5,6 @@ use entity::api_key::KeyKind;
 use entity::audit_entry::Action;
 use entity::bank_account::{self, BankAccountState};
 use entity::installation;
-use futures::FutureExt;
 use sea_orm::EntityTrait;
 use serde_json::json;
 
@@ -58,7 +57,9 @@ pub async fn create(
         secret_key: keys.secret.expose().into(),
         publishable_key: keys.publishable.expose().into(),
     };
-    ctx.store.write((new, environment), |tx, (new, environment)| new.made(tx, *environment).boxed()).await?;
+    ctx.store
+        .write((new, environment), async |tx, (new, environment)| new.made(tx, *environment).await)
+        .await?;
     Ok(shown)
 }
 

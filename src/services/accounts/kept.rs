@@ -5,9 +5,7 @@ use std::sync::Arc;
 use base::secret::Secret;
 use entity::api_key::KeyKind;
 use entity::{JsonText, Timestamp, account, api_key};
-use sea_orm::{
-    ColumnTrait, Condition, DbErr, EntityTrait, JoinType, QueryFilter, QuerySelect, QueryTrait, RelationDef,
-};
+use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
 use subtle::ConstantTimeEq;
 
 use super::access::{Access, access};
@@ -66,7 +64,7 @@ async fn read(ctx: &Context, key_hash: [u8; 32]) -> Result<KeptAccount, Error> {
     let word = || {
         let of_owner = owner.map(|owner| account::Column::Id.eq(owner));
         account::Entity::find()
-            .join(JoinType::InnerJoin, its_key())
+            .reverse_join(api_key::Entity)
             .filter(api_key::Column::Hash.eq(key_hash.to_vec()))
             .filter(Condition::all().add_option(of_owner))
             .column(api_key::Column::Hash)
@@ -101,13 +99,6 @@ async fn read(ctx: &Context, key_hash: [u8; 32]) -> Result<KeptAccount, Error> {
         ctx.memory.accounts.invalidate(&key_hash).await;
     }
     Ok(kept)
-}
-
-fn its_key() -> RelationDef {
-    account::Entity::belongs_to(api_key::Entity)
-        .from(account::Column::Id)
-        .to(api_key::Column::AccountId)
-        .into()
 }
 
 /// A row of a key with its account.

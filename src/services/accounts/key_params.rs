@@ -29,6 +29,7 @@ pub struct NewApiKey {
     #[schema(example = json!(["192.0.2.0/24"]))]
     pub networks: Option<Vec<String>>,
     /// The real time at which the key ends, in ISO 8601; never if absent.
+    #[validate(custom(function = "rules::time"))]
     #[schema(example = "2031-05-01T00:00:00Z")]
     pub expires_at: Option<String>,
 }
@@ -50,11 +51,7 @@ impl Params<NewApiKey> {
     /// Returns the key that is asked for; `wall` is the wall clock's now.
     pub fn parse(self, wall: Timestamp) -> Result<ApiKeyOrder, FieldErrors> {
         let Self { value, mut faults } = self;
-        let end = non_blank(value.expires_at.as_deref());
-        let expires_at = end.and_then(parse_time).map(Timestamp::from);
-        if end.is_some() && expires_at.is_none() {
-            faults.add("expires_at", "is not formatted properly");
-        }
+        let expires_at = non_blank(value.expires_at.as_deref()).and_then(parse_time).map(Timestamp::from);
         if expires_at.is_some_and(|end| end <= wall) {
             faults.add("expires_at", "must be in the future");
         }

@@ -4,7 +4,6 @@ use base::secret::Secret;
 use entity::api_key::{self, Column, KeyKind};
 use entity::audit_entry::Action;
 use entity::{AccountToken, TimeSpan, Timestamp};
-use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 use serde_json::json;
@@ -32,7 +31,7 @@ pub async fn rotate(ctx: &Context, account: AccountToken, grace: TimeSpan) -> Re
     });
     let act = OperatorAction::on(Action::AccountKeysRotated, account, detail);
     let rotation = Rotation { account, rows: key_rows(ctx, account, &keys), until, act };
-    ctx.store.write(rotation, |tx, rotation| rotation.record(tx).boxed()).await?;
+    ctx.store.write(rotation, async |tx, rotation| rotation.record(tx).await).await?;
     Ok(keys)
 }
 
@@ -79,15 +78,11 @@ pub fn select_ended(wall: Timestamp) -> Select<api_key::Entity> {
 
 /// Deletes an ended key, unless it was configured again meanwhile.
 pub async fn forget(ctx: &Context, key: api_key::Model) -> Result<(), Error> {
-    let unit = ctx.store.write(key, |tx, key| {
-        async move {
-            let same = Column::ValidUntil.eq(key.valid_until);
-            let gone =
-                api_key::Entity::delete_many().filter(Column::Hash.eq(key.hash.as_slice())).filter(same);
-            gone.exec(tx).await?;
-            Ok(())
-        }
-        .boxed()
+    let unit = ctx.store.write(key, async |tx, key| {
+        let same = Column::ValidUntil.eq(key.valid_until);
+        let gone = api_key::Entity::delete_many().filter(Column::Hash.eq(key.hash.as_slice())).filter(same);
+        gone.exec(tx).await?;
+        Ok(())
     });
     unit.await
 }

@@ -28,7 +28,6 @@ use entity::pricing::Pricing;
 use entity::{
     AccountToken, JsonText, Owned, TimeSpan, Timestamp, account, api_key, bank_account, deposit, installation,
 };
-use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 
 pub use self::account_row::{AccountJoin, IS_PRESENT};
@@ -94,18 +93,15 @@ pub async fn ensure_first_account(
     let new = NewAccount::new(ctx, "First account", "first@example.com", &keys);
     let existing = ctx
         .store
-        .write(new, |tx, new| {
-            async move {
-                // If two servers start at once on an empty database, one creates the account.
-                if let Some(made) = installation::Entity::find_by_id(FIRST_ACCOUNT).one(tx).await? {
-                    return Ok(made.value.parse::<AccountToken>().ok());
-                }
-                let value = new.row.id.to_string();
-                tx.append(&installation::Model { name: FIRST_ACCOUNT.into(), value });
-                new.record(tx).await?;
-                Ok(None)
+        .write(new, async |tx, new| {
+            // If two servers start at once on an empty database, one creates the account.
+            if let Some(made) = installation::Entity::find_by_id(FIRST_ACCOUNT).one(tx).await? {
+                return Ok(made.value.parse::<AccountToken>().ok());
             }
-            .boxed()
+            let value = new.row.id.to_string();
+            tx.append(&installation::Model { name: FIRST_ACCOUNT.into(), value });
+            new.record(tx).await?;
+            Ok(None)
         })
         .await?;
     let Some(account) = existing else { return Ok(keys) };
@@ -117,7 +113,7 @@ pub async fn ensure_first_account(
         // Of no pair.
         KeyKind::Restricted => false,
     });
-    ctx.store.write(rows, |tx, rows| add_keys(tx, rows).boxed()).await?;
+    ctx.store.write(rows, async |tx, rows| add_keys(tx, rows).await).await?;
     Ok(keys)
 }
 

@@ -3,7 +3,6 @@
 use entity::AccountToken;
 use entity::account::{self, Column};
 use entity::audit_entry::Action;
-use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::json;
 
@@ -66,13 +65,10 @@ pub async fn change(
     let changes = Params { value, faults }.valid()?;
     let act = OperatorAction::on(Action::AccountChanged, account.id(), to);
     let change = (account.id(), account.now, changes, act);
-    let unit = store.write(change, |tx, (id, now, changes, act)| {
-        async move {
-            let account = settings::record(tx, *id, *now, changes).await?;
-            audit::record(tx, act)?;
-            Ok(account)
-        }
-        .boxed()
+    let unit = store.write(change, async |tx, (id, now, changes, act)| {
+        let account = settings::record(tx, *id, *now, changes).await?;
+        audit::record(tx, act)?;
+        Ok(account)
     });
     unit.await.map(AccountSettings::from)
 }

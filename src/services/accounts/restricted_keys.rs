@@ -11,7 +11,6 @@ use base::secret::Secret;
 use entity::api_key::{self, Column, KeyKind, KeyRestriction};
 use entity::audit_entry::Action;
 use entity::{AccountToken, ApiKeyToken, Bytes, JsonText, Owned, TimeSpan, Timestamp, account, key_use};
-use futures::FutureExt;
 use ipnet::IpNet;
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QuerySelect, Select,
@@ -61,17 +60,14 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewApiKey>) -
     let restriction = KeyRestriction { name, last_characters: String::new(), rights, networks };
     may_give(&caller.account, &restriction, expires_at)?;
     let minted = MintedKey::new(ctx, &caller.account, restriction, expires_at)?;
-    let unit = idempotency::write(ctx, caller, (minted, wall), |tx, (minted, wall)| {
-        async move {
-            minted.require_giver(tx, *wall).await?;
-            minted.insert(tx, *wall).await?;
-            let ApiKey { token, name, rights, networks, expires_at, .. } = &minted.shown;
-            let detail =
-                json!({ "name": name, "rights": rights, "networks": networks, "expires_at": expires_at });
-            record(tx, Action::KeyCreated, minted.row.account_id, *token, detail)?;
-            Ok(minted.shown.clone())
-        }
-        .boxed()
+    let unit = idempotency::write(ctx, caller, (minted, wall), async |tx, (minted, wall)| {
+        minted.require_giver(tx, *wall).await?;
+        minted.insert(tx, *wall).await?;
+        let ApiKey { token, name, rights, networks, expires_at, .. } = &minted.shown;
+        let detail =
+            json!({ "name": name, "rights": rights, "networks": networks, "expires_at": expires_at });
+        record(tx, Action::KeyCreated, minted.row.account_id, *token, detail)?;
+        Ok(minted.shown.clone())
     });
     unit.await
 }
@@ -117,22 +113,19 @@ pub async fn roll(
     let minted = MintedKey::new(ctx, &caller.account, restriction, former.valid_until)?;
     let until = former.valid_until.map_or(wall + grace, |end| end.min(wall + grace));
     let rolling = (former, minted, until, wall);
-    let unit = idempotency::write(ctx, caller, rolling, |tx, (former, minted, until, wall)| {
-        async move {
-            tx.lock::<account::Entity>(former.account_id).await?;
-            // Before the key ends, which may be the giver.
-            minted.require_giver(tx, *wall).await?;
-            let ended = api_key::Model { valid_until: Some(*until), ..former.clone() };
-            // It may have been revoked or rolled meanwhile.
-            if !tx.compare_and_swap(former, &ended, &[Column::ValidUntil]).await? {
-                return Err(ErrorCode::NotFound.into());
-            }
-            minted.insert(tx, *wall).await?;
-            let detail = json!({ "new_key": minted.shown.token, "former_key_ends": until });
-            record(tx, Action::KeyRolled, former.account_id, token_of(former)?, detail)?;
-            Ok(minted.shown.clone())
+    let unit = idempotency::write(ctx, caller, rolling, async |tx, (former, minted, until, wall)| {
+        tx.lock::<account::Entity>(former.account_id).await?;
+        // Before the key ends, which may be the giver.
+        minted.require_giver(tx, *wall).await?;
+        let ended = api_key::Model { valid_until: Some(*until), ..former.clone() };
+        // It may have been revoked or rolled meanwhile.
+        if !tx.compare_and_swap(former, &ended, &[Column::ValidUntil]).await? {
+            return Err(ErrorCode::NotFound.into());
         }
-        .boxed()
+        minted.insert(tx, *wall).await?;
+        let detail = json!({ "new_key": minted.shown.token, "former_key_ends": until });
+        record(tx, Action::KeyRolled, former.account_id, token_of(former)?, detail)?;
+        Ok(minted.shown.clone())
     });
     let rolled = unit.await?;
     forget(ctx, hash).await;
@@ -145,14 +138,11 @@ pub async fn roll(
 pub async fn revoke(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
     let key = find(ctx.store.read(), caller.account.id(), token, ctx.clock.now()).await?;
     let hash = key.hash.clone();
-    let unit = idempotency::write(ctx, caller, key, |tx, key| {
-        async move {
-            if api_key::Entity::delete_by_id(key.hash.clone()).exec(tx).await?.rows_affected == 0 {
-                return Err(ErrorCode::NotFound.into());
-            }
-            record(tx, Action::KeyRevoked, key.account_id, token_of(key)?, json!({}))
+    let unit = idempotency::write(ctx, caller, key, async |tx, key| {
+        if api_key::Entity::delete_by_id(key.hash.clone()).exec(tx).await?.rows_affected == 0 {
+            return Err(ErrorCode::NotFound.into());
         }
-        .boxed()
+        record(tx, Action::KeyRevoked, key.account_id, token_of(key)?, json!({}))
     });
     unit.await?;
     forget(ctx, hash).await;

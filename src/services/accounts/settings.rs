@@ -2,7 +2,6 @@
 
 use entity::account::{self, Column};
 use entity::{AccountToken, JsonText, Timestamp};
-use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
 
@@ -24,8 +23,8 @@ pub async fn change(
     params: Params<ChangedAccount>,
 ) -> Result<SandboxAccount, Error> {
     let change = (caller.account.id(), caller.account.now, ChangedSettings::from(params.valid()?));
-    let unit = idempotency::write(ctx, caller, change, |tx, (id, now, changes)| {
-        async move { Ok(SandboxAccount::from(&record(tx, *id, *now, changes).await?)) }.boxed()
+    let unit = idempotency::write(ctx, caller, change, async |tx, (id, now, changes)| {
+        Ok(SandboxAccount::from(&record(tx, *id, *now, changes).await?))
     });
     unit.await
 }

@@ -35,7 +35,7 @@ use crate::store::{Store, Tx};
 pub async fn close(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
     let id: AccountToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let closing = CloseAccountUnit { id, by: caller.account.id(), wall: ctx.clock.now() };
-    idempotency::write(ctx, caller, closing, |tx, closing| closing.record(tx).boxed()).await
+    idempotency::write(ctx, caller, closing, async |tx, closing| closing.record(tx).await).await
 }
 
 struct CloseAccountUnit {
@@ -117,9 +117,9 @@ pub fn due(wall: Timestamp) -> Select<account::Entity> {
 pub async fn wipe(ctx: &Context, account: account::Model) -> Result<(), Error> {
     let began = ctx.clock.now();
     // Merchants referred by a request that began before the account was closed.
-    ctx.store.write((account.id, began), |tx, (id, wall)| merchants(tx, *id, *wall).boxed()).await?;
+    ctx.store.write((account.id, began), async |tx, (id, wall)| merchants(tx, *id, *wall).await).await?;
     for Step { wipe, .. } in STEPS {
-        let deleted = || ctx.store.write((account.id, *wipe), |tx, (id, wipe)| wipe(tx, *id));
+        let deleted = || ctx.store.write((account.id, *wipe), async |tx, (id, wipe)| wipe(tx, *id).await);
         while deleted().await? >= WIPE_BATCH {}
     }
     let Some(closed_at) = account.closed_at else {
@@ -127,18 +127,15 @@ pub async fn wipe(ctx: &Context, account: account::Model) -> Result<(), Error> {
     };
     let quiet_at = closed_at + ACCOUNT_QUIET_AFTER;
     ctx.store
-        .write((account.id, began, quiet_at), |tx, (id, began, quiet_at)| {
-            async move {
-                if quiet_at <= began {
-                    account::Entity::delete_by_id(*id).exec(tx).await?;
-                } else {
-                    let later = super::settings::update_of(*id)
-                        .col_expr(Column::WipeAt, Expr::value(quiet_at.millis()));
-                    later.exec(tx).await?;
-                }
-                Ok(())
+        .write((account.id, began, quiet_at), async |tx, (id, began, quiet_at)| {
+            if quiet_at <= began {
+                account::Entity::delete_by_id(*id).exec(tx).await?;
+            } else {
+                let later =
+                    super::settings::update_of(*id).col_expr(Column::WipeAt, Expr::value(quiet_at.millis()));
+                later.exec(tx).await?;
             }
-            .boxed()
+            Ok(())
         })
         .await
 }
@@ -263,12 +260,12 @@ pub async fn rebuild_search_texts(store: &Store) -> Result<(), Error> {
     let accounts = account::Entity::find().select_only().column(Column::Id);
     let accounts: Vec<AccountToken> = accounts.into_tuple().all(store.read()).await?;
     for account in accounts {
-        store.write(account, |tx, account| drop_words(tx, *account).boxed()).await?;
+        store.write(account, async |tx, account| drop_words(tx, *account).await).await?;
         // One commit each: what is to be committed lies in memory.
         let mut after = None;
         while let Some(last) = store
-            .write((account, after), |tx, (account, after)| {
-                add_some_words(tx, *account, *after, WIPE_BATCH).boxed()
+            .write((account, after), async |tx, (account, after)| {
+                add_some_words(tx, *account, *after, WIPE_BATCH).await
             })
             .await?
         {

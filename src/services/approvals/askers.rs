@@ -7,7 +7,6 @@ use entity::Timestamp;
 use entity::approval::{ApprovalState, Column, Entity, Model};
 use entity::audit_entry::Action;
 use entity::section::{Right, Section};
-use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 use serde_json::json;
 
@@ -33,14 +32,11 @@ pub async fn sign_in(
 ) -> Result<[u8; 32], Error> {
     let (session, secret) = OpenSessionUnit::new(ctx, &person, attempt, from)?;
     let server = audit::server(ctx.clock.now());
-    let unit = ctx.store.write((session, person, server), |tx, (session, person, server)| {
-        async move {
-            session.record(tx)?;
-            let may_write = |section| person.restriction.right(section) >= Right::Write;
-            let Identity { issuer, subject, .. } = &person.identity;
-            withdraw(tx, (issuer, subject), may_write, server).await.map(drop)
-        }
-        .boxed()
+    let unit = ctx.store.write((session, person, server), async |tx, (session, person, server)| {
+        session.record(tx)?;
+        let may_write = |section| person.restriction.right(section) >= Right::Write;
+        let Identity { issuer, subject, .. } = &person.identity;
+        withdraw(tx, (issuer, subject), may_write, server).await.map(drop)
     });
     unit.await?;
     Ok(secret)
@@ -50,8 +46,8 @@ pub async fn sign_in(
 pub async fn refuse_sign_in(ctx: &Context, identity: &Identity) -> Result<(), Error> {
     let Identity { issuer, subject, .. } = identity.clone();
     let server = audit::server(ctx.clock.now());
-    let unit = ctx.store.write((issuer, subject, server), |tx, (issuer, subject, server)| {
-        async move { withdraw(tx, (issuer, subject), |_| false, server).await.map(drop) }.boxed()
+    let unit = ctx.store.write((issuer, subject, server), async |tx, (issuer, subject, server)| {
+        withdraw(tx, (issuer, subject), |_| false, server).await.map(drop)
     });
     unit.await
 }
@@ -67,7 +63,7 @@ pub async fn end_sessions(
     wall: Timestamp,
 ) -> Result<u64, Error> {
     let unit = EndSessionsUnit { issuer: issuer.to_owned(), subject: subject.to_owned(), by, wall };
-    store.write(unit, |tx, unit| unit.record(tx).boxed()).await
+    store.write(unit, async |tx, unit| unit.record(tx).await).await
 }
 
 struct EndSessionsUnit {

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use base::crash_points;
 use entity::audit_entry::{self, Column, Entity};
 use entity::{Timestamp, installation};
-use futures::FutureExt;
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
     QuerySelect, Select, Value,
@@ -181,7 +180,7 @@ pub async fn seal(ctx: &Context) -> Result<u64, Error> {
             return Ok(sealed);
         }
         crash_points::point("audit", "seal.before");
-        let batch = ctx.store.write(Trail::new(ctx), |tx, trail| seal_batch(tx, trail).boxed()).await?;
+        let batch = ctx.store.write(Trail::new(ctx), seal_batch).await?;
         crash_points::point("audit", "seal.after");
         if batch == 0 {
             return Ok(sealed);
@@ -224,7 +223,7 @@ pub fn old(wall: Timestamp) -> Select<Entity> {
 /// after it.
 pub async fn forget(ctx: &Context, entry: audit_entry::Model) -> Result<(), Error> {
     let unit =
-        ctx.store.write((Trail::new(ctx), entry), |tx, (trail, entry)| remove(tx, trail, entry).boxed());
+        ctx.store.write((Trail::new(ctx), entry), async |tx, (trail, entry)| remove(tx, trail, entry).await);
     unit.await
 }
 

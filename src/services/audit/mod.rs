@@ -17,7 +17,6 @@ use std::net::IpAddr;
 
 use entity::audit_entry::{self, Action};
 use entity::{AccountToken, JsonText, Timestamp, key_use};
-use futures::FutureExt;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -105,7 +104,7 @@ pub fn server(at: Timestamp) -> Operator {
 
 /// Records an action that changes nothing but discloses data.
 pub async fn record_alone(store: &Store, act: OperatorAction) -> Result<(), Error> {
-    store.write(act, |tx, act| async move { record(tx, act) }.boxed()).await
+    store.write(act, async |tx, act| record(tx, act)).await
 }
 
 /// The name of the operator who signs in with the operator's key, which tells nobody's.
@@ -140,7 +139,7 @@ pub fn record_by(tx: &Tx, operator: &Operator, act: &OperatorAction) -> Result<(
 async fn at_dashboard(ctx: &Context, by: &str, act: OperatorAction) -> Result<(), Error> {
     let operator = Operator { name: by.into(), at: ctx.clock.now() };
     let entry = (operator, act);
-    ctx.store.write(entry, |tx, (operator, act)| async move { record_by(tx, operator, act) }.boxed()).await
+    ctx.store.write(entry, async |tx, (operator, act)| record_by(tx, operator, act)).await
 }
 
 /// Writes the counted uses of keys.

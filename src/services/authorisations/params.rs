@@ -2,15 +2,16 @@
 
 use macros::params;
 use serde_json::{Map, Value};
-use validator::Validate as _;
+use validator::{Validate as _, ValidationError};
 
 use crate::limits::{NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::params::rules;
 use crate::services::cards::params::NewCard;
-use crate::services::charges::params::NewCharge;
+use crate::services::charges::params::{NewCharge, one_payer};
 
 /// An authorisation to create. Exactly one of `card`, `card_token`, `payment_source_token` and `customer_token` pays.
 #[params]
+#[validate(schema(function = "one_payer_of_authorisation", skip_on_field_errors = false))]
 pub struct NewAuthorisation {
     /// The e-mail address of the purchaser.
     #[serde(deserialize_with = "rules::trimmed")]
@@ -50,6 +51,10 @@ pub struct NewAuthorisation {
     #[validate(custom(function = "rules::metadata"))]
     #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
     pub metadata: Option<Map<String, Value>>,
+}
+
+fn one_payer_of_authorisation(new: &NewAuthorisation) -> Result<(), ValidationError> {
+    one_payer(new.card.as_ref(), [&new.card_token, &new.payment_source_token, &new.customer_token])
 }
 
 /// An authorisation is asked of the acquirer as a charge is that waits for its capture.

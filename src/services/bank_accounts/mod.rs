@@ -11,7 +11,6 @@ pub use expiry::BankAccountExpiryWork;
 use base::secret::Secret;
 use entity::bank_account::{self, BankAccountState, Column};
 use entity::{AccountToken, BankAccountToken, JsonText, Listed, Timestamp, account};
-use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, QueryFilter};
 
@@ -46,12 +45,9 @@ pub async fn store(
     let row = validate(ctx, &caller.account, &value, "", &mut faults);
     let (Some(mut row), true) = (row, faults.is_empty()) else { return Err(faults.into()) };
     row.expires_at = Some(caller.account.now.plus_months(BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS));
-    let unit = idempotency::write(ctx, caller, row, |tx, row| {
-        async move {
-            tx.append(row);
-            Ok(BankAccount::from(row.clone()))
-        }
-        .boxed()
+    let unit = idempotency::write(ctx, caller, row, async |tx, row| {
+        tx.append(row);
+        Ok(BankAccount::from(row.clone()))
     });
     unit.await
 }

@@ -3,7 +3,6 @@
 use entity::audit_entry::Action;
 use entity::card_attack::{self, Column, Entity};
 use entity::{Owned, TimeSpan, Timestamp};
-use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select};
 use serde_json::json;
@@ -29,7 +28,7 @@ pub async fn synchronise(ctx: &Context) -> Result<(), Error> {
     let unwritten = ctx.memory.card_testing.lock().attacks.take_unwritten(wall);
     let mut left = unwritten.chunks(BATCH);
     while let Some(some) = left.next() {
-        let unit = ctx.store.write(some.to_vec(), |tx, some| write(tx, some).boxed());
+        let unit = ctx.store.write(some.to_vec(), async |tx, some| write(tx, some).await);
         if let Err(error) = unit.await {
             let rest: Vec<_> = some.iter().chain(left.flatten()).cloned().collect();
             ctx.memory.card_testing.lock().attacks.give_back(&rest);

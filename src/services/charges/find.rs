@@ -2,13 +2,14 @@
 
 use entity::charge::{self, Column, Origin};
 use entity::counter::Counted;
-use entity::{AccountToken, ChargeToken, Listed, Owned};
+use entity::{AccountToken, ChargeToken, Owned};
 use sea_orm::sea_query::{Expr, ExprTrait, IntoIden, SelectStatement};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, QueryFilter, Value};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
 use crate::services::accounts::{self, AccountJoin, IS_PRESENT};
+use crate::services::by_key;
 use crate::services::charges::view::{Charge, ShownCharge};
 use crate::services::context::{Account, Context};
 use crate::services::customers;
@@ -44,8 +45,7 @@ impl AccountJoin for ChargeByToken {
 
     fn values(&self, backend: DbBackend, account: AccountToken) -> Vec<Value> {
         let of_charge = [account.into(), self.0.into(), Origin::Authorisation.into()];
-        let of_transfer = [account.into(), account.into()];
-        // PostgreSQL looks one transfer up.
+        let of_transfer = lines::values_with_transfer(backend, account);
         let limit = (backend == DbBackend::Postgres).then(|| 1_u64.into());
         of_charge.into_iter().chain(of_transfer).chain(limit).collect()
     }
@@ -77,10 +77,8 @@ pub(in crate::services) async fn by_token(
     account: &Account,
     token: &str,
 ) -> Result<charge::Model, Error> {
-    let id: ChargeToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = charge::Entity::at(account.id(), id).one(db).await?;
-    let row = row.filter(|row| !row.is_authorisation());
-    row.ok_or_else(|| ErrorCode::NotFound.into())
+    let row = by_key::find::<charge::Entity>(db, account, token).await?;
+    if row.is_authorisation() { Err(ErrorCode::NotFound.into()) } else { Ok(row) }
 }
 
 /// Lists the account's charges, newest first.
@@ -89,7 +87,8 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Li
     let owner = account.id();
     let list =
         || shown_columns(List::newest_first(owner, charge::Entity::owned_by(owner).filter(charge::listed())));
-    let values = vec![owner.into(), owner.into(), owner.into()];
+    let mut values = vec![owner.into()];
+    values.extend(lines::values_with_transfer(ctx.store.backend(), owner));
     let whole = (owner, Counted::Charges);
     let page = List::counted_first(ctx, whole, paging, (&FIRST, values), list).await?;
     Ok(page.map(|row| Charge::at(account.now, row)))

@@ -4,14 +4,16 @@ use base::secret::Secret;
 use macros::params;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use validator::Validate;
+use validator::{Validate, ValidationError};
 
 use crate::limits::{NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX};
-use crate::params::{HttpUrl, rules};
+use crate::params::values::BLANK;
+use crate::params::{HttpUrl, is_sent, non_blank, rules};
 use crate::services::cards::params::NewCard;
 
 /// A charge to create. Exactly one of `card`, `card_token`, `payment_source_token` and `customer_token` pays.
 #[params]
+#[validate(schema(function = "one_payer_of_charge", skip_on_field_errors = false))]
 pub struct NewCharge {
     /// The e-mail address of the purchaser.
     #[serde(deserialize_with = "rules::trimmed")]
@@ -62,8 +64,26 @@ pub struct NewCharge {
     pub platform_adjustment: Option<NewPlatformAdjustment>,
 }
 
+/// The fault of `card` if not exactly one way to pay is named.
+pub const EXACTLY_ONE_PAYER: &str =
+    "Exactly one of card, card_token, payment_source_token or customer_token is required";
+
+fn one_payer_of_charge(new: &NewCharge) -> Result<(), ValidationError> {
+    one_payer(new.card.as_ref(), [&new.card_token, &new.payment_source_token, &new.customer_token])
+}
+
+/// Checks that exactly one way to pay is named. An invalid one counts as named.
+pub fn one_payer(card: Option<&NewCard>, tokens: [&Option<String>; 3]) -> Result<(), ValidationError> {
+    let named = tokens.iter().filter(|token| is_sent(token.as_deref())).count() + usize::from(card.is_some());
+    rules::check_all(named == 1, "card", EXACTLY_ONE_PAYER, &[])
+}
+
 /// How the cardholder verifies the payment. If any of the first three fields is given, `enabled` and `callback_url` are required.
 #[params]
+#[validate(
+    schema(function = "is_three_d_secure_decided", skip_on_field_errors = false),
+    schema(function = "is_three_d_secure_returnable", skip_on_field_errors = false)
+)]
 pub struct NewThreeDSecure {
     /// Whether the cardholder must verify the payment; not if absent.
     #[schema(example = true)]
@@ -86,6 +106,23 @@ pub struct NewThreeDSecure {
     /// The transaction id of a verification made elsewhere; absent if there was none.
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub transaction_id: Option<String>,
+}
+
+impl NewThreeDSecure {
+    /// Returns whether the cardholder must verify the payment, or somebody who does not say so seems to want it. Results of a
+    /// verification made elsewhere start none.
+    pub fn is_wanted(&self) -> bool {
+        let is_described = non_blank(self.callback_url.as_deref()).is_some() || self.fallback_ok.is_some();
+        self.enabled.unwrap_or(is_described)
+    }
+}
+
+fn is_three_d_secure_decided(new: &NewThreeDSecure) -> Result<(), ValidationError> {
+    rules::check_all(!new.is_wanted() || new.enabled.is_some(), "enabled", BLANK, &[])
+}
+
+fn is_three_d_secure_returnable(new: &NewThreeDSecure) -> Result<(), ValidationError> {
+    rules::check_all(!new.is_wanted() || is_sent(new.callback_url.as_deref()), "callback_url", BLANK, &[])
 }
 
 /// The share of a charge that is withheld for the platform.

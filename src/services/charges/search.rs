@@ -193,21 +193,25 @@ async fn count(db: &Reader, query: &SelectStatement) -> Result<u64, Error> {
 
 /// Returns the charge of the refund whose token is the query. Found beforehand, so that the search keeps to its
 /// indexes.
-async fn refunded_by(ctx: &Context, account: &Account, query: &str) -> Result<Option<ChargeToken>, Error> {
+pub(super) async fn refunded_by(
+    ctx: &Context,
+    account: &Account,
+    query: &str,
+) -> Result<Option<ChargeToken>, Error> {
     let Ok(refund) = query.parse::<RefundToken>() else { return Ok(None) };
     let refund = refund::Entity::at(account.id(), refund);
     Ok(refund.one(ctx.store.read()).await?.map(|refund| refund.charge_id))
 }
 
 /// The amount, currency and tokens that the query can be.
-struct ExactMatches {
+pub(super) struct ExactMatches {
     /// Indexed columns of charges.
     values: Vec<(Column, Value)>,
     currency: Option<Currency>,
 }
 
 impl ExactMatches {
-    fn new(query: &str, refunded: Option<ChargeToken>) -> Self {
+    pub(super) fn new(query: &str, refunded: Option<ChargeToken>) -> Self {
         let values = [
             (Column::Amount, query.parse::<i64>().ok().map(Value::from)),
             (Column::Id, query.parse::<ChargeToken>().ok().or(refunded).map(Value::from)),
@@ -231,7 +235,7 @@ impl ExactMatches {
         }
     }
 
-    fn conditions(&self) -> Vec<SimpleExpr> {
+    pub(super) fn conditions(&self) -> Vec<SimpleExpr> {
         let values = self.values.iter().map(|(column, value)| column.eq(value.clone()));
         let currency = self.currency.map(|currency| Column::Currency.eq(currency.code()));
         values.chain(currency).collect()

@@ -1,7 +1,5 @@
 //! A customer's further cards.
 
-use futures::FutureExt;
-
 use super::create::{CardToAttach, card_row, stored};
 use super::find::by_token;
 use super::update::locked;
@@ -45,18 +43,15 @@ pub async fn add_card(
     };
     let (Some(coming), true) = (coming, faults.is_empty()) else { return Err(faults.into()) };
     let data = (account.clone(), row, coming);
-    idempotency::write(ctx, caller, data, |tx, (account, row, coming)| {
-        async move {
-            let owner = locked(tx, row).await?;
-            coming.attach(tx, &owner, account, "card_token").await?;
-            let card = match coming {
-                CardToAttach::New(card) => Some(card.as_ref().clone()),
-                CardToAttach::Stored(id) => cards::in_unit(tx, account.id(), *id).await?,
-            };
-            let card = card.ok_or_else(|| Error::internal("a card that was just attached is gone"))?;
-            Ok(Card::new(card, Some(owner.primary_card_id)))
-        }
-        .boxed()
+    idempotency::write(ctx, caller, data, async |tx, (account, row, coming)| {
+        let owner = locked(tx, row).await?;
+        coming.attach(tx, &owner, account, "card_token").await?;
+        let card = match coming {
+            CardToAttach::New(card) => Some(card.as_ref().clone()),
+            CardToAttach::Stored(id) => cards::in_unit(tx, account.id(), *id).await?,
+        };
+        let card = card.ok_or_else(|| Error::internal("a card that was just attached is gone"))?;
+        Ok(Card::new(card, Some(owner.primary_card_id)))
     })
     .await
 }
@@ -67,18 +62,15 @@ pub async fn add_card(
 pub async fn delete_card(ctx: &Context, caller: &Caller, token: &str, card: &str) -> Result<(), Error> {
     let row = by_token(ctx.store.read(), &caller.account, token).await?;
     let card = card.parse().map_err(|_| ErrorCode::NotFound)?;
-    idempotency::write(ctx, caller, (row, card), |tx, (row, card)| {
-        async move {
-            let owner = locked(tx, row).await?;
-            if owner.primary_card_id == *card {
-                return Err(ErrorCode::CannotDeletePrimaryCard.into());
-            }
-            match cards::delete_of_customer(tx, owner.account_id, owner.id, Some(*card)).await? {
-                0 => Err(ErrorCode::NotFound.into()),
-                _ => Ok(()),
-            }
+    idempotency::write(ctx, caller, (row, card), async |tx, (row, card)| {
+        let owner = locked(tx, row).await?;
+        if owner.primary_card_id == *card {
+            return Err(ErrorCode::CannotDeletePrimaryCard.into());
         }
-        .boxed()
+        match cards::delete_of_customer(tx, owner.account_id, owner.id, Some(*card)).await? {
+            0 => Err(ErrorCode::NotFound.into()),
+            _ => Ok(()),
+        }
     })
     .await
 }

@@ -4,7 +4,6 @@ use entity::card::{self, CardState};
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::{CardToken, CustomerToken, customer};
-use futures::FutureExt;
 
 use super::find::view;
 use crate::error::{Error, ErrorCode};
@@ -53,7 +52,6 @@ impl CardToAttach {
 
 const USED: &str = "has already been used";
 const UNKNOWN: &str = "is not valid";
-const ONE_CARD: &str = "Exactly one of card or card_token is required";
 
 /// Stores a customer with its first card, which is primary.
 ///
@@ -69,20 +67,10 @@ pub async fn create(
     let id: CustomerToken = ctx.ids.token();
     let token = non_blank(new_customer.card_token.as_deref());
     let card = match (&new_customer.card, token) {
-        (Some(card), None) => validate_card(ctx, account, card, id, &mut faults).await?,
+        // What else is wrong with a card beside a token is told as well.
+        (Some(card), _) => validate_card(ctx, account, card, id, &mut faults).await?,
         (None, Some(token)) => stored(ctx, account, token, None, "card_token", &mut faults).await?,
-        // An invalid card or token is a fault already, not a blank.
-        (None, None) if faults.has("card") || faults.has("card_token") => None,
-        (None, None) => {
-            faults.add("card", "can't be blank");
-            None
-        }
-        (Some(card), Some(_)) => {
-            // What else is wrong with the card is told as well.
-            validate_card(ctx, account, card, id, &mut faults).await?;
-            faults.add("card", ONE_CARD);
-            None
-        }
+        (None, None) => None,
     };
     let (Some(card), true) = (card, faults.is_empty()) else { return Err(faults.into()) };
     let row = customer::Model {
@@ -98,9 +86,10 @@ pub async fn create(
         ip_address,
         created_at: account.now,
     };
-    let unit = idempotency::write(ctx, caller, (account.clone(), row, card), |tx, (account, row, card)| {
-        record(tx, account, row, card).boxed()
-    });
+    let unit =
+        idempotency::write(ctx, caller, (account.clone(), row, card), async |tx, (account, row, card)| {
+            record(tx, account, row, card).await
+        });
     unit.await
 }
 

@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use entity::counter::Counted;
-use entity::customer::{self, Column};
+use entity::customer;
 use entity::{CardToken, CustomerToken, Listed, Owned, card};
-use sea_orm::sea_query::{Expr, ExprTrait};
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
@@ -28,7 +27,15 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Custo
 /// Lists the account's customers, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Customer>, Error> {
     let customers = List::newest_first(account.id(), customer::Entity::owned_by(account.id()));
-    let page = customers.counted(ctx, Counted::Customers, paging).await?;
+    shown(ctx, account, customers.counted(ctx, Counted::Customers, paging).await?).await
+}
+
+/// Returns a page of customers with their primary cards.
+pub(super) async fn shown(
+    ctx: &Context,
+    account: &Account,
+    page: ListPage<customer::Model>,
+) -> Result<ListPage<Customer>, Error> {
     let primary_ids = page.records.iter().map(|row| row.primary_card_id.id());
     let cards = by_key::rows::<card::Entity>(ctx.store.backend(), account.id(), primary_ids);
     let cards = cards.all(ctx.store.read()).await?;
@@ -53,12 +60,8 @@ pub async fn with_primary(
     account: &Account,
     id: CustomerToken,
 ) -> Result<Option<(customer::Model, card::Model)>, Error> {
-    let mut rows = customer::Entity::at(account.id(), id);
-    let of_account = Expr::col((card::Entity, card::Column::AccountId)).eq(account.id());
-    let primary =
-        Expr::col((card::Entity, card::Column::Id)).equals((customer::Entity, Column::PrimaryCardId));
-    QueryTrait::query(&mut rows).inner_join(card::Entity, of_account.and(primary));
-    let seen = rows.select_also(card::Entity).one(ctx.store.read()).await?;
+    let rows = customer::Entity::at(account.id(), id).inner_join(card::Entity).select_also(card::Entity);
+    let seen = rows.one(ctx.store.read()).await?;
     Ok(seen.and_then(|(row, card)| Some((row, card?))))
 }
 
@@ -91,9 +94,7 @@ pub(in crate::services) async fn by_token(
     account: &Account,
     token: &str,
 ) -> Result<customer::Model, Error> {
-    let id: CustomerToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = customer::Entity::at(account.id(), id).one(db).await?;
-    row.ok_or_else(|| ErrorCode::NotFound.into())
+    by_key::find::<customer::Entity>(db, account, token).await
 }
 
 /// Reads the primary card of a customer whose lock the caller holds, and returns the customer's view.

@@ -1,14 +1,16 @@
 //! Parameters of customers (specification, Customers), in the order of its lists.
 
 use macros::params;
-use validator::Validate as _;
+use validator::{Validate as _, ValidationError};
 
 use crate::limits::{NAME_LENGTH_MAX, NOTES_LENGTH_MAX, TEXT_LENGTH_MAX};
-use crate::params::rules;
+use crate::params::values::BLANK;
+use crate::params::{is_sent, non_blank, rules};
 use crate::services::cards::params::NewCard;
 
 /// A customer to create. Exactly one of `card` and `card_token` is required.
 #[params]
+#[validate(schema(function = "one_card", skip_on_field_errors = false))]
 pub struct NewCustomer {
     /// The e-mail address, which need not be unique.
     #[serde(deserialize_with = "rules::trimmed")]
@@ -37,6 +39,16 @@ pub struct NewCustomer {
     /// Your own notes; none if absent.
     #[validate(length(max = NOTES_LENGTH_MAX))]
     pub notes: Option<String>,
+}
+
+/// The fault of `card` if both ways to name one are used.
+pub const ONE_CARD: &str = "Exactly one of card or card_token is required";
+
+/// Checks that a card is named, and only one. An invalid token is a fault of its own, not a blank one.
+fn one_card(new: &NewCustomer) -> Result<(), ValidationError> {
+    let token = new.card_token.as_deref();
+    rules::check_all(new.card.is_some() || is_sent(token), "card", BLANK, &[])?;
+    rules::check_all(new.card.is_none() || non_blank(token).is_none(), "card", ONE_CARD, &[])
 }
 
 /// Changes of a customer. At most one of `card`, `card_token` and `primary_card_token` is accepted.

@@ -3,14 +3,13 @@
 use entity::Listed;
 use entity::customer;
 use entity::event::EventType;
-use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{DbBackend, QuerySelect};
 
 use super::create::{CardToAttach, deleted_meanwhile, stored, validate_card};
 use super::find::{by_token, view};
 use crate::error::{Error, ErrorCode};
-use crate::params::{FieldErrors, Params, non_blank};
+use crate::params::{FieldErrors, Params, is_sent, non_blank};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::customers::params::CustomerChanges;
 use crate::services::customers::view::Customer;
@@ -51,7 +50,7 @@ pub async fn update(
     // `change` holds the sealed digits of an inline card; the parameters need not keep them.
     changes.card = None;
     let unit = UpdateCustomerUnit { account: account.clone(), row, changes, change };
-    idempotency::write(ctx, caller, unit, |tx, unit| record(tx, unit).boxed()).await
+    idempotency::write(ctx, caller, unit, record).await
 }
 
 async fn card_change(
@@ -64,9 +63,9 @@ async fn card_change(
     let card_token = non_blank(changes.card_token.as_deref());
     let primary_token = non_blank(changes.primary_card_token.as_deref());
     let named = [
-        changes.card.is_some() || faults.has("card"),
-        card_token.is_some() || faults.has("card_token"),
-        primary_token.is_some() || faults.has("primary_card_token"),
+        changes.card.is_some(),
+        is_sent(changes.card_token.as_deref()),
+        is_sent(changes.primary_card_token.as_deref()),
     ];
     if named.iter().filter(|named| **named).count() > 1 {
         return Err(ErrorCode::TooManyCardParameters.into());

@@ -12,7 +12,6 @@ pub mod seals;
 use base::clock::IdGenerator;
 use base::random::{RandomSource, RandomStream};
 use entity::{Timestamp, installation, vault_key};
-use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 use uuid::{Builder, Uuid, Version};
 use zeroize::Zeroizing;
@@ -46,23 +45,20 @@ pub async fn open(
     let rows: Vec<vault_key::Model> = rows.collect();
     let head = audit::first_head(&vault(operator, &rows)?, now)?;
     let rows = store
-        .write((rows, head), |tx, (fresh, head)| {
-            async move {
-                // In this order: another server may make them meanwhile.
-                let is_marked = installation::Entity::find_by_id(KEYS).one(tx).await?.is_some();
-                let known = youngest_first().all(tx).await?;
-                // An intruder who has deleted the mark gets no other keys.
-                if is_marked || !known.is_empty() {
-                    return Ok(known);
-                }
-                tx.append(&installation::Model { name: KEYS.into(), value: String::new() });
-                for key in fresh {
-                    tx.append(key);
-                }
-                tx.append(head);
-                Ok(fresh.clone())
+        .write((rows, head), async |tx, (fresh, head)| {
+            // In this order: another server may make them meanwhile.
+            let is_marked = installation::Entity::find_by_id(KEYS).one(tx).await?.is_some();
+            let known = youngest_first().all(tx).await?;
+            // An intruder who has deleted the mark gets no other keys.
+            if is_marked || !known.is_empty() {
+                return Ok(known);
             }
-            .boxed()
+            tx.append(&installation::Model { name: KEYS.into(), value: String::new() });
+            for key in fresh {
+                tx.append(key);
+            }
+            tx.append(head);
+            Ok(fresh.clone())
         })
         .await?;
     let opened = vault(operator, &rows)?;
@@ -71,7 +67,7 @@ pub async fn open(
         let key = unwrapped(operator, link)?;
         let wrapped = fresh(operator, begun(link.id), (&link.purpose, &key), link.created_at);
         let begin = BeginTrailUnit { former: link.id, link: wrapped, head: audit::first_head(&opened, now)? };
-        store.write(begin, |tx, begin| begin.record(tx).boxed()).await?;
+        store.write(begin, async |tx, begin| begin.record(tx).await).await?;
     }
     Ok(opened)
 }

@@ -225,15 +225,12 @@ async fn batch<T: SealedTable>(
         }
     }
     let found = updates.len() as u64;
-    let unit = ctx.store.write(updates, |tx, updates| {
-        async move {
-            let mut reencrypted = 0;
-            for update in updates {
-                reencrypted += update.clone().exec(tx).await?.rows_affected;
-            }
-            Ok(reencrypted)
+    let unit = ctx.store.write(updates, async |tx, updates| {
+        let mut reencrypted = 0;
+        for update in updates {
+            reencrypted += update.clone().exec(tx).await?.rows_affected;
         }
-        .boxed()
+        Ok(reencrypted)
     });
     let reencrypted = unit.await?;
     if reencrypted > 0 {

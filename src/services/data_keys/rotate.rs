@@ -6,7 +6,6 @@ use base::crash_points;
 use base::progress::Progress;
 use entity::audit_entry::Action;
 use entity::{Timestamp, vault_key};
-use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select};
 use serde::Serialize;
@@ -57,7 +56,7 @@ pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<Ro
     let remove_at = ctx.trusted.latest() + DATA_KEY_KEPT;
     let new = NewDataKeyUnit { operator: ctx.operator.clone(), key, remove_at };
     let data_key = new.key.id;
-    ctx.store.write(new, |tx, new| new.record(tx).boxed()).await?;
+    ctx.store.write(new, async |tx, new| new.record(tx).await).await?;
     crash_points::point("vault", "key.after");
     // Read before the keys: a key retired by now seals nothing afterwards, even if another rotation comes between.
     let retired = retired().all(ctx.store.read()).await?;
@@ -152,18 +151,15 @@ async fn delete_unused(
         tracing::error!(key = %row.id, rows = report.damaged, "a former data key is kept: damaged rows name it");
     }
     let later = (report.damaged > 0).then(|| ctx.trusted.latest() + DATA_KEY_KEPT);
-    let unit = ctx.store.write((row, later), |tx, (row, later)| {
-        async move {
-            use vault_key::Column;
-            if let Some(later) = later {
-                let kept = vault_key::Model { remove_at: Some(*later), ..row.clone() };
-                tx.compare_and_swap(row, &kept, &[Column::RemoveAt]).await?;
-                return Ok(false);
-            }
-            let gone = vault_key::Entity::delete_by_id(row.id).filter(Column::RemoveAt.eq(row.remove_at));
-            Ok(gone.exec(tx).await?.rows_affected > 0)
+    let unit = ctx.store.write((row, later), async |tx, (row, later)| {
+        use vault_key::Column;
+        if let Some(later) = later {
+            let kept = vault_key::Model { remove_at: Some(*later), ..row.clone() };
+            tx.compare_and_swap(row, &kept, &[Column::RemoveAt]).await?;
+            return Ok(false);
         }
-        .boxed()
+        let gone = vault_key::Entity::delete_by_id(row.id).filter(Column::RemoveAt.eq(row.remove_at));
+        Ok(gone.exec(tx).await?.rows_affected > 0)
     });
     unit.await
 }

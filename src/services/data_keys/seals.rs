@@ -3,7 +3,6 @@
 //! since: a few seconds of years.
 
 use entity::vault_key::{self, Column};
-use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 use uuid::Uuid;
@@ -19,7 +18,7 @@ pub async fn write(ctx: &Context) -> Result<(), Error> {
     if taken.is_empty() {
         return Ok(());
     }
-    let written = ctx.store.write(taken.clone(), |tx, taken| add(tx, taken).boxed()).await;
+    let written = ctx.store.write(taken.clone(), async |tx, taken| add(tx, taken).await).await;
     if written.is_err() {
         for (key, n) in taken {
             keys.seals().add(key, n);

@@ -5,7 +5,7 @@ use entity::Timestamp;
 use macros::params;
 
 use crate::limits::{DEPOSIT_CENTS_MAX, TEXT_LENGTH_MAX};
-use crate::params::{FieldErrors, Params, non_blank};
+use crate::params::{FieldErrors, Params, non_blank, rules};
 
 /// A deposit to simulate.
 #[params]
@@ -19,6 +19,7 @@ pub struct NewDeposit {
     #[schema(example = "Direct credit")]
     pub narration: Option<String>,
     /// The time at which the money becomes available: ISO 8601, or a date for its first moment; at once if absent or past.
+    #[validate(custom(function = "rules::time"))]
     #[schema(example = "2031-05-01T00:00:00Z")]
     pub available_at: Option<String>,
 }
@@ -42,15 +43,8 @@ impl DepositOrder {
 impl Params<NewDeposit> {
     /// What is to arrive.
     pub fn parse(self) -> Result<DepositOrder, FieldErrors> {
-        let Self { value, mut faults } = self;
-        let available_at = non_blank(value.available_at.as_deref());
-        let at = available_at.and_then(parse_time);
-        if available_at.is_some() && at.is_none() {
-            faults.add("available_at", "is not formatted properly");
-        }
-        if !faults.is_empty() {
-            return Err(faults);
-        }
+        let value = self.valid()?;
+        let at = non_blank(value.available_at.as_deref()).and_then(parse_time);
         Ok(DepositOrder {
             amount: value.amount,
             narration: value.narration.unwrap_or_else(|| DepositOrder::NARRATION.into()),

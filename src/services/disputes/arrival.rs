@@ -73,24 +73,20 @@ async fn open_due(ctx: &Context, time: &WorkTime, charge: ChargeToken) -> Result
         category: DisputeCategory::General,
         now: time.now(ctx),
     };
-    let unit = ctx.store.write((arriving, time.clock_update()), |tx, (arriving, clock_update)| {
-        async move {
-            if !lock_scheduled(tx, arriving).await? {
-                return Ok(WorkResult::Skipped);
-            }
-            let result = match arriving.record(tx).await {
-                Ok(_) => WorkResult::Event(EventType::DisputeEvidenceRequired),
-                // Refunded or disputed meanwhile: nothing is left (`docs/decisions.md`, 215).
-                Err(error) if error.code() == ErrorCode::InvalidResource => WorkResult::Skipped,
-                Err(error) => return Err(error),
-            };
-            forget(tx, arriving).await?;
-            clock_update.set(tx).await?;
-            Ok(result)
+    let unit = time.write(ctx, arriving, async |tx, arriving| {
+        if !lock_scheduled(tx, arriving).await? {
+            return Ok(None);
         }
-        .boxed()
+        let result = match arriving.record(tx).await {
+            Ok(_) => WorkResult::Event(EventType::DisputeEvidenceRequired),
+            // Refunded or disputed meanwhile: nothing is left (`docs/decisions.md`, 215).
+            Err(error) if error.code() == ErrorCode::InvalidResource => WorkResult::Skipped,
+            Err(error) => return Err(error),
+        };
+        forget(tx, arriving).await?;
+        Ok(Some(result))
     });
-    unit.await
+    unit.await.map(WorkResult::from)
 }
 
 /// Locks the scheduled dispute until commit and returns whether it still exists.

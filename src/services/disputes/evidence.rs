@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use entity::dispute::DisputeStatus;
 use entity::evidence::{self, Column};
 use entity::{AccountToken, DisputeToken, FileToken, Owned, Timestamp, file};
-use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 
@@ -52,7 +51,7 @@ pub async fn update(
     }
     let change =
         Change { account: account.id(), now: account.now, id, kinds, links: Links::new(ctx, account) };
-    idempotency::write(ctx, caller, change, |tx, change| change.record(tx).boxed()).await
+    idempotency::write(ctx, caller, change, async |tx, change| change.record(tx).await).await
 }
 
 /// Submits the batch, even an empty one, for review; from then on it is frozen.

@@ -1,7 +1,6 @@
 //! DELETE /files/{file_token}: open batches lose the file, submitted ones keep it.
 
 use entity::{AccountToken, FileToken, Listed, Owned, Timestamp, evidence, file};
-use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 
@@ -17,8 +16,10 @@ use crate::store::Tx;
 pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
     let file = files::find::by_token(ctx, &caller.account, token).await?;
     let deletion = (caller.account.id(), file.id, ctx.clock.now());
-    idempotency::write(ctx, caller, deletion, |tx, &(account, id, wall)| gone(tx, account, id, wall).boxed())
-        .await
+    idempotency::write(ctx, caller, deletion, async |tx, &(account, id, wall)| {
+        gone(tx, account, id, wall).await
+    })
+    .await
 }
 
 async fn gone(tx: &Tx, account: AccountToken, id: FileToken, wall: Timestamp) -> Result<(), Error> {

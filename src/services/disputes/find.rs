@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use entity::counter::Counted;
 use entity::dispute::{self, Column, DisputeStatus};
-use entity::{AccountToken, ChargeToken, DisputeToken, Listed, Owned, Timestamp, charge};
+use entity::{AccountToken, ChargeToken, Listed, Owned, Timestamp, charge};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait};
 
 use super::enabled;
@@ -37,9 +37,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Dispu
 ///
 /// Refusals: `not_found`.
 pub(super) async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<dispute::Model, Error> {
-    let id: DisputeToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = dispute::Entity::at(account.id(), id).one(ctx.store.read()).await?;
-    row.ok_or_else(|| ErrorCode::NotFound.into())
+    by_key::find::<dispute::Entity>(ctx.store.read(), account, token).await
 }
 
 pub(super) async fn charge_of(ctx: &Context, row: &dispute::Model) -> Result<charge::Model, Error> {

@@ -6,7 +6,6 @@ use entity::counter::Counted;
 use entity::dispute::{self, DisputeCategory, DisputeStatus};
 use entity::dispute_activity::ActivityKind;
 use entity::{AccountToken, ChargeToken, Listed, TimeSpan, Timestamp};
-use futures::FutureExt;
 use sea_orm::QuerySelect;
 use sea_orm::sea_query::LockType;
 
@@ -45,7 +44,7 @@ pub async fn open(ctx: &Context, caller: &Caller, params: Params<NewDispute>) ->
         category: new_dispute.category.unwrap_or(DisputeCategory::General),
         now: account.now,
     };
-    let unit = idempotency::write(ctx, caller, arriving, |tx, arriving| arriving.record(tx).boxed());
+    let unit = idempotency::write(ctx, caller, arriving, async |tx, arriving| arriving.record(tx).await);
     let dispute = unit.await;
     crash_points::point("dispute", "open.after");
     dispute

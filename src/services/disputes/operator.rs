@@ -3,7 +3,6 @@
 use entity::audit_entry::Action;
 use entity::dispute::{self, DisputeCategory, DisputeStatus};
 use entity::{AccountToken, ChargeToken, DisputeToken, Listed, Timestamp, account, charge};
-use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::json;
 
@@ -32,13 +31,10 @@ pub async fn open(
             let arriving = OpenDisputeUnit { account: account.id, charge: id, amount, category, now };
             let detail = json!({ "amount": amount, "category": category });
             let act = OperatorAction::about(Action::DisputeOpened, account.id, id.to_string(), detail);
-            let unit = store.write((arriving, act), |tx, (arriving, act)| {
-                async move {
-                    let dispute = arriving.record(tx).await?;
-                    audit::record(tx, act)?;
-                    Ok(dispute)
-                }
-                .boxed()
+            let unit = store.write((arriving, act), async |tx, (arriving, act)| {
+                let dispute = arriving.record(tx).await?;
+                audit::record(tx, act)?;
+                Ok(dispute)
             });
             return unit.await;
         }
@@ -64,13 +60,10 @@ pub async fn resolve(
                 (account.id, id, status, now);
             let detail = json!({ "status": status });
             let act = OperatorAction::about(Action::DisputeResolved, account.id, id.to_string(), detail);
-            let unit = store.write((decision, act), |tx, ((account, id, status, now), act)| {
-                async move {
-                    let dispute = decided(tx, *account, *id, *status, *now).await?;
-                    audit::record(tx, act)?;
-                    Ok(dispute)
-                }
-                .boxed()
+            let unit = store.write((decision, act), async |tx, ((account, id, status, now), act)| {
+                let dispute = decided(tx, *account, *id, *status, *now).await?;
+                audit::record(tx, act)?;
+                Ok(dispute)
             });
             return unit.await;
         }

@@ -7,7 +7,6 @@ use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::{AccountToken, DisputeToken, Listed, Owned, Timestamp, charge};
-use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 
@@ -48,13 +47,10 @@ pub(super) async fn answer(
     enabled(account)?;
     let id = find::by_token(ctx, account, token).await?.id;
     let requested = (account.id(), id, to, account.now);
-    let unit = idempotency::write(ctx, caller, requested, |tx, &(account, id, to, now)| {
-        async move {
-            let row = lock_dispute(tx, account, id).await?;
-            check_answerable(effective_status(now, &row))?;
-            record_transition(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
-        }
-        .boxed()
+    let unit = idempotency::write(ctx, caller, requested, async |tx, &(account, id, to, now)| {
+        let row = lock_dispute(tx, account, id).await?;
+        check_answerable(effective_status(now, &row))?;
+        record_transition(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
     });
     let dispute = unit.await;
     crash_points::point("dispute", "move.after");
@@ -73,8 +69,8 @@ pub async fn decide(
     let account = &caller.account;
     let id = find::by_token(ctx, account, token).await?.id;
     let requested = (account.id(), id, params.valid()?.status, account.now);
-    let unit = idempotency::write(ctx, caller, requested, |tx, &(account, id, to, now)| {
-        decided(tx, account, id, to, now).boxed()
+    let unit = idempotency::write(ctx, caller, requested, async |tx, &(account, id, to, now)| {
+        decided(tx, account, id, to, now).await
     });
     unit.await
 }
@@ -160,19 +156,12 @@ impl DueWork for DisputeExpiryWork {
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: dispute::Model) -> Result<WorkResult, Error> {
-        let due = (row, time.now(ctx), time.clock_update());
-        let expired = ctx.store.write(due, |tx, (seen, now, clock_update)| {
-            async move {
-                let row = lock_dispute(tx, seen.account_id, seen.id).await?;
-                if record_transition(tx, row, DisputeStatus::Expired, *now).await?.is_none() {
-                    return Ok(WorkResult::Skipped);
-                }
-                clock_update.set(tx).await?;
-                Ok(WorkResult::Event(EventType::DisputeExpired))
-            }
-            .boxed()
+        let expired = time.write(ctx, (row, time.now(ctx)), async |tx, (seen, now)| {
+            let row = lock_dispute(tx, seen.account_id, seen.id).await?;
+            let record = record_transition(tx, row, DisputeStatus::Expired, *now).await?;
+            Ok(record.map(|_| WorkResult::Event(EventType::DisputeExpired)))
         });
-        expired.await
+        expired.await.map(WorkResult::from)
     }
 }
 

@@ -7,7 +7,6 @@ pub mod work_time;
 
 use entity::event::EventType;
 use entity::{AccountToken, Owned, RefundToken, TimeSpan, Timestamp};
-use futures::FutureExt;
 use sea_orm::{DeleteMany, EntityTrait, ModelTrait, Select};
 
 use self::work_time::WorkTime;
@@ -95,23 +94,24 @@ pub enum WorkResult {
     Unsubmitted(RefundToken),
 }
 
+/// Nothing to do is skipped.
+impl From<Option<WorkResult>> for WorkResult {
+    fn from(done: Option<WorkResult>) -> Self {
+        done.unwrap_or(Self::Skipped)
+    }
+}
+
 /// Deletes a due row. Skips one that was used in time, which the statement does not find.
 pub async fn delete<E: EntityTrait>(
     ctx: &Context,
     time: &WorkTime,
     row: DeleteMany<E>,
 ) -> Result<WorkResult, Error> {
-    let unit = ctx.store.write((row, time.clock_update()), |tx, (row, clock_update)| {
-        async move {
-            if row.clone().exec(tx).await?.rows_affected == 0 {
-                return Ok(WorkResult::Skipped);
-            }
-            clock_update.set(tx).await?;
-            Ok(WorkResult::Silent)
-        }
-        .boxed()
+    let unit = time.write(ctx, row, async |tx, row| {
+        let gone = row.clone().exec(tx).await?.rows_affected;
+        Ok((gone > 0).then_some(WorkResult::Silent))
     });
-    unit.await
+    unit.await.map(WorkResult::from)
 }
 
 /// Returns the end of the lease of a call whose claim planned the next try `pause` later: as long as any call takes. No

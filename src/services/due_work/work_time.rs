@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use super::super::context::{Account, Context};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{CLOCK_ANSWER, CLOCK_LEASE};
-use crate::store::Tx;
+use crate::store::{Tx, Unit};
 
 /// An account at an instant of its clock.
 #[derive(Debug, Clone)]
@@ -87,28 +87,26 @@ impl WorkTime {
         }
     }
 
-    /// Returns the clock update that the transaction that does the work, or claims it before a call, writes last.
-    pub fn clock_update(&self) -> OptionalClockUpdate {
-        OptionalClockUpdate(self.stop)
-    }
-}
-
-/// Sets the clock, if it is being moved.
-#[derive(Debug, Clone, Copy)]
-pub struct OptionalClockUpdate(Option<ClockUpdate>);
-
-impl OptionalClockUpdate {
-    /// Makes the empty update, for work on the account's running clock.
-    pub const fn on_running_clock() -> Self {
-        Self(None)
-    }
-
-    /// Sets the clock. Refuses if the move has lost it to another one: then the transaction is undone.
-    pub async fn set(&self, tx: &Tx) -> Result<(), Error> {
-        match &self.0 {
-            Some(stop) => stop.set(tx).await,
-            None => Ok(()),
-        }
+    /// Commits a unit of the work. A clock that is being moved comes to the instant of the work in the same commit, written last. A
+    /// unit that returns `None` has found nothing to do and has written nothing: then the clock stays.
+    pub async fn write<D, T>(
+        &self,
+        ctx: &Context,
+        data: D,
+        unit: impl Unit<D, Option<T>>,
+    ) -> Result<Option<T>, Error>
+    where
+        D: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        let unit = ctx.store.write((data, unit, self.stop), async |tx, (data, unit, stop)| {
+            let done = unit.run(tx, data).await?;
+            if let (Some(_), Some(stop)) = (&done, stop) {
+                stop.set(tx).await?;
+            }
+            Ok(done)
+        });
+        unit.await
     }
 }
 

@@ -7,7 +7,6 @@ use std::io;
 use entity::audit_entry::Action;
 use entity::erasure::{self, Column};
 use entity::{AccountToken, CustomerToken, JsonText, Owned, account};
-use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde_json::json;
 
@@ -70,15 +69,13 @@ pub async fn repeat_marked(ctx: &Context) -> Result<usize, Error> {
 
 async fn plan(ctx: &Context, account: AccountToken, customer: CustomerToken) -> Result<(), Error> {
     // No account's clock is behind the wall clock.
-    let unit = ctx.store.write((account, customer, ctx.clock.now()), |tx, (account, customer, wall)| {
-        async move {
+    let unit =
+        ctx.store.write((account, customer, ctx.clock.now()), async |tx, (account, customer, wall)| {
             let cards = JsonText::encode(&[(); 0])?;
             plan_erasure(tx, (*account, *customer), cards, (*wall, *wall)).await?;
             let (subject, detail) = (customer.to_string(), json!({ "by_mark": true }));
             let act = OperatorAction::about(Action::CustomerErased, *account, subject, detail);
             audit::record_by_server(tx, &act, *wall)
-        }
-        .boxed()
-    });
+        });
     unit.await
 }

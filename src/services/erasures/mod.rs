@@ -14,7 +14,6 @@ pub mod view;
 use entity::audit_entry::Action;
 use entity::erasure::{self, Column};
 use entity::{AccountToken, CustomerToken, JsonText, Listed, Owned, TimeSpan, Timestamp, logged_request};
-use futures::FutureExt;
 use serde_json::json;
 
 pub use self::columns::{COLUMNS, Columns, tables_of_customers};
@@ -61,18 +60,12 @@ impl DueWork for ErasureWork {
             Pass::Done(_) if finish(ctx, &row).await? => (None, Some(began)),
             Pass::Done(_) => (Some(began + ERASURE_RETRIED), None),
         };
-        let unit = ctx.store.write((row, time.clock_update()), move |tx, (row, clock_update)| {
-            async move {
-                let next = erasure::Model { due_at, erased_at, ..row.clone() };
-                if !tx.compare_and_swap(row, &next, &[Column::DueAt]).await? {
-                    return Ok(WorkResult::Skipped);
-                }
-                clock_update.set(tx).await?;
-                Ok(WorkResult::Silent)
-            }
-            .boxed()
+        let next = erasure::Model { due_at, erased_at, ..row.clone() };
+        let unit = time.write(ctx, (row, next), async |tx, (row, next)| {
+            let is_next = tx.compare_and_swap(row, next, &[Column::DueAt]).await?;
+            Ok(is_next.then_some(WorkResult::Silent))
         });
-        unit.await
+        unit.await.map(WorkResult::from)
     }
 }
 
@@ -96,15 +89,12 @@ enum Pass {
 /// Erases all that the database has by now.
 async fn pass(ctx: &Context, row: &erasure::Model, now: Timestamp) -> Result<Pass, Error> {
     let (account, customer) = (row.account_id, row.id);
-    let begun = ctx.store.write((row.clone(), now), |tx, (row, now)| {
-        async move {
-            let business = person::business(tx, row.account_id, row.id, *now).await?;
-            if business.is_none() {
-                person::delete_customer(tx, row, *now).await?;
-            }
-            Ok(business)
+    let begun = ctx.store.write((row.clone(), now), async |tx, (row, now)| {
+        let business = person::business(tx, row.account_id, row.id, *now).await?;
+        if business.is_none() {
+            person::delete_customer(tx, row, *now).await?;
         }
-        .boxed()
+        Ok(business)
     });
     if let Some(business) = begun.await? {
         return Ok(Pass::Waits(business));
@@ -114,7 +104,7 @@ async fn pass(ctx: &Context, row: &erasure::Model, now: Timestamp) -> Result<Pas
         let mut after = None;
         loop {
             let unit = ChargesUnit { account, customer, part, after, wall: ctx.clock.now() };
-            let batch = ctx.store.write(unit, |tx, unit| unit.record(tx).boxed()).await?;
+            let batch = ctx.store.write(unit, async |tx, unit| unit.record(tx).await).await?;
             crash_points::point("erasure", "batch.after");
             done.charges += batch.charges;
             done.events += batch.events;
@@ -125,8 +115,8 @@ async fn pass(ctx: &Context, row: &erasure::Model, now: Timestamp) -> Result<Pas
             }
         }
     }
-    let events = ctx.store.write((account, customer), |tx, (account, customer)| {
-        async move { person::erase_events(tx, *account, &customer.to_string()).await }.boxed()
+    let events = ctx.store.write((account, customer), async |tx, (account, customer)| {
+        person::erase_events(tx, *account, &customer.to_string()).await
     });
     done.events += events.await?;
     erase_copies(ctx, row).await?;
@@ -149,8 +139,8 @@ async fn erase_copies(ctx: &Context, row: &erasure::Model) -> Result<(), Error> 
     let mut after = None;
     loop {
         let batch = (account, ids.clone(), after);
-        let batch = ctx.store.write(batch, |tx, (account, ids, after)| {
-            person::erase_deliveries(tx, *account, ids, *after).boxed()
+        let batch = ctx.store.write(batch, async |tx, (account, ids, after)| {
+            person::erase_deliveries(tx, *account, ids, *after).await
         });
         after = batch.await?;
         if after.is_none() {
@@ -167,7 +157,7 @@ async fn erase_copies(ctx: &Context, row: &erasure::Model) -> Result<(), Error> 
 pub async fn erase(ctx: &Context, account: &Account, token: &str) -> Result<Erasure, Error> {
     let customer: CustomerToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let plan = PlanErasureUnit { account: account.id(), customer, now: account.now };
-    let row = ctx.store.write(plan, |tx, plan| plan.record(tx).boxed()).await?;
+    let row = ctx.store.write(plan, async |tx, plan| plan.record(tx).await).await?;
     match pass(ctx, &row, account.now).await? {
         Pass::Waits(business) => Err(Error::explained(ErrorCode::InvalidState, business)),
         Pass::Done(Batch { charges, events, files, .. }) => Ok(Erasure {

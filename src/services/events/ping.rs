@@ -7,7 +7,6 @@ use entity::event::EventType;
 use entity::webhook::{self, WebhookState};
 use entity::webhook_endpoint;
 use entity::{AccountToken, JsonText, Listed, Timestamp, WebhookEndpointToken, WebhookToken};
-use futures::FutureExt;
 use sea_orm::QuerySelect;
 use sea_orm::sea_query::LockType;
 use serde_json::json;
@@ -36,7 +35,7 @@ pub async fn ping(ctx: &Context, caller: &Caller, token: &str) -> Result<Webhook
         now: caller.account.now,
         trace,
     };
-    let sent = idempotency::write(ctx, caller, ping, |tx, ping| ping.record(tx).boxed()).await?;
+    let sent = idempotency::write(ctx, caller, ping, async |tx, ping| ping.record(tx).await).await?;
     ctx.memory.due_webhooks.notify_one();
     Ok(sent)
 }

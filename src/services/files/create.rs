@@ -5,7 +5,6 @@ use std::io;
 use base::crash_points;
 use entity::file::{self, FilePurpose, MimeType};
 use entity::stray_blob;
-use futures::FutureExt;
 
 use super::link::Links;
 use super::stray;
@@ -113,14 +112,11 @@ async fn record(
     announced: stray_blob::Model,
 ) -> Result<File, Error> {
     let data = (row, announced, Links::new(ctx, &caller.account));
-    let unit = idempotency::write(ctx, caller, data, |tx, (row, announced, links)| {
-        async move {
-            stray::named(tx, announced).await?;
-            tx.append(row);
-            crash_points::point("file", "row.before");
-            Ok(links.shown(row))
-        }
-        .boxed()
+    let unit = idempotency::write(ctx, caller, data, async |tx, (row, announced, links)| {
+        stray::named(tx, announced).await?;
+        tx.append(row);
+        crash_points::point("file", "row.before");
+        Ok(links.shown(row))
     });
     unit.await
 }

@@ -1,10 +1,10 @@
 //! Finds files.
 
 use entity::file;
-use entity::{FileToken, Listed};
 
 use super::link::Links;
-use crate::error::{Error, ErrorCode};
+use crate::error::Error;
+use crate::services::by_key;
 use crate::services::context::{Account, Context};
 use crate::services::files::view::File;
 
@@ -24,7 +24,5 @@ pub(in crate::services) async fn by_token(
     account: &Account,
     token: &str,
 ) -> Result<file::Model, Error> {
-    let id: FileToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = file::Entity::at(account.id(), id).one(ctx.store.read()).await?;
-    row.ok_or_else(|| ErrorCode::NotFound.into())
+    by_key::find::<file::Entity>(ctx.store.read(), account, token).await
 }

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use entity::stray_blob::{self, Column};
 use entity::{AccountToken, FileToken, Listed, Owned, Timestamp, file, snapshot_file};
-use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 
@@ -21,12 +20,9 @@ pub(super) async fn announce(
     file: FileToken,
 ) -> Result<stray_blob::Model, Error> {
     let row = stray_row(account, file, ctx.clock.now() + STRAY_BLOB_AFTER);
-    let unit = ctx.store.write(row, |tx, row| {
-        async move {
-            tx.append(row);
-            Ok(row.clone())
-        }
-        .boxed()
+    let unit = ctx.store.write(row, async |tx, row| {
+        tx.append(row);
+        Ok(row.clone())
     });
     unit.await
 }
@@ -50,12 +46,9 @@ pub(super) async fn make_due_now(ctx: &Context, announced: stray_blob::Model) ->
 
 /// Changes the time of a blob's removal; returns false if another process was faster.
 async fn postpone(ctx: &Context, seen: stray_blob::Model, to: Timestamp) -> Result<bool, Error> {
-    let unit = ctx.store.write((seen, to), |tx, (seen, to)| {
-        async move {
-            let later = stray_blob::Model { remove_at: *to, ..seen.clone() };
-            Ok(tx.compare_and_swap(seen, &later, &[Column::RemoveAt]).await?)
-        }
-        .boxed()
+    let unit = ctx.store.write((seen, to), async |tx, (seen, to)| {
+        let later = stray_blob::Model { remove_at: *to, ..seen.clone() };
+        Ok(tx.compare_and_swap(seen, &later, &[Column::RemoveAt]).await?)
     });
     unit.await
 }

@@ -8,23 +8,21 @@ pub mod claim;
 use std::sync::Arc;
 
 use entity::{AccountToken, Owned, Timestamp, account, idempotency_answer, idempotency_key};
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query, SelectStatement, SimpleExpr};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, DbErr, DeleteMany, EntityTrait, IntoActiveModel, Iterable,
-    JoinType, QueryFilter, QueryOrder, QuerySelect, RelationDef, Select,
+    QueryFilter, QueryOrder, QuerySelect, RelationTrait, Select,
 };
 use serde::Serialize;
 
 use self::claim::IdempotencyClaim;
-use super::context::{Caller, Context};
+use super::context::{Account, Caller, Context, WriteCondition};
 use super::data_keys::reencrypt::SealedTable;
 use super::data_keys::unseal;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{IDEMPOTENCY_KEPT, SEALED_BATCH};
 use crate::response::{ApiResponse, ResponseKind};
-use crate::store::{ColumnReader, FromColumns, Tx};
+use crate::store::{ColumnReader, FromColumns, Tx, Unit};
 use crate::vault::Vault;
 
 /// A claimed key, and its response if it has one.
@@ -43,10 +41,9 @@ impl StoredClaim {
         let key = |column| Expr::col((idempotency_key::Entity, column));
         let named =
             key(Key::AccountId).equals((account::Entity, account::Column::Id)).and(key(Key::Hash).eq(hash));
-        let its = of_key(Answer::AccountId, Key::AccountId).and(of_key(Answer::Hash, Key::Hash));
         statement
             .left_join(idempotency_key::Entity, named)
-            .left_join(idempotency_answer::Entity, its)
+            .left_join(idempotency_answer::Entity, idempotency_key::Relation::Answer.def())
             .expr_as(key(Key::Hash).is_not_null(), present)
             .columns(Key::iter().map(|column| (idempotency_key::Entity, column)))
             .columns(
@@ -98,8 +95,7 @@ pub async fn find_response(
     // One statement: between two reads a key may be released, then claimed and answered by another request.
     let found = idempotency_key::Entity::owned_by(account)
         .filter(idempotency_key::Column::Hash.eq(claim.hash()))
-        .select_also(idempotency_answer::Entity)
-        .join(JoinType::LeftJoin, its_answer())
+        .find_also_related(idempotency_answer::Entity)
         .one(ctx.store.read())
         .await?;
     let Some((key, answer)) = found else { return Ok(None) };
@@ -128,16 +124,6 @@ pub async fn response_of(
     Ok(Some(ApiResponse { status, body }))
 }
 
-fn its_answer() -> RelationDef {
-    use idempotency_answer::Column as Answer;
-    use idempotency_key::Column as Key;
-
-    idempotency_key::Entity::belongs_to(idempotency_answer::Entity)
-        .from((Key::AccountId, Key::Hash))
-        .to((Answer::AccountId, Answer::Hash))
-        .into()
-}
-
 /// Runs a request's only transaction; if the request has a key, the claim and the response are part of it.
 ///
 /// Refusals: the unit's, `idempotency_key_in_use`.
@@ -145,7 +131,7 @@ pub async fn write<D, T, F>(ctx: &Context, caller: &Caller, data: D, unit: F) ->
 where
     D: Send + Sync + 'static,
     T: Serialize + Send + 'static,
-    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
+    F: Unit<D, T>,
 {
     written(ctx, caller, data, unit, false).await
 }
@@ -158,7 +144,7 @@ pub async fn write_exclusively<D, T, F>(ctx: &Context, caller: &Caller, data: D,
 where
     D: Send + Sync + 'static,
     T: Serialize + Send + 'static,
-    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
+    F: Unit<D, T>,
 {
     written(ctx, caller, data, unit, true).await
 }
@@ -173,7 +159,7 @@ async fn written<D, T, F>(
 where
     D: Send + Sync + 'static,
     T: Serialize + Send + 'static,
-    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
+    F: Unit<D, T>,
 {
     let claimed = caller.claim.as_ref().map(|claim| ClaimedWrite {
         account: caller.account.id(),
@@ -181,29 +167,32 @@ where
         at: ctx.trusted.latest(),
         vault: Arc::clone(&ctx.vault),
     });
-    let data = (data, caller.account.clone(), claimed, caller.condition.clone());
-    let record = ctx.store.write(data, move |tx, (data, account, claimed, condition)| {
-        // The future does nothing before it is awaited.
-        let work = unit(tx, data);
-        async move {
-            if exclusive {
-                tx.require_exclusive().await?;
-            }
-            account.require_current(tx).await?;
-            if let Some(condition) = condition {
-                condition.require(tx).await?;
-            }
-            let Some(write) = claimed else { return work.await };
-            write.claim(tx, exclusive).await?;
-            let record = work.await?;
-            if exclusive {
-                clear(tx, write.account, write.claim.hash()).await?;
-            }
-            let answer = write.claim.response(&record)?;
-            store_response(tx, &write.vault, write.account, write.claim.hash(), &answer);
-            Ok(record)
+    let claimed = ClaimingWrite {
+        data,
+        unit,
+        account: caller.account.clone(),
+        claimed,
+        condition: caller.condition.clone(),
+        exclusive,
+    };
+    let record = ctx.store.write(claimed, async |tx, write| {
+        let ClaimingWrite { data, unit, account, claimed, condition, exclusive } = write;
+        if *exclusive {
+            tx.require_exclusive().await?;
         }
-        .boxed()
+        account.require_current(tx).await?;
+        if let Some(condition) = condition {
+            condition.require(tx).await?;
+        }
+        let Some(write) = claimed else { return unit.run(tx, data).await };
+        write.claim(tx, *exclusive).await?;
+        let record = unit.run(tx, data).await?;
+        if *exclusive {
+            clear(tx, write.account, write.claim.hash()).await?;
+        }
+        let answer = write.claim.response(&record)?;
+        store_response(tx, &write.vault, write.account, write.claim.hash(), &answer);
+        Ok(record)
     });
     let record = record.await?;
     caller.account.confirm();
@@ -211,6 +200,16 @@ where
         claim.hold();
     }
     Ok(record)
+}
+
+/// A unit of work for a request, with what its commit requires and records besides.
+struct ClaimingWrite<D, F> {
+    data: D,
+    unit: F,
+    account: Account,
+    claimed: Option<ClaimedWrite>,
+    condition: Option<Arc<dyn WriteCondition>>,
+    exclusive: bool,
 }
 
 /// The claim of a request with only one transaction.
@@ -300,15 +299,12 @@ fn of_key(answer: idempotency_answer::Column, key: idempotency_key::Column) -> S
 
 /// Deletes a key past its retention. A newer one with the same hash stays.
 pub async fn forget(ctx: &Context, key: idempotency_key::Model) -> Result<(), Error> {
-    let unit = ctx.store.write(key, |tx, key| {
-        async move {
-            let same = idempotency_key::Column::CreatedAt.eq(key.created_at);
-            if delete_key(key.account_id, &key.hash).filter(same).exec(tx).await?.rows_affected > 0 {
-                delete_answer(key.account_id, &key.hash).exec(tx).await?;
-            }
-            Ok(())
+    let unit = ctx.store.write(key, async |tx, key| {
+        let same = idempotency_key::Column::CreatedAt.eq(key.created_at);
+        if delete_key(key.account_id, &key.hash).filter(same).exec(tx).await?.rows_affected > 0 {
+            delete_answer(key.account_id, &key.hash).exec(tx).await?;
         }
-        .boxed()
+        Ok(())
     });
     unit.await
 }
@@ -358,14 +354,11 @@ pub(in crate::services) async fn rewrite_responses(
                 changes.push((row, rewritten));
             }
         }
-        let unit = ctx.store.write(changes, |tx, changes| {
-            async move {
-                for (row, rewritten) in changes {
-                    tx.compare_and_swap(row, rewritten, &[Column::Sealed]).await?;
-                }
-                Ok(())
+        let unit = ctx.store.write(changes, async |tx, changes| {
+            for (row, rewritten) in changes {
+                tx.compare_and_swap(row, rewritten, &[Column::Sealed]).await?;
             }
-            .boxed()
+            Ok(())
         });
         unit.await?;
     }

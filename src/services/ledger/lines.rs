@@ -7,8 +7,8 @@ use entity::posting::{self, Column};
 use entity::{AccountToken, ChargeToken, Day, Owned, Token, TransferToken, charge, transfer};
 use sea_orm::sea_query::{Asterisk, DynIden, Expr, ExprTrait, SelectStatement, SimpleExpr};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, JoinType, QueryFilter, QuerySelect, QueryTrait,
-    RelationDef, Select, UpdateMany,
+    ColumnTrait, ConnectionTrait, DbBackend, JoinType, QueryFilter, QuerySelect, QueryTrait, RelationTrait,
+    Select, UpdateMany, Value,
 };
 
 use super::sum_of;
@@ -83,7 +83,7 @@ pub async fn transfers_of(
         let its = by_key::row::<transfer::Entity>(account, posting(Column::TransferId));
         by_key::join(QueryTrait::query(&mut paid), JoinType::InnerJoin, its, transfer::Entity);
     } else {
-        paid = paid.join(JoinType::InnerJoin, its_transfer());
+        paid = paid.inner_join(transfer::Entity);
     }
     let paid = paid.select_also(transfer::Entity).all(db).await?;
     let paid = paid.into_iter().filter_map(|(line, transfer)| Some((Token::new(line.id.id()), transfer?)));
@@ -99,19 +99,17 @@ pub fn with_transfer(
     charges: &DynIden,
 ) {
     let paid = |column: transfer::Column| Expr::col((transfer::Entity, column));
-    let of_charge = posting(Column::Id).equals((charges.clone(), charge::Column::Id));
     if backend == DbBackend::Postgres {
+        let of_charge = posting(Column::Id).equals((charges.clone(), charge::Column::Id));
         let line =
             posting::Entity::owned_by(account).filter(of_charge).select_only().column(Column::TransferId);
         let its = SimpleExpr::SubQuery(None, Box::new(line.into_query().into()));
         let its = by_key::row::<transfer::Entity>(account, its);
         by_key::join(statement, JoinType::LeftJoin, its, transfer::Entity);
     } else {
-        let line = posting(Column::AccountId).eq(account).and(of_charge);
-        let of_line = paid(transfer::Column::AccountId)
-            .eq(account)
-            .and(paid(transfer::Column::Id).equals((posting::Entity, Column::TransferId)));
-        statement.left_join(posting::Entity, line).left_join(transfer::Entity, of_line);
+        statement
+            .left_join(posting::Entity, posting::Relation::Charge.def().rev().from_alias(charges.clone()))
+            .left_join(transfer::Entity, posting::Relation::Transfer.def());
     }
     statement
         .expr_as(paid(transfer::Column::Id), "transfer_id")
@@ -119,15 +117,14 @@ pub fn with_transfer(
         .expr_as(paid(transfer::Column::CreatedAt), "transfer_created_at");
 }
 
-fn posting(column: Column) -> Expr {
-    Expr::col((posting::Entity, column))
+/// Returns the values of the statement's part that [`with_transfer`] writes, in their order.
+pub fn values_with_transfer(backend: DbBackend, account: AccountToken) -> Vec<Value> {
+    // PostgreSQL looks up one line and one transfer.
+    if backend == DbBackend::Postgres { vec![account.into(), account.into()] } else { Vec::new() }
 }
 
-fn its_transfer() -> RelationDef {
-    posting::Entity::belongs_to(transfer::Entity)
-        .from((Column::AccountId, Column::TransferId))
-        .to((transfer::Column::AccountId, transfer::Column::Id))
-        .into()
+fn posting(column: Column) -> Expr {
+    Expr::col((posting::Entity, column))
 }
 
 /// Returns the condition of the partial index, word for word.

@@ -7,10 +7,10 @@ use entity::{
     posting,
 };
 use futures::TryStreamExt;
-use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SelectStatement};
+use sea_orm::sea_query::SelectStatement;
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QueryResult,
-    QuerySelect, QueryTrait,
+    ColumnTrait, ConnectionTrait, DbErr, DerivePartialModel, EntityTrait, FromQueryResult, PartialModelTrait,
+    QueryFilter, QueryOrder, QueryResult, QuerySelect, QueryTrait,
 };
 use serde::Serialize;
 
@@ -45,11 +45,14 @@ pub const COLUMNS: [&str; 11] = [
 ];
 
 /// A posting with its journal entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, FromQueryResult)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, DerivePartialModel)]
+#[sea_orm(entity = "journal_entry::Entity")]
 pub struct ReportRow {
     /// The account's token.
+    #[sea_orm(from_col = "account_id")]
     pub account: AccountToken,
     /// The journal entry, whose postings sum to zero.
+    #[sea_orm(from_col = "id")]
     pub entry: JournalEntryToken,
     /// The time of the movement, by the account's clock.
     pub created_at: Timestamp,
@@ -58,16 +61,22 @@ pub struct ReportRow {
     /// The token of the record that moved the money.
     pub source: String,
     /// The posting's token.
+    #[sea_orm(from_expr = "posting::Column::Id.into_expr()")]
     pub posting: PostingToken,
     /// The book of the posting.
+    #[sea_orm(from_expr = "posting::Column::Book.into_expr()")]
     pub book: Book,
     /// AUD cents, signed.
+    #[sea_orm(from_expr = "posting::Column::Amount.into_expr()")]
     pub amount: i64,
     /// The ledger's currency, AUD.
+    #[sea_orm(from_expr = "posting::Column::Currency.into_expr()")]
     pub currency: Currency,
     /// The day on which the money becomes available.
+    #[sea_orm(from_expr = "posting::Column::AvailableOn.into_expr()")]
     pub available_on: Day,
     /// The settlement that has the posting as a line.
+    #[sea_orm(from_expr = "posting::Column::TransferId.into_expr()")]
     pub transfer: Option<TransferToken>,
 }
 
@@ -91,13 +100,16 @@ pub async fn report(
 pub const BOOK_COLUMNS: [&str; 4] = ["account", "book", "amount", "currency"];
 
 /// What lies in a book of an account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, FromQueryResult)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, DerivePartialModel)]
+#[sea_orm(entity = "posting::Entity")]
 pub struct BookRow {
     /// The account's token.
+    #[sea_orm(from_col = "account_id")]
     pub account: AccountToken,
     /// The book.
     pub book: Book,
     /// AUD cents, signed. An account's books sum to zero.
+    #[sea_orm(from_expr = "sum_of(posting::Column::Amount.into_expr())")]
     pub amount: i64,
     /// The ledger's currency, AUD.
     pub currency: Currency,
@@ -110,23 +122,18 @@ pub async fn trial_balance(
     account: Option<AccountToken>,
     at: Timestamp,
 ) -> Result<Vec<BookRow>, Error> {
-    use posting::Column::{AccountId, Amount, Book, Currency};
+    use posting::Column::{AccountId, Book, Currency};
 
     let books = posting::Entity::find()
         .apply_if(account, |postings, account| postings.filter(AccountId.eq(account)))
         .filter(is_posted_by(at.end_of_second()))
-        .select_only()
-        .column_as(AccountId, "account")
-        .column_as(Book, "book")
-        .column_as(sum_of(Amount.into_expr()), "amount")
-        .column_as(Currency, "currency")
         .group_by(AccountId)
         .group_by(Book)
         .group_by(Currency)
         .order_by_asc(AccountId)
         .order_by_asc(Book)
         .order_by_asc(Currency);
-    Ok(books.into_model().all(&store.snapshot().await?).await?)
+    Ok(books.into_partial_model().all(&store.snapshot().await?).await?)
 }
 
 fn read(row: &QueryResult) -> Result<ReportRow, DbErr> {
@@ -134,39 +141,17 @@ fn read(row: &QueryResult) -> Result<ReportRow, DbErr> {
 }
 
 fn rows(extent: ReportFilter) -> SelectStatement {
-    use journal_entry::Column as Of;
-    use posting::Column as Side;
+    use journal_entry::Column::{AccountId, CreatedAt, Id};
 
-    let entry = |column: Of| Expr::col((journal_entry::Entity, column));
-    let side = |column: Side| Expr::col((posting::Entity, column));
-    let named = |name: &str| Alias::new(name);
-    let its_side = side(Side::AccountId).eq(entry(Of::AccountId)).and(side(Side::EntryId).eq(entry(Of::Id)));
-    let mut rows = Query::select()
-        .expr_as(entry(Of::AccountId), named("account"))
-        .expr_as(entry(Of::Id), named("entry"))
-        .expr_as(entry(Of::CreatedAt), named("created_at"))
-        .expr_as(entry(Of::Kind), named("kind"))
-        .expr_as(entry(Of::Source), named("source"))
-        .expr_as(side(Side::Id), named("posting"))
-        .expr_as(side(Side::Book), named("book"))
-        .expr_as(side(Side::Amount), named("amount"))
-        .expr_as(side(Side::Currency), named("currency"))
-        .expr_as(side(Side::AvailableOn), named("available_on"))
-        .expr_as(side(Side::TransferId), named("transfer"))
-        .from(journal_entry::Entity)
-        .inner_join(posting::Entity, its_side)
-        .take();
-    if let Some(account) = extent.account {
-        rows.and_where(entry(Of::AccountId).eq(account));
-    }
-    if let Some(from) = extent.from {
-        rows.and_where(entry(Of::CreatedAt).gte(from.millis()));
-    }
-    if let Some(to) = extent.to {
-        rows.and_where(entry(Of::CreatedAt).lt(to.millis()));
-    }
-    for column in [Of::AccountId, Of::CreatedAt, Of::Id] {
-        rows.order_by((journal_entry::Entity, column), sea_orm::sea_query::Order::Asc);
-    }
-    rows.order_by((posting::Entity, Side::Id), sea_orm::sea_query::Order::Asc).take()
+    let rows = journal_entry::Entity::find()
+        .reverse_join(posting::Entity)
+        .apply_if(extent.account, |rows, account| rows.filter(AccountId.eq(account)))
+        .apply_if(extent.from, |rows, from| rows.filter(CreatedAt.gte(from)))
+        .apply_if(extent.to, |rows, to| rows.filter(CreatedAt.lt(to)))
+        .order_by_asc(AccountId)
+        .order_by_asc(CreatedAt)
+        .order_by_asc(Id)
+        .order_by_asc(posting::Column::Id)
+        .select_only();
+    ReportRow::select_cols(rows).into_query()
 }

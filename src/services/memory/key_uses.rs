@@ -14,7 +14,6 @@ use base::request_context;
 use base::secret::Secret;
 use entity::api_key::KeyKind;
 use entity::{AccountToken, Day, Timestamp};
-use futures::FutureExt;
 use sea_orm::ConnectionTrait;
 
 use crate::error::Error;
@@ -141,7 +140,7 @@ impl KeyUses {
         let taken = self.take(today);
         let mut left = taken.chunks(KEY_USES_BATCH);
         while let Some(some) = left.next() {
-            let unit = store.write(some.to_vec(), |tx, some| add(tx, some).boxed());
+            let unit = store.write(some.to_vec(), async |tx, some| add(tx, some).await);
             if let Err(error) = unit.await {
                 for uses in some.iter().chain(left.flatten()) {
                     self.add(*uses);

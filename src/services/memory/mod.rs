@@ -7,6 +7,7 @@ pub mod charge_search;
 pub mod event_sequences;
 pub mod key_uses;
 pub mod known_keys;
+pub mod long_work;
 pub mod positions;
 pub mod request_log;
 
@@ -21,9 +22,12 @@ use self::charge_search::SearchMemory;
 use self::event_sequences::EventSequences;
 use self::key_uses::KeyUses;
 use self::known_keys::{KeptAccount, KeyEntry};
+use self::long_work::LongWorkPermits;
 use self::positions::Positions;
 use self::request_log::RequestLog;
-use crate::limits::{ACCOUNT_CACHE_IDLE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
+use crate::limits::{
+    ACCOUNT_CACHE_IDLE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME, PASSWORDS_HASHED_AT_ONCE, SNAPSHOTS_AT_ONCE,
+};
 
 /// The memories of a process.
 pub struct Memory {
@@ -45,6 +49,10 @@ pub struct Memory {
     pub event_sequences: Arc<EventSequences>,
     /// The log of the accounts' recent requests, in the test environment.
     pub request_log: RequestLog,
+    /// The permits to hash a password: each hash takes 19 MiB.
+    pub passwords: LongWorkPermits,
+    /// The permits to create or restore a snapshot: each holds all of an account in memory.
+    pub snapshots: LongWorkPermits,
     /// Notified when a request has made work due now that it does not wait for.
     pub due_work_added: Notify,
     /// Notified when a request has made a webhook due.
@@ -65,6 +73,8 @@ impl Memory {
             positions: Positions::default(),
             charge_search: SearchMemory::default(),
             request_log: RequestLog::new(Arc::clone(&arrivals)),
+            passwords: LongWorkPermits::new(PASSWORDS_HASHED_AT_ONCE),
+            snapshots: LongWorkPermits::new(SNAPSHOTS_AT_ONCE),
             arrivals,
             event_sequences,
             due_work_added: Notify::new(),

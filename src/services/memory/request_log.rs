@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex};
 use base::mutex::lock;
 use entity::logged_request::{self, Column};
 use entity::{AccountToken, LoggedRequestToken, Owned};
-use futures::FutureExt;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::Deserialize;
 use tokio::sync::Notify;
@@ -85,7 +84,7 @@ impl RequestLog {
         for (account, waiting) in self.waiting(of) {
             for _ in 0..waiting.div_ceil(REQUESTS_WRITTEN_AT_ONCE) {
                 let rows = (account, self.take(account), Arc::clone(&self.arrivals));
-                store.write(rows, |tx, (account, rows, to)| add(tx, *account, rows, to).boxed()).await?;
+                store.write(rows, async |tx, (account, rows, to)| add(tx, *account, rows, to).await).await?;
                 drop(turn);
                 turn = self.writing.lock().await;
             }

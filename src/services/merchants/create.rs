@@ -4,7 +4,6 @@ use entity::counter::Counted;
 use entity::event::EventType;
 use entity::merchant::{self, MerchantStatus};
 use entity::{AccountToken, JsonText, MerchantToken, account};
-use futures::FutureExt;
 
 use super::transport;
 use crate::error::Error;
@@ -21,7 +20,7 @@ use crate::store::Tx;
 /// (`docs/decisions.md`, 231). Of its two pairs of keys one works in this environment.
 ///
 ///
-/// Refusals: `invalid_resource`.
+/// Refusals: `invalid_resource`, `service_unavailable` if too many passwords wait for their hash.
 pub async fn create(
     ctx: &Context,
     caller: &Caller,
@@ -41,7 +40,8 @@ pub async fn create(
     let bank_account =
         bank_accounts::validate(ctx, &own, &new_merchant.bank_account, "bank_account.", &mut faults);
     let (Some(bank_account), true) = (bank_account, faults.is_empty()) else { return Err(faults.into()) };
-    let password_hash = password::hash(new_merchant.contact.password.clone()).await?;
+    let permit = ctx.memory.passwords.acquire(account.id()).await?;
+    let password_hash = password::hash(new_merchant.contact.password.clone(), permit).await?;
     let [keys, other] = [(); 2].map(|()| ApiKeyPair::mint(&ctx.random));
     let other = transport::seal(&ctx.vault, row.id, &other);
     let merchant = merchant::Model {
@@ -50,7 +50,7 @@ pub async fn create(
         ..pending_row(account.id(), &row, &new_merchant.application(), password_hash)?
     };
     let unit = CreateMerchantUnit { merchant, account: NewAccount::with(ctx, row, &keys, bank_account) };
-    idempotency::write(ctx, caller, unit, |tx, unit| unit.record(tx).boxed()).await
+    idempotency::write(ctx, caller, unit, async |tx, unit| unit.record(tx).await).await
 }
 
 /// A merchant and its account, to record.

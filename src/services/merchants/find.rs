@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use entity::counter::Counted;
 use entity::merchant::{self, Column};
-use entity::{AccountToken, Listed, MerchantToken, Owned, Timestamp, account, charge};
+use entity::{AccountToken, MerchantToken, Owned, Timestamp, account, charge};
 use sea_orm::sea_query::{Expr, ExprTrait, Func, Query, SimpleExpr};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 
@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Search};
 use crate::services::accounts::wipe::deleted;
 use crate::services::accounts::{self, ApiKeyPair};
+use crate::services::by_key;
 use crate::services::context::{Account, Context};
 use crate::services::merchants::view::{MerchantDetail, MerchantSummary, OwnAccount, ShownKeys};
 use crate::services::page::{Growth, List, ListPage};
@@ -89,9 +90,7 @@ pub(super) async fn by_token(
     account: &Account,
     token: &str,
 ) -> Result<merchant::Model, Error> {
-    let id: MerchantToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = merchant::Entity::at(account.id(), id);
-    row.one(ctx.store.read()).await?.ok_or_else(|| ErrorCode::NotFound.into())
+    by_key::find::<merchant::Entity>(ctx.store.read(), account, token).await
 }
 
 /// Returns the current data of the merchant's own account, and its keys.

@@ -4,7 +4,6 @@
 
 use entity::audit_entry::Action;
 use entity::{AccountToken, account, merchant};
-use futures::FutureExt;
 use sea_orm::EntityTrait;
 use serde_json::json;
 use validator::Validate;
@@ -78,7 +77,7 @@ pub fn read(text: &str, environment: Environment) -> Result<Document, ImportErro
     if paid_to.name.trim().is_empty() || paid_to.number.trim().is_empty() {
         return Err(ImportError::Wrong("bank_account"));
     }
-    if application.validate().is_err() || application.entity.registration_number_fault().is_some() {
+    if application.validate().is_err() {
         return Err(ImportError::Wrong("application"));
     }
     if NewBankAccount::from(&document.bank_account).validate().is_err() {
@@ -113,7 +112,7 @@ pub async fn import(ctx: &Context, document: Document) -> Result<AccountToken, I
         ApiKeyPair { secret: keys.secret.as_str().into(), publishable: keys.publishable.as_str().into() };
     let merchant = pending_row(id, &row, application, document.password_hash.clone())?;
     let coming = ImportMerchantUnit { account: NewAccount::with(ctx, row, &keys, bank_account), merchant };
-    match ctx.store.write(coming, |tx, coming| coming.record(tx).boxed()).await? {
+    match ctx.store.write(coming, async |tx, coming| coming.record(tx).await).await? {
         ImportResult::Imported => Ok(id),
         ImportResult::Known => Err(ImportError::Known(id)),
         ImportResult::TakenKeys => Err(ImportError::TakenKeys),

@@ -9,7 +9,7 @@ use entity::merchant::{
 use macros::params;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use validator::Validate;
+use validator::{Validate, ValidationError};
 
 use crate::limits::{
     DIRECTOR_AGE_MIN_YEARS, NAME_LENGTH_MAX, NOTES_LENGTH_MAX, REGISTRATION_NUMBER_LENGTH_MAX,
@@ -71,6 +71,7 @@ pub struct NewContact {
 /// The legal entity of a merchant.
 #[params]
 #[derive(Debug, Clone, Serialize)]
+#[validate(schema(function = "registration_number", skip_on_field_errors = false))]
 pub struct LegalEntity {
     /// The registration number: in Australia the ABN, 11 digits; elsewhere up to 20 characters.
     #[validate(length(max = NAME_LENGTH_MAX))]
@@ -223,23 +224,26 @@ impl LegalEntity {
     pub fn country(&self) -> Country {
         self.address_country_code.unwrap_or(Country::Australia)
     }
+}
 
-    /// What is wrong with the registration number, which the country decides. Silent on blank text.
-    pub fn registration_number_fault(&self) -> Option<&'static str> {
-        let number = self.business_registration_number.trim();
-        match self.country() {
-            _ if number.is_empty() => None,
-            Country::Australia => (!is_abn(number)).then_some("is not valid"),
-            Country::NewZealand
-            | Country::Singapore
-            | Country::HongKong
-            | Country::UnitedKingdom
-            | Country::Ireland
-            | Country::UnitedStates
-            | Country::Canada => (number.chars().count() > REGISTRATION_NUMBER_LENGTH_MAX)
-                .then_some("is too long (maximum is 20 characters)"),
-        }
-    }
+/// Checks the registration number, which the country decides. Accepts blank text.
+fn registration_number(entity: &LegalEntity) -> Result<(), ValidationError> {
+    let number = entity.business_registration_number.trim();
+    let (is_valid, predicate) = match entity.country() {
+        Country::Australia => (is_abn(number), "is not valid"),
+        Country::NewZealand
+        | Country::Singapore
+        | Country::HongKong
+        | Country::UnitedKingdom
+        | Country::Ireland
+        | Country::UnitedStates
+        | Country::Canada => (
+            number.chars().count() <= REGISTRATION_NUMBER_LENGTH_MAX,
+            "is too long (maximum is 20 characters)",
+        ),
+    };
+    let kept = number.is_empty() || is_valid;
+    rules::check_all(kept, "business_registration_number", predicate, &["address_country_code"])
 }
 
 impl Director {
@@ -252,14 +256,9 @@ impl Director {
 }
 
 impl Params<NewMerchant> {
-    /// What was asked, with the faults that no parameter has alone: by the country, and by what day it is.
+    /// What was asked, with the faults that depend on the day.
     pub fn check_at(self, now: Timestamp) -> (NewMerchant, FieldErrors) {
         let Self { value, mut faults } = self;
-        let number = value.entity.registration_number_fault();
-        let number = number.filter(|_| !faults.has("entity") && !faults.has("entity.address_country_code"));
-        if let Some(predicate) = number {
-            faults.add("entity.business_registration_number", predicate);
-        }
         if let Some(predicate) = value.director.age_fault(now) {
             faults.add("director.date_of_birth", predicate);
         }

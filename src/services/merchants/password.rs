@@ -4,22 +4,16 @@
 use argon2::Argon2;
 use argon2::password_hash::PasswordHasher;
 use argon2::password_hash::phc::PasswordHash;
+use base::permits::Permit;
 use base::secret::Secret;
-use tokio::sync::Semaphore;
 
 use crate::error::Error;
-use crate::limits::PASSWORDS_HASHED_AT_ONCE;
-
-/// Limits concurrent hashing, because each hash takes 19 MiB of memory.
-static TURN: Semaphore = Semaphore::const_new(PASSWORDS_HASHED_AT_ONCE);
 
 /// Hashes the password. Returns a PHC string, with salt and cost.
-pub async fn hash(password: Secret) -> Result<String, Error> {
-    let turn =
-        TURN.acquire().await.map_err(|_| Error::internal("the semaphore of password hashes is closed"))?;
+pub async fn hash(password: Secret, permit: Permit) -> Result<String, Error> {
     let hashing = tokio::task::spawn_blocking(move || {
         // The permit moves into the work, which goes on if the client disconnects.
-        let _turn = turn;
+        let _permit = permit;
         let hash: Result<PasswordHash, _> = Argon2::default().hash_password(password.expose().as_bytes());
         hash.map(|hash| hash.to_string())
     });
@@ -30,12 +24,15 @@ pub async fn hash(password: Secret) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use argon2::password_hash::PasswordVerifier;
+    use base::permits::{PermitPool, Share};
 
     use super::*;
 
     #[tokio::test]
     async fn a_hash_opens_by_its_password_alone_and_never_comes_twice() {
-        let [one, other] = [hash("p4ssw0rd".into()).await.unwrap(), hash("p4ssw0rd".into()).await.unwrap()];
+        let pool = PermitPool::new(2, Share { waiting: 0, leaves_half: false, of_a_lane: 2 });
+        let hash = async || hash("p4ssw0rd".into(), pool.try_acquire(None, 1).unwrap()).await.unwrap();
+        let [one, other] = [hash().await, hash().await];
         assert!(one.starts_with("$argon2id$v=19$m=19456,t=2,p=1$") && one != other, "{one}");
         let parsed = PasswordHash::new(&one).unwrap();
         assert!(Argon2::default().verify_password(b"p4ssw0rd", &parsed).is_ok());

@@ -4,7 +4,6 @@ use entity::account;
 use entity::audit_entry::Action;
 use entity::merchant::{self, MerchantStatus};
 use entity::{AccountToken, Listed, MerchantToken, Timestamp};
-use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde_json::json;
@@ -37,12 +36,9 @@ pub async fn decide(
     let to = params.valid()?.status.status();
     let own = own(ctx, &row).await?;
     let decision = DecideMerchantUnit { partner: account.id(), id: row.id, to, now: account.now };
-    let unit = idempotency::write(ctx, caller, (decision, own), |tx, (decision, own)| {
-        async move {
-            let (row, last_charge) = decision.record(tx).await?;
-            Ok(MerchantDetail::new(&row, last_charge, own)?)
-        }
-        .boxed()
+    let unit = idempotency::write(ctx, caller, (decision, own), async |tx, (decision, own)| {
+        let (row, last_charge) = decision.record(tx).await?;
+        Ok(MerchantDetail::new(&row, last_charge, own)?)
     });
     unit.await
 }
@@ -61,13 +57,10 @@ pub async fn decide_as_operator(
     let decision = DecideMerchantUnit { partner: partner.id, id, to, now: partner.now(wall) };
     let detail = json!({ "status": to });
     let act = OperatorAction::about(Action::MerchantDecided, partner.id, id.to_string(), detail);
-    let unit = store.write((decision, act), |tx, (decision, act)| {
-        async move {
-            let (row, last_charge) = decision.record(tx).await?;
-            audit::record(tx, act)?;
-            Ok(MerchantSummary::new(&row, last_charge))
-        }
-        .boxed()
+    let unit = store.write((decision, act), async |tx, (decision, act)| {
+        let (row, last_charge) = decision.record(tx).await?;
+        audit::record(tx, act)?;
+        Ok(MerchantSummary::new(&row, last_charge))
     });
     unit.await
 }

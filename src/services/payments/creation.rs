@@ -5,8 +5,6 @@ use std::sync::Arc;
 use base::crash_points;
 use entity::failure::Decline;
 use entity::{Timestamp, charge};
-use futures::FutureExt;
-use futures::future::BoxFuture;
 
 use super::call::{call_acquirer, call_name};
 use super::order::{ChargeIntent, ChargeOrder};
@@ -30,7 +28,7 @@ pub(in crate::services) trait PaymentIntent: Send + Sync + 'static {
     /// another worker or request was faster and nothing is to be written.
     ///
     /// Refusals: `token_already_used`, and the intent's own.
-    fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>>;
+    fn record(&self, tx: &Tx) -> impl Future<Output = Result<Option<charge::Model>, Error>> + Send;
 }
 
 /// A payment that is to be made.
@@ -80,9 +78,10 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
 ) -> Result<PaymentProgress<P::Record>, Error> {
     let NewPayment { intent, token, call, purpose, claim } = payment;
     let caller = Caller { account: time.account().clone(), claim: claim.clone(), condition: None };
-    let unit = ctx.store.write((intent, caller, ctx.trusted.latest()), |tx, (intent, caller, claimed_at)| {
-        record_intent(tx, intent, caller, *claimed_at).boxed()
-    });
+    let unit =
+        time.write(ctx, (intent, caller, ctx.trusted.latest()), async |tx, (intent, caller, claimed_at)| {
+            record_intent(tx, intent, caller, *claimed_at).await
+        });
     let Some((row, faults)) = unit.await? else { return Ok(PaymentProgress::Skipped) };
     crash_points::point(call_name(row.state), "intent.after");
     time.account().confirm();
@@ -192,12 +191,9 @@ pub(in crate::services) async fn pay(
 }
 
 impl PaymentIntent for ChargeIntent {
-    fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
-        async move {
-            record_row(tx, self).await?;
-            Ok(Some(self.row.clone()))
-        }
-        .boxed()
+    async fn record(&self, tx: &Tx) -> Result<Option<charge::Model>, Error> {
+        record_row(tx, self).await?;
+        Ok(Some(self.row.clone()))
     }
 }
 

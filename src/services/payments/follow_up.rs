@@ -2,7 +2,6 @@
 
 use base::crash_points;
 use entity::{Timestamp, charge};
-use futures::FutureExt;
 
 use super::call::{call_acquirer, call_name, key};
 use super::outcome::{self, AttemptResult, PaymentOutcome};
@@ -57,7 +56,7 @@ async fn in_three_steps(
     let time = &WorkTime::on_running_clock(caller.account.clone());
     let (wall, claimed_at) = (ctx.clock.now(), ctx.trusted.latest());
     let intent = RecordIntentUnit { follow_up, caller, wall, claimed_at };
-    let (row, step, faults) = ctx.store.write(intent, |tx, intent| intent.record(tx).boxed()).await?;
+    let (row, step, faults) = ctx.store.write(intent, async |tx, intent| intent.record(tx).await).await?;
     crash_points::point(call_name(row.state), "intent.after");
     time.account().confirm();
     if let Some(claim) = claim {

@@ -123,8 +123,9 @@ pub(in crate::services) async fn commit_outcome<P: PaymentPurpose>(
 ) -> Result<P::Record, Error> {
     let name = call_name(outcome.row.state);
     let disputed = outcome.disputed.then(|| outcome.row.captured_as.unwrap_or(outcome.row.id));
-    let unit =
-        ctx.store.write((outcome, purpose), |tx, (outcome, purpose)| purpose.record_outcome(tx, outcome));
+    let unit = ctx
+        .store
+        .write((outcome, purpose), async |tx, (outcome, purpose)| purpose.record_outcome(tx, outcome).await);
     let record = unit.await?;
     crash_points::point(name, "outcome.after");
     if let Some(charge) = disputed {

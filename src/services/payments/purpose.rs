@@ -2,8 +2,6 @@
 
 use entity::Timestamp;
 use entity::charge::{self, Origin};
-use futures::FutureExt;
-use futures::future::BoxFuture;
 
 use super::outcome::{self, PaymentOutcome};
 use crate::error::Error;
@@ -18,11 +16,11 @@ pub(in crate::services) trait PaymentPurpose: Send + Sync + 'static {
     const AWAITS_DISPUTE: bool;
 
     /// Records the outcome by [`outcome::record`], and what follows from it.
-    fn record_outcome<'u>(
-        &'u self,
-        tx: &'u Tx,
-        outcome: &'u PaymentOutcome,
-    ) -> BoxFuture<'u, Result<Self::Record, Error>>;
+    fn record_outcome(
+        &self,
+        tx: &Tx,
+        outcome: &PaymentOutcome,
+    ) -> impl Future<Output = Result<Self::Record, Error>> + Send;
 }
 
 /// A payment that nothing follows: of a charge, an authorisation or a 3-D Secure challenge, and each capture and void.
@@ -33,12 +31,8 @@ impl PaymentPurpose for CardPayment {
     type Record = (Timestamp, charge::Model);
     const AWAITS_DISPUTE: bool = true;
 
-    fn record_outcome<'u>(
-        &'u self,
-        tx: &'u Tx,
-        outcome: &'u PaymentOutcome,
-    ) -> BoxFuture<'u, Result<Self::Record, Error>> {
-        async move { Ok((outcome.now, outcome::record(tx, outcome).await?.0)) }.boxed()
+    async fn record_outcome(&self, tx: &Tx, outcome: &PaymentOutcome) -> Result<Self::Record, Error> {
+        Ok((outcome.now, outcome::record(tx, outcome).await?.0))
     }
 }
 

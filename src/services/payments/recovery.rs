@@ -4,7 +4,6 @@
 
 use entity::charge::{self, ChargeState, Column};
 use entity::{FailureCode, Listed, Owned, Timestamp};
-use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 
@@ -17,7 +16,7 @@ use crate::acquirer::Settled;
 use crate::error::Error;
 use crate::limits::SETTLE_AFTER;
 use crate::services::context::Context;
-use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult, leased_until, pause};
 use crate::services::payer::TokenUse;
 
@@ -119,14 +118,11 @@ fn is_not_renewal() -> SimpleExpr {
 pub async fn make_due_now(ctx: &Context) -> Result<u64, Error> {
     let now = ctx.clock.now();
     ctx.store
-        .write(now, |tx, now| {
-            async move {
-                let in_flight = charge::Entity::update_many()
-                    .filter(Column::SettleAfter.gt(*now))
-                    .col_expr(Column::SettleAfter, Expr::value(now.millis()));
-                Ok(in_flight.exec(tx).await?.rows_affected)
-            }
-            .boxed()
+        .write(now, async |tx, now| {
+            let in_flight = charge::Entity::update_many()
+                .filter(Column::SettleAfter.gt(*now))
+                .col_expr(Column::SettleAfter, Expr::value(now.millis()));
+            Ok(in_flight.exec(tx).await?.rows_affected)
         })
         .await
 }
@@ -164,14 +160,13 @@ pub(in crate::services) async fn claim(
     seen: charge::Model,
 ) -> Result<Option<charge::Model>, Error> {
     let settle_after = ctx.clock.now() + pause(seen.attempt - seen.call);
-    let claim = ClaimRecoveryUnit { seen, settle_after, clock_update: time.clock_update() };
-    ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await
+    let claim = ClaimRecoveryUnit { seen, settle_after };
+    time.write(ctx, claim, async |tx, claim| claim.record(tx).await).await
 }
 
 struct ClaimRecoveryUnit {
     seen: charge::Model,
     settle_after: Timestamp,
-    clock_update: OptionalClockUpdate,
 }
 
 impl ClaimRecoveryUnit {
@@ -182,7 +177,6 @@ impl ClaimRecoveryUnit {
         if !advance(tx, &self.seen, &row).await? {
             return Ok(None);
         }
-        self.clock_update.set(tx).await?;
         Ok(Some(row))
     }
 }

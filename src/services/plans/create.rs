@@ -4,7 +4,6 @@ use entity::counter::Counted;
 use entity::event::EventType;
 use entity::plan;
 use entity::{Currency, Rate};
-use futures::FutureExt;
 
 use crate::error::Error;
 use crate::params::{FieldErrors, Params};
@@ -24,21 +23,14 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewPlan>) -> 
         None if !faults.has("currency") => faults.add("currency", "is not a supported currency"),
         None => {}
     }
-    let in_trial = new_plan.trial_interval.is_some_and(|length| length > 0);
-    if in_trial && new_plan.trial_interval_unit.is_none() && !faults.has("trial_interval_unit") {
-        faults.add("trial_interval_unit", "can't be blank");
-    }
     let (Some((currency, _)), true) = (currency, faults.is_empty()) else { return Err(Error::plan(faults)) };
     let row = row(ctx, &caller.account, new_plan, currency)?;
-    idempotency::write(ctx, caller, row, |tx, row| {
-        async move {
-            tx.append(row);
-            counts::add(tx, row.account_id, Counted::Plans, 1);
-            let plan = Plan::from(row.clone());
-            events::record(tx, row.account_id, row.created_at, EventType::PlanCreated, &plan)?;
-            Ok(plan)
-        }
-        .boxed()
+    idempotency::write(ctx, caller, row, async |tx, row| {
+        tx.append(row);
+        counts::add(tx, row.account_id, Counted::Plans, 1);
+        let plan = Plan::from(row.clone());
+        events::record(tx, row.account_id, row.created_at, EventType::PlanCreated, &plan)?;
+        Ok(plan)
     })
     .await
 }

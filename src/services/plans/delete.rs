@@ -5,7 +5,6 @@ use entity::counter::Counted;
 use entity::event::EventType;
 use entity::plan::{self, Column};
 use entity::{Listed, Owned, SubscriptionToken, Timestamp, subscription, subscription_entry};
-use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 
@@ -23,7 +22,7 @@ use crate::store::Tx;
 pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
     let row = by_token(ctx.store.read(), &caller.account, token).await?.ok_or(ErrorCode::NotFound)?;
     let data = (row, caller.account.now, ctx.clock.now());
-    idempotency::write(ctx, caller, data, |tx, (row, now, wall)| hide(tx, row, *now, *wall).boxed()).await
+    idempotency::write(ctx, caller, data, async |tx, (row, now, wall)| hide(tx, row, *now, *wall).await).await
 }
 
 async fn hide(tx: &Tx, seen: &plan::Model, now: Timestamp, wall: Timestamp) -> Result<(), Error> {
@@ -65,7 +64,7 @@ pub fn due(wall: Timestamp) -> Select<plan::Entity> {
 
 /// Deletes the remaining rows of a deleted plan. Running twice, or on two servers at once, does no harm.
 pub async fn sweep(ctx: &Context, plan: plan::Model) -> Result<(), Error> {
-    while ctx.store.write(plan.clone(), |tx, plan| delete_batch(tx, plan).boxed()).await? {}
+    while ctx.store.write(plan.clone(), delete_batch).await? {}
     Ok(())
 }
 

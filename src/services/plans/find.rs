@@ -1,15 +1,17 @@
 //! Finds plans.
 
+use entity::{Owned, PlanToken};
 use entity::counter::Counted;
 use entity::plan::{self, Column};
-use entity::{Listed, Owned, PlanToken};
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, QueryFilter};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
+use crate::services::by_key;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::services::plans::view::Plan;
+use crate::services::search_text;
 
 /// Returns one plan.
 ///
@@ -26,13 +28,27 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Li
     Ok(plans.counted(ctx, Counted::Plans, paging).await?.map(Plan::from))
 }
 
+/// Searches the account's plans by a part of their name, newest first, for the dashboard (`docs/decisions.md`, 467).
+pub async fn search(
+    ctx: &Context,
+    account: &Account,
+    query: &str,
+    paging: Paging,
+) -> Result<ListPage<Plan>, Error> {
+    let named = search_text::contains_as_stored(ctx.store.backend(), Column::Name.into_expr(), query);
+    let token = query.parse::<PlanToken>().ok().map(|token| Column::Id.eq(token));
+    let plans = plan::Entity::owned_by(account.id())
+        .filter(Column::DeletedAt.is_null())
+        .filter(Condition::any().add(named).add_option(token));
+    Ok(List::newest_first(account.id(), plans).ranged(ctx, paging).await?.map(Plan::from))
+}
+
 /// Finds the row of a token.
 pub(in crate::services) async fn by_token(
     db: &impl ConnectionTrait,
     account: &Account,
     token: &str,
 ) -> Result<Option<plan::Model>, Error> {
-    let Ok(id) = token.parse::<PlanToken>() else { return Ok(None) };
-    let row = plan::Entity::at(account.id(), id).filter(Column::DeletedAt.is_null());
-    Ok(row.one(db).await?)
+    let plans = plan::Entity::owned_by(account.id()).filter(Column::DeletedAt.is_null());
+    by_key::find_among(db, plans, token).await
 }

@@ -10,5 +10,5 @@ pub mod view;
 
 pub use create::create;
 pub use delete::delete;
-pub use find::{list, show};
+pub use find::{list, search, show};
 pub use update::update;

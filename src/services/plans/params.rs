@@ -2,12 +2,15 @@
 
 use entity::plan::{CustomerPermission, IntervalUnit};
 use macros::params;
+use validator::ValidationError;
 
 use crate::limits::{NAME_LENGTH_MAX, PLAN_INTERVAL_MAX, PLAN_INTERVALS_MAX};
 use crate::params::rules;
+use crate::params::values::BLANK;
 
 /// A plan to create.
 #[params]
+#[validate(schema(function = "is_trial_measured", skip_on_field_errors = false))]
 pub struct NewPlan {
     /// The name of the plan, which need not be unique.
     #[validate(length(max = NAME_LENGTH_MAX))]
@@ -42,6 +45,11 @@ pub struct NewPlan {
     pub trial_interval_unit: Option<IntervalUnit>,
     /// What customers may do with their subscriptions; they may `cancel` if it is absent.
     pub customer_permissions: Option<Vec<CustomerPermission>>,
+}
+
+fn is_trial_measured(new: &NewPlan) -> Result<(), ValidationError> {
+    let has_trial = new.trial_interval.is_some_and(|length| length > 0);
+    rules::check_all(!has_trial || new.trial_interval_unit.is_some(), "trial_interval_unit", BLANK, &[])
 }
 
 /// Changes of a plan. Absent fields stay.

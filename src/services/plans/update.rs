@@ -2,7 +2,6 @@
 
 use entity::Owned;
 use entity::plan::{self, Column};
-use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
@@ -26,7 +25,7 @@ pub async fn update(
 ) -> Result<Plan, Error> {
     let row = by_token(ctx.store.read(), &caller.account, token).await?.ok_or(ErrorCode::NotFound)?;
     let changes = params.valid().map_err(Error::plan)?;
-    idempotency::write(ctx, caller, (row, changes), |tx, (row, changes)| record(tx, row, changes).boxed())
+    idempotency::write(ctx, caller, (row, changes), async |tx, (row, changes)| record(tx, row, changes).await)
         .await
 }
 

@@ -4,7 +4,6 @@ use entity::bank_account::{self, BankAccountState};
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::{BankAccountToken, recipient};
-use futures::FutureExt;
 
 use crate::error::Error;
 use crate::params::{FieldErrors, Params, non_blank};
@@ -31,10 +30,9 @@ pub(super) struct RecipientParams<'a> {
 
 const USED: &str = "has already been used";
 const UNKNOWN: &str = "is not valid";
-const ONE_BANK_ACCOUNT: &str = "Exactly one of bank_account or bank_account_token is required";
 
 impl RecipientParams<'_> {
-    /// Finds the bank account that the parameters name, if any; more than one is an error. `own` is the recipient's
+    /// Finds the bank account that the parameters name, if any; that there are two is a fault already. `own` is the recipient's
     /// current one.
     pub async fn find(
         &self,
@@ -44,7 +42,8 @@ impl RecipientParams<'_> {
         faults: &mut FieldErrors,
     ) -> Result<Option<BankAccountToAttach>, Error> {
         match (self.inline, non_blank(self.token)) {
-            (Some(inline), None) => {
+            // What else is wrong with a bank account beside a token is told as well.
+            (Some(inline), _) => {
                 let row = bank_accounts::validate(ctx, account, inline, "bank_account.", faults);
                 Ok(row.map(|row| {
                     BankAccountToAttach::New(bank_account::Model { state: BankAccountState::Attached, ..row })
@@ -52,12 +51,6 @@ impl RecipientParams<'_> {
             }
             (None, Some(token)) => stored(ctx, account, token, own, faults).await,
             (None, None) => Ok(None),
-            (Some(inline), Some(_)) => {
-                // What else is wrong with the bank account is told as well.
-                bank_accounts::validate(ctx, account, inline, "bank_account.", faults);
-                faults.add("bank_account", ONE_BANK_ACCOUNT);
-                Ok(None)
-            }
         }
     }
 }
@@ -123,11 +116,6 @@ pub async fn create(
         token: new_recipient.bank_account_token.as_deref(),
     };
     let coming = named.find(ctx, account, None, &mut faults).await?;
-    let is_named = named.inline.is_some() || non_blank(named.token).is_some();
-    // An invalid bank account is not a blank one.
-    if !is_named && !faults.has("bank_account") && !faults.has("bank_account_token") {
-        faults.add("bank_account", "can't be blank");
-    }
     let (Some(coming), true) = (coming, faults.is_empty()) else { return Err(faults.into()) };
     let row = recipient::Model {
         account_id: account.id(),
@@ -142,16 +130,13 @@ pub async fn create(
         created_at: account.now,
     };
     let new = (account.clone(), row, coming);
-    idempotency::write(ctx, caller, new, |tx, (account, row, coming)| {
-        async move {
-            coming.attach(tx, account).await?;
-            tx.append(row);
-            counts::add(tx, row.account_id, Counted::Recipients, 1);
-            let recipient = Recipient::from(row.clone());
-            events::record(tx, row.account_id, account.now, EventType::RecipientCreated, &recipient)?;
-            Ok(recipient)
-        }
-        .boxed()
+    idempotency::write(ctx, caller, new, async |tx, (account, row, coming)| {
+        coming.attach(tx, account).await?;
+        tx.append(row);
+        counts::add(tx, row.account_id, Counted::Recipients, 1);
+        let recipient = Recipient::from(row.clone());
+        events::record(tx, row.account_id, account.now, EventType::RecipientCreated, &recipient)?;
+        Ok(recipient)
     })
     .await
 }

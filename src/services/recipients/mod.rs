@@ -7,5 +7,5 @@ pub mod update;
 pub mod view;
 
 pub use create::create;
-pub use find::{list, show};
+pub use find::{list, search, show};
 pub use update::update;

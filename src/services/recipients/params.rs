@@ -1,14 +1,16 @@
 //! Parameters of recipients (specification, Recipients), in the order of its lists.
 
 use macros::params;
-use validator::Validate as _;
+use validator::{Validate as _, ValidationError};
 
 use crate::limits::NAME_LENGTH_MAX;
-use crate::params::rules;
+use crate::params::values::BLANK;
+use crate::params::{is_sent, non_blank, rules};
 use crate::services::bank_accounts::params::NewBankAccount;
 
 /// A recipient to create. Exactly one of `bank_account` and `bank_account_token` is required.
 #[params]
+#[validate(schema(function = "one_bank_account", skip_on_field_errors = false))]
 pub struct NewRecipient {
     /// The e-mail address, which need not be unique.
     #[serde(deserialize_with = "rules::trimmed")]
@@ -26,8 +28,27 @@ pub struct NewRecipient {
     pub name: Option<String>,
 }
 
+const ONE_BANK_ACCOUNT: &str = "Exactly one of bank_account or bank_account_token is required";
+
+/// Checks that a bank account is named, and only one. An invalid token is a fault of its own, not a blank one.
+fn one_bank_account(new: &NewRecipient) -> Result<(), ValidationError> {
+    let (bank_account, token) = (new.bank_account.as_ref(), new.bank_account_token.as_deref());
+    rules::check_all(bank_account.is_some() || is_sent(token), "bank_account", BLANK, &[])?;
+    one_at_most(bank_account, token)
+}
+
+fn one_new_bank_account(changes: &RecipientChanges) -> Result<(), ValidationError> {
+    one_at_most(changes.bank_account.as_ref(), changes.bank_account_token.as_deref())
+}
+
+fn one_at_most(bank_account: Option<&NewBankAccount>, token: Option<&str>) -> Result<(), ValidationError> {
+    let is_one = bank_account.is_none() || non_blank(token).is_none();
+    rules::check_all(is_one, "bank_account", ONE_BANK_ACCOUNT, &[])
+}
+
 /// Changes of a recipient. At most one of `bank_account` and `bank_account_token` is accepted.
 #[params]
+#[validate(schema(function = "one_new_bank_account", skip_on_field_errors = false))]
 pub struct RecipientChanges {
     /// The new e-mail address, which may not be empty; the old one stays if it is absent.
     #[serde(deserialize_with = "rules::optional_trimmed")]

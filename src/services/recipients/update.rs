@@ -2,7 +2,6 @@
 
 use entity::RecipientToken;
 use entity::event::EventType;
-use futures::FutureExt;
 
 use super::create::{BankAccountToAttach, RecipientParams};
 use super::find::{by_token, lock_recipient};
@@ -37,7 +36,7 @@ pub async fn update(
     // The number of an inline bank account is encrypted by now; the parameters need not keep it.
     changes.bank_account = None;
     let unit = UpdateRecipientUnit { account: account.clone(), id: row.id, changes, coming };
-    idempotency::write(ctx, caller, unit, |tx, unit| unit.record(tx).boxed()).await
+    idempotency::write(ctx, caller, unit, async |tx, unit| unit.record(tx).await).await
 }
 
 struct UpdateRecipientUnit {

@@ -7,7 +7,6 @@ use entity::reconciliation_exception::{self as exception, Column, ExceptionKind,
 use entity::statement::{self, Column as Of, Stage};
 use entity::statement_line::{self, Column as OfLine};
 use entity::{AccountToken, Currency, Day, ExceptionToken, JournalEntryToken, Timestamp};
-use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, IdenStatic, Iterable, ModelTrait, QueryFilter,
@@ -122,9 +121,10 @@ impl Batch {
         next: statement::Model,
         now: Timestamp,
     ) -> Result<(), ReconcileError> {
-        let unit = store.write((seen.clone(), next.clone(), self, now), |tx, (seen, next, batch, now)| {
-            batch.record(tx, seen, next, *now).boxed()
-        });
+        let unit = store
+            .write((seen.clone(), next.clone(), self, now), async |tx, (seen, next, batch, now)| {
+                batch.record(tx, seen, next, *now).await
+            });
         if !unit.await? {
             let name = seen.name.clone();
             // Only the process that has added a statement stores its lines.

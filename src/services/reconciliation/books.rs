@@ -13,7 +13,7 @@ use entity::{
     AccountToken, AuthorisationToken, ChargeToken, Currency, DisputeToken, JournalEntryToken, Owned,
     RefundToken, TimeSpan, Timestamp, Token, account, charge, dispute,
 };
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, DerivePartialModel, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
 use super::matching::LedgerSide;
@@ -137,10 +137,20 @@ fn drawn_at(id: JournalEntryToken) -> Timestamp {
 }
 
 /// What the books say of a charge.
+#[derive(DerivePartialModel)]
+#[sea_orm(entity = "charge::Entity")]
 struct Charge {
-    subject: String,
+    id: ChargeToken,
     amount: i64,
     currency: Currency,
+    authorisation_id: Option<AuthorisationToken>,
+}
+
+impl Charge {
+    /// Returns the token of the payment that the acquirer was called for.
+    fn subject(&self) -> String {
+        self.authorisation_id.map_or_else(|| self.id.to_string(), |authorisation| authorisation.to_string())
+    }
 }
 
 /// Returns the movements of an account's entries. What the acquirer never accepted is none: a declined refund moved no card money.
@@ -160,8 +170,8 @@ async fn movements_of(
         let source = &entry.source;
         let moved = match entry.kind {
             EntryKind::Charge => source.parse().ok().and_then(|id: ChargeToken| {
-                let Charge { subject, amount, currency } = charges.get(&id)?;
-                Some((Movement::Capture, subject.clone(), *amount, *currency))
+                let charge = charges.get(&id)?;
+                Some((Movement::Capture, charge.subject(), charge.amount, charge.currency))
             }),
             EntryKind::Refund | EntryKind::RefundReturn => {
                 source.parse().ok().and_then(|id: RefundToken| refunds.get(&id)).map(|&(amount, currency)| {
@@ -176,7 +186,7 @@ async fn movements_of(
                     (Some(dispute), Some(&booked)) if booked != 0 => {
                         let movement =
                             if booked < 0 { Movement::Chargeback } else { Movement::ChargebackReturn };
-                        let subject = charges.get(&dispute.charge).map(|charge| charge.subject.clone());
+                        let subject = charges.get(&dispute.charge).map(Charge::subject);
                         subject.map(|subject| (movement, subject, dispute.amount(booked), dispute.currency))
                     }
                     _ => None,
@@ -213,22 +223,12 @@ async fn charges_of(
     account: AccountToken,
     ids: &[ChargeToken],
 ) -> Result<HashMap<ChargeToken, Charge>, Error> {
-    use charge::Column::{Amount, AuthorisationId, Currency as In, Id};
-
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows = charge::Entity::owned_by(account)
-        .filter(Id.is_in(ids.iter().copied()))
-        .select_only()
-        .columns([Id, Amount, In, AuthorisationId])
-        .into_tuple::<(ChargeToken, i64, Currency, Option<AuthorisationToken>)>();
-    let rows = rows.all(db).await?.into_iter().map(|(id, amount, currency, authorisation)| {
-        // The acquirer was called for the authorisation.
-        let subject = authorisation.map_or_else(|| id.to_string(), |authorisation| authorisation.to_string());
-        (id, Charge { subject, amount, currency })
-    });
-    Ok(rows.collect())
+    let rows = charge::Entity::owned_by(account).filter(charge::Column::Id.is_in(ids.iter().copied()));
+    let rows = rows.into_partial_model::<Charge>().all(db).await?.into_iter();
+    Ok(rows.map(|charge| (charge.id, charge)).collect())
 }
 
 /// Returns amounts and currencies of refunds, without those that the acquirer declined.
@@ -247,7 +247,11 @@ async fn refunds(
 }
 
 /// What the books say of a dispute.
+#[derive(DerivePartialModel)]
+#[sea_orm(entity = "dispute::Entity")]
 struct Dispute {
+    id: DisputeToken,
+    #[sea_orm(from_col = "charge_id")]
     charge: ChargeToken,
     amount: i64,
     currency: Currency,
@@ -265,18 +269,12 @@ async fn disputes(
     account: AccountToken,
     ids: &[DisputeToken],
 ) -> Result<HashMap<DisputeToken, Dispute>, Error> {
-    use dispute::Column::{Amount, ChargeId, Currency as In, Id};
-
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows = dispute::Entity::owned_by(account)
-        .filter(Id.is_in(ids.iter().copied()))
-        .select_only()
-        .columns([Id, ChargeId, Amount, In])
-        .into_tuple::<(DisputeToken, ChargeToken, i64, Currency)>();
-    let rows = rows.all(db).await?.into_iter();
-    Ok(rows.map(|(id, charge, amount, currency)| (id, Dispute { charge, amount, currency })).collect())
+    let rows = dispute::Entity::owned_by(account).filter(dispute::Column::Id.is_in(ids.iter().copied()));
+    let rows = rows.into_partial_model::<Dispute>().all(db).await?.into_iter();
+    Ok(rows.map(|dispute| (dispute.id, dispute)).collect())
 }
 
 /// Returns the merchant's sides of chargebacks. The id of a side is drawn right after its entry's, so all of them are in a range of

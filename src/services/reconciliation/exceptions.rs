@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use entity::audit_entry::Action;
 use entity::reconciliation_exception::{self as exception, Column, ExceptionKind, ExceptionState};
 use entity::{ExceptionToken, Timestamp, statement};
-use futures::FutureExt;
 use recording::without_card_numbers;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
@@ -83,7 +82,7 @@ pub struct ExceptionChange {
 ///
 /// Refusals, first match wins: `not_found`, `invalid_state` if it is resolved.
 pub async fn change(store: &Store, change: ExceptionChange) -> Result<ExceptionRecord, Error> {
-    let row = store.write(change, |tx, change| change.record(tx).boxed()).await?;
+    let row = store.write(change, async |tx, change| change.record(tx).await).await?;
     record(store.read(), row).await
 }
 

@@ -8,7 +8,6 @@ use base::progress::Progress;
 use entity::Timestamp;
 use entity::statement::{self, Column, Stage};
 use entity::statement_line::{self, Column as OfLine};
-use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -164,30 +163,27 @@ async fn begin(
             return Err(ReconcileError::Changed(heading.name.clone()));
         }
         let begun = (heading.clone(), digest.clone(), wall);
-        let unit = store.write(begun, |tx, (heading, digest, wall)| {
-            async move {
-                let Heading { name, period, lines } = heading.clone();
-                let operator = tx.operator().map(|operator| operator.name.clone()).unwrap_or_default();
-                let row = statement::Model {
-                    id: tx.id(),
-                    name,
-                    digest: digest.clone(),
-                    first_day: period.first_day,
-                    last_day: period.last_day,
-                    lines,
-                    stage: Stage::Lines,
-                    line: 0,
-                    account: None,
-                    entry: None,
-                    operator,
-                    created_at: *wall,
-                    covers_from: period.from,
-                    covers_until: period.until,
-                };
-                tx.append_unique(&row, ErrorCode::InvalidState)?;
-                Ok(row)
-            }
-            .boxed()
+        let unit = store.write(begun, async |tx, (heading, digest, wall)| {
+            let Heading { name, period, lines } = heading.clone();
+            let operator = tx.operator().map(|operator| operator.name.clone()).unwrap_or_default();
+            let row = statement::Model {
+                id: tx.id(),
+                name,
+                digest: digest.clone(),
+                first_day: period.first_day,
+                last_day: period.last_day,
+                lines,
+                stage: Stage::Lines,
+                line: 0,
+                account: None,
+                entry: None,
+                operator,
+                created_at: *wall,
+                covers_from: period.from,
+                covers_until: period.until,
+            };
+            tx.append_unique(&row, ErrorCode::InvalidState)?;
+            Ok(row)
         });
         match unit.await {
             Err(error) if error.code() == ErrorCode::InvalidState => {
@@ -209,18 +205,14 @@ async fn one(
 
 /// Removes a statement of which nothing was compared yet.
 async fn drop_lines(store: &Store, unfinished: statement::Model) -> Result<(), Error> {
-    let unit = store.write(unfinished.id, |tx, &id: &Uuid| {
-        async move {
-            tx.disable_timeouts().await?;
-            let row = statement::Entity::delete_many()
-                .filter(Column::Id.eq(id))
-                .filter(Column::Stage.eq(Stage::Lines));
-            if row.exec(tx).await?.rows_affected == 1 {
-                statement_line::Entity::delete_many().filter(OfLine::StatementId.eq(id)).exec(tx).await?;
-            }
-            Ok(())
+    let unit = store.write(unfinished.id, async |tx, &id: &Uuid| {
+        tx.disable_timeouts().await?;
+        let row =
+            statement::Entity::delete_many().filter(Column::Id.eq(id)).filter(Column::Stage.eq(Stage::Lines));
+        if row.exec(tx).await?.rows_affected == 1 {
+            statement_line::Entity::delete_many().filter(OfLine::StatementId.eq(id)).exec(tx).await?;
         }
-        .boxed()
+        Ok(())
     });
     unit.await
 }

@@ -5,7 +5,6 @@ use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::refund::{self, Column, RefundOutcome, RefundState};
 use entity::{Listed, Timestamp, charge};
-use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
 
@@ -14,7 +13,7 @@ use crate::error::{Error, ErrorCode};
 use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Caller, Context};
 use crate::services::due_work::clocks;
-use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::ledger::{self, Entry};
 use crate::services::refunds::view::Refund;
@@ -59,8 +58,8 @@ pub async fn complete(
     refund: refund::Model,
     outcome: RefundOutcome,
 ) -> Result<Option<Refund>, Error> {
-    let ending = EndRefundUnit { refund, outcome, now: time.now(ctx), clock_update: time.clock_update() };
-    ctx.store.write(ending, |tx, ending| ending.record(tx).boxed()).await
+    let ending = EndRefundUnit { refund, outcome, now: time.now(ctx) };
+    time.write(ctx, ending, async |tx, ending| ending.record(tx).await).await
 }
 
 /// Completes a pending refund on request, whether or not the acquirer has been asked.
@@ -72,10 +71,9 @@ pub async fn decide(
     refund: refund::Model,
     outcome: RefundOutcome,
 ) -> Result<Refund, Error> {
-    let (now, clock_update) = (caller.account.now, OptionalClockUpdate::on_running_clock());
-    let ending = EndRefundUnit { refund, outcome, now, clock_update };
-    let unit = idempotency::write(ctx, caller, ending, |tx, ending| {
-        async move { ending.record(tx).await?.ok_or_else(|| ErrorCode::InvalidState.into()) }.boxed()
+    let ending = EndRefundUnit { refund, outcome, now: caller.account.now };
+    let unit = idempotency::write(ctx, caller, ending, async |tx, ending| {
+        ending.record(tx).await?.ok_or_else(|| ErrorCode::InvalidState.into())
     });
     unit.await
 }
@@ -84,18 +82,13 @@ struct EndRefundUnit {
     refund: refund::Model,
     outcome: RefundOutcome,
     now: Timestamp,
-    clock_update: OptionalClockUpdate,
 }
 
 impl EndRefundUnit {
     /// Returns `None` if the refund had already ended.
     async fn record(&self, tx: &Tx) -> Result<Option<Refund>, Error> {
         let refund = lock_refund(tx, &self.refund).await?;
-        let ended = record_outcome(tx, refund, self.outcome, self.now).await?;
-        if ended.is_some() {
-            self.clock_update.set(tx).await?;
-        }
-        Ok(ended)
+        record_outcome(tx, refund, self.outcome, self.now).await
     }
 }
 

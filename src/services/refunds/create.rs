@@ -8,7 +8,6 @@ use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::refund::{self, RefundState};
 use entity::{ChargeToken, Listed, RefundToken, Timestamp};
-use futures::FutureExt;
 use sea_orm::QuerySelect;
 use sea_orm::sea_query::LockType;
 
@@ -39,7 +38,7 @@ pub async fn create(
         id: ctx.ids.token(),
         submit_after: ctx.clock.now(),
     };
-    let refund = idempotency::write(ctx, caller, unit, |tx, unit| record(tx, unit).boxed()).await;
+    let refund = idempotency::write(ctx, caller, unit, record).await;
     crash_points::point("refund", "intent.after");
     refund
 }

@@ -1,12 +1,13 @@
 //! Finds refunds.
 
+use entity::Owned;
 use entity::counter::Counted;
 use entity::refund::{self, Column};
-use entity::{Listed, Owned, RefundToken};
 use sea_orm::ColumnTrait;
 
-use crate::error::{Error, ErrorCode};
+use crate::error::Error;
 use crate::params::{Paging, Params};
+use crate::services::by_key;
 use crate::services::charges;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
@@ -23,9 +24,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Refun
 ///
 /// Refusals: `not_found`.
 pub async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<refund::Model, Error> {
-    let id: RefundToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = refund::Entity::at(account.id(), id).one(ctx.store.read()).await?;
-    row.ok_or_else(|| ErrorCode::NotFound.into())
+    by_key::find::<refund::Entity>(ctx.store.read(), account, token).await
 }
 
 /// Lists the account's refunds, newest first.

@@ -4,7 +4,6 @@ use base::crash_points;
 use entity::event::EventType;
 use entity::refund::{self, Column, RefundOutcome, RefundState};
 use entity::{Listed, Owned, Timestamp, charge};
-use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 
@@ -16,7 +15,7 @@ use crate::limits::REFUND_SETTLES_AFTER;
 use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Account, Context};
-use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult, leased_until, pause};
 use crate::services::payments::call::timed_call;
 use crate::store::Tx;
@@ -69,9 +68,8 @@ pub async fn submit(ctx: &Context, time: &WorkTime, seen: refund::Model) -> Resu
         submit_after: ctx.clock.now() + pause((seen.attempt + 1) / 2),
         seen,
         account: time.account().clone(),
-        clock_update: time.clock_update(),
     };
-    let Some((refund, fault_plan)) = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await?
+    let Some((refund, fault_plan)) = time.write(ctx, claim, async |tx, claim| claim.record(tx).await).await?
     else {
         return Ok(WorkResult::Skipped);
     };
@@ -94,7 +92,7 @@ pub async fn submit(ctx: &Context, time: &WorkTime, seen: refund::Model) -> Resu
         }
     };
     let answered = RecordSubmissionUnit { refund, answer, now: time.now(ctx) };
-    let result = ctx.store.write(answered, |tx, answered| answered.record(tx).boxed()).await?;
+    let result = ctx.store.write(answered, async |tx, answered| answered.record(tx).await).await?;
     crash_points::point("refund", "outcome.after");
     Ok(result)
 }
@@ -103,12 +101,9 @@ pub async fn submit(ctx: &Context, time: &WorkTime, seen: refund::Model) -> Resu
 /// claimed it.
 async fn release(ctx: &Context, refund: refund::Model) -> Result<WorkResult, Error> {
     let id = refund.id;
-    let unit = ctx.store.write(refund, |tx, refund| {
-        async move {
-            let ended = refund::Model { attempt: refund.attempt + 1, ..refund.clone() };
-            Ok(tx.compare_and_swap(refund, &ended, &[Column::State, Column::Attempt]).await.map(drop)?)
-        }
-        .boxed()
+    let unit = ctx.store.write(refund, async |tx, refund| {
+        let ended = refund::Model { attempt: refund.attempt + 1, ..refund.clone() };
+        Ok(tx.compare_and_swap(refund, &ended, &[Column::State, Column::Attempt]).await.map(drop)?)
     });
     unit.await?;
     Ok(WorkResult::Unsubmitted(id))
@@ -118,14 +113,11 @@ async fn release(ctx: &Context, refund: refund::Model) -> Result<WorkResult, Err
 pub async fn make_due_now(ctx: &Context) -> Result<u64, Error> {
     let now = ctx.clock.now();
     ctx.store
-        .write(now, |tx, now| {
-            async move {
-                let waiting = refund::Entity::update_many()
-                    .filter(Column::SubmitAfter.gt(*now))
-                    .col_expr(Column::SubmitAfter, Expr::value(now.millis()));
-                Ok(waiting.exec(tx).await?.rows_affected)
-            }
-            .boxed()
+        .write(now, async |tx, now| {
+            let waiting = refund::Entity::update_many()
+                .filter(Column::SubmitAfter.gt(*now))
+                .col_expr(Column::SubmitAfter, Expr::value(now.millis()));
+            Ok(waiting.exec(tx).await?.rows_affected)
         })
         .await
 }
@@ -134,7 +126,6 @@ pub async fn make_due_now(ctx: &Context) -> Result<u64, Error> {
 struct ClaimSubmissionUnit {
     seen: refund::Model,
     submit_after: Timestamp,
-    clock_update: OptionalClockUpdate,
     account: Account,
 }
 
@@ -147,7 +138,6 @@ impl ClaimSubmissionUnit {
         if !tx.compare_and_swap(&self.seen, &row, &[Column::State, Column::Attempt]).await? {
             return Ok(None);
         }
-        self.clock_update.set(tx).await?;
         let fault_plan = faults::draw(tx, &self.account).await?;
         crash_points::point("refund", "claim.before");
         Ok(Some((row, fault_plan)))

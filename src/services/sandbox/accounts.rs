@@ -2,7 +2,6 @@
 
 use entity::AccountToken;
 use entity::account::{self, Column};
-use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use crate::error::Error;
@@ -37,12 +36,9 @@ pub async fn create(
         secret_key: keys.secret.expose().into(),
         publishable_key: keys.publishable.expose().into(),
     };
-    let unit = idempotency::write(ctx, caller, (new, shown), |tx, (new, shown)| {
-        async move {
-            new.record(tx).await?;
-            Ok(shown.clone())
-        }
-        .boxed()
+    let unit = idempotency::write(ctx, caller, (new, shown), async |tx, (new, shown)| {
+        new.record(tx).await?;
+        Ok(shown.clone())
     });
     unit.await
 }

@@ -1,7 +1,6 @@
 //! GET and PUT /sandbox/acquirer: the faults that the account's acquirer injects.
 
 use entity::{AccountToken, AcquirerFaults, JsonText, account};
-use futures::FutureExt;
 
 use crate::error::Error;
 use crate::params::{Params, Patch};
@@ -22,7 +21,8 @@ pub fn show(account: &Account) -> Result<Faults, Error> {
 /// Refusals: `invalid_resource`.
 pub async fn change(ctx: &Context, caller: &Caller, params: Params<ChangedFaults>) -> Result<Faults, Error> {
     let change = (caller.account.id(), params.valid()?);
-    let unit = idempotency::write(ctx, caller, change, |tx, (id, changes)| record(tx, *id, changes).boxed());
+    let unit =
+        idempotency::write(ctx, caller, change, async |tx, (id, changes)| record(tx, *id, changes).await);
     unit.await
 }
 

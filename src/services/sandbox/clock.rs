@@ -4,9 +4,9 @@
 
 use std::collections::HashMap;
 
+use base::request_permits::release_permit;
 use entity::account::{self, Column};
 use entity::{AccountToken, TimeSpan, Timestamp};
-use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tokio::time::{Instant, sleep};
@@ -39,19 +39,22 @@ pub async fn advance(ctx: &Ctx, caller: &Caller, params: Params<MoveClock>) -> R
     let requested = params.parse()?;
     requested.target(caller.account.now, ctx.clock.now())?;
     let (task, caller) = (Ctx::clone(ctx), caller.clone());
-    ctx.in_own_task(async move { ClockMoveRun::begin(&task, &caller, requested).await?.run().await }).await
+    let moving = async move {
+        let run = ClockMoveRun::begin(&task, &caller, requested).await?;
+        // An account has one at a time, and most of it may be waiting for what others hold.
+        release_permit();
+        run.run().await
+    };
+    ctx.in_own_task(moving).await
 }
 
 /// Releases the clocks that an ended process was moving. Only for a server that knows it is the only one.
 pub async fn make_due_now(ctx: &Context) -> Result<(), Error> {
-    let unit = ctx.store.write((), |tx, ()| {
-        async move {
-            let moving = account::Entity::update_many()
-                .col_expr(Column::MovingUntil, Expr::value(None::<i64>))
-                .filter(Column::MovingUntil.is_not_null());
-            Ok(moving.exec(tx).await.map(drop)?)
-        }
-        .boxed()
+    let unit = ctx.store.write((), async |tx, ()| {
+        let moving = account::Entity::update_many()
+            .col_expr(Column::MovingUntil, Expr::value(None::<i64>))
+            .filter(Column::MovingUntil.is_not_null());
+        Ok(moving.exec(tx).await.map(drop)?)
     });
     unit.await
 }
@@ -108,7 +111,7 @@ impl<'a> ClockMoveRun<'a> {
         let wall = ctx.clock.now();
         let is_span = !matches!(requested, RequestedMove::To(_));
         let beginning = BeginClockMoveUnit { account: caller.account.id(), requested, wall };
-        let (row, to) = ctx.store.write(beginning, |tx, beginning| beginning.record(tx).boxed()).await?;
+        let (row, to) = ctx.store.write(beginning, async |tx, beginning| beginning.record(tx).await).await?;
         Ok(Self {
             ctx,
             caller,
@@ -221,12 +224,9 @@ impl<'a> ClockMoveRun<'a> {
             self.ran_count,
             self.ran,
         );
-        let unit = idempotency::write(self.ctx, self.caller, (stop, moved), |tx, (stop, moved)| {
-            async move {
-                stop.set(tx).await?;
-                Ok(moved.clone())
-            }
-            .boxed()
+        let unit = idempotency::write(self.ctx, self.caller, (stop, moved), async |tx, (stop, moved)| {
+            stop.set(tx).await?;
+            Ok(moved.clone())
         });
         unit.await
     }
@@ -260,7 +260,7 @@ impl Lease {
             offset: TimeSpan::ZERO,
             moving_until: None,
         };
-        let _ = ctx.store.write(stop, |tx, stop| stop.set(tx).boxed()).await;
+        let _ = ctx.store.write(stop, async |tx, stop| stop.set(tx).await).await;
     }
 
     /// Renews the lease until it is lost.
@@ -275,7 +275,7 @@ impl Lease {
                 offset: TimeSpan::ZERO,
                 moving_until: Some(until),
             };
-            if let Err(lost) = ctx.store.write(stop, |tx, stop| stop.set(tx).boxed()).await {
+            if let Err(lost) = ctx.store.write(stop, async |tx, stop| stop.set(tx).await).await {
                 return lost;
             }
         }

@@ -4,11 +4,13 @@ use base::limits::CLOCK_AHEAD_MAX_MONTHS;
 use base::time_text::parse_time;
 use entity::{TimeSpan, Timestamp};
 use macros::params;
+use validator::ValidationError;
 
-use crate::params::{FieldErrors, Params, non_blank};
+use crate::params::{FieldErrors, Params, is_sent, non_blank, rules};
 
 /// How far to move the account's clock. Exactly one of `advance` and `to` is required.
 #[params]
+#[validate(schema(function = "one_move", skip_on_field_errors = false))]
 pub struct MoveClock {
     /// How far: a whole number and m, h, d, w, month or year, where months and years go by the calendar; required if `to` is absent.
     #[schema(pattern = "^ *[0-9]+(m|h|d|w|month|year) *$", example = "7d")]
@@ -16,6 +18,16 @@ pub struct MoveClock {
     /// The time to move to: ISO 8601, or a date for its first moment; required if `advance` is absent.
     #[schema(example = "2031-05-01T00:00:00Z")]
     pub to: Option<String>,
+}
+
+fn one_move(requested: &MoveClock) -> Result<(), ValidationError> {
+    let sent = [&requested.advance, &requested.to].map(|text| is_sent(text.as_deref()));
+    rules::check_all(
+        sent[0] != sent[1],
+        "advance",
+        "Exactly one of advance and to is required",
+        &["advance", "to"],
+    )
 }
 
 /// A move with valid syntax.
@@ -37,12 +49,8 @@ impl Params<MoveClock> {
         let (param, parsed) = match given {
             (Some(span), None) => ("advance", RequestedMove::by(span)),
             (None, Some(time)) => ("to", parse_time(time).map(|time| RequestedMove::To(time.into()))),
-            (None, None) | (Some(_), Some(_)) => {
-                if faults.is_empty() {
-                    faults.add("advance", "Exactly one of advance and to is required");
-                }
-                return Err(faults);
-            }
+            // A fault already.
+            (None, None) | (Some(_), Some(_)) => return Err(faults),
         };
         if parsed.is_none() {
             faults.add(param, "is not formatted properly");

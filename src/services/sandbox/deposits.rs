@@ -1,7 +1,5 @@
 //! POST /sandbox/deposits.
 
-use futures::FutureExt;
-
 use crate::error::Error;
 use crate::params::Params;
 use crate::services::context::{Caller, Context};
@@ -14,5 +12,5 @@ use crate::services::{deposits, idempotency};
 /// Refusals: `invalid_resource`.
 pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewDeposit>) -> Result<Deposit, Error> {
     let row = deposits::row_of(&caller.account, ctx.ids.token(), params.parse()?);
-    idempotency::write(ctx, caller, row, |tx, row| deposits::make(tx, row).boxed()).await
+    idempotency::write(ctx, caller, row, deposits::make).await
 }

@@ -9,7 +9,10 @@ use entity::{
     Currency, Day, FailureCode, Listed, Owned, PostingToken, TimeSpan, Timestamp, TransferToken, posting,
 };
 use sea_orm::sea_query::{Asterisk, Expr, ExprTrait, Query, SimpleExpr};
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DerivePartialModel, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+    Select,
+};
 
 use crate::error::{Error, ErrorCode};
 use crate::limits::{CHARGES_PLOT_DAYS, CHARGES_PLOTTED_MAX, DISPUTES_PLOT_DAYS, REQUESTS_LOGGED};
@@ -125,7 +128,8 @@ async fn by_day(
 }
 
 /// A request of the log: what it took, and how it ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, DerivePartialModel)]
+#[sea_orm(entity = "logged_request::Entity")]
 pub struct RequestTiming {
     /// The HTTP method.
     pub method: String,
@@ -139,43 +143,31 @@ pub struct RequestTiming {
 
 /// Returns the timings of the account's logged requests, newest first, once those that it has made so far are written.
 pub async fn timings(ctx: &Context, account: &Account) -> Result<Vec<RequestTiming>, Error> {
-    use logged_request::Column::{Duration, Id, Method, Route, Status};
-
     ctx.memory.request_log.write(&ctx.store, Some(account.id())).await?;
     let rows = logged_request::Entity::owned_by(account.id())
-        .order_by_desc(Id)
-        .limit(REQUESTS_LOGGED as u64)
-        .select_only()
-        .columns([Method, Route, Status, Duration]);
-    let rows: Vec<(String, String, i32, i64)> = rows.into_tuple().all(ctx.store.read()).await?;
-    let timing = |(method, route, status, duration)| RequestTiming { method, route, status, duration };
-    Ok(rows.into_iter().map(timing).collect())
+        .order_by_desc(logged_request::Column::Id)
+        .limit(REQUESTS_LOGGED as u64);
+    Ok(rows.into_partial_model().all(ctx.store.read()).await?)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, DerivePartialModel)]
+#[sea_orm(entity = "dispute::Entity")]
 pub struct DisputesOfStatus {
     pub status: DisputeStatus,
     /// The number of disputes.
+    #[sea_orm(from_expr = "Expr::col(Asterisk).count()")]
     pub count: i64,
     /// How many of them have evidence that was submitted.
+    #[sea_orm(from_expr = "dispute::Column::SubmittedAt.count()")]
     pub answered: i64,
 }
 
 /// Counts the disputes that were received in the last days, by status.
 pub async fn disputes(ctx: &Context, account: &Account) -> Result<Vec<DisputesOfStatus>, Error> {
-    use dispute::Column::{ReceivedAt, Status, SubmittedAt};
     let rows = dispute::Entity::owned_by(account.id())
-        .filter(ReceivedAt.gte(account.now - TimeSpan::days(DISPUTES_PLOT_DAYS)))
-        .select_only()
-        .column(Status)
-        .column_as(Expr::col(Asterisk).count(), "n")
-        .column_as(SubmittedAt.count(), "answered")
-        .group_by(Status);
-    let rows: Vec<(DisputeStatus, i64, i64)> = rows.into_tuple().all(ctx.store.read()).await?;
-    Ok(rows
-        .into_iter()
-        .map(|(status, count, answered)| DisputesOfStatus { status, count, answered })
-        .collect())
+        .filter(dispute::Column::ReceivedAt.gte(account.now - TimeSpan::days(DISPUTES_PLOT_DAYS)))
+        .group_by(dispute::Column::Status);
+    Ok(rows.into_partial_model().all(ctx.store.read()).await?)
 }
 
 /// A movement of a charge's money.

@@ -1,7 +1,6 @@
 //! POST /sandbox/wallet_payloads: the payload that a device would send.
 
 use base::card_number::CardNumber;
-use futures::FutureExt;
 
 use crate::error::Error;
 use crate::params::{Params, non_blank};
@@ -62,5 +61,5 @@ pub async fn create(
     };
     let source = source.ok_or_else(|| Error::internal("a test device made no payload"))?;
     let payload = WalletPayload { r#type: new_payload.r#type, source };
-    idempotency::write(ctx, caller, payload, |_, payload| async move { Ok(payload.clone()) }.boxed()).await
+    idempotency::write(ctx, caller, payload, async |_, payload| Ok(payload.clone())).await
 }

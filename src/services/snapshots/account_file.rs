@@ -11,7 +11,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use entity::card::CardState;
 use entity::{AccountToken, FileToken, account, bank_account, card, webhook_endpoint};
-use futures::FutureExt;
 use outbound::signature::generate_key;
 use sea_orm::{EntityTrait, IntoActiveModel, TryIntoModel};
 use serde::{Deserialize, Serialize};
@@ -173,7 +172,7 @@ pub async fn import(ctx: &Context, file: &AccountFile) -> Result<(), Error> {
     for (id, content) in &uploads(file).map_err(wrong)? {
         files::content::store(ctx, owner, *id, content).await?;
     }
-    let unit = ctx.store.write(contents, |tx, contents| record(tx, contents).boxed());
+    let unit = ctx.store.write(contents, record);
     unit.await
 }
 

@@ -1,19 +1,22 @@
 //! Creates snapshots.
 
-use entity::{AccountToken, FileToken, Owned, account, file, snapshot, snapshot_file, snapshot_part};
-use futures::FutureExt;
-use sea_orm::sea_query::LockType;
-use sea_orm::{ColumnTrait, PaginatorTrait, QuerySelect};
+use entity::snapshot::{self, Column};
+use entity::{AccountToken, FileToken, Owned, TimeSpan, account, file, snapshot_file, snapshot_part};
+use sea_orm::sea_query::{Expr, LockType};
+use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QuerySelect};
 
-use super::{acquire_permit, context, refuse_payments};
+use super::{context, find, refuse_payments, remove};
 use crate::error::{Error, ErrorCode};
-use crate::limits::{SNAPSHOT_KEPT, SNAPSHOTS_MAX};
+use crate::limits::{SNAPSHOT_KEPT, SNAPSHOT_PARTS_AT_ONCE, SNAPSHOTS_MAX};
 use crate::services::accounts::snapshot_rows::{AccountTable, Pages, SnapshotTable};
 use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::snapshots::view::Snapshot;
 use crate::services::{data_keys, idempotency};
 use crate::store::{self, Tx};
+
+/// After what time a snapshot goes that nobody finishes: its server was stopped.
+const UNFINISHED_KEPT: TimeSpan = TimeSpan::seconds(3600);
 
 /// Copies the account's own row, which is not among the rows it owns.
 pub(super) static ITSELF: AccountTable<account::Entity> =
@@ -24,14 +27,23 @@ pub(super) static ITSELF: AccountTable<account::Entity> =
 /// Refusals, first match wins: `payments_under_way`, `snapshot_too_large`, `limit_reached`, `service_unavailable` if a
 /// file is deleted at the same moment.
 pub async fn create(ctx: &Context, caller: &Caller) -> Result<Snapshot, Error> {
-    let _permit = acquire_permit().await?;
-    let unit = copy(ctx, &caller.account).await?;
-    idempotency::write(ctx, caller, unit, |tx, unit| unit.record(tx).boxed()).await
+    let owner = caller.account.id();
+    let _permit = ctx.memory.snapshots.acquire(owner).await?;
+    let unit = copy(ctx, &caller.account).await?.begin(ctx).await?;
+    let (id, is_begun) = (unit.row.id, unit.is_begun);
+    let created = idempotency::write(ctx, caller, unit, async |tx, unit| unit.record(tx).await).await;
+    if is_begun && created.is_err() {
+        remove::clear_later_if_failed(ctx, owner, id).await;
+    }
+    created
 }
 
 /// A snapshot that is not recorded yet.
 struct CreateSnapshotUnit {
     row: snapshot::Model,
+    /// Whether its row is there already, without bytes: a large snapshot is written in several commits.
+    is_begun: bool,
+    /// The parts that are not written yet.
     parts: Vec<snapshot_part::Model>,
     files: Vec<FileToken>,
 }
@@ -65,7 +77,7 @@ async fn copy(ctx: &Context, account: &Account) -> Result<CreateSnapshotUnit, Er
         remove_at: ctx.clock.now() + SNAPSHOT_KEPT,
         created_at: account.now,
     };
-    Ok(CreateSnapshotUnit { row, parts: parts.collect(), files })
+    Ok(CreateSnapshotUnit { row, is_begun: false, parts: parts.collect(), files })
 }
 
 /// Returns the error message for an account at its limit of snapshots.
@@ -73,17 +85,56 @@ pub fn full() -> String {
     format!("An account may have {SNAPSHOTS_MAX} snapshots. Delete one before you make another.")
 }
 
+/// Fails if the account is at its limit. The lock serialises the count: two concurrent units would both find capacity.
+async fn refuse_full(tx: &Tx, owner: AccountToken) -> Result<(), Error> {
+    settings::lock_account(tx, owner).await?;
+    if find::those_of(owner).count(tx).await? >= SNAPSHOTS_MAX {
+        return Err(Error::explained(ErrorCode::LimitReached, full()));
+    }
+    Ok(())
+}
+
 impl CreateSnapshotUnit {
+    /// Writes all parts but the last ones. Until the last commit the snapshot has no bytes, and is none.
+    async fn begin(mut self, ctx: &Context) -> Result<Self, Error> {
+        if self.parts.len() <= SNAPSHOT_PARTS_AT_ONCE {
+            return Ok(self);
+        }
+        let remove_at = ctx.clock.now() + UNFINISHED_KEPT;
+        let unfinished = snapshot::Model { bytes: 0, remove_at, ..self.row.clone() };
+        let unit = ctx.store.write(unfinished, async |tx, unfinished| {
+            refuse_full(tx, unfinished.account_id).await?;
+            tx.append(unfinished);
+            Ok(())
+        });
+        unit.await?;
+        self.is_begun = true;
+        while self.parts.len() > SNAPSHOT_PARTS_AT_ONCE {
+            let rest = self.parts.split_off(SNAPSHOT_PARTS_AT_ONCE);
+            let some = std::mem::replace(&mut self.parts, rest);
+            let unit = ctx.store.write(some, async |tx, some| {
+                some.iter().for_each(|part| tx.append(part));
+                Ok(())
+            });
+            if let Err(error) = unit.await {
+                remove::clear_later_if_failed(ctx, self.row.account_id, self.row.id).await;
+                return Err(error);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Records the snapshot, or the rest of it.
     async fn record(&self, tx: &Tx) -> Result<Snapshot, Error> {
         let owner = self.row.account_id;
-        // The lock serialises the count: two concurrent units would both find capacity.
-        settings::lock_account(tx, owner).await?;
-        if snapshot::Entity::owned_by(owner).count(tx).await? >= SNAPSHOTS_MAX {
-            return Err(Error::explained(ErrorCode::LimitReached, full()));
-        }
+        refuse_full(tx, owner).await?;
         self.hold_files(tx, owner).await?;
-        // Insert immediately: another unit of the same batch may count.
-        tx.insert(&self.row).await?;
+        // Immediately: another unit of the same batch may count.
+        if self.is_begun {
+            self.finish(tx).await?;
+        } else {
+            tx.insert(&self.row).await?;
+        }
         for part in &self.parts {
             tx.append(part);
         }
@@ -91,6 +142,19 @@ impl CreateSnapshotUnit {
             tx.append(&snapshot_file::Model { account_id: owner, file_id, snapshot_id: self.row.id });
         }
         Ok(self.row.clone().into())
+    }
+
+    /// Gives the snapshot its bytes.
+    async fn finish(&self, tx: &Tx) -> Result<(), Error> {
+        let whole = snapshot::Entity::update_of(self.row.account_id)
+            .filter(Column::Id.eq(self.row.id))
+            .col_expr(Column::Bytes, Expr::value(self.row.bytes))
+            .col_expr(Column::RemoveAt, Expr::value(self.row.remove_at.millis()));
+        match whole.exec(tx).await?.rows_affected {
+            // It took so long that a worker has removed it.
+            0 => Err(ErrorCode::ServiceUnavailable.into()),
+            _ => Ok(()),
+        }
     }
 
     /// Locks the snapshot's files: from this commit on their blobs stay. A file deleted earlier may have lost its blob

@@ -1,6 +1,8 @@
 //! Finds snapshots.
 
-use entity::{Listed, Owned, SnapshotToken, snapshot};
+use entity::{AccountToken, Owned, SnapshotToken, snapshot};
+use sea_orm::sea_query::SimpleExpr;
+use sea_orm::{ColumnTrait, QueryFilter, Select};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
@@ -8,9 +10,19 @@ use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::services::snapshots::view::Snapshot;
 
+/// Returns whether a row is a snapshot. One without bytes is none: it is being written, or removed.
+pub(super) fn is_one() -> SimpleExpr {
+    snapshot::Column::Bytes.gt(0)
+}
+
+/// Selects the account's snapshots.
+pub(super) fn those_of(account: AccountToken) -> Select<snapshot::Entity> {
+    snapshot::Entity::owned_by(account).filter(is_one())
+}
+
 /// Lists the account's snapshots, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Snapshot>, Error> {
-    let rows = List::newest_first(account.id(), snapshot::Entity::owned_by(account.id()));
+    let rows = List::newest_first(account.id(), those_of(account.id()));
     Ok(rows.ranged(ctx, paging).await?.map(Snapshot::from))
 }
 
@@ -23,6 +35,6 @@ pub(super) async fn by_token(
     token: &str,
 ) -> Result<snapshot::Model, Error> {
     let id: SnapshotToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = snapshot::Entity::at(account.id(), id);
+    let row = those_of(account.id()).filter(snapshot::Column::Id.eq(id));
     row.one(ctx.store.read()).await?.ok_or_else(|| ErrorCode::NotFound.into())
 }

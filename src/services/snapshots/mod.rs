@@ -20,18 +20,9 @@ pub use restore::restore;
 
 use entity::{AccountToken, Owned, SnapshotToken, charge, snapshot_part};
 use sea_orm::{ColumnTrait, ConnectionTrait, PaginatorTrait, QueryFilter};
-use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::data_keys::reencrypt::SealedTable;
 use crate::error::{Error, ErrorCode};
-use crate::limits::SNAPSHOTS_AT_ONCE;
-
-/// Limits the snapshots in progress: each holds all of an account in memory.
-static PERMITS: Semaphore = Semaphore::const_new(SNAPSHOTS_AT_ONCE);
-
-async fn acquire_permit() -> Result<SemaphorePermit<'static>, Error> {
-    PERMITS.acquire().await.map_err(|_| Error::internal("the semaphore is closed"))
-}
 
 /// Fails if a payment is with the acquirer: the acquirer is not rolled back, so the outcome would be lost, or happen
 /// twice.

@@ -12,7 +12,6 @@ use std::time::Duration;
 use base::crash_points;
 use entity::account::{self, Column};
 use entity::{AccountToken, ChargeToken, Listed, SnapshotToken, Timestamp, charge, installation, snapshot};
-use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tokio::time::sleep;
@@ -55,7 +54,7 @@ pub(super) async fn restore(
     let (owner, is_fenced) = (row.account_id, Arc::new(AtomicBool::new(false)));
     let marking = (row.clone(), contents.wall, Arc::clone(&is_fenced));
     let begun =
-        ctx.store.write(marking, |tx, (row, wall, is_fenced)| mark(tx, row, *wall, is_fenced).boxed());
+        ctx.store.write(marking, async |tx, (row, wall, is_fenced)| mark(tx, row, *wall, is_fenced).await);
     let life = match begun.await {
         Ok(life) => life,
         Err(error) => {
@@ -73,8 +72,8 @@ pub(super) async fn restore(
         let finish = (marked.row.clone(), Arc::clone(&marked.contents), life);
         let done = async {
             marked.replace_rows(ctx).await?;
-            idempotency::write_exclusively(ctx, caller, finish, |tx, (row, contents, life)| {
-                finish_in(tx, row, contents, *life).boxed()
+            idempotency::write_exclusively(ctx, caller, finish, async |tx, (row, contents, life)| {
+                finish_in(tx, row, contents, *life).await
             })
             .await
         };
@@ -131,7 +130,7 @@ async fn put_back(ctx: &Context, owner: AccountToken, snapshot: SnapshotToken) -
     marked.replace_rows(ctx).await?;
     let finish = (marked.row, marked.contents, marked.life);
     let finish =
-        ctx.store.write(finish, |tx, (row, contents, life)| finish_in(tx, row, contents, *life).boxed());
+        ctx.store.write(finish, async |tx, (row, contents, life)| finish_in(tx, row, contents, *life).await);
     finish.await?;
     ctx.store.lift_fence(owner);
     Ok(())
@@ -201,29 +200,23 @@ impl MarkedRestore {
         let owner = self.row.account_id;
         for table in wipe::copied().filter(|table| !LAST.contains(&table.name())) {
             let some = || {
-                ctx.store.write((owner, table), |tx, (owner, table)| {
-                    async move {
-                        tx.pass_fence(*owner).await?;
-                        table.clear_some(tx, *owner, PART).await
-                    }
-                    .boxed()
+                ctx.store.write((owner, table), async |tx, (owner, table)| {
+                    tx.pass_fence(*owner).await?;
+                    table.clear_some(tx, *owner, PART).await
                 })
             };
             while some().await? >= PART {}
         }
-        let words = || ctx.store.write(owner, |tx, owner| drop_words(tx, *owner).boxed());
+        let words = || ctx.store.write(owner, async |tx, owner| drop_words(tx, *owner).await);
         while words().await? >= PART {}
         for (n, rows) in self.contents.rows.iter().enumerate() {
             if LAST.contains(&rows.table()) {
                 continue;
             }
             let page = (owner, Arc::clone(&self.contents), n);
-            let put = ctx.store.write(page, |tx, (owner, contents, n)| {
-                async move {
-                    tx.pass_fence(*owner).await?;
-                    contents.rows[*n].put(tx).await
-                }
-                .boxed()
+            let put = ctx.store.write(page, async |tx, (owner, contents, n)| {
+                tx.pass_fence(*owner).await?;
+                contents.rows[*n].put(tx).await
             });
             put.await?;
             crash_points::point("restore", "part.after");
@@ -231,7 +224,7 @@ impl MarkedRestore {
         let mut after = None;
         while let Some(last) = ctx
             .store
-            .write((owner, after), |tx, (owner, after)| add_words(tx, *owner, *after).boxed())
+            .write((owner, after), async |tx, (owner, after)| add_words(tx, *owner, *after).await)
             .await?
         {
             after = Some(last);

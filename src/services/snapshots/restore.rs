@@ -1,15 +1,12 @@
 //! Restores snapshots.
 
 use entity::account::{self, Column};
-use entity::{
-    AccountToken, FileToken, Listed, Owned, Timestamp, charge, erasure, file, snapshot, snapshot_part,
-};
-use futures::FutureExt;
+use entity::{AccountToken, FileToken, Owned, Timestamp, charge, erasure, file, snapshot, snapshot_part};
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, DbBackend, Iterable, ModelTrait, QueryFilter, QueryOrder, QuerySelect};
 use tokio::task::yield_now;
 
-use super::{acquire_permit, context, find, parts, refuse_payments};
+use super::{context, find, parts, refuse_payments};
 use crate::error::{Error, ErrorCode};
 use crate::services::accounts::snapshot_rows::{self, Rows};
 use crate::services::accounts::{settings, wipe};
@@ -34,7 +31,7 @@ pub async fn restore(ctx: &Ctx, caller: &Caller, token: &str) -> Result<Snapshot
     if row.schema_steps != store::schema_steps() {
         return Err(Error::explained(ErrorCode::InvalidState, OTHER_RELEASE));
     }
-    let permit = acquire_permit().await?;
+    let permit = ctx.memory.snapshots.acquire(caller.account.id()).await?;
     let contents = read(ctx, &row).await?;
     let restored = if ctx.store.backend() == DbBackend::Sqlite {
         let (task, caller) = (Ctx::clone(ctx), caller.clone());
@@ -45,7 +42,7 @@ pub async fn restore(ctx: &Ctx, caller: &Caller, token: &str) -> Result<Snapshot
         ctx.in_own_task(parts).await?
     } else {
         let unit = RestoreUnit { row, contents };
-        idempotency::write_exclusively(ctx, caller, unit, |tx, unit| unit.record(tx).boxed()).await?
+        idempotency::write_exclusively(ctx, caller, unit, async |tx, unit| unit.record(tx).await).await?
     };
     // Restored webhooks may be due.
     ctx.memory.due_webhooks.notify_one();
@@ -126,8 +123,9 @@ pub(super) async fn refuse(tx: &Tx, row: &snapshot::Model, wall: Timestamp) -> R
         return Err(ErrorCode::ClockMoving.into());
     }
     refuse_payments(tx, owner.id).await?;
-    let snapshot = snapshot::Entity::at(owner.id, row.id);
-    match snapshot.lock(LockType::KeyShare).one(tx).await? {
+    let snapshot = find::those_of(owner.id).filter(snapshot::Column::Id.eq(row.id));
+    // Its bytes stay until it is restored, and with them what holds its files.
+    match snapshot.lock(LockType::Share).one(tx).await? {
         Some(_) => Ok(owner),
         None => Err(ErrorCode::NotFound.into()),
     }

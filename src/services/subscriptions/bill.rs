@@ -4,8 +4,6 @@
 use entity::charge::Origin;
 use entity::subscription::{self, Column};
 use entity::{Owned, Timestamp, card, charge, customer, plan};
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
 use super::course::{Bill, next_interval};
@@ -16,7 +14,7 @@ use super::state::{SubscriptionAction, next};
 use crate::error::Error;
 use crate::services::context::Context;
 use crate::services::due_work::clocks;
-use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 use crate::services::payer::TokenUse;
 use crate::services::payments::creation::{
@@ -57,15 +55,15 @@ impl DueWork for BillingWork {
         };
         let bill = Bill::next(&row, &plan);
         if bill.sum() == 0 {
-            let free = (row, plan, time.now(ctx), time.clock_update());
-            let unit = ctx.store.write(free, |tx, (seen, plan, now, clock_update)| {
-                renew_free_of_charge(tx, seen, plan, *now, *clock_update).boxed()
+            let free = (row, plan, time.now(ctx));
+            let unit = time.write(ctx, free, async |tx, (seen, plan, now)| {
+                renew_free_of_charge(tx, seen, plan, *now).await
             });
-            return unit.await;
+            return unit.await.map(WorkResult::from);
         }
         let ChargeOrder { intent, call } =
             order(ctx, time.account(), Origin::Renewal, &bill, (&plan, customer, card)).await?;
-        let intent = RenewalIntent { seen: row, charge: intent, clock_update: time.clock_update() };
+        let intent = RenewalIntent { seen: row, charge: intent };
         // A customer's card is never spent.
         let (token, purpose) = (TokenUse::Inline, BillPayment { claim: None });
         let payment = NewPayment { intent, token, call, purpose, claim: None };
@@ -111,40 +109,33 @@ async fn renew_free_of_charge(
     seen: &subscription::Model,
     plan: &plan::Model,
     now: Timestamp,
-    clock_update: OptionalClockUpdate,
-) -> Result<WorkResult, Error> {
+) -> Result<Option<WorkResult>, Error> {
     let row = lock_subscription(tx, seen).await?;
     let Some(row) = row.filter(|row| row.next_billing_at == seen.next_billing_at) else {
-        return Ok(WorkResult::Skipped);
+        return Ok(None);
     };
     let step = next(row.state, SubscriptionAction::Renew)?;
     put(tx, &row, next_interval(&row, step, plan), step.emits, now).await?;
-    clock_update.set(tx).await?;
-    Ok(step.emits.map_or(WorkResult::Silent, WorkResult::Event))
+    Ok(Some(step.emits.map_or(WorkResult::Silent, WorkResult::Event)))
 }
 
 /// Reserves the subscription in the intent of its charge.
 struct RenewalIntent {
     seen: subscription::Model,
     charge: Box<ChargeIntent>,
-    clock_update: OptionalClockUpdate,
 }
 
 impl PaymentIntent for RenewalIntent {
     /// Records it while the subscription waits for this very bill, and this card pays.
-    fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
-        async move {
-            let mut row = self.seen.clone();
-            row.attempt += 1;
-            row.charge_id = Some(self.charge.row.id);
-            let guards = [Column::Attempt, Column::ChargeId, Column::NextBillingAt, Column::CardId];
-            if !tx.compare_and_swap(&self.seen, &row, &guards).await? {
-                return Ok(None);
-            }
-            self.clock_update.set(tx).await?;
-            record_row(tx, &self.charge).await?;
-            Ok(Some(self.charge.row.clone()))
+    async fn record(&self, tx: &Tx) -> Result<Option<charge::Model>, Error> {
+        let mut row = self.seen.clone();
+        row.attempt += 1;
+        row.charge_id = Some(self.charge.row.id);
+        let guards = [Column::Attempt, Column::ChargeId, Column::NextBillingAt, Column::CardId];
+        if !tx.compare_and_swap(&self.seen, &row, &guards).await? {
+            return Ok(None);
         }
-        .boxed()
+        record_row(tx, &self.charge).await?;
+        Ok(Some(self.charge.row.clone()))
     }
 }

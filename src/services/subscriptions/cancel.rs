@@ -2,7 +2,6 @@
 
 use entity::Timestamp;
 use entity::subscription::{self, Column, SubscriptionState};
-use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 
@@ -58,7 +57,7 @@ async fn close(
     action: SubscriptionAction,
 ) -> Result<Subscription, Error> {
     let data = (row, action, caller.account.now);
-    idempotency::write(ctx, caller, data, |tx, (row, action, now)| record(tx, row, *action, *now).boxed())
+    idempotency::write(ctx, caller, data, async |tx, (row, action, now)| record(tx, row, *action, *now).await)
         .await
 }
 
@@ -82,22 +81,19 @@ async fn record(
 pub async fn close_customer(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
     let row = customers::find::by_token(ctx.store.read(), &caller.account, token).await?;
     let deletion = (row, caller.account.now, ctx.settings.erase_after);
-    idempotency::write(ctx, caller, deletion, |tx, (row, now, erase_after)| {
-        async move {
-            customers::delete::record(tx, row, *now, *erase_after).await?;
-            let open = [SubscriptionState::Trial, SubscriptionState::Active, SubscriptionState::Cancelling];
-            let rows = visible(row.account_id)
-                .filter(Column::CustomerId.eq(row.id))
-                .filter(Column::State.is_in(open))
-                .order_by_asc(Column::Id)
-                .lock(LockType::NoKeyUpdate);
-            for row in rows.all(tx).await? {
-                let step = next(row.state, SubscriptionAction::CloseCustomer)?;
-                put(tx, &row, end_billing(&row, step, *now), step.emits, *now).await?;
-            }
-            Ok(())
+    idempotency::write(ctx, caller, deletion, async |tx, (row, now, erase_after)| {
+        customers::delete::record(tx, row, *now, *erase_after).await?;
+        let open = [SubscriptionState::Trial, SubscriptionState::Active, SubscriptionState::Cancelling];
+        let rows = visible(row.account_id)
+            .filter(Column::CustomerId.eq(row.id))
+            .filter(Column::State.is_in(open))
+            .order_by_asc(Column::Id)
+            .lock(LockType::NoKeyUpdate);
+        for row in rows.all(tx).await? {
+            let step = next(row.state, SubscriptionAction::CloseCustomer)?;
+            put(tx, &row, end_billing(&row, step, *now), step.emits, *now).await?;
         }
-        .boxed()
+        Ok(())
     })
     .await
 }

@@ -4,8 +4,6 @@ use entity::charge::Origin;
 use entity::counter::Counted;
 use entity::subscription::{self, SubscriptionState};
 use entity::{CardToken, card, charge, customer, plan};
-use futures::FutureExt;
-use futures::future::BoxFuture;
 
 use super::course::{Bill, Subscriber, continue_interval, start};
 use super::record_outcome::{pay, starts};
@@ -83,7 +81,7 @@ async fn subscribe(
     let bill = Bill::first(&row, &plan, include_setup_fee);
     if bill.sum() == 0 {
         let unit = CreateSubscriptionUnit { row, plan, unknown };
-        return idempotency::write(ctx, caller, unit, |tx, unit| unit.free(tx).boxed()).await;
+        return idempotency::write(ctx, caller, unit, async |tx, unit| unit.free(tx).await).await;
     }
     let order =
         order(ctx, account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary))).await?;
@@ -176,16 +174,13 @@ struct SubscribeIntent {
 }
 
 impl PaymentIntent for SubscribeIntent {
-    fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
-        async move {
-            let mut row = self.unit.row.clone();
-            row.attempt += 1;
-            row.charge_id = Some(self.charge.row.id);
-            record_row(tx, &self.charge).await?;
-            self.unit.insert(tx, &row).await?;
-            Ok(Some(self.charge.row.clone()))
-        }
-        .boxed()
+    async fn record(&self, tx: &Tx) -> Result<Option<charge::Model>, Error> {
+        let mut row = self.unit.row.clone();
+        row.attempt += 1;
+        row.charge_id = Some(self.charge.row.id);
+        record_row(tx, &self.charge).await?;
+        self.unit.insert(tx, &row).await?;
+        Ok(Some(self.charge.row.clone()))
     }
 }
 

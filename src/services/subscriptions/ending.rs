@@ -2,14 +2,13 @@
 
 use entity::Timestamp;
 use entity::subscription::{self, Column};
-use futures::FutureExt;
 
 use super::course::end_billing;
 use super::rows::{lock_subscription, put};
 use super::state::{SubscriptionAction, next};
 use crate::error::Error;
 use crate::services::context::Context;
-use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::store::Tx;
 
@@ -29,25 +28,17 @@ impl DueWork for SubscriptionEndWork {
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: subscription::Model) -> Result<WorkResult, Error> {
-        let data = (row, time.now(ctx), time.clock_update());
-        ctx.store
-            .write(data, |tx, (seen, now, clock_update)| end(tx, seen, *now, *clock_update).boxed())
-            .await
+        let ended = time.write(ctx, (row, time.now(ctx)), async |tx, (seen, now)| end(tx, seen, *now).await);
+        ended.await.map(WorkResult::from)
     }
 }
 
-async fn end(
-    tx: &Tx,
-    seen: &subscription::Model,
-    now: Timestamp,
-    clock_update: OptionalClockUpdate,
-) -> Result<WorkResult, Error> {
+async fn end(tx: &Tx, seen: &subscription::Model, now: Timestamp) -> Result<Option<WorkResult>, Error> {
     let Some(row) = lock_subscription(tx, seen).await?.filter(|row| row.ends_at == seen.ends_at) else {
         // Reactivated, or ended by another worker.
-        return Ok(WorkResult::Skipped);
+        return Ok(None);
     };
     let step = next(row.state, SubscriptionAction::Finish)?;
     put(tx, &row, end_billing(&row, step, now), step.emits, now).await?;
-    clock_update.set(tx).await?;
-    Ok(step.emits.map_or(WorkResult::Silent, WorkResult::Event))
+    Ok(Some(step.emits.map_or(WorkResult::Silent, WorkResult::Event)))
 }

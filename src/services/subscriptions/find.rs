@@ -1,13 +1,13 @@
 //! Finds subscriptions.
 
-use entity::SubscriptionToken;
 use entity::counter::Counted;
 use entity::subscription::{self, Column};
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait};
 
 use super::rows::visible;
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
+use crate::services::by_key;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::services::subscriptions::view::Subscription;
@@ -63,6 +63,5 @@ pub(in crate::services) async fn by_token(
     account: &Account,
     token: &str,
 ) -> Result<Option<subscription::Model>, Error> {
-    let Ok(id) = token.parse::<SubscriptionToken>() else { return Ok(None) };
-    Ok(visible(account.id()).filter(Column::Id.eq(id)).one(db).await?)
+    by_key::find_among(db, visible(account.id()), token).await
 }

@@ -3,8 +3,6 @@
 use entity::charge::{self, Origin};
 use entity::plan;
 use entity::subscription;
-use futures::FutureExt;
-use futures::future::BoxFuture;
 
 use super::course::{Bill, continue_interval, restarted};
 use super::create::order;
@@ -42,7 +40,7 @@ pub async fn reactivate(
     unit.step(&unit.row)?;
     let bill = Bill::reactivated(&unit.row, &unit.plan, params.include_setup_fee.unwrap_or(true));
     if unit.is_paid(&unit.row) || bill.sum() == 0 {
-        return idempotency::write(ctx, caller, unit, |tx, unit| unit.free(tx).boxed()).await;
+        return idempotency::write(ctx, caller, unit, async |tx, unit| unit.free(tx).await).await;
     }
     let named = match unit.row.card_id {
         Some(card) => cards::find(ctx, account, card).await?,
@@ -117,19 +115,16 @@ struct ReactivateIntent {
 }
 
 impl PaymentIntent for ReactivateIntent {
-    fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
-        async move {
-            let (seen, _) = self.unit.lock(tx).await?;
-            record_row(tx, &self.charge).await?;
-            if !plans::count::count_charge_start(tx, seen.account_id, seen.plan_id).await? {
-                return Err(ErrorCode::NotFound.into());
-            }
-            let mut row = seen.clone();
-            row.attempt += 1;
-            row.charge_id = Some(self.charge.row.id);
-            tx.update(&seen, &row).await?;
-            Ok(Some(self.charge.row.clone()))
+    async fn record(&self, tx: &Tx) -> Result<Option<charge::Model>, Error> {
+        let (seen, _) = self.unit.lock(tx).await?;
+        record_row(tx, &self.charge).await?;
+        if !plans::count::count_charge_start(tx, seen.account_id, seen.plan_id).await? {
+            return Err(ErrorCode::NotFound.into());
         }
-        .boxed()
+        let mut row = seen.clone();
+        row.attempt += 1;
+        row.charge_id = Some(self.charge.row.id);
+        tx.update(&seen, &row).await?;
+        Ok(Some(self.charge.row.clone()))
     }
 }

@@ -8,8 +8,6 @@ use entity::counter::Counted;
 use entity::event::EventType;
 use entity::subscription::{self, SubscriptionState};
 use entity::{Listed, Timestamp, plan};
-use futures::FutureExt;
-use futures::future::BoxFuture;
 
 use super::course::{Bill, continue_interval, end_billing, next_interval, record_failure, restarted};
 use super::entries;
@@ -100,17 +98,7 @@ impl PaymentPurpose for BillPayment {
     type Record = BillingOutcome;
     const AWAITS_DISPUTE: bool = false;
 
-    fn record_outcome<'u>(
-        &'u self,
-        tx: &'u Tx,
-        outcome: &'u PaymentOutcome,
-    ) -> BoxFuture<'u, Result<BillingOutcome, Error>> {
-        self.record(tx, outcome).boxed()
-    }
-}
-
-impl BillPayment {
-    async fn record(&self, tx: &Tx, outcome: &PaymentOutcome) -> Result<BillingOutcome, Error> {
+    async fn record_outcome(&self, tx: &Tx, outcome: &PaymentOutcome) -> Result<BillingOutcome, Error> {
         let (seen, approved) = (&outcome.row, outcome.is_approved());
         let is_renewal = seen.origin == Origin::Renewal;
         if let (true, false, Some(customer)) = (approved, is_renewal, seen.customer_id)
@@ -140,7 +128,9 @@ impl BillPayment {
         abandon_subscription(tx, row).await?;
         unpaid(of_charge)
     }
+}
 
+impl BillPayment {
     async fn continue_subscription(
         &self,
         tx: &Tx,

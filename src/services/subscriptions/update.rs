@@ -1,7 +1,6 @@
 //! PUT /subscriptions/{token}.
 
 use entity::{CardToken, subscription};
-use futures::FutureExt;
 
 use super::create::{card_of, check_card};
 use super::find::by_token;
@@ -41,7 +40,7 @@ pub async fn update(
             Some(card_of(ctx, account, &customer, &token).await?.id)
         }
     };
-    idempotency::write(ctx, caller, (row, card), |tx, (row, card)| record(tx, row, *card).boxed()).await
+    idempotency::write(ctx, caller, (row, card), async |tx, (row, card)| record(tx, row, *card).await).await
 }
 
 async fn record(tx: &Tx, seen: &subscription::Model, card: Option<CardToken>) -> Result<Subscription, Error> {

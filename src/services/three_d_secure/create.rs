@@ -5,7 +5,6 @@ use base::random::RandomStream;
 use entity::charge::{ChargeState, Origin};
 use entity::three_d_secure::{self, SessionState, SimulatedChallenge};
 use entity::{SessionToken, card, challenge_page};
-use futures::FutureExt;
 
 use super::find::page_hash;
 use crate::acquirer::test_cards::TestCards;
@@ -45,7 +44,7 @@ pub async fn create(
     mut params: Params<NewCharge>,
     request: ChargeRequestInfo<'_>,
 ) -> Result<ChargeMade, Error> {
-    let verification = verification(&mut params);
+    let verification = verification(&params.value);
     let ordered = ordered_challenge(&mut params.faults, request.challenge);
     let order = build_order(ctx, &caller.account, Origin::Payment, params, request.outcome).await?;
     let Some(verification) = verification else { return charge_without_challenge(ctx, caller, order).await };
@@ -92,27 +91,11 @@ struct Verification {
     fallback_ok: bool,
 }
 
-/// Returns the verification to make, if any. Results of a verification made elsewhere start none.
-fn verification(params: &mut Params<NewCharge>) -> Option<Verification> {
-    let requested = params.value.three_d_secure.as_ref()?;
-    let faults = &mut params.faults;
-    let mut missing = |param| {
-        if !faults.has(param) {
-            faults.add(param, "can't be blank");
-        }
-    };
-    let callback_url = non_blank(requested.callback_url.as_deref());
-    match requested.enabled {
-        Some(true) => {}
-        Some(false) => return None,
-        None if callback_url.is_none() && requested.fallback_ok.is_none() => return None,
-        None => missing("three_d_secure.enabled"),
-    }
-    if callback_url.is_none() {
-        missing("three_d_secure.callback_url");
-    }
+/// Returns the verification to make, if any.
+fn verification(new_charge: &NewCharge) -> Option<Verification> {
+    let requested = new_charge.three_d_secure.as_ref().filter(|requested| requested.is_wanted())?;
     Some(Verification {
-        callback_url: callback_url.unwrap_or_default().to_owned(),
+        callback_url: non_blank(requested.callback_url.as_deref()).unwrap_or_default().to_owned(),
         fallback_ok: requested.fallback_ok.unwrap_or(false),
     })
 }
@@ -175,19 +158,16 @@ async fn open(
     };
     let redirect_url = format!("{}/3d-secure/{secret}", request.base_url);
     let opening = OpenSessionUnit { intent, copy, session, page, redirect_url };
-    let unit = idempotency::write(ctx, caller, opening, |tx, opening| {
-        async move {
-            record_row(tx, &opening.intent).await?;
-            tx.append(&opening.copy);
-            tx.append(&opening.session);
-            tx.append(&opening.page);
-            Ok(ChargeMade::Pending(PendingCharge {
-                token: opening.intent.row.id,
-                status_message: "Pending",
-                redirect_url: opening.redirect_url.clone(),
-            }))
-        }
-        .boxed()
+    let unit = idempotency::write(ctx, caller, opening, async |tx, opening| {
+        record_row(tx, &opening.intent).await?;
+        tx.append(&opening.copy);
+        tx.append(&opening.session);
+        tx.append(&opening.page);
+        Ok(ChargeMade::Pending(PendingCharge {
+            token: opening.intent.row.id,
+            status_message: "Pending",
+            redirect_url: opening.redirect_url.clone(),
+        }))
     });
     unit.await
 }

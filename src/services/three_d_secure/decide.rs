@@ -4,8 +4,6 @@
 use entity::charge::{self, ChargeState};
 use entity::three_d_secure::{self, Column, SessionState, SimulatedChallenge};
 use entity::{FailureCode, Owned, Timestamp, challenge_page};
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Deserialize;
 use url::Url;
@@ -17,11 +15,11 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
 use crate::services::cards;
 use crate::services::context::{Account, Context, Ctx};
-use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use crate::services::due_work::work_time::WorkTime;
 use crate::services::payments::creation::{NewPayment, PaymentIntent, make_payment};
 use crate::services::payments::order::authorise;
 use crate::services::payments::outcome::{self, AttemptResult, PaymentOutcome};
-use crate::services::payments::purpose::{CardPayment, PaymentPurpose};
+use crate::services::payments::purpose::CardPayment;
 use crate::services::payments::recovery::single_use;
 use crate::services::payments::row::advance;
 use crate::store::Tx;
@@ -169,37 +167,13 @@ pub(super) async fn end_unpaid(
     let token = single_use(ctx, &row).await?;
     let result = AttemptResult::Failed { failure: FailureCode::ThreeDSecureNotCompleted, spent: true };
     let outcome = PaymentOutcome::new(ctx, time, row, token, result);
-    outcome::commit_outcome(ctx, time, outcome, EndSession { session, to, clock_update: time.clock_update() })
-        .await
-}
-
-/// Ends a session in the commit that fails its charge.
-struct EndSession {
-    session: three_d_secure::Model,
-    to: SessionState,
-    clock_update: OptionalClockUpdate,
-}
-
-impl PaymentPurpose for EndSession {
-    /// Whether this commit ended the session.
-    type Record = bool;
-    const AWAITS_DISPUTE: bool = false;
-
-    fn record_outcome<'u>(
-        &'u self,
-        tx: &'u Tx,
-        outcome: &'u PaymentOutcome,
-    ) -> BoxFuture<'u, Result<bool, Error>> {
-        async move {
-            if !close_session(tx, &self.session, self.to).await? {
-                return Ok(false);
-            }
-            outcome::record(tx, outcome).await?;
-            self.clock_update.set(tx).await?;
-            Ok(true)
+    let ended = time.write(ctx, (session, to, outcome), async |tx, (session, to, outcome)| {
+        if !close_session(tx, session, *to).await? {
+            return Ok(None);
         }
-        .boxed()
-    }
+        outcome::record(tx, outcome).await.map(Some)
+    });
+    Ok(ended.await?.is_some())
 }
 
 /// Ends the session by compare-and-set, so that only one of several concurrent decisions succeeds. Deletes the copy of
@@ -243,24 +217,21 @@ struct ApproveIntent {
 }
 
 impl PaymentIntent for ApproveIntent {
-    fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
-        async move {
-            let Some(to) = next(self.session.state, ChallengeDecision::Approve) else { return Ok(None) };
-            if !close_session(tx, &self.session, to).await? {
-                return Ok(None);
-            }
-            let mut row = self.seen.clone();
-            row.state = ChargeState::Processing;
-            row.attempt += 1;
-            row.call = row.attempt;
-            row.settle_after = Some(self.wall + SETTLE_AFTER);
-            // The seven days of the authorisation begin now.
-            row.expires_at = self.now + AUTHORISATION_LIFETIME;
-            if !advance(tx, &self.seen, &row).await? {
-                return Err(Error::internal("a pending charge moved without its session"));
-            }
-            Ok(Some(row))
+    async fn record(&self, tx: &Tx) -> Result<Option<charge::Model>, Error> {
+        let Some(to) = next(self.session.state, ChallengeDecision::Approve) else { return Ok(None) };
+        if !close_session(tx, &self.session, to).await? {
+            return Ok(None);
         }
-        .boxed()
+        let mut row = self.seen.clone();
+        row.state = ChargeState::Processing;
+        row.attempt += 1;
+        row.call = row.attempt;
+        row.settle_after = Some(self.wall + SETTLE_AFTER);
+        // The seven days of the authorisation begin now.
+        row.expires_at = self.now + AUTHORISATION_LIFETIME;
+        if !advance(tx, &self.seen, &row).await? {
+            return Err(Error::internal("a pending charge moved without its session"));
+        }
+        Ok(Some(row))
     }
 }

@@ -5,7 +5,6 @@ use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::transfer::{self, TransferKind, TransferStatus};
 use entity::{Currency, RecipientToken, TransferToken, bank_account};
-use futures::FutureExt;
 
 use super::record;
 use crate::error::{Error, ErrorCode};
@@ -54,7 +53,7 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewTransfer>)
         description: new_transfer.description,
         amount: new_transfer.amount,
     };
-    let transfer = idempotency::write(ctx, caller, order, |tx, order| order.record(tx).boxed()).await;
+    let transfer = idempotency::write(ctx, caller, order, async |tx, order| order.record(tx).await).await;
     crash_points::point("transfer", "outcome.after");
     transfer
 }

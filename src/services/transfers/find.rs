@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use entity::counter::Counted;
 use entity::journal_entry::EntryKind;
 use entity::transfer::{self, Column, TransferKind};
-use entity::{JournalEntryToken, Listed, Owned, TransferToken, charge, journal_entry, posting};
+use entity::{JournalEntryToken, Owned, TransferToken, charge, journal_entry, posting};
 use sea_orm::{ColumnTrait, QueryFilter};
 
-use crate::error::{Error, ErrorCode};
+use crate::error::Error;
 use crate::params::{Paging, Params};
 use crate::services::by_key;
 use crate::services::context::{Account, Context};
@@ -24,9 +24,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Trans
 }
 
 async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<transfer::Model, Error> {
-    let id: TransferToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = transfer::Entity::at(account.id(), id).one(ctx.store.read()).await?;
-    row.ok_or_else(|| ErrorCode::NotFound.into())
+    by_key::find::<transfer::Entity>(ctx.store.read(), account, token).await
 }
 
 /// Lists the account's transfers, newest first.

@@ -6,12 +6,11 @@ use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::transfer::{self, Column};
-use futures::FutureExt;
 
 use super::state::{TransferAction, next};
 use crate::error::Error;
 use crate::services::context::Context;
-use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::events;
 use crate::services::ledger::{self, Entry};
@@ -33,35 +32,33 @@ impl DueWork for TransferReturnWork {
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: transfer::Model) -> Result<WorkResult, Error> {
-        let unit = ReturnTransferUnit { seen: row, now: time.now(ctx), clock_update: time.clock_update() };
-        let result = ctx.store.write(unit, |tx, unit| unit.record(tx).boxed()).await;
+        let unit = ReturnTransferUnit { seen: row, now: time.now(ctx) };
+        let result = time.write(ctx, unit, async |tx, unit| unit.record(tx).await).await;
         crash_points::point("transfer_return", "outcome.after");
-        result
+        result.map(WorkResult::from)
     }
 }
 
 struct ReturnTransferUnit {
     seen: transfer::Model,
     now: Timestamp,
-    clock_update: OptionalClockUpdate,
 }
 
 impl ReturnTransferUnit {
-    async fn record(&self, tx: &Tx) -> Result<WorkResult, Error> {
+    async fn record(&self, tx: &Tx) -> Result<Option<WorkResult>, Error> {
         let seen = &self.seen;
-        let Some(step) = next(seen.status, TransferAction::Return) else { return Ok(WorkResult::Skipped) };
+        let Some(step) = next(seen.status, TransferAction::Return) else { return Ok(None) };
         let row = transfer::Model { status: step.to, returns_at: None, ..seen.clone() };
         if !tx.compare_and_swap(seen, &row, &[Column::Status]).await? {
-            return Ok(WorkResult::Skipped);
+            return Ok(None);
         }
         self.give_back(tx, EntryKind::TransferReturn, row.amount, Book::Transfers);
         if row.fee > 0 {
             self.give_back(tx, EntryKind::TransferFeeReturn, row.fee, Book::Fees);
         }
         events::record(tx, row.account_id, self.now, step.emits, &Transfer::from(row))?;
-        self.clock_update.set(tx).await?;
         crash_points::point("transfer_return", "outcome.before");
-        Ok(WorkResult::Event(EventType::TransferFailed))
+        Ok(Some(WorkResult::Event(EventType::TransferFailed)))
     }
 
     /// Returns the money. It was taken from the available balance, so it is available again today.

@@ -2,7 +2,6 @@
 
 use entity::wallet_certificate::{self, CertificateState, Column};
 use entity::{AccountToken, Listed, Owned, WalletCertificateToken};
-use futures::FutureExt;
 use sea_orm::{ColumnTrait, QueryFilter};
 
 use super::enabled;
@@ -26,12 +25,9 @@ pub async fn create(ctx: &Context, caller: &Caller) -> Result<WalletCertificate,
     enabled(&caller.account)?;
     let row = generate(ctx, &caller.account)
         .map_err(|Unreadable| Error::internal("a key that was just made is none"))?;
-    let unit = idempotency::write(ctx, caller, row, |tx, row| {
-        async move {
-            tx.append(row);
-            Ok(WalletCertificate::from(row.clone()))
-        }
-        .boxed()
+    let unit = idempotency::write(ctx, caller, row, async |tx, row| {
+        tx.append(row);
+        Ok(WalletCertificate::from(row.clone()))
     });
     unit.await
 }
@@ -128,7 +124,7 @@ pub async fn complete(
         valid_until: Some(certified.valid_until),
         ..seen.clone()
     };
-    idempotency::write(ctx, caller, (seen, row), |tx, (seen, row)| activate(tx, seen, row).boxed()).await
+    idempotency::write(ctx, caller, (seen, row), async |tx, (seen, row)| activate(tx, seen, row).await).await
 }
 
 /// Activates a key. If two certificates are uploaded for it, the first counts.

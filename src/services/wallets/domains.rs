@@ -2,7 +2,6 @@
 
 use entity::wallet_domain::{self, Column};
 use entity::{Owned, WalletDomainToken};
-use futures::FutureExt;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
@@ -42,16 +41,13 @@ pub async fn register(
         domain_name,
         created_at: account.now,
     };
-    let unit = idempotency::write(ctx, caller, row, |tx, row| {
-        async move {
-            let insert = wallet_domain::Entity::insert(row.clone().into_active_model());
-            let insert = insert.on_conflict(OnConflict::new().do_nothing().to_owned());
-            match insert.exec_without_returning(tx).await? {
-                0 => Err(wrong("has already been used")),
-                _ => Ok(WalletDomain::from(row.clone())),
-            }
+    let unit = idempotency::write(ctx, caller, row, async |tx, row| {
+        let insert = wallet_domain::Entity::insert(row.clone().into_active_model());
+        let insert = insert.on_conflict(OnConflict::new().do_nothing().to_owned());
+        match insert.exec_without_returning(tx).await? {
+            0 => Err(wrong("has already been used")),
+            _ => Ok(WalletDomain::from(row.clone())),
         }
-        .boxed()
     });
     unit.await
 }

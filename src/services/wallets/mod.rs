@@ -14,7 +14,6 @@ pub use providers::{Provider, Wallets};
 use std::str::FromStr;
 
 use entity::Listed;
-use futures::FutureExt;
 use sea_orm::Value;
 
 use super::context::{Account, Caller, Context};
@@ -37,14 +36,11 @@ async fn delete<E: Listed, T: FromStr + Into<Value>>(
     enabled(&caller.account)?;
     let id: T = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let row = E::delete_at(caller.account.id(), id);
-    let unit = idempotency::write(ctx, caller, row, |tx, row| {
-        async move {
-            match row.clone().exec(tx).await?.rows_affected {
-                0 => Err(ErrorCode::NotFound.into()),
-                _ => Ok(()),
-            }
+    let unit = idempotency::write(ctx, caller, row, async |tx, row| {
+        match row.clone().exec(tx).await?.rows_affected {
+            0 => Err(ErrorCode::NotFound.into()),
+            _ => Ok(()),
         }
-        .boxed()
     });
     unit.await
 }

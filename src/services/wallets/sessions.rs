@@ -2,7 +2,6 @@
 
 use base::random::RandomStream;
 use entity::TimeSpan;
-use futures::FutureExt;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -44,7 +43,7 @@ pub async fn create(
         Some(provider) => provider.request_session(account, &url, (params.initiative, context)).await?,
         None => simulated(ctx, account, context),
     };
-    idempotency::write(ctx, caller, session, |_, session| async move { Ok(session.clone()) }.boxed()).await
+    idempotency::write(ctx, caller, session, async |_, session| Ok(session.clone())).await
 }
 
 fn bad_request() -> Error {

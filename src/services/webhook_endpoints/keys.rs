@@ -7,7 +7,6 @@ use base::secret::Secret;
 use entity::audit_entry::Action;
 use entity::webhook_endpoint::{self, Column};
 use entity::{AccountToken, Listed, TimeSpan, Timestamp, WebhookEndpointToken};
-use futures::FutureExt;
 use outbound::signature::generate_key;
 use sea_orm::sea_query::LockType;
 use sea_orm::{FromQueryResult, QuerySelect};
@@ -117,7 +116,7 @@ pub async fn rotate(
             now: caller.account.now,
             data_keys: ctx.vault.data_keys(),
         };
-        idempotency::write(ctx, caller, rotation, |tx, rotation| rotation.record(tx).boxed())
+        idempotency::write(ctx, caller, rotation, async |tx, rotation| rotation.record(tx).await)
     };
     match rotated().await {
         // Another process has added the data key that the row names.
@@ -196,23 +195,14 @@ impl DueWork for WebhookKeyEndWork {
     }
 
     async fn work(ctx: &Context, time: &WorkTime, row: webhook_endpoint::Model) -> Result<WorkResult, Error> {
-        let unit = ctx.store.write((row, time.clock_update()), |tx, (seen, clock_update)| {
-            async move {
-                let erased = webhook_endpoint::Model {
-                    former_key_sealed: None,
-                    former_key_until: None,
-                    ..seen.clone()
-                };
-                if !tx.compare_and_swap(seen, &erased, &[Column::FormerKeyUntil]).await? {
-                    // The endpoint was deleted or its key rotated again.
-                    return Ok(WorkResult::Skipped);
-                }
-                clock_update.set(tx).await?;
-                Ok(WorkResult::Silent)
-            }
-            .boxed()
+        let unit = time.write(ctx, row, async |tx, seen| {
+            let erased =
+                webhook_endpoint::Model { former_key_sealed: None, former_key_until: None, ..seen.clone() };
+            // Or the endpoint was deleted or its key rotated again.
+            let is_erased = tx.compare_and_swap(seen, &erased, &[Column::FormerKeyUntil]).await?;
+            Ok(is_erased.then_some(WorkResult::Silent))
         });
-        unit.await
+        unit.await.map(WorkResult::from)
     }
 }
 

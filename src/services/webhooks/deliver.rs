@@ -8,7 +8,6 @@ use entity::webhook::WebhookState;
 use entity::{
     AccountToken, EventToken, JsonText, TimeSpan, Timestamp, WebhookEndpointToken, WebhookToken, account,
 };
-use futures::FutureExt;
 use outbound::limits::WEBHOOK_ANSWER;
 use outbound::signature;
 use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
@@ -194,7 +193,7 @@ pub async fn record(ctx: &Context, delivered: Vec<DeliveryAttempt>) -> Result<()
     if outcomes.is_empty() {
         return Ok(());
     }
-    ctx.store.write(outcomes, |tx, outcomes| update(tx, outcomes).boxed()).await
+    ctx.store.write(outcomes, async |tx, outcomes| update(tx, outcomes).await).await
 }
 
 /// Reads the accounts' clock offsets again: a clock may have been moved during the delivery.

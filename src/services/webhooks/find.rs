@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 
 use entity::counter::Counted;
+use entity::event::{self, EventType};
+use entity::section::Right;
 use entity::webhook::{self, Column};
 use entity::{AccountToken, Listed, Owned, WebhookEndpointToken, WebhookToken, webhook_endpoint};
-use sea_orm::sea_query::{Expr, ExprTrait};
-use sea_orm::{ConnectionTrait, QueryTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
+use sea_orm::{ConnectionTrait, QueryFilter, QuerySelect, QueryTrait};
 
 use crate::error::{Error, ErrorCode};
-use crate::params::Paging;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
+use crate::services::webhooks::params::WebhookSearch;
 use crate::services::webhooks::view::Webhook;
 
 /// Returns one webhook.
@@ -23,10 +25,25 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Webho
     Ok(Webhook::new(row, url))
 }
 
-/// Lists the account's webhooks, newest first.
-pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Webhook>, Error> {
+/// Lists the account's webhooks, newest first: all of them, or those of a type of event.
+pub async fn list(
+    ctx: &Context,
+    account: &Account,
+    search: WebhookSearch,
+) -> Result<ListPage<Webhook>, Error> {
     let webhooks = List::newest_first(account.id(), webhook::Entity::owned_by(account.id()));
-    let ListPage { records, count, paging } = webhooks.counted(ctx, Counted::Webhooks, paging).await?;
+    let page = match search.r#type {
+        None => webhooks.counted(ctx, Counted::Webhooks, search.paging).await?,
+        // A key that may not read the events learns nothing of their types.
+        Some(wanted) if !wanted.sections().iter().all(|section| account.may(*section, Right::Read)) => {
+            return Ok(ListPage { records: Vec::new(), count: 0, paging: search.paging });
+        }
+        Some(wanted) => {
+            let part = webhooks.part_of(Counted::Webhooks, of_type(account.id(), wanted));
+            part.ranged(ctx, search.paging).await?
+        }
+    };
+    let ListPage { records, count, paging } = page;
     // There are at most five endpoints. An endpoint deleted between the two reads took its webhooks along.
     let endpoints = webhook_endpoint::Entity::owned_by(account.id()).all(ctx.store.read()).await?;
     let urls: HashMap<WebhookEndpointToken, String> =
@@ -38,17 +55,21 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Li
     Ok(ListPage { records: shown.collect(), count, paging })
 }
 
+/// Returns the condition that a webhook's event has a type. Each event is looked up by its key while the webhooks are walked from
+/// the newest, whatever a database knows of its tables.
+fn of_type(account: AccountToken, wanted: EventType) -> SimpleExpr {
+    let its_own = Expr::col((event::Entity, event::Column::Id)).equals((webhook::Entity, Column::EventId));
+    let event = event::Entity::owned_by(account).filter(its_own).select_only().column(event::Column::Type);
+    SimpleExpr::SubQuery(None, Box::new(event.into_query().into())).eq(wanted.code())
+}
+
 /// Finds the row of a token and the URL of its endpoint.
 pub(super) async fn by_token(
     db: &impl ConnectionTrait,
     account: AccountToken,
     id: WebhookToken,
 ) -> Result<(webhook::Model, String), Error> {
-    let mut rows = webhook::Entity::at(account, id);
-    let of_account = Expr::col((webhook_endpoint::Entity, webhook_endpoint::Column::AccountId)).eq(account);
-    let its_own = Expr::col((webhook_endpoint::Entity, webhook_endpoint::Column::Id))
-        .equals((webhook::Entity, Column::EndpointId));
-    QueryTrait::query(&mut rows).inner_join(webhook_endpoint::Entity, of_account.and(its_own));
+    let rows = webhook::Entity::at(account, id).inner_join(webhook_endpoint::Entity);
     let seen = rows.select_also(webhook_endpoint::Entity).one(db).await?;
     let seen = seen.and_then(|(row, endpoint)| Some((row, endpoint?.url)));
     seen.ok_or_else(|| ErrorCode::RecordNotFound.into())

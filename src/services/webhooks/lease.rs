@@ -7,7 +7,6 @@ use entity::webhook::{self, Column, WebhookState};
 use entity::{
     AccountToken, EventToken, JsonText, TimeSpan, Timestamp, WebhookEndpointToken, WebhookToken, event,
 };
-use futures::FutureExt;
 use futures::future::join_all;
 use sea_orm::sea_query::{Expr, ExprTrait, ValueType};
 use sea_orm::{
@@ -82,8 +81,7 @@ pub async fn lease(ctx: &Context, found: Vec<DueWebhook>) -> Result<Vec<LeasedWe
     let leased_until = ctx.clock.now() + WEBHOOK_LEASE;
     let taken = ctx
         .store
-        .write((found, leased_until), |tx, (found, leased_until)| {
-            async move {
+        .write((found, leased_until), async |tx, (found, leased_until)| {
                 let rows = found.iter().map(|it| {
                     let id: [Value; 2] = [it.account.into(), it.webhook.into()];
                     // A recorded outcome changes `due_at`, but not the attempt.
@@ -104,9 +102,7 @@ pub async fn lease(ctx: &Context, found: Vec<DueWebhook>) -> Result<Vec<LeasedWe
                     Ok(vec![id.0.into(), id.1.into(), row.try_get::<i32>("", "attempt")?.into()])
                 });
                 taken.collect::<Result<Vec<Vec<Value>>, Error>>()
-            }
-            .boxed()
-        })
+            })
         .await?;
     load(ctx, &["account_id", "id", "attempt"], taken, LEASED).await
 }
@@ -221,8 +217,7 @@ pub async fn release(ctx: &Context, leased: Vec<LeasedWebhook>) -> Result<(), Er
     if leased.is_empty() {
         return Ok(());
     }
-    let unit = ctx.store.write(leased, |tx, leased| {
-        async move {
+    let unit = ctx.store.write(leased, async |tx, leased| {
             let rows = leased.iter().map(|it| {
                 vec![it.account.into(), it.webhook.into(), it.attempt.into(), it.leased_until.into()]
             });
@@ -235,24 +230,19 @@ pub async fn release(ctx: &Context, leased: Vec<LeasedWebhook>) -> Result<(), Er
                  AND webhooks.leased_until = v.leased_until",
             );
             Ok(tx.execute_raw(statement).await.map(drop)?)
-        }
-        .boxed()
-    });
+        });
     unit.await
 }
 
 /// Releases every lease. Only for a server that knows it is the only one.
 pub async fn make_due_now(ctx: &Context) -> Result<(), Error> {
     ctx.store
-        .write((), |tx, ()| {
-            async move {
-                let leased = webhook::Entity::update_many()
-                    .col_expr(Column::LeasedUntil, Expr::value(None::<i64>))
-                    .filter(Column::DueAt.is_not_null())
-                    .filter(Column::LeasedUntil.is_not_null());
-                Ok(leased.exec(tx).await.map(drop)?)
-            }
-            .boxed()
+        .write((), async |tx, ()| {
+            let leased = webhook::Entity::update_many()
+                .col_expr(Column::LeasedUntil, Expr::value(None::<i64>))
+                .filter(Column::DueAt.is_not_null())
+                .filter(Column::LeasedUntil.is_not_null());
+            Ok(leased.exec(tx).await.map(drop)?)
         })
         .await
 }

@@ -2,7 +2,6 @@
 
 use entity::webhook::{self, Column};
 use entity::{AccountToken, JsonText, Timestamp, WebhookToken};
-use futures::FutureExt;
 
 use super::find::by_token;
 use super::state::{WebhookAction, next};
@@ -19,8 +18,9 @@ use crate::store::Tx;
 pub async fn replay(ctx: &Context, caller: &Caller, token: &str) -> Result<Webhook, Error> {
     let id: WebhookToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
     let data = (caller.account.id(), id, caller.account.now);
-    let replayed =
-        idempotency::write(ctx, caller, data, |tx, &(account, id, now)| record(tx, account, id, now).boxed());
+    let replayed = idempotency::write(ctx, caller, data, async |tx, &(account, id, now)| {
+        record(tx, account, id, now).await
+    });
     let replayed = replayed.await?;
     ctx.memory.due_webhooks.notify_one();
     Ok(replayed)

@@ -1,6 +1,5 @@
 //! Internal errors (`docs/decisions.md`, 82): a 500 has the request's id and nothing else.
 
-use futures::FutureExt;
 use http::Method;
 use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
@@ -10,8 +9,8 @@ use crate::harness::{App, card, charge, rules};
 
 /// From here on no statement about cards succeeds.
 async fn lose_the_cards(app: &App) {
-    let lost = app.ctx().store.write((), |tx, ()| {
-        async move { Ok(tx.execute_unprepared("ALTER TABLE cards RENAME TO lost").await.map(drop)?) }.boxed()
+    let lost = app.ctx().store.write((), async |tx, ()| {
+        Ok(tx.execute_unprepared("ALTER TABLE cards RENAME TO lost").await.map(drop)?)
     });
     lost.await.unwrap();
 }

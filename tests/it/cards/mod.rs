@@ -8,7 +8,6 @@ mod test_cards;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use entity::{TimeSpan, account};
-use futures::FutureExt;
 use http::Method;
 use sea_orm::EntityTrait;
 use sea_orm::sea_query::Expr;
@@ -361,14 +360,11 @@ rules! {
         // There is no request yet that moves an account's clock.
         app.ctx()
             .store
-            .write((), |tx, ()| {
-                async move {
+            .write((), async |tx, ()| {
                     let month = Expr::value(TimeSpan::days(31).millis());
                     let all = account::Entity::update_many().col_expr(account::Column::ClockOffset, month);
                     Ok(all.exec(tx).await?)
-                }
-                .boxed()
-            })
+                })
             .await
             .unwrap();
         let kept = store(&stranger, &card("4200000000000000")).await;

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use card_payments::error::ErrorCode;
 use serde_json::{Value, json};
+use tools::coverage::goals::{GENERAL, OWN_FAULTS};
 
 use crate::harness::process::{PAYMENT, output, program};
 use crate::harness::{operated, token_of};
@@ -30,6 +32,13 @@ fn recorded(folder: &Path) -> String {
 
 fn coverage(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     output(program(&folder.join("other")).arg("coverage").args(arguments))
+}
+
+#[test]
+fn errors_of_any_operation_are_errors_of_the_api() {
+    for code in GENERAL.iter().chain(&OWN_FAULTS) {
+        assert!(ErrorCode::spelled(code).next().is_some(), "{code}");
+    }
 }
 
 fn met(summary: &Value) -> Vec<(String, String)> {

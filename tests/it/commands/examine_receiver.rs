@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -18,7 +17,7 @@ use serde_json::Value;
 use sha2::Sha256;
 
 use crate::harness::operated;
-use crate::harness::process::{Process, output, program};
+use crate::harness::process::{output, program};
 use crate::webhooks::verifiers;
 
 const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -89,19 +88,19 @@ fn failed(summary: &Value) -> Vec<&str> {
     cases.filter(|case| case["passed"] == false).map(|case| case["name"].as_str().unwrap()).collect()
 }
 
-fn passes_every_case(receiver: &Process) {
+fn passes_every_case(language: &str, receiver: &Process) {
     let folder = tempfile::tempdir().unwrap();
     let (code, stdout, stderr) = examine(folder.path(), &receiver.address.to_string(), &[]);
-    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
-    assert!(stdout.ends_with("\n29 passed, 0 failed.\n"), "{stdout}");
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{language}: {stdout}");
+    assert!(stdout.ends_with("\n29 passed, 0 failed.\n"), "{language}: {stdout}");
 }
 
 #[test]
 fn the_receivers_of_the_guide_pass_every_case_in_every_language() {
     let Some(receivers) = verifiers::verifiers(KEY) else { return };
     std::thread::scope(|scope| {
-        for receiver in &receivers.running {
-            scope.spawn(|| passes_every_case(receiver));
+        for (language, receiver) in &receivers.running {
+            scope.spawn(|| passes_every_case(language, receiver));
         }
     });
 }
@@ -114,7 +113,7 @@ fn a_receiver_that_handles_one_request_at_a_time_passes_every_case() {
     let script = std::fs::read_to_string(verifiers::root().join("tests/verifiers/verify.py")).unwrap();
     let single = script.replace("ThreadingHTTPServer", "HTTPServer");
     let mut python = Command::new(verifiers::root().join(verifiers::PYTHON));
-    passes_every_case(&Process::start(python.args(["-c", &single]).env("WEBHOOK_KEY", KEY).env("PORT", "0")));
+    passes_every_case("Python", &Process::start(python.args(["-c", &single]).env("WEBHOOK_KEY", KEY).env("PORT", "0")));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -12,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::harness::process::{
-    PAYMENT, Process, RawResponse, ask, output, pause, program, request, try_to_ask,
+    PAYMENT, Process, RawResponse, ask, free_address, output, pause, program, request, try_to_ask,
 };
 
 const TEA: &str = "plans:\n  tea: { name: Tea, amount: 1000, every: month }\n";
@@ -212,7 +211,7 @@ fn a_command_finds_the_fixtures_of_its_server() {
 #[test]
 fn a_server_is_ready_when_its_fixtures_are_created() {
     let data = tempfile::tempdir().unwrap();
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let free = free_address();
     let mut serve = program(data.path());
     serve.env("CARD_PAYMENTS_LISTEN", free.to_string()).args(["serve", "--sample"]);
     let starting = std::thread::spawn(move || Process::start(&mut serve));

@@ -1,14 +1,12 @@
 //! The live environment (`docs/decisions.md`, 137, 278 and 323): real cards, no sandbox, nothing unsafe, and no secret
 //! printed.
 
-use std::net::TcpListener;
-
 use card_payments::vault::OperatorKeys;
 use card_payments::wallet::Issuer;
 use serde_json::{Value, json};
 
 use crate::harness::app::DOCUMENT;
-use crate::harness::process::{PAYMENT, Process, RawResponse, ask};
+use crate::harness::process::{PAYMENT, Process, RawResponse, ask, free_address};
 use crate::harness::{App, Database, Installed, card, operated};
 
 /// A number of a known scheme that is in no table of test numbers.
@@ -160,7 +158,7 @@ operated! {
         live(installed);
         let made = installed.records(&CREATE).remove(0);
         let key = made["secret_key"].as_str().unwrap();
-        let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let admin = free_address();
         installed.with("ADMIN_LISTEN", &admin.to_string());
         let server = installed.serve();
         for (method, path) in [

@@ -363,19 +363,25 @@ fn the_list_names_operations_of_the_document_with_what_they_take_and_do() {
 }
 
 #[test]
-fn a_malformed_line_is_passed_over_and_the_end_of_input_ends_it() {
+fn a_line_that_is_no_message_is_answered_and_the_end_of_input_ends_it() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(&mut program(data.path()));
     let address = format!("http://{}", server.address);
     let start = || Session::start(program(data.path()).args(["mcp", "--server", &address]));
     assert_eq!(start().ends(), "", "before a session, too");
     let mut session = start();
+    let not_json = |answer: &Value| {
+        assert_eq!(answer["error"], json!({ "code": -32700, "message": "the line is not JSON" }));
+        assert_eq!(answer.get("id").unwrap_or(&Value::Null), &Value::Null);
+    };
     session.send("{\"jsonrpc\":");
+    not_json(&session.line());
     session.send("");
     session.request("initialize", &json!({
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
     }));
     session.send("no JSON: 4200000000000000");
+    not_json(&session.line());
     session.send("{\"jsonrpc\":\"2.0\",\"number\":\"4200000000000000\"}");
     let refused = session.line();
     assert_eq!(
@@ -384,7 +390,10 @@ fn a_malformed_line_is_passed_over_and_the_end_of_input_ends_it() {
     );
     let balance = session.ok("get_balance", &json!({}));
     assert_eq!(fields(&balance), ["response"]);
-    assert!(!session.ends().contains("4200000000000000"));
+    session.send("the last one");
+    let printed = session.ends();
+    assert!(!printed.contains("4200000000000000"));
+    not_json(&serde_json::from_str(printed.lines().last().unwrap()).unwrap());
     let mut astray = start();
     astray.send("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     let mut stderr = String::new();

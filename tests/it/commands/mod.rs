@@ -6,6 +6,7 @@ mod coverage;
 mod examine_client;
 mod examine_receiver;
 mod exec;
+mod help;
 mod listening;
 mod live;
 mod mcp;
@@ -182,7 +183,7 @@ operated! {
 
     async fn accounts_are_listed_with_their_settings_and_without_their_keys(installed) {
         assert_eq!(installed.run(&["migrate"]).0, Some(0));
-        assert_eq!(installed.run(&["account", "list"]), (Some(0), String::new(), String::new()));
+        assert_eq!(installed.run(&["account", "list"]), (Some(0), String::new(), "none\n".into()));
         let made = installed.records(&create(&[])).remove(0);
         let shown = installed.records(&["account", "list"]).remove(0);
         assert_eq!(fields(&shown), [
@@ -197,6 +198,44 @@ operated! {
             assert!(!stdout.contains(text(&made, secret)) && !shown.to_string().contains(text(&made, secret)));
         }
         assert!(stdout.starts_with(text(&made, "token")) && stdout.contains("accounts@example.com"), "{stdout}");
+    }
+
+    async fn an_empty_list_is_none_to_people_and_nothing_to_programs(installed) {
+        let account = text(&installed.records(&create(&[])).remove(0), "token").to_owned();
+        for list in [
+            &["account", "key", "list", &account][..], &["people", "list"], &["reconcile", "list"], &["audit", "--page", "1000"],
+        ] {
+            assert_eq!(installed.run(list), (Some(0), String::new(), "none\n".into()), "{list:?}");
+            assert_eq!(installed.run(&[list, &["--json"]].concat()), (Some(0), String::new(), String::new()), "{list:?}");
+        }
+    }
+
+    async fn the_token_of_another_kind_of_record_says_which_kind_is_expected(installed) {
+        installed.records(&create(&[]));
+        let account = installed.account();
+        let id = "AZqYv3rVcBKUQ1mHn7tKRw";
+        let (charge, refund) = (format!("ch_{id}"), format!("rf_{id}"));
+        for (command, kind, prefix) in [
+            (&["account", "switch", &charge, "wallet", "on"][..], "account", "acct_"),
+            (&["customer", "erase", &charge, "--account", &account], "customer", "cus_"),
+            (&["merchant", "activate", &charge], "merchant", "mrch_"),
+            (&["account", "key", "revoke", &account, &charge], "restricted key", "key_"),
+            (&["reconcile", "show", &charge], "exception", "exc_"),
+            (&["dispute", "resolve", &charge, "won"], "dispute", "dis_"),
+        ] {
+            installed.refuses(command, &format!("there is no {kind} {charge}: {kind} tokens begin with {prefix}"));
+        }
+        installed.refuses(&["dispute", "open", &refund], &format!("there is no charge {refund}: charge tokens begin with ch_"));
+        for (command, expected) in [
+            (&["webhook", "ping", &account, &charge][..], "webhook endpoint tokens begin with whe_"),
+            (&["webhook", "ping", &account, "whe_x"], "a token is whe_ and 22 letters, digits, - or _"),
+            (&["audit", "--account", &charge], "account tokens begin with acct_"),
+        ] {
+            let (code, stdout, stderr) = installed.run(command);
+            assert!(code == Some(2) && stdout.is_empty() && stderr.contains(expected), "{command:?}: {stderr}");
+        }
+        let explained = format!("{charge} is the token of a record: name an error code, or the X-Request-Id of an answer");
+        installed.refuses(&["explain", &charge], &explained);
     }
 
     async fn switches_and_settings_govern_from_the_next_request_on(installed) {
@@ -401,16 +440,29 @@ pub fn helps(path: &[String], found: &mut Vec<(Vec<String>, String)>) {
     let (code, help, stderr) = output(program(folder.path()).args(path).arg("--help"));
     assert_eq!((code, stderr.as_str()), (Some(0), ""), "{path:?}");
     assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "help needs no database");
-    let below =
-        help.split_once("\nCommands:\n").map(|(_, rest)| rest.split("\n\n").next().unwrap().to_owned());
+    let names = listed(&help);
     found.push((path.to_vec(), help));
-    let names = below.iter().flat_map(|below| below.lines());
-    for name in names.filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' '))) {
-        let name = name.split_whitespace().next().unwrap();
-        if name != "help" {
-            helps(&[path, &[name.to_owned()]].concat(), found);
+    for name in names {
+        helps(&[path, &[name]].concat(), found);
+    }
+}
+
+/// The commands that a help lists: under one heading, or the program's under those of its groups.
+fn listed(help: &str) -> Vec<String> {
+    let is_heading =
+        |line: &str| line == "Commands:" || line.starts_with("Develop, ") || line.starts_with("Operate, ");
+    let (mut is_listed, mut names) = (false, Vec::new());
+    for line in help.lines() {
+        match line.strip_prefix("  ") {
+            Some(row) if is_listed && !row.starts_with(' ') => {
+                names.extend(row.split_whitespace().next().map(str::to_owned));
+            }
+            Some(_) => {}
+            None => is_listed = is_heading(line),
         }
     }
+    names.retain(|name| name != "help");
+    names
 }
 
 #[test]
@@ -423,7 +475,7 @@ fn the_help_of_every_command_teaches_it() {
     }
     for (path, help) in &found {
         assert!(help.lines().next().is_some_and(|sentence| sentence.len() > 5), "{path:?}");
-        if !help.contains("\nCommands:\n") {
+        if !path.is_empty() && !help.contains("\nCommands:\n") {
             assert!(help.contains("Example"), "{path:?} has no example:\n{help}");
             let example = help.lines().skip_while(|line| !line.starts_with("Example")).nth(1).unwrap();
             assert!(example.contains(&format!("card-payments {}", path.join(" "))), "{path:?}: {example}");
@@ -455,6 +507,7 @@ fn the_help_of_every_command_teaches_it() {
             "replay",
             "requests",
             "completions",
+            "manual",
         ];
         let has_database = !no_database.contains(&path.join(" ").as_str());
         assert_eq!(help.contains("--database-url"), has_database, "{path:?}");

@@ -54,6 +54,7 @@ fn every_variable_is_in_the_operators_guide_and_the_readme_names_some_of_them() 
 fn what_is_deployed_sets_variables_that_there_are() {
     for name in [
         "deploy/card-payments.service",
+        "deploy/environment",
         "deploy/Containerfile",
         "deploy/Containerfile.source",
         "deploy/compose.yaml",

@@ -54,8 +54,8 @@ fn a_base_url_to_which_no_path_can_be_added_stops_the_start() {
     ] {
         let data = folder();
         let (code, _, stderr) = output(program(data.path()).env("CARD_PAYMENTS_BASE_URL", wrong));
-        let told = "--base-url <BASE_URL>': must be an http or https address";
-        assert!(code == Some(2) && stderr.contains(told), "{wrong:?}: {stderr}");
+        let told = "error: CARD_PAYMENTS_BASE_URL: must be an http or https address";
+        assert!(code == Some(2) && stderr.starts_with(told), "{wrong:?}: {stderr}");
         assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0);
         let (code, findings, _) =
             output(program(data.path()).env("CARD_PAYMENTS_BASE_URL", wrong).arg("check"));
@@ -121,4 +121,93 @@ fn a_server_is_named_by_host_and_port_and_by_the_address_of_its_api() {
         assert!(serde_json::from_str::<Value>(&stdout).is_ok(), "{named}: {stdout}");
     }
     server.stopped();
+}
+
+/// No option but a text takes it.
+const WRONG: &str = "no such value!";
+
+#[test]
+fn a_wrong_variable_is_named_as_a_check_names_it() {
+    let data = folder();
+    let options = serve_options().mut_args(|option| option.env(None::<&str>));
+    let mut named = 0;
+    for option in serve_options().get_arguments() {
+        let (name, flag) = (variable(option), option.get_long().unwrap());
+        if options.clone().try_get_matches_from(["serve", &format!("--{flag}={WRONG}")]).is_ok() {
+            continue;
+        }
+        let (code, stdout, stderr) = output(program(data.path()).env(&name, WRONG));
+        let reason =
+            stderr.strip_prefix(&format!("error: {name}: ")).unwrap_or_else(|| panic!("{name}: {stderr}"));
+        assert_eq!((code, stdout.as_str(), reason.lines().count()), (Some(2), "", 1), "{name}: {stderr}");
+        let (_, findings, _) = output(program(data.path()).env(&name, WRONG).arg("check"));
+        // What is wrong with a switch is another thing where it is an argument.
+        let reason = if name == "CARD_PAYMENTS_SAMPLE" { "" } else { reason.trim_end() };
+        assert!(findings.contains(&format!("{name}: {reason}")), "{name}: {findings}");
+        named += 1;
+    }
+    assert!(named > 10, "{named}");
+    let refused = |name: &str, wrong: &str, arguments: &[&str]| {
+        let (code, _, stderr) = output(program(data.path()).env(name, wrong).args(arguments));
+        (code, stderr)
+    };
+    for (name, wrong, reason) in [
+        ("CARD_PAYMENTS_RETENTION_DAYS", "soon", "must be a whole number"),
+        ("CARD_PAYMENTS_CONCURRENCY", "0", "0 is not in 1..=8192"),
+        ("CARD_PAYMENTS_DRAIN_SECONDS", "-1", "must be a whole number"),
+        ("CARD_PAYMENTS_ENVIRONMENT", "prod", "is none of test, live"),
+    ] {
+        assert_eq!(refused(name, wrong, &["serve"]), (Some(2), format!("error: {name}: {reason}\n")));
+    }
+    let (name, line) =
+        ("CARD_PAYMENTS_CONCURRENCY", "error: CARD_PAYMENTS_CONCURRENCY: must be a whole number\n");
+    assert_eq!(refused(name, "x", &["exec", "--", "true"]), (Some(1), line.to_owned()));
+    let (_, stderr) = refused(name, "x", &["--concurrency", "y"]);
+    assert!(stderr.contains("'y' for '--concurrency <CONCURRENCY>'"), "what is given is named: {stderr}");
+    let (code, stderr) = refused("CARD_PAYMENTS_KEY", "sk_1", &["listen", "--sign-with", "x"]);
+    assert!(code == Some(2) && stderr.contains("'--sign-with <KEY>'"), "{stderr}");
+    let (code, stderr) = refused("CARD_PAYMENTS_WEBHOOK_KEY", "hunter2", &["listen"]);
+    assert_eq!(
+        (code, stderr.as_str()),
+        (Some(2), "error: CARD_PAYMENTS_WEBHOOK_KEY: not whsec_ and base64\n")
+    );
+    let collector =
+        [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"), ("OTEL_BSP_SCHEDULE_DELAY", "soon")];
+    let (code, _, stderr) = output(program(data.path()).envs(collector));
+    assert!(code == Some(1) && stderr.contains("OTEL_BSP_SCHEDULE_DELAY"), "{stderr}");
+}
+
+#[test]
+fn a_check_takes_a_switch_that_a_variable_sets() {
+    let data = folder();
+    for value in ["true", "false"] {
+        let (code, findings, _) =
+            output(program(data.path()).env("CARD_PAYMENTS_SAMPLE", value).arg("check"));
+        assert!(code == Some(0) && findings.contains("every variable is valid"), "{value}: {findings}");
+    }
+}
+
+#[test]
+fn the_sample_of_the_environment_is_all_comments_and_valid_without_them() {
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/environment");
+    let sample = std::fs::read_to_string(sample).unwrap();
+    assert!(sample.lines().all(|line| line.is_empty() || line.starts_with('#')));
+    let settings: Vec<_> =
+        sample.lines().filter_map(|line| line.strip_prefix("#CARD_PAYMENTS_")?.split_once('=')).collect();
+    assert!(settings.len() > 10);
+    let data = folder();
+    let secret = data.path().join("acquirer.secret");
+    std::fs::write(&secret, "a secret of thirty-two characters").unwrap();
+    let mut check = program(data.path());
+    check
+        .args(["check", "--json"])
+        .envs(settings.iter().map(|(name, value)| (format!("CARD_PAYMENTS_{name}"), *value)));
+    check.env("CARD_PAYMENTS_ACQUIRER_SECRET_FILE", &secret);
+    let (_, findings, _) = output(&mut check);
+    let findings = findings.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let of_configuration: Vec<_> = findings.filter(|finding| finding["area"] == "configuration").collect();
+    assert!(
+        !of_configuration.is_empty() && of_configuration.iter().all(|finding| finding["level"] == "ok"),
+        "{of_configuration:#?}"
+    );
 }

@@ -14,7 +14,7 @@ use card_payments::vault::OperatorKeys;
 use serde_json::{Value, json};
 
 use crate::harness::process::{
-    PAYMENT, Process, ask, output, pause, program, read_response, request, try_to_ask,
+    PAYMENT, Process, ask, free_address, output, pause, program, read_response, request, try_to_ask,
 };
 use crate::harness::remote_acquirer;
 
@@ -322,7 +322,7 @@ fn whoever_reads_no_further_is_no_error() {
 #[test]
 fn a_server_serves_on_though_nobody_reads_what_it_says() {
     let data = folder();
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = free_address();
     let mut command = program(data.path());
     command.env("CARD_PAYMENTS_LISTEN", address.to_string()).env("CARD_PAYMENTS_LOG", "debug");
     let mut server = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -394,7 +394,7 @@ fn every_page_beside_the_api_answers() {
 #[test]
 fn metrics_move_to_the_operators_listener() {
     let data = folder();
-    let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let admin = free_address();
     let server = Process::start(program(data.path()).env("CARD_PAYMENTS_ADMIN_LISTEN", admin.to_string()));
     server.pay(&server.keys().0).ok(201);
     assert_eq!(server.ask("GET", "/metrics", None, "").status, 404);

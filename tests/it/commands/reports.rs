@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::process::{PAYMENT, Process};
-use crate::harness::{Database, Installed, operated, token_of};
+use crate::harness::process::{PAYMENT, Process, output, program};
+use crate::harness::{Installed, fields, operated, token_of};
 
 /// A charge of which a part is refunded, and that is disputed; with a webhook endpoint nobody listens at.
 fn refunded_and_disputed(server: &Process) -> String {
@@ -92,21 +92,36 @@ operated! {
         server.stopped();
     }
 
+    async fn without_the_servers_database_only_the_ledger_entries_are_left_out(installed) {
+        let server = installed.serve();
+        let (charge, address) = (refunded_and_disputed(&server), server.address.to_string());
+        let whole = report(installed, &server, &charge);
+        let elsewhere = tempfile::tempdir().unwrap();
+        let here = |arguments: &[&str]| {
+            output(program(elsewhere.path()).args(["report", &charge, "--server", &address]).args(arguments))
+        };
+        let (code, json, notice) = here(&["--json"]);
+        assert_eq!(code, Some(0), "{notice}");
+        assert!(notice.starts_with("The ledger entries are left out: ") && notice.lines().count() == 1, "{notice}");
+        let part: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!((fields(&part), &part["ledger"]), (fields(&whole), &Value::Null));
+        for there in ["record", "refunds", "disputes", "requests", "events"] {
+            assert_eq!(part[there], whole[there], "{there}");
+        }
+        let (code, page, _) = here(&[]);
+        assert!(code == Some(0) && page.contains("Left out: the server") && !page.contains("Postings"), "{page}");
+        assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0, "nothing is made");
+        server.stopped();
+    }
+
     async fn what_cannot_be_reported_is_refused_in_one_line(installed) {
         let server = installed.serve();
         let (charge, address) = (refunded_and_disputed(&server), format!("http://{}", server.address));
         let refuses = |token: &str, line: &str| installed.refuses(&["report", token, "--server", &address], line);
-        refuses("hello", "hello is the token of no record that can be reported");
+        refuses("hello", "hello is the token of no record that can be reported: those begin with auth_, card_, ch_, cus_, dis_, dpo_, \
+            evt_, mrch_, plan_, rf_, rp_, sub_, tfer_, whe_, whr_");
         refuses("ch_AZqYv3rVcBKUQ1mHn7tKRw", "The requested resource could not be found. (404 not_found)");
         let other = Installed::on(installed.database).await.unwrap();
-        if other.database == Database::Sqlite {
-            let file = other.data.path().join("card-payments.db");
-            let missing = other.no_database();
-            for server in [&address, "http://127.0.0.1:9"] {
-                other.refuses(&["report", &charge, "--server", server], &missing);
-            }
-            assert!(!file.exists());
-        }
         assert_eq!(other.run(&["migrate"]).0, Some(0));
         let wrong = format!(
             "the database is not that of {address}: name it by CARD_PAYMENTS_DATA_DIR or CARD_PAYMENTS_DATABASE_URL"

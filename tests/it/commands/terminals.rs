@@ -1,13 +1,15 @@
 //! What commands look like on a terminal: colours, and bars for what takes long; plain lines everywhere else.
 
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use base::plain_text::OneLine;
 use recording::{Exchange, KEY};
 use serde_json::{Value, json};
 
-use crate::harness::process::{Process, output, program};
+use crate::harness::process::{PAYMENT, Process, ask, output, program};
 use crate::harness::terminal::{Terminal, on_a_terminal};
+use crate::harness::{Behaviour, Receiver};
 
 const RED: &str = "\u{1b}[31m";
 const ESCAPE: char = '\u{1b}';
@@ -174,5 +176,70 @@ fn texts_of_strangers_are_spelled_out_on_a_terminal_as_text_and_as_json() {
     let replay = ["replay", recording.to_str().unwrap(), "--server", &address, "--key", &key];
     on_terminal(&replay, 1);
     on_terminal(&[&replay[..], &["--json"]].concat(), 1);
+    server.stopped();
+}
+
+#[test]
+fn a_request_is_a_short_line_on_a_terminal_and_json_elsewhere() {
+    let data = folder();
+    let terminal = Terminal::open();
+    let mut command = program(data.path());
+    let mut child =
+        on_a_terminal(&mut command).stdout(Stdio::piped()).stderr(terminal.end()).spawn().unwrap();
+    let mut banner = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let key = banner
+        .find_map(|line| Some(line.trim().strip_prefix("Keys ")?.split_whitespace().next()?.to_owned()))
+        .unwrap();
+    let address = banner.find_map(|line| line.strip_prefix("Listening on http://")?.parse().ok()).unwrap();
+    let pay = |form: &str| ask(address, "POST", "/1/charges", Some(&key), form).json();
+    let declined = pay(&PAYMENT.replace("4200000000000000", "4100000000000001"));
+    let charged = pay(PAYMENT);
+    for (status, rest) in [
+        ("\u{1b}[1m\u{1b}[31m400", format!(" card_declined {} ", declined["charge_token"].as_str().unwrap())),
+        ("\u{1b}[32m201", format!(" {} ", charged["response"]["token"].as_str().unwrap())),
+    ] {
+        terminal.shows(&format!("POST /1/charges {status}\u{1b}[0m{rest}"));
+    }
+    ask(address, "GET", "/1/nothing", Some(&key), "");
+    terminal.shows("404\u{1b}[0m resource_not_found ");
+    for line in terminal.output().lines().filter(|line| line.contains("/1/charges")) {
+        assert!(line.starts_with("POST ") && line.ends_with(" ms"), "{line:?}");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let server = Process::start(&mut program(data.path()));
+    let declined = server
+        .ask("POST", "/1/charges", Some(&key), &PAYMENT.replace("4200000000000000", "4100000000000001"))
+        .json();
+    let log = server.stopped();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let line = lines.iter().find(|line| line["fields"]["status"] == 400).unwrap();
+    assert_eq!(
+        (&line["fields"]["error"], &line["fields"]["record"]),
+        (&json!("card_declined"), &declined["charge_token"])
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receiver_that_refuses_is_seen_at_a_glance() {
+    let data = folder();
+    let server = Process::start(&mut program(data.path()));
+    let receiver = Receiver::start().await;
+    let terminal = Terminal::open();
+    let mut command = program(data.path());
+    command.args(["listen", "--server", &server.address.to_string(), "--forward-to", &receiver.url()]);
+    let mut child =
+        on_a_terminal(&mut command).stdout(terminal.end()).stderr(terminal.end()).spawn().unwrap();
+    terminal.shows("Signing with ");
+    server.pay(&server.keys().0).ok(201);
+    terminal.shows("-> 200 in ");
+    receiver.behave(Behaviour::Status(500));
+    server.pay(&server.keys().0).ok(201);
+    terminal.shows("-> \u{1b}[1m\u{1b}[31m500\u{1b}[0m in ");
+    receiver.behave(Behaviour::Reset);
+    server.pay(&server.keys().0).ok(201);
+    terminal.shows("-> \u{1b}[1m\u{1b}[31mconnection_failed\u{1b}[0m: ");
+    child.kill().unwrap();
+    child.wait().unwrap();
     server.stopped();
 }

@@ -105,7 +105,14 @@ fn whoever_sits_at_the_server_sees_everything_by_keyboard_on_a_phone_and_without
         format!("/dashboard/disputes/{}", dispute["token"].as_str().unwrap())
     );
     assert_eq!(report["found"], 1);
+    assert_eq!(report["sought"], format!("/dashboard/charges/{charge}"));
+    let told = json!({
+        "focus": "amount", "error": "Amount is not a number", "isBelow": true, "kept": ["a lot", "A pot of tea"], "isWide": false,
+    });
+    assert_eq!(report["refused"], json!([told, told, told, told]));
     assert!(report["plain"].as_str().unwrap().contains("The clock has been moved"));
+    assert_eq!(report["question"], "Delete this endpoint?");
+    assert_eq!((&report["kept"], &report["left"], &report["evidence"]), (&json!(1), &json!(0), &json!(1)));
     assert!(report["door"].as_str().unwrap().contains("- textbox \"Secret key\""), "{report}");
     server.stopped();
 }

@@ -302,8 +302,13 @@ rules! {
         let charge = client.get("/1/charges").await.ok(200)[0].clone();
         led(&made, &format!("/dashboard/charges/{}", token_of(&charge)));
         assert_eq!((&charge["amount"], &charge["currency"], &charge["captured"]), (&json!(1250), &json!("EUR"), &json!(false)));
+        // A declined attempt has a page as well.
         let declined = browser.press("/charges/new", &[&form[..], &[("outcome", "insufficient_funds")]].concat()).await;
-        refused(&declined, 400, "insufficient_funds");
+        let events = client.get("/1/events?type=charge.failed").await.ok(200);
+        let attempt = token_of(&events[0]["data"]);
+        led(&declined, &format!("/dashboard/charges/{attempt}"));
+        let page = browser.page(&format!("/charges/{attempt}")).await;
+        assert!(page.contains("<span class=\"state bad\">Declined</span>") && page.contains("not enough funds available"), "{page}");
         for (pair, words) in [(("amount", "x"), "Amount is not a number"), (("outcome", "maybe"), "Sandbox-Outcome is not included in the list")] {
             let sent = [&form[..], &[pair]].concat();
             refused(&app.unchanged(browser.press("/charges/new", &sent)).await, 422, words);

@@ -1,9 +1,16 @@
 //! The dashboard through the router: who is let in, and what pages show (`docs/decisions.md`, 327 to 332).
 
 mod browser;
+mod evidence;
 mod forms;
+mod keys;
 mod lists;
 mod pictures;
+mod questions;
+mod receivers;
+mod refused_forms;
+mod resend;
+mod searches;
 
 use std::sync::Arc;
 

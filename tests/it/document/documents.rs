@@ -5,6 +5,7 @@ mod events;
 mod links;
 mod names;
 mod recorded;
+mod samples;
 #[path = "../../../benches/scaling/page/mod.rs"]
 mod scaling;
 mod types;
@@ -42,7 +43,7 @@ fn the_committed_openapi_document_is_current() {
 }
 
 #[test]
-fn the_document_is_no_longer_than_500_000_bytes_or_64_kib_compressed() {
+fn the_document_is_no_longer_than_500_000_bytes_or_64_000_compressed() {
     let document = &*DOCUMENT;
     let yaml = card_payments::api::openapi::yaml(document);
     for text in [yaml, document.to_string()] {
@@ -50,7 +51,7 @@ fn the_document_is_no_longer_than_500_000_bytes_or_64_kib_compressed() {
         let mut compressed = GzEncoder::new(Vec::new(), Compression::best());
         compressed.write_all(text.as_bytes()).unwrap();
         let compressed = compressed.finish().unwrap();
-        assert!(compressed.len() <= 64 * 1024, "{}", compressed.len());
+        assert!(compressed.len() <= 64_000, "{}", compressed.len());
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::document::site;
 use crate::harness::postgres::skipped;
-use crate::harness::process::{Process, as_of_tests, install, program};
+use crate::harness::process::{Process, as_of_tests, free_address, install, program};
 use crate::webhooks::verifiers;
 
 const MARK: &str = "=== the end of a block ===";
@@ -99,7 +99,7 @@ impl Guide {
         let folder = tempfile::tempdir().unwrap();
         let server =
             Process::start(program(&folder.path().join("data")).env("CARD_PAYMENTS_SECRET_KEY", KEY));
-        let receiver = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let receiver = free_address();
         Some(Self { name, blocks, folder, server, receiver })
     }
 

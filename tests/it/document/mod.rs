@@ -5,6 +5,7 @@ mod compatibility;
 pub mod documents;
 mod guides;
 mod llms;
+mod overlays;
 pub mod site;
 mod swagger_page;
 mod workflows;

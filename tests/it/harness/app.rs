@@ -25,7 +25,6 @@ use card_payments::store::Location;
 use card_payments::vault::OperatorKeys;
 use chrono::DateTime;
 use entity::{AccountToken, TimeSpan, Timestamp, event};
-use futures::FutureExt;
 use ipnet::IpNet;
 use outbound::{AddressPolicy, Outbound};
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
@@ -171,7 +170,7 @@ impl Installation {
 pub async fn another_account(ctx: &Ctx) -> ApiKeyPair {
     let keys = ApiKeyPair::mint(&ctx.random);
     let new = NewAccount::new(ctx, "Stranger", "stranger@example.com", &keys);
-    ctx.store.write(new, |tx, new| new.record(tx).boxed()).await.unwrap();
+    ctx.store.write(new, async |tx, new| new.record(tx).await).await.unwrap();
     keys
 }
 
@@ -429,10 +428,8 @@ impl App {
 
     /// Runs a statement, for what no request can change.
     pub async fn execute(&self, sql: &'static str) {
-        let unit = self
-            .ctx()
-            .store
-            .write((), move |tx, ()| async move { Ok(tx.execute_unprepared(sql).await.map(drop)?) }.boxed());
+        let unit =
+            self.ctx().store.write(sql, async |tx, sql| Ok(tx.execute_unprepared(sql).await.map(drop)?));
         unit.await.unwrap();
     }
 

@@ -45,6 +45,16 @@ impl Browser {
     }
 
     pub async fn send(&mut self, method: Method, path: &str, form: Option<String>) -> Answer {
+        let form = form.map(String::into_bytes);
+        self.send_as(method, path, ("application/x-www-form-urlencoded", form)).await
+    }
+
+    async fn send_as(
+        &mut self,
+        method: Method,
+        path: &str,
+        (content_type, form): (&str, Option<Vec<u8>>),
+    ) -> Answer {
         let mut request = self.client.request(method, path).header(header::HOST, "test");
         let own: Vec<_> = [&self.cookie, &self.attempt].into_iter().flatten().map(String::as_str).collect();
         if !own.is_empty() {
@@ -56,7 +66,7 @@ impl Browser {
         if let Some(origin) = self.origin.filter(|_| form.is_some()) {
             request = request.header(header::ORIGIN, origin);
         }
-        let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        let request = request.header(header::CONTENT_TYPE, content_type);
         let answer =
             self.client.send_unchecked(request.body(Body::from(form.unwrap_or_default())).unwrap()).await;
         for cookie in cookies(&answer.headers) {
@@ -76,11 +86,41 @@ impl Browser {
         self.send(Method::POST, path, Some(form)).await
     }
 
+    /// Sends a form of a page of this session with a file, or as browsers send it if nobody has chosen one.
+    pub async fn upload(
+        &mut self,
+        path: &str,
+        pairs: &[(&str, &str)],
+        (filename, content): (&str, &[u8]),
+    ) -> Answer {
+        let carried = carried(&self.page("/clock").await);
+        let mut body = Vec::new();
+        for (name, text) in [&[("form", carried.as_str())], pairs].concat() {
+            let part = format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n");
+            body.extend_from_slice(part.as_bytes());
+        }
+        let head = format!(
+            "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{filename}\"\r\n\
+             Content-Type: application/octet-stream\r\n\r\n"
+        );
+        body.extend_from_slice(&[head.as_bytes(), content, b"\r\n--x--\r\n"].concat());
+        let sent = ("multipart/form-data; boundary=x", Some(body));
+        self.send_as(Method::POST, &format!("/dashboard{path}"), sent).await
+    }
+
     /// Returns a page.
     pub async fn page(&mut self, path: &str) -> String {
         let answer = self.get(&format!("/dashboard{path}")).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.text);
         answer.text
+    }
+
+    /// Fills in a form of a page and sends it, with the fields that every form carries.
+    pub async fn submit(&mut self, page: &str, path: &str, pairs: &[(&str, &str)]) -> Answer {
+        let carried = carried(&self.page(page).await);
+        let back = format!("/dashboard{page}");
+        let own = [("form", carried.as_str()), ("back", back.as_str())];
+        self.post(&format!("/dashboard{path}"), &[&own[..], pairs].concat()).await
     }
 
     /// Sends a form of a page of this session.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -38,6 +38,20 @@ pub fn as_of_tests() -> Option<(&'static str, String)> {
 /// Returns the time of programs that are not ours, whatever time tests run as of.
 pub fn machine_time() -> Timestamp {
     SystemClock.now() - SystemClock::ahead()
+}
+
+/// Returns an address on which nobody listens. Its port is none of those that the system hands out: no other test, and no connection of
+/// one, takes it before it is used.
+pub fn free_address() -> SocketAddr {
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    loop {
+        // Test programs that run at once begin elsewhere.
+        let n = std::process::id().wrapping_mul(97).wrapping_add(TAKEN.fetch_add(1, Ordering::Relaxed));
+        let port = 10_000 + u16::try_from(n % 20_000).unwrap();
+        if let Ok(listener) = TcpListener::bind(("127.0.0.1", port)) {
+            return listener.local_addr().unwrap();
+        }
+    }
 }
 
 /// How long a program may take that is to end by itself: one that serves instead fails its test, which would wait for ever.

@@ -1,13 +1,15 @@
 //! How connections end, on every listener: none stays open without use, and a client that still reads gets its answer.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use web::server::raise_file_limit;
 
-use crate::harness::process::{PAYMENT, Process, program, read_first_response, read_response, request};
+use crate::harness::process::{
+    PAYMENT, Process, free_address, program, read_first_response, read_response, request,
+};
 
 #[test]
 fn who_ends_his_side_after_the_request_gets_the_answer() {
@@ -27,14 +29,9 @@ fn who_ends_his_side_after_the_request_gets_the_answer() {
     server.stopped();
 }
 
-/// Returns an address on which no server listens.
-fn free() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
-}
-
 #[test]
 fn the_operators_listener_takes_few_connections_and_no_long_head() {
-    let (data, admin) = (tempfile::tempdir().unwrap(), free());
+    let (data, admin) = (tempfile::tempdir().unwrap(), free_address());
     let server = Process::start(program(data.path()).env("CARD_PAYMENTS_ADMIN_LISTEN", admin.to_string()));
     let connect = || TcpStream::connect(admin).unwrap();
     let mut idle: Vec<_> = (0..32).map(|_| connect()).collect();
@@ -61,7 +58,7 @@ fn a_connection_that_sends_nothing_ends_after_five_seconds_and_one_that_has_aske
     let mut kept = TcpStream::connect(server.address).unwrap();
     kept.write_all(health.replace("Connection: close\r\n", "").as_bytes()).unwrap();
     assert_eq!(read_first_response(&mut kept).status, 200);
-    let (mut silent, began) = (TcpStream::connect(server.address).unwrap(), Instant::now());
+    let (began, mut silent) = (Instant::now(), TcpStream::connect(server.address).unwrap());
     silent.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     assert_eq!(silent.read(&mut [0]).unwrap(), 0);
     assert!(began.elapsed() >= Duration::from_secs(4), "{:?}", began.elapsed());

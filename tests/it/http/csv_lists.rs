@@ -109,6 +109,11 @@ rules! {
         assert_eq!(column("description"), "'=HYPERLINK(\"x\")");
         assert_eq!(column("metadata"), r#"{"note":"a, b"}"#);
         assert_eq!(column("card.customer_token"), "");
+        let after_space = charge_with(400, json!({ "description": " \u{a0}=1+1" }));
+        client.post("/1/charges", &after_space).await.ok(201);
+        let csv_of_both = csv(&client, "/1/charges").await;
+        assert!(csv_of_both.text.starts_with("token,"), "programs expect no byte order mark: {}", csv_of_both.text);
+        assert!(table(&csv_of_both).1[0].contains(&"' \u{a0}=1+1".to_owned()), "{}", csv_of_both.text);
         let plans = csv(&client, "/1/plans").await;
         assert_eq!(table(&plans).1.len(), 0);
         assert!(plans.text.ends_with("\r\n"), "{}", plans.text);

@@ -11,9 +11,12 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use base::permits::Permit;
 use bytes::Bytes;
-use futures::stream::FuturesUnordered;
+use entity::refund;
+use futures::future::ready;
+use futures::stream::{FuturesUnordered, once};
 use futures::{FutureExt, StreamExt};
 use http::{Method, header};
+use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -23,7 +26,9 @@ use crate::harness::process::{
     PAYMENT, Process, pause, program, read_first_response, read_response, request,
 };
 use crate::harness::sending::{self, form};
-use crate::harness::{Answer, App, Client, card, charge, charge_with, eventually, rules};
+use crate::harness::{
+    Answer, App, Client, application, card, charge, charge_with, eventually, rules, token_of,
+};
 
 #[track_caller]
 fn assert_busy(answer: &Answer) {
@@ -42,14 +47,21 @@ async fn is_free(app: &App) {
 
 /// A payment that has released its permit, because its body is not complete. The second value sends the rest.
 async fn paying_slowly(app: &App) -> (JoinHandle<Answer>, impl FnOnce() + use<>) {
-    let (pieces, body) = futures::channel::mpsc::unbounded::<Result<Bytes, std::io::Error>>();
+    let (pieces, rest) = futures::channel::mpsc::unbounded::<Result<Bytes, std::io::Error>>();
+    let text = charge(400).to_string();
+    let first = once(ready(Ok(text[..10].to_owned().into())));
+    // The server asks for the rest once it has the first piece, and its permit.
+    let (asks, is_asked) = futures::channel::oneshot::channel();
+    let rest = once(async move {
+        asks.send(()).unwrap();
+        rest
+    });
+    let body = first.chain(rest.flatten());
     let client = app.client();
     let request = client.request(Method::POST, "/1/charges");
     let request = request.header(header::CONTENT_TYPE, "application/json").body(Body::from_stream(body));
-    let text = charge(400).to_string();
-    pieces.unbounded_send(Ok(text[..10].to_owned().into())).unwrap();
     let paying = tokio::spawn(async move { client.send(request.unwrap()).await });
-    eventually(async || app.gate().requests().taken().0 == 1).await;
+    is_asked.await.unwrap();
     is_free(app).await;
     let rest = text[10..].to_owned();
     (paying, move || pieces.unbounded_send(Ok(rest.into())).unwrap())
@@ -132,6 +144,28 @@ rules! {
         app.client().post("/1/charges", &charge(400)).await.ok(201);
     }
 
+    async fn long_work_that_waits_leaves_its_place_to_others(app, _line) {
+        app.takes_on(None, 1).await;
+        let account = app.account().await;
+        let memory = &app.ctx().memory;
+        for (permits, path, body) in [
+            (&memory.passwords, "/1/merchants", application()),
+            (&memory.snapshots, "/1/sandbox/snapshots", json!({})),
+        ] {
+            let held = permits.acquire(account).await.unwrap();
+            let client = app.client();
+            let sent = body.clone();
+            let waiting = tokio::spawn(async move { client.post(path, &sent).await });
+            eventually(async || permits.waiting() == 1).await;
+            assert_eq!(app.gate().requests().taken().0, 0, "{path}");
+            app.client().post("/1/charges", &charge(400)).await.ok(201);
+            app.stranger().await.post(path, &body).await.ok(201);
+            assert!(!waiting.is_finished(), "an account has one at a time");
+            drop(held);
+            waiting.await.unwrap().ok(201);
+        }
+    }
+
     async fn few_large_bodies_are_held_at_a_time(app, _line) {
         app.takes_on(None, 1).await;
         let room = app.gate().large_body().await.unwrap();
@@ -144,6 +178,29 @@ rules! {
 }
 
 rules! {
+    async fn a_clock_that_is_moved_leaves_its_place_to_others(app, acquirer) {
+        app.takes_on(None, 1).await;
+        let client = app.client();
+        let charge = token_of(&client.captured(400).await);
+        client.refund(&charge, 400).await.ok(201);
+        acquirer.carry(CallFault::AnswerLate);
+        let calls = acquirer.calls().len();
+        let (ctx, time) = (app.ctx().clone(), app.work_time().await);
+        let row = refund::Entity::find().one(ctx.store.read()).await.unwrap().unwrap();
+        let worker = tokio::spawn(async move { card_payments::services::refunds::submit(&ctx, &time, row).await });
+        acquirer.called(calls + 1).await;
+        // It waits for the worker.
+        let caller = client.clone();
+        let moving = tokio::spawn(async move { caller.move_clock("1d").await });
+        eventually(async || app.number("SELECT COUNT(*) FROM accounts WHERE moving_until IS NOT NULL").await == 1).await;
+        is_free(app).await;
+        client.get("/1/balance").await.ok(200);
+        assert!(!moving.is_finished());
+        acquirer.release();
+        worker.await.unwrap().unwrap();
+        assert_eq!(moving.await.unwrap()["complete"], true);
+    }
+
     async fn payments_whose_callers_hang_up_are_counted_until_they_are_done(app, acquirer) {
         app.takes_on(None, 1).await;
         acquirer.carry(CallFault::AnswerLate);
@@ -243,8 +300,9 @@ rules! {
         drop(other);
         assert_eq!(waiting.next().await, Some(("modest", 200)), "it came last, and holds nothing");
         drop(one);
-        while let Some(served) = waiting.next().await {
-            assert_eq!(served, ("greedy", 200));
+        while let Some((name, status)) = waiting.next().await {
+            // Its second may be over on a slow machine.
+            assert!(name == "greedy" && [200, 503].contains(&status), "{status}");
         }
     }
 }

@@ -359,7 +359,16 @@ async fn a_request_is_withdrawn_when_somebody_ends_the_sessions_of_its_asker(dat
             );
             assert_eq!(in_state(&app, "pending").await, 2, "signing out takes no right away");
         }
+        let end = format!("/people/end?issuer={}&subject=ada", provider.issuer);
         assert!(grace.browser.page("/people").await.contains("ada@example.com"));
+        let question = grace.browser.page(&end).await;
+        for part in [
+            "<h1>End all sessions of this person?</h1>",
+            "ada@example.com",
+            "what they have asked for is withdrawn",
+        ] {
+            assert!(question.contains(part), "{part}: {question}");
+        }
         led(&end_sessions(&mut grace, &provider, "ada").await, "/dashboard/people");
         assert!(!grace.browser.page("/people").await.contains("ada@example.com"));
         let late = app.unchanged(grace.send(&format!("/{id}/approve"), &[])).await;

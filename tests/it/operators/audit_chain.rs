@@ -12,7 +12,6 @@ use card_payments::vault::Wrapped;
 use entity::audit_entry::{self, Column};
 use entity::installation::vault_key;
 use entity::{TimeSpan, installation};
-use futures::FutureExt;
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder};
 use serde_json::{Value, json};
@@ -62,14 +61,11 @@ async fn entries(app: &App) -> Vec<audit_entry::Model> {
 
 /// Runs statements as an intruder in the database.
 async fn tamper(app: &App, statements: Vec<String>) {
-    let unit = app.ctx().store.write(statements, |tx, statements| {
-        async move {
-            for statement in statements {
-                tx.execute_unprepared(statement).await?;
-            }
-            Ok(())
+    let unit = app.ctx().store.write(statements, async |tx, statements| {
+        for statement in statements {
+            tx.execute_unprepared(statement).await?;
         }
-        .boxed()
+        Ok(())
     });
     unit.await.unwrap();
 }
@@ -239,15 +235,12 @@ rules! {
         record(app, 1).await;
         watch.seal(app.ctx()).await.unwrap_err();
         assert_eq!(counts(app, &[]).await, (3, 1, 0), "nothing was sealed");
-        let back = app.ctx().store.write(taken, |tx, taken| {
-            async move {
+        let back = app.ctx().store.write(taken, async |tx, taken| {
                 for entry in taken {
                     tx.append(entry);
                 }
                 Ok(())
-            }
-            .boxed()
-        });
+            });
         back.await.unwrap();
         tamper(app, vec![head_is(&second)]).await;
         watch.seal(app.ctx()).await.unwrap();

@@ -4,7 +4,6 @@ mod exceptions;
 mod sessions;
 
 use std::io::{Seek, Write};
-use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
 
 use base::clock::{Clock, SystemClock};
@@ -21,7 +20,7 @@ use url::Url;
 
 use crate::harness::browser::{Browser, assert_sign_in, carried, guarded, led, refused};
 use crate::harness::identity_provider::{CLIENT_ID, CLIENT_SECRET, Signing, StubProvider};
-use crate::harness::process::ask;
+use crate::harness::process::{ask, free_address};
 use crate::harness::{Answer, App, Client, Database, Installed, on_both, operated};
 use crate::three_d_secure::challenge_page::driven;
 
@@ -333,11 +332,6 @@ operated! {
     }
 }
 
-/// An address of this machine that nobody listens on.
-fn free() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
-}
-
 fn live_program(installed: &mut Installed, issuer: &str) {
     installed.with("ENVIRONMENT", "live");
     installed.with("ACQUIRER", "simulator");
@@ -350,7 +344,7 @@ fn live_program(installed: &mut Installed, issuer: &str) {
 #[test]
 fn breaking_the_glass_is_counted_for_an_alert() {
     let Some(mut installed) = block_on(Installed::on(Database::Sqlite)) else { return };
-    let admin = free();
+    let admin = free_address();
     live_program(&mut installed, "http://127.0.0.1:9");
     installed.with("OPERATOR_KEY", OPERATOR);
     installed.with("BREAK_GLASS", "true");
@@ -423,7 +417,7 @@ fn a_provider_is_for_live_and_configured_as_a_whole() {
 #[test]
 fn people_sign_in_with_a_browser_at_a_real_provider() {
     let Some(mut installed) = block_on(Installed::on(Database::Sqlite)) else { return };
-    let provider = format!("http://{}", free());
+    let provider = format!("http://{}", free_address());
     live_program(&mut installed, &provider);
     installed.with("OIDC_ROLES", "finance=accounting");
     // The provider has the machine's clock.

@@ -6,7 +6,6 @@ use card_payments::services::ledger::{self, Entry, FundsSource};
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::{AccountToken, Day};
-use futures::FutureExt;
 use futures::future::{join, join_all};
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
@@ -164,34 +163,28 @@ async fn in_one_batch(app: &App, movements: Vec<Movement>) -> Vec<bool> {
     let store = &app.ctx().store;
     let now = app.ctx().clock.now();
     let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
-    let held = store.write(std::sync::Arc::clone(&gate), |_, gate| {
-        async move {
-            drop(gate.acquire().await);
-            Ok(())
-        }
-        .boxed()
+    let held = store.write(std::sync::Arc::clone(&gate), async |_, gate| {
+        drop(gate.acquire().await);
+        Ok(())
     });
     let units = movements.into_iter().map(|movement| {
-        store.write(movement, move |tx, movement| {
-            async move {
-                let entry = |account: &AccountToken| Entry {
-                    account: *account,
-                    kind: EntryKind::Refund,
-                    source: (*account).into(),
-                    now,
-                };
-                match movement {
-                    Movement::Credit(account, day, amount) => {
-                        ledger::record(tx, &entry(account), *day, *amount, &[(Book::Deposits, -amount)]);
-                        Ok::<_, Error>(true)
-                    }
-                    Movement::Debit(account, draws, amount) => {
-                        let entry = entry(account);
-                        Ok(ledger::debit(tx, &entry, *draws, *amount, Book::Refunds).await?.is_ok())
-                    }
+        store.write((movement, now), async |tx, (movement, now)| {
+            let entry = |account: &AccountToken| Entry {
+                account: *account,
+                kind: EntryKind::Refund,
+                source: (*account).into(),
+                now: *now,
+            };
+            match movement {
+                Movement::Credit(account, day, amount) => {
+                    ledger::record(tx, &entry(account), *day, *amount, &[(Book::Deposits, -amount)]);
+                    Ok::<_, Error>(true)
+                }
+                Movement::Debit(account, draws, amount) => {
+                    let entry = entry(account);
+                    Ok(ledger::debit(tx, &entry, *draws, *amount, Book::Refunds).await?.is_ok())
                 }
             }
-            .boxed()
         })
     });
     let (held, (moved, ())) = join(held, join(join_all(units), async { gate.add_permits(1) })).await;

@@ -362,17 +362,13 @@ rules! {
 
 /// More rows like this one.
 async fn copies(app: &App, one: &card::Model, n: usize) {
-    use futures::FutureExt;
     let ids = &app.ctx().ids;
     let rows: Vec<_> = (0..n).map(|_| card::Model { id: ids.token(), ..one.clone() }).collect();
-    let unit = app.ctx().store.write(rows, |tx, rows| {
-        async move {
-            for row in rows {
-                tx.append(row);
-            }
-            Ok(())
+    let unit = app.ctx().store.write(rows, async |tx, rows| {
+        for row in rows {
+            tx.append(row);
         }
-        .boxed()
+        Ok(())
     });
     unit.await.unwrap();
 }

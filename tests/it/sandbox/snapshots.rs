@@ -331,17 +331,7 @@ rules! {
 
     async fn an_account_that_holds_too_much_is_refused(app) {
         let (account, client) = made(app).await;
-        let account: entity::AccountToken = account.parse().unwrap();
-        let rows = match app.database {
-            Database::Sqlite => format!(
-                "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i <= 50000) \
-                 INSERT INTO wallet_payloads SELECT X'{}', randomblob(32), 9999999999999 FROM n", account.id().simple()
-            ),
-            Database::Postgres => format!(
-                "INSERT INTO wallet_payloads SELECT '{}', sha256(i::text::bytea), 9999999999999 FROM generate_series(1, 50001) i", account.id()
-            ),
-        };
-        app.execute(Box::leak(rows.into_boxed_str())).await;
+        app.execute(Box::leak(payloads(app.database, &account, 50_001).into_boxed_str())).await;
         let refused = client.post(SNAPSHOTS, &json!({})).await;
         refused.refused(413, "snapshot_too_large");
         assert_eq!(client.get(SNAPSHOTS).await.ok(200), json!([]));
@@ -405,6 +395,22 @@ rules! {
             restore(&client, &snapshot).await;
             assert_eq!(client.listed().await, 2);
         }
+    }
+}
+
+/// The statement that gives an account so many used payloads of wallets.
+fn payloads(database: Database, account: &str, count: u32) -> String {
+    let account: entity::AccountToken = account.parse().unwrap();
+    match database {
+        Database::Sqlite => format!(
+            "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < {count}) \
+             INSERT INTO wallet_payloads SELECT X'{}', randomblob(32), 9999999999999 FROM n",
+            account.id().simple()
+        ),
+        Database::Postgres => format!(
+            "INSERT INTO wallet_payloads SELECT '{}', sha256(i::text::bytea), 9999999999999 FROM generate_series(1, {count}) i",
+            account.id()
+        ),
     }
 }
 

@@ -127,6 +127,34 @@ fn without_its_bucket_the_server_goes_on_and_says_that_files_cannot_be_kept() {
 }
 
 #[test]
+fn a_bucket_that_stands_still_holds_up_those_alone_who_want_its_files() {
+    let Some(bucket) = bucket() else { return };
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(server(data.path(), &bucket).env("CARD_PAYMENTS_CONCURRENCY", "1"));
+    let (key, _) = server.keys();
+    let (_, file) = upload(server.address, &key, PDF);
+    let link = file["response"]["presigned_url"].as_str().unwrap();
+    let signal = |name: &str| {
+        let sent = Command::new("kill").args([name, &bucket.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    };
+    signal("-STOP");
+    std::thread::scope(|scope| {
+        let reading: Vec<_> = (0..3).map(|_| scope.spawn(|| read(link))).collect();
+        for _ in 0..10 {
+            let paid = server.pay(&key);
+            pause(Duration::from_millis(30));
+            assert_eq!(paid.status, 201, "{}", paid.body);
+        }
+        signal("-CONT");
+        for read in reading {
+            assert!(read.join().unwrap() == PDF, "other bytes came back");
+        }
+    });
+    server.stopped();
+}
+
+#[test]
 fn the_heads_of_the_audit_trail_are_kept_in_a_bucket() {
     let Some(bucket) = bucket() else { return };
     let data = tempfile::tempdir().unwrap();

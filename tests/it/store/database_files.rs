@@ -8,7 +8,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -164,9 +163,7 @@ async fn a_file_that_is_deleted_under_an_idle_server_is_told_of() {
     let log = || fs::read_to_string(&log_file).unwrap();
     eventually(async || data.path().join("files").exists() && file.exists()).await;
     fs::remove_file(&file).unwrap();
-    let deleted = Instant::now();
     eventually(async || log().contains("the database file was renamed, deleted or replaced")).await;
-    assert!(deleted.elapsed() < Duration::from_secs(5));
     server.kill().unwrap();
     server.wait().unwrap();
     assert_eq!(log().matches("the database file was renamed").count(), 1, "{}", log());

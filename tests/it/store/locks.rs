@@ -6,7 +6,6 @@ use std::time::Duration;
 use base::request_context::detach;
 use card_payments::error::{Error, ErrorCode};
 use entity::card;
-use futures::FutureExt;
 use futures::future::join_all;
 use sea_orm::{ConnectionTrait, EntityTrait, TransactionTrait};
 use tokio::sync::Notify;
@@ -64,9 +63,9 @@ async fn a_check_tells_of_a_table_that_somebody_else_has_locked_and_of_all_else(
 /// Stores one more card like this one.
 async fn store_card(app: &App, one: &card::Model) -> Result<(), Error> {
     let row = card::Model { id: app.ctx().ids.token(), ..one.clone() };
-    let unit = app.ctx().store.write(row, |tx, row| {
+    let unit = app.ctx().store.write(row, async |tx, row| {
         tx.append(row);
-        async { Ok(()) }.boxed()
+        Ok(())
     });
     unit.await
 }
@@ -77,13 +76,10 @@ async fn a_unit_that_is_given_up_while_it_waits_for_its_group_harms_no_other() {
     app.client().card_token("4200000000000000").await;
     let one = &card::Entity::find().one(app.ctx().store.read()).await.unwrap().unwrap();
     let unlock = Arc::new(Notify::new());
-    let locked = app.ctx().store.write(Arc::clone(&unlock), |tx, unlock| {
-        async move {
-            tx.execute_unprepared("LOCK TABLE cards IN SHARE MODE").await?;
-            unlock.notified().await;
-            Err::<(), _>(ErrorCode::NotFound.into())
-        }
-        .boxed()
+    let locked = app.ctx().store.write(Arc::clone(&unlock), async |tx, unlock| {
+        tx.execute_unprepared("LOCK TABLE cards IN SHARE MODE").await?;
+        unlock.notified().await;
+        Err::<(), _>(ErrorCode::NotFound.into())
     });
     let held =
         "SELECT COUNT(*) FROM pg_locks WHERE granted AND mode = 'ShareLock' AND relation = 'cards'::regclass";

@@ -44,6 +44,7 @@ pub async fn send_rare_requests(app: &App) {
         "charges/search?",
         "disputes?sort=amount",
         "charges/search?sort=amount",
+        "webhooks?type=charge.authorised",
     ] {
         let joint = if list.contains('?') { "&" } else { "?" };
         client.get(&format!("/1/{list}{joint}page=1")).await.ok(200);

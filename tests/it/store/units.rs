@@ -8,7 +8,6 @@ use card_payments::services::webhooks::outbox;
 use card_payments::store::Tx;
 use entity::counter::{self, Counted};
 use entity::installation;
-use futures::FutureExt;
 use futures::future::{join_all, join3};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, Statement};
@@ -64,16 +63,13 @@ async fn act(tx: &Tx, name: &str, ends: Ends) -> Result<(), Error> {
 async fn together(app: &App, units: &[Ends]) -> Vec<Result<(), Error>> {
     let store = &app.ctx().store;
     let gate = Arc::new(Semaphore::new(0));
-    let first = store.write(Arc::clone(&gate), |_, gate| {
-        async move {
-            // The permit comes back: a neighbour may spoil the batch, and then this runs again.
-            drop(gate.acquire().await);
-            Ok(())
-        }
-        .boxed()
+    let first = store.write(Arc::clone(&gate), async |_, gate| {
+        // The permit comes back: a neighbour may spoil the batch, and then this runs again.
+        drop(gate.acquire().await);
+        Ok(())
     });
     let others = units.iter().enumerate().map(|(n, ends)| {
-        store.write((format!("unit {n}"), *ends), |tx, (name, ends)| act(tx, name, *ends).boxed())
+        store.write((format!("unit {n}"), *ends), async |tx, (name, ends)| act(tx, name, *ends).await)
     });
     // Each is in the queue once it was polled, and they are polled in this order.
     let (held, results, ()) = join3(first, join_all(others), async { gate.add_permits(1) }).await;
@@ -118,18 +114,15 @@ async fn take(tx: &Tx, who: &str) -> Result<String, Error> {
 }
 
 async fn offer_prize(app: &App) {
-    let unit = app.ctx().store.write((), |tx, ()| {
-        async move {
-            tx.append(&installation::Model { name: "prize".into(), value: "free".into() });
-            Ok(())
-        }
-        .boxed()
+    let unit = app.ctx().store.write((), async |tx, ()| {
+        tx.append(&installation::Model { name: "prize".into(), value: "free".into() });
+        Ok(())
     });
     unit.await.unwrap();
 }
 
 async fn takes(app: &App, who: &str) -> String {
-    let unit = app.ctx().store.write(who.to_owned(), |tx, who| async move { take(tx, who).await }.boxed());
+    let unit = app.ctx().store.write(who.to_owned(), async |tx, who| take(tx, who).await);
     unit.await.unwrap()
 }
 
@@ -174,16 +167,13 @@ async fn postgres_counts_in_the_slot_of_the_session_that_writes() {
         let account = app.account().await;
         let everybody = Arc::new(Barrier::new(8));
         let units = (0..8).map(|_| {
-            app.ctx().store.write(Arc::clone(&everybody), move |tx, everybody| {
-                async move {
-                    let session = Statement::from_string(DbBackend::Postgres, SESSION);
-                    let slot: i32 = tx.query_one_raw(session).await?.unwrap().try_get("", "slot")?;
-                    // No unit ends before each has a session.
-                    everybody.wait().await;
-                    tx.add::<counter::Model>((account, Counted::Deposits), 1);
-                    Ok(slot)
-                }
-                .boxed()
+            app.ctx().store.write((Arc::clone(&everybody), account), async |tx, (everybody, account)| {
+                let session = Statement::from_string(DbBackend::Postgres, SESSION);
+                let slot: i32 = tx.query_one_raw(session).await?.unwrap().try_get("", "slot")?;
+                // No unit ends before each has a session.
+                everybody.wait().await;
+                tx.add::<counter::Model>((*account, Counted::Deposits), 1);
+                Ok(slot)
             })
         });
         let mut slots: Vec<i32> = join_all(units).await.into_iter().map(Result::unwrap).collect();
@@ -225,10 +215,10 @@ rules! {
     }
 
     async fn a_unit_sees_what_it_has_written(app) {
-        let seen = app.ctx().store.write((), |tx, ()| async move {
+        let seen = app.ctx().store.write((), async |tx, ()| {
             act(tx, "mine", Ends::Writing).await?;
             Ok(installation::Entity::find_by_id("mine").one(tx).await?.is_some())
-        }.boxed());
+        });
         assert!(seen.await.unwrap());
     }
 
@@ -237,12 +227,12 @@ rules! {
         let (inside, gate) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
         let signals = (Arc::clone(&inside), Arc::clone(&gate));
         let caller = tokio::spawn(async move {
-            ctx.store.write(signals, |tx, (inside, gate)| async move {
+            ctx.store.write(signals, async |tx, (inside, gate)| {
                 act(tx, "one", Ends::Writing).await?;
                 inside.add_permits(1);
                 drop(gate.acquire().await);
                 act(tx, "other", Ends::Writing).await
-            }.boxed()).await
+            }).await
         });
         inside.acquire().await.unwrap().forget();
         caller.abort();
@@ -260,24 +250,21 @@ rules! {
         }
         for name in ["left", "right"] {
             let data = name.to_owned();
-            app.ctx().store.write(data, |tx, name| act(tx, name, Ends::Writing).boxed()).await.unwrap();
+            app.ctx().store.write(data, async |tx, name| act(tx, name, Ends::Writing).await).await.unwrap();
         }
         let (runs, met) = (Arc::new(AtomicU32::new(0)), Arc::new(Semaphore::new(0)));
         let (meeting, expected) = match app.database { Database::Sqlite => (1, 2), Database::Postgres => (2, 3) };
         let cross = |first: &'static str, second: &'static str| {
-            let (runs, met) = (Arc::clone(&runs), Arc::clone(&met));
-            app.ctx().store.write((), move |tx, ()| {
-                let (runs, met) = (Arc::clone(&runs), Arc::clone(&met));
-                async move {
-                    runs.fetch_add(1, Ordering::SeqCst);
-                    for name in [first, second] {
-                        let sql = format!("UPDATE installation SET value = value || '+' WHERE name = '{name}'");
-                        tx.execute_unprepared(&sql).await?;
-                        met.add_permits(1);
-                        drop(met.acquire_many(meeting).await);
-                    }
-                    Ok(())
-                }.boxed()
+            let data = ([first, second], Arc::clone(&runs), Arc::clone(&met), meeting);
+            app.ctx().store.write(data, async |tx, (names, runs, met, meeting)| {
+                runs.fetch_add(1, Ordering::SeqCst);
+                for name in names {
+                    let sql = format!("UPDATE installation SET value = value || '+' WHERE name = '{name}'");
+                    tx.execute_unprepared(&sql).await?;
+                    met.add_permits(1);
+                    drop(met.acquire_many(*meeting).await);
+                }
+                Ok(())
             })
         };
         let (one, other) = futures::future::join(cross("left", "right"), cross("right", "left")).await;
@@ -316,23 +303,23 @@ rules! {
     async fn a_unit_refuses_by_what_its_guard_found(app) {
         offer_prize(app).await;
         assert_eq!(takes(app, "first").await, "first");
-        let refuses = app.ctx().store.write((), |tx, ()| async move {
+        let refuses = app.ctx().store.write((), async |tx, ()| {
             if take(tx, "second").await? == "second" { Err(ErrorCode::BadRequest.into()) } else { Ok("lost") }
-        }.boxed());
+        });
         assert_eq!(refuses.await.unwrap(), "lost");
         assert_eq!(kept(app).await, ["first"]);
     }
 
     async fn several_guards_are_won_together_or_not_at_all(app) {
         offer_prize(app).await;
-        let both = |first: &'static str| app.ctx().store.write(first, |tx, first| async move {
+        let both = |first: &'static str| app.ctx().store.write(first, async |tx, first| {
             let is = |name: &'static str| installation::Entity::update_many()
                 .filter(installation::Column::Name.eq(name))
                 .col_expr(installation::Column::Value, Expr::value("both"));
             let won = tx.compare_and_set(is(first)).await? && tx.compare_and_set(is("nobody")).await?;
             tx.defer_update(installation::Entity::delete_many().filter(installation::Column::Name.eq("prize"))).await?;
             if won { Ok(()) } else { Err(ErrorCode::BadRequest.into()) }
-        }.boxed());
+        });
         assert_eq!(both("prize").await.unwrap_err().code(), ErrorCode::BadRequest);
         assert_eq!(takes(app, "after all").await, "after all");
     }
@@ -341,9 +328,9 @@ rules! {
         offer_prize(app).await;
         let swapped = |seen: &str, value: &str| {
             let row = |value: &str| installation::Model { name: "prize".into(), value: value.into() };
-            app.ctx().store.write((row(seen), row(value)), |tx, (seen, row)| async move {
+            app.ctx().store.write((row(seen), row(value)), async |tx, (seen, row)| {
                 Ok(tx.compare_and_swap(seen, row, &[installation::Column::Value]).await?)
-            }.boxed())
+            })
         };
         assert!(swapped("free", "mine").await.unwrap());
         assert!(!swapped("free", "yours").await.unwrap());
@@ -355,7 +342,7 @@ rules! {
 
     async fn units_that_end_badly_leave_sound_connections(app) {
         for _ in 0..50 {
-            let panics = app.ctx().store.write((), |tx, ()| act(tx, "gone", Ends::Panicking).boxed());
+            let panics = app.ctx().store.write((), async |tx, ()| act(tx, "gone", Ends::Panicking).await);
             assert_eq!(panics.await.unwrap_err().code(), ErrorCode::InternalError);
             let looks = installation::Entity::find_by_id("x").one(app.ctx().store.read());
             // The reader may go away at any moment.

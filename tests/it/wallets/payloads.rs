@@ -7,8 +7,10 @@ use base64::engine::general_purpose::STANDARD;
 use card_payments::services::wallets::Wallets;
 use card_payments::wallet::{DeviceCard, Issuer, Roots};
 use entity::{TimeSpan, Timestamp};
+use http::Method;
 use serde_json::{Value, json};
 
+use crate::harness::sending::{FORM, form, send};
 use crate::harness::wallets::{DEVICE, MERCHANT, VALID, certify, texts};
 use crate::harness::{App, Client, Database, rules, token_of};
 
@@ -180,6 +182,16 @@ rules! {
         app.do_due_work().await;
         assert_eq!(app.number(used).await, 0);
         refused(app, &client, &payload).await;
+    }
+
+    async fn a_payload_as_one_text_is_refused_and_as_fields_of_a_form_taken(app) {
+        let client = app.client();
+        for wallet in ["walletApay", "walletGpay"] {
+            let payload = client.wallet_payload(wallet, "4200000000000000").await;
+            refused(app, &client, &json!({ "type": wallet, "source": payload["source"].to_string() })).await;
+            let fields = form(&payload, true);
+            send(&client, Method::POST, PATH, FORM, fields).await.ok(201);
+        }
     }
 
     async fn a_payload_for_somebody_else_is_refused(app) {

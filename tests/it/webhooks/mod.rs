@@ -12,7 +12,6 @@ use card_payments::services::due_work::registry::KINDS;
 use card_payments::services::events;
 use entity::event::EventType;
 use entity::{TimeSpan, account};
-use futures::FutureExt;
 use futures::future::join;
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
@@ -35,20 +34,11 @@ async fn webhook_to(app: &App, receiver: &Receiver) -> (Client, String) {
 pub async fn happens(app: &App, events: usize) {
     let account = account::Entity::find().one(app.ctx().store.read()).await.unwrap().unwrap();
     for _ in 0..events / 900 {
-        let unit = app.ctx().store.write(account.clone(), |tx, account| {
-            async move {
-                for _ in 0..900 {
-                    events::record(
-                        tx,
-                        account.id,
-                        account.created_at,
-                        EventType::CustomerUpdated,
-                        &json!({}),
-                    )?;
-                }
-                Ok(())
+        let unit = app.ctx().store.write(account.clone(), async |tx, account| {
+            for _ in 0..900 {
+                events::record(tx, account.id, account.created_at, EventType::CustomerUpdated, &json!({}))?;
             }
-            .boxed()
+            Ok(())
         });
         unit.await.unwrap();
     }

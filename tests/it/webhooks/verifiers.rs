@@ -40,9 +40,10 @@ pub fn installed() -> bool {
 const PHP: &str = "(until php -r 'exit(@fsockopen(\"127.0.0.1\", (int) getenv(\"PORT\")) ? 0 : 1);'; do :; done; \
                    echo \"Listening on http://127.0.0.1:$PORT\") & exec php -S \"127.0.0.1:$PORT\" \"$0\" 2> /dev/null";
 
-/// Receivers that believe one key, in every language that is installed.
+/// The receivers of the guide, which believe one key, in every language that is installed.
 pub struct Verifiers {
-    pub running: Vec<Process>,
+    /// Each with the name of its language.
+    pub running: Vec<(&'static str, Process)>,
     // What a receiver builds, and where it keeps the ids of events.
     _folder: tempfile::TempDir,
 }
@@ -55,6 +56,10 @@ fn has(tool: &str, argument: &str) -> bool {
         skipped(MISSING_LANGUAGE).unwrap_or_else(|missing| panic!("{tool}: {missing}"));
     }
     is_there
+}
+
+fn free_port() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
 }
 
 /// Starts the receivers, if the libraries are installed.
@@ -70,25 +75,33 @@ pub fn verifiers(key: &str) -> Option<Verifiers> {
     };
     let plain =
         |program: PathBuf, name: &str| start(Command::new(program).arg(script(name)).env("PORT", "0"));
-    let mut running = vec![plain(root().join(PYTHON), "verify.py"), plain("node".into(), "verify.mjs")];
+    let mut running = vec![
+        ("Python", plain(root().join(PYTHON), "verify.py")),
+        ("JavaScript", plain("node".into(), "verify.mjs")),
+    ];
     if has("ruby", "--version") {
-        running.push(plain("ruby".into(), "verify.rb"));
+        running.push(("Ruby", plain("ruby".into(), "verify.rb")));
     }
     if has("javac", "--version") {
-        running.push(plain("java".into(), "Verify.java"));
+        running.push(("Java", plain("java".into(), "Verify.java")));
     }
     if has("php", "--version") {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let command = &mut Command::new("sh");
-        running
-            .push(start(command.args(["-c", PHP]).arg(script("verify.php")).env("PORT", port.to_string())));
+        let command = command.args(["-c", PHP]).arg(script("verify.php")).env("PORT", free_port());
+        running.push(("PHP", start(command)));
     }
     if has("go", "version") {
         // Built first: what `go run` starts would outlive it.
         let program = folder.path().join("verify");
         let built = Command::new("go").args(["build", "-o"]).args([&program, &script("verify.go")]).status();
         assert!(built.unwrap().success());
-        running.push(start(Command::new(program).env("PORT", "0")));
+        running.push(("Go", start(Command::new(program).env("PORT", "0"))));
+    }
+    if has("mcs", "--version") && has("mono", "--version") {
+        let program = folder.path().join("Verify.exe");
+        let out = format!("-out:{}", program.display());
+        assert!(Command::new("mcs").arg(out).arg(script("Verify.cs")).status().unwrap().success());
+        running.push(("C#", start(Command::new("mono").arg(program).env("PORT", free_port()))));
     }
     Some(Verifiers { running, _folder: folder })
 }
@@ -123,25 +136,25 @@ rules! {
         let old = sent(app, &client, &receiver).await;
         app.clock.advance(machine_time() - app.clock.now());
         let fresh = sent(app, &client, &receiver).await;
-        for stranger in &strangers.running {
-            assert_eq!(answer(stranger, &fresh.headers, &fresh.body).await, 400, "another endpoint's key");
+        for (language, stranger) in &strangers.running {
+            assert_eq!(answer(stranger, &fresh.headers, &fresh.body).await, 400, "{language}: another endpoint's key");
         }
-        for verifier in &verifiers.running {
-            assert_eq!(answer(verifier, &fresh.headers, &fresh.body).await, 204);
-            assert_eq!(answer(verifier, &old.headers, &old.body).await, 400, "an old timestamp");
+        for (language, verifier) in &verifiers.running {
+            assert_eq!(answer(verifier, &fresh.headers, &fresh.body).await, 204, "{language}");
+            assert_eq!(answer(verifier, &old.headers, &old.body).await, 400, "{language}: an old timestamp");
             let longer = [&fresh.body[..], b" "].concat();
-            assert_eq!(answer(verifier, &fresh.headers, &longer).await, 400, "another body");
-            assert_eq!(answer(verifier, &fresh.headers, &old.body).await, 400, "another event's body");
+            assert_eq!(answer(verifier, &fresh.headers, &longer).await, 400, "{language}: another body");
+            assert_eq!(answer(verifier, &fresh.headers, &old.body).await, 400, "{language}: another event's body");
             for name in SIGNED {
                 let mut headers = fresh.headers.clone();
                 headers.insert(name, old.headers[name].clone());
-                assert_eq!(answer(verifier, &headers, &fresh.body).await, 400, "another {name}");
+                assert_eq!(answer(verifier, &headers, &fresh.body).await, 400, "{language}: another {name}");
                 headers.insert(name, HeaderValue::from_static("v1,?"));
-                assert_eq!(answer(verifier, &headers, &fresh.body).await, 400, "nonsense as {name}");
+                assert_eq!(answer(verifier, &headers, &fresh.body).await, 400, "{language}: nonsense as {name}");
                 headers.remove(name);
-                assert_eq!(answer(verifier, &headers, &fresh.body).await, 400, "no {name}");
+                assert_eq!(answer(verifier, &headers, &fresh.body).await, 400, "{language}: no {name}");
             }
-            assert_eq!(answer(verifier, &fresh.headers, &fresh.body).await, 204, "still");
+            assert_eq!(answer(verifier, &fresh.headers, &fresh.body).await, 204, "{language}: still");
         }
     }
 }
@@ -155,13 +168,13 @@ rules! {
         let Some(former) = verifiers(endpoint["key"].as_str().unwrap()) else { return };
         let Some(fresh) = verifiers(rotated["key"].as_str().unwrap()) else { return };
         let both = sent(app, &client, &receiver).await;
-        for verifier in former.running.iter().chain(&fresh.running) {
-            assert_eq!(answer(verifier, &both.headers, &both.body).await, 204);
+        for (language, verifier) in former.running.iter().chain(&fresh.running) {
+            assert_eq!(answer(verifier, &both.headers, &both.body).await, 204, "{language}");
         }
         client.rotate_key(endpoint["token"].as_str().unwrap(), "0h").await.ok(200);
         let after = sent(app, &client, &receiver).await;
-        for verifier in former.running.iter().chain(&fresh.running) {
-            assert_eq!(answer(verifier, &after.headers, &after.body).await, 400, "both have ended");
+        for (language, verifier) in former.running.iter().chain(&fresh.running) {
+            assert_eq!(answer(verifier, &after.headers, &after.body).await, 400, "{language}: both have ended");
         }
     }
 }
@@ -177,6 +190,7 @@ fn the_guide_shows_the_verifiers_that_are_tested() {
         ("go", "verify.go"),
         ("ruby", "verify.rb"),
         ("java", "Verify.java"),
+        ("csharp", "Verify.cs"),
     ] {
         let shown = format!("```{language} {script}\n{}```\n", read(&format!("tests/verifiers/{script}")));
         assert!(guide.contains(&shown), "docs/webhooks.md shows another {script}");

@@ -11,12 +11,17 @@ use tokio::sync::mpsc;
 
 pub use system::{
     FILE_LOCKS_ARE_SEPARATE, FileId, HiddenInput, create_private_folder, exit_code, flush_folder, free_bytes,
-    hide_new_files, host_name, in_own_group, is_in_foreground, kill_group, mode_of, private_file,
-    raise_open_files, send_signal, set_mode, since_boot, user,
+    hide_new_files, host_name, in_own_group, is_in_foreground, kill_group, mode_of, notify_service_manager,
+    private_file, raise_open_files, send_signal, set_mode, since_boot, user,
 };
 
 /// The permission bits of everybody but the owner.
 pub const OTHERS: u32 = 0o077;
+
+/// What a service manager hears of a server that takes requests, as sd_notify(3) spells it.
+pub const READY: &str = "READY=1";
+/// And of one that ends.
+pub const STOPPING: &str = "STOPPING=1";
 
 /// A signal to end, with its number on all systems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,15 @@
 //! Unix.
 
+use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
+#[cfg(target_os = "linux")]
+use std::os::linux::net::SocketAddrExt;
+#[cfg(target_os = "linux")]
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -19,6 +25,7 @@ use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::Signal;
+use crate::variables::set_variable;
 
 /// Whether locks of files (flock) and those of SQLite do not meet.
 pub const FILE_LOCKS_ARE_SEPARATE: bool = cfg!(target_os = "linux");
@@ -79,6 +86,21 @@ pub fn raise_open_files(wanted: u64) -> u64 {
     let raised = maximum.map_or(wanted, |maximum| maximum.min(wanted));
     let done = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum }).is_ok();
     if done { raised } else { current }
+}
+
+/// Says to the service manager that started this process how it is, as sd_notify(3) does; without one, to nobody.
+pub fn notify_service_manager(state: &str) -> io::Result<()> {
+    let Some(socket) = set_variable("NOTIFY_SOCKET") else { return Ok(()) };
+    UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &socket_address(&socket)?).map(|_| ())
+}
+
+/// Returns the address of a socket: a path, or on Linux a name behind an @.
+fn socket_address(socket: &OsStr) -> io::Result<SocketAddr> {
+    #[cfg(target_os = "linux")]
+    if let Some(name) = socket.as_bytes().strip_prefix(b"@") {
+        return SocketAddr::from_abstract_name(name);
+    }
+    SocketAddr::from_pathname(socket)
 }
 
 /// Calls `report` at each of these signals, from now on.
@@ -186,6 +208,14 @@ fn number(login: &str, own: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_socket_of_a_service_manager_is_a_path_or_a_name() {
+        let address = |socket: &str| socket_address(OsStr::new(socket)).unwrap();
+        assert_eq!(address("/run/systemd/notify").as_pathname(), Some(Path::new("/run/systemd/notify")));
+        assert_eq!(address("@/org/freedesktop").as_abstract_name(), Some(&b"/org/freedesktop"[..]));
+    }
 
     #[test]
     fn an_operator_is_who_has_logged_in_whomever_he_acts_as() {

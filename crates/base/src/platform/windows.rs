@@ -56,6 +56,11 @@ pub fn free_bytes(_folder: &Path) -> io::Result<u64> {
     Err(ErrorKind::Unsupported.into())
 }
 
+/// Does nothing: no service manager here listens.
+pub fn notify_service_manager(_state: &str) -> io::Result<()> {
+    Ok(())
+}
+
 /// Does nothing.
 pub fn hide_new_files() {}
 

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use base::durable_fs;
+use base::plain_text::OneLine;
 use http::Method;
 use recording::without_secrets;
 use serde::Serialize;
@@ -30,8 +31,8 @@ pub struct RecordReport {
     requests: Vec<Value>,
     events: Vec<Value>,
     webhooks: Vec<Value>,
-    /// The postings that these records have caused.
-    pub ledger: Vec<Value>,
+    /// The postings that these records have caused; none if the server's database is not at hand.
+    pub ledger: Option<Vec<Value>>,
     /// The tokens of these records.
     #[serde(skip)]
     pub tokens: Vec<String>,
@@ -92,7 +93,14 @@ pub const OWN_REQUESTS: &str = "card-payments-report";
 /// Returns the list of the records that a token is of.
 pub fn list_of(token: &str) -> Result<&'static str, String> {
     let list = LISTS.iter().find(|(prefix, _)| token.starts_with(prefix)).map(|(_, list)| *list);
-    list.ok_or_else(|| format!("{token} is the token of no record that can be reported"))
+    list.ok_or_else(|| {
+        let prefixes: Vec<_> = LISTS.iter().map(|(prefix, _)| *prefix).collect();
+        let expected = prefixes.join(", ");
+        format!(
+            "{} is the token of no record that can be reported: those begin with {expected}",
+            OneLine(token)
+        )
+    })
 }
 
 /// Returns what the server tells of a record of this list.
@@ -145,7 +153,7 @@ pub async fn gather(
         requests,
         events,
         webhooks,
-        ledger: Vec::new(),
+        ledger: None,
         tokens,
         since,
     };

@@ -63,7 +63,10 @@ pub fn page(report: &RecordReport) -> Markup {
             (section("Events", &EVENTS, &report.events))
             (section("Webhooks", &WEBHOOKS, &report.webhooks))
             h2 { "Ledger" }
-            (table("Postings", &POSTINGS, &report.ledger))
+            @match &report.ledger {
+                Some(postings) => (table("Postings", &POSTINGS, postings)),
+                None => p.nothing { "Left out: the server's database was not at hand." },
+            }
         },
     )
 }

@@ -37,8 +37,10 @@ const SAMPLE: &str = include_str!("../../sample.yaml");
 /// The size limit of a file.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Create the fixtures in a YAML file through a running test server: customers, plans, subscriptions, charges and what happens
-/// to them. docs/fixtures.md describes the file.
+/// Create the fixtures of a YAML file in an account.
+///
+/// Customers, plans, subscriptions, charges and what happens to them, through a running test server. docs/fixtures.md describes
+/// the file.
 ///
 /// Reads the whole file first. If it has faults, prints all of them by line and creates nothing. If the server refuses a
 /// request, restores the account. Moves the account's clock ahead as far as the file says.

@@ -30,12 +30,13 @@ public final class Webhooks {
     }
 
     /**
-     * Returns the event of a webhook that was signed with an endpoint's key, {@code whsec_...}, within the last five minutes.
+     * Returns the event of a webhook that was signed with an endpoint's key, {@code whsec_...}, within the last five minutes:
+     * one of the class of its type, or an {@code Event} if the type is newer than this client.
      *
      * @param header returns the request's header of a name, or null: {@code request::getHeader}
      * @param body the request's body, byte for byte
      */
-    public static Event verify(UnaryOperator<String> header, byte[] body, String key) throws Refused {
+    public static WebhookEvent verify(UnaryOperator<String> header, byte[] body, String key) throws Refused {
         var id = header.apply("webhook-id");
         var timestamp = header.apply("webhook-timestamp");
         var signatures = header.apply("webhook-signature");
@@ -49,7 +50,9 @@ public final class Webhooks {
         for (var known : signatures.split(" ")) {
             if (MessageDigest.isEqual(known.getBytes(UTF_8), expected)) {
                 try {
-                    return ApiClient.createDefaultObjectMapper().readValue(body, Event.class);
+                    var mapper = ApiClient.createDefaultObjectMapper();
+                    var type = mapper.readTree(body).path("type").asText();
+                    return mapper.readValue(body, KnownEvents.CLASSES.getOrDefault(type, Event.class));
                 } catch (IOException exception) {
                     throw new Refused("the body is no event");
                 }

@@ -2,6 +2,7 @@
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import cardpayments.client.ApiException;
 import cardpayments.client.Client;
 import cardpayments.client.Items;
+import cardpayments.client.WebhookEvent;
 import cardpayments.client.Webhooks;
 import cardpayments.client.api.CardsApi;
 import cardpayments.client.api.ChargesApi;
@@ -17,13 +19,16 @@ import cardpayments.client.api.RefundsApi;
 import cardpayments.client.model.BrowserCardInput;
 import cardpayments.client.model.CardInput;
 import cardpayments.client.model.Charge;
+import cardpayments.client.model.ChargeCapturedEvent;
 import cardpayments.client.model.ChargeInput;
 import cardpayments.client.model.ChargeMade;
+import cardpayments.client.model.Event;
 import cardpayments.client.model.IntervalUnit;
 import cardpayments.client.model.Plan;
 import cardpayments.client.model.PlanInput;
 import cardpayments.client.model.RefundInput;
 import cardpayments.client.model.ThreeDSecureInput;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -140,8 +145,15 @@ class ClientTest {
         var body = webhook.get("body").asText();
         var key = webhook.get("key").asText();
         var event = Webhooks.verify(name -> (String) headers.get(name), body.getBytes(UTF_8), key);
-        assertEquals("charge.captured", event.getType());
-        assertTrue(event.getData().get("token").toString().startsWith("ch_"));
+        assertEquals("charge.captured", event.getType().toString());
+        var captured = assertInstanceOf(ChargeCapturedEvent.class, event);
+        assertTrue(captured.getData().getToken().startsWith("ch_"));
+        for (var sent : webhook.get("events")) {
+            assertFalse(verified(sent, key) instanceof Event, sent.toString());
+        }
+        var newer = assertInstanceOf(Event.class, verified(webhook.get("newer"), key));
+        assertEquals("charge.of_tomorrow", newer.getType());
+        assertEquals("new_1", newer.getData().get("token"));
         var other = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
         var example = Map.of(
                 "webhook-id", "msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp", "1614265330",
@@ -153,6 +165,10 @@ class ClientTest {
         refuses("does not fit", later, body, key);
         refuses("too old", example, "{\"test\": 2432232314}", other);
         refuses("headers", Map.of(), body, key);
+    }
+
+    static WebhookEvent verified(JsonNode sent, String key) throws Exception {
+        return Webhooks.verify(name -> sent.get("headers").path(name).asText(), sent.get("body").asText().getBytes(UTF_8), key);
     }
 
     static void refuses(String reason, Map<?, ?> headers, String body, String key) {

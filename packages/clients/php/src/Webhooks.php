@@ -9,13 +9,14 @@ final class Webhooks
     private const TOLERANCE = 300;
 
     /**
-     * Returns the event of a webhook that was signed with an endpoint's key, `whsec_...`, within the last five minutes.
+     * Returns the event of a webhook that was signed with an endpoint's key, `whsec_...`, within the last five minutes:
+     * one of the class of its type, or a `Model\Event` if the type is newer than this client.
      *
      * @param array<string, string|string[]> $headers those of the request: `getallheaders()`, or `$request->getHeaders()` of PSR-7
      * @param string $body its body, byte for byte: `file_get_contents('php://input')`
      * @throws WebhookRefused
      */
-    public static function verify(array $headers, string $body, string $key): Model\Event
+    public static function verify(array $headers, string $body, string $key): WebhookEvent
     {
         $headers = array_change_key_case($headers);
         $header = fn (string $name): string => is_array($headers[$name] ?? '') ? ($headers[$name][0] ?? '') : $headers[$name] ?? '';
@@ -33,7 +34,8 @@ final class Webhooks
         $expected = 'v1,' . base64_encode(hash_hmac('sha256', "$id.$timestamp.$body", $secret, true));
         foreach (explode(' ', $signatures) as $known) {
             if (hash_equals($expected, $known)) {
-                return ObjectSerializer::deserialize($body, Model\Event::class);
+                $type = json_decode($body, true)['type'] ?? '';
+                return ObjectSerializer::deserialize($body, KnownEvents::CLASSES[$type] ?? Model\Event::class);
             }
         }
         throw new WebhookRefused('the signature does not fit');

@@ -100,9 +100,17 @@ $tests = [
         same(ErrorKind::Unauthorized, refused(ApiError::class, fn () => $stranger->getCharge('ch_AAAAAAAAAAAAAAAAAAAAAA'))->kind);
     },
     'a webhook is verified' => function () {
-        ['headers' => $headers, 'body' => $body, 'key' => $key] = json_decode(file_get_contents(getenv('WEBHOOK')), true);
+        ['headers' => $headers, 'body' => $body, 'key' => $key, 'events' => $events, 'newer' => $newer]
+            = json_decode(file_get_contents(getenv('WEBHOOK')), true);
         $event = Webhooks::verify($headers, $body, $key);
-        same(['charge.captured', true], [$event->getType(), str_starts_with($event->getData()['token'], 'ch_')]);
+        same(Model\ChargeCapturedEvent::class, $event::class);
+        same(['charge.captured', true], [$event->getType(), str_starts_with($event->getData()->getToken(), 'ch_')]);
+        foreach ($events as $sent) {
+            $known = Webhooks::verify($sent['headers'], $sent['body'], $key);
+            same([false, true], [$known instanceof Model\Event, $known->getData()->getToken() !== null]);
+        }
+        $newer = Webhooks::verify($newer['headers'], $newer['body'], $key);
+        same([Model\Event::class, 'charge.of_tomorrow', 'new_1'], [$newer::class, $newer->getType(), $newer->getData()['token']]);
         $other = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
         $example = [
             'webhook-id' => 'msg_p5jXN8AQM9LWM0D4loKWxJek', 'webhook-timestamp' => '1614265330',

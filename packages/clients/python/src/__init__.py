@@ -19,6 +19,7 @@ from .api_error import (
     Unauthorized,
 )
 from .client import AuthenticatedClient
+from .known_events import KnownEvent
 from .retrying import RetryingTransport
 from .webhooks import WebhookRefused, verify_webhook
 
@@ -28,6 +29,7 @@ __all__ = [
     "CardDeclined",
     "Conflict",
     "InvalidResource",
+    "KnownEvent",
     "NotFound",
     "RateLimited",
     "RetryingTransport",

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Mapping
 
+from .known_events import CLASSES, KnownEvent
 from .models.event import Event
 
 # Seconds that the time of a webhook may be off this machine's.
@@ -18,8 +19,9 @@ class WebhookRefused(ValueError):
     """The webhook is not of the server, or too old."""
 
 
-def verify_webhook(headers: Mapping[str, str], body: bytes, key: str) -> Event:
-    """Returns the event of a webhook that was signed with an endpoint's key, `whsec_...`, within the last five minutes.
+def verify_webhook(headers: Mapping[str, str], body: bytes, key: str) -> KnownEvent | Event:
+    """Returns the event of a webhook that was signed with an endpoint's key, `whsec_...`, within the last five minutes: one of
+    the class of its type, such as `ChargeCapturedEvent`, whose `data` is a `Charge`, or an `Event` if the type is newer than this client.
 
     `headers` are those of the request, in any case of letters, and `body` is its body, byte for byte. Raises `WebhookRefused`.
     """
@@ -40,4 +42,5 @@ def verify_webhook(headers: Mapping[str, str], body: bytes, key: str) -> Event:
     expected = b"v1," + base64.b64encode(mac)
     if not any(hmac.compare_digest(expected, signature.encode()) for signature in known):
         raise WebhookRefused("the signature does not fit")
-    return Event.from_dict(json.loads(body))
+    event = json.loads(body)
+    return CLASSES.get(event["type"], Event).from_dict(event)

@@ -21,7 +21,16 @@ from card_payments_client.api.cards import create_card
 from card_payments_client.api.charges import capture_charge, create_charge, get_charge, list_charges
 from card_payments_client.api.plans import create_plan, list_plans
 from card_payments_client.api.refunds import create_refund
-from card_payments_client.models import BrowserCardInput, CardInput, ChargeInput, IntervalUnit, PlanInput, RefundInput
+from card_payments_client.models import (
+    BrowserCardInput,
+    CardInput,
+    ChargeCapturedEvent,
+    ChargeInput,
+    Event,
+    IntervalUnit,
+    PlanInput,
+    RefundInput,
+)
 
 CARD = {
     "number": "4200000000000000", "expiry_month": 12, "expiry_year": 2099, "cvc": "123", "name": "Roland Robot",
@@ -107,7 +116,14 @@ def test_a_webhook_is_verified():
     webhook = json.loads(Path(os.environ["WEBHOOK"]).read_text())
     headers, body, key = webhook["headers"], webhook["body"].encode(), webhook["key"]
     event = verify_webhook(headers, body, key)
-    assert event.type_ == "charge.captured" and event.data["token"].startswith("ch_")
+    # A type checker knows now that this is a Charge.
+    assert isinstance(event, ChargeCapturedEvent)
+    assert event.type_ == "charge.captured" and event.data.token.startswith("ch_")
+    for sent in webhook["events"]:
+        known = verify_webhook(sent["headers"], sent["body"].encode(), key)
+        assert not isinstance(known, Event) and known.data.token
+    newer = verify_webhook(webhook["newer"]["headers"], webhook["newer"]["body"].encode(), key)
+    assert isinstance(newer, Event) and newer.type_ == "charge.of_tomorrow" and newer.data["token"] == "new_1"
     other = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     example = {
         "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",

@@ -77,7 +77,16 @@ class ClientTest < Minitest::Test
     headers, body, key = webhook.values_at('headers', 'body', 'key')
     event = CardPaymentsClient.verify_webhook(headers, body, key)
     assert_equal 'charge.captured', event.type
-    assert event.data['token'].start_with?('ch_')
+    assert_instance_of ChargeCapturedEvent, event
+    assert event.data.token.start_with?('ch_')
+    webhook['events'].each do |sent|
+      known = CardPaymentsClient.verify_webhook(sent['headers'], sent['body'], key)
+      refute_instance_of Event, known
+      refute_empty known.data.token
+    end
+    newer = CardPaymentsClient.verify_webhook(webhook['newer']['headers'], webhook['newer']['body'], key)
+    assert_instance_of Event, newer
+    assert_equal %w[charge.of_tomorrow new_1], [newer.type, newer.data['token'] || newer.data[:token]]
     other = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
     example = {
       'webhook-id' => 'msg_p5jXN8AQM9LWM0D4loKWxJek', 'webhook-timestamp' => '1614265330',

@@ -11,6 +11,7 @@ pub mod apis;
 mod client;
 mod error;
 mod items;
+mod known_events;
 #[allow(unused, clippy::all, clippy::pedantic)]
 pub mod models;
 mod webhooks;
@@ -19,4 +20,5 @@ pub use client::Client;
 pub use error::{Error, ErrorKind};
 pub use futures_util::{Stream, TryStreamExt};
 pub use items::{Page, items};
+pub use known_events::WebhookEvent;
 pub use webhooks::{WebhookRefused, verify_webhook};

@@ -5,9 +5,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use reqwest::header::HeaderMap;
+use serde::Deserialize;
 use sha2::Sha256;
 
-use crate::models::Event;
+use crate::WebhookEvent;
 
 /// Seconds that the time of a webhook may be off this machine's.
 const TOLERANCE: u64 = 300;
@@ -42,9 +43,15 @@ impl fmt::Display for WebhookRefused {
 
 impl std::error::Error for WebhookRefused {}
 
+#[derive(Deserialize)]
+struct Type {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
 /// Returns the event of a webhook that was signed with an endpoint's key, `whsec_...`, within the last five minutes: only what the
 /// server has signed is an event. The body is the request's, byte for byte.
-pub fn verify_webhook(headers: &HeaderMap, body: &[u8], key: &str) -> Result<Event, WebhookRefused> {
+pub fn verify_webhook(headers: &HeaderMap, body: &[u8], key: &str) -> Result<WebhookEvent, WebhookRefused> {
     let header =
         |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).ok_or(WebhookRefused::Headers);
     let (id, timestamp, signatures) =
@@ -66,5 +73,9 @@ pub fn verify_webhook(headers: &HeaderMap, body: &[u8], key: &str) -> Result<Eve
     if !signatures.split(' ').any(fits) {
         return Err(WebhookRefused::Signature);
     }
-    serde_json::from_slice(body).map_err(|_| WebhookRefused::Body)
+    let read = |body| {
+        let Type { kind } = serde_json::from_slice(body)?;
+        WebhookEvent::read(&kind, body)
+    };
+    read(body).map_err(|_| WebhookRefused::Body)
 }

@@ -17,7 +17,9 @@ use card_payments_client::models::{
     BrowserCardInput, CardInput, ChargeInput, ChargeMade, FilePurpose, IntervalUnit, PlanInput, RefundInput,
     TransferInput,
 };
-use card_payments_client::{Client, Error, ErrorKind, TryStreamExt, WebhookRefused, items, verify_webhook};
+use card_payments_client::{
+    Client, Error, ErrorKind, TryStreamExt, WebhookEvent, WebhookRefused, items, verify_webhook,
+};
 use reqwest::header::{HeaderMap, HeaderName};
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -186,28 +188,40 @@ async fn a_file_is_uploaded_and_deleted() {
         .unwrap();
 }
 
+fn header_map(sent: &Value) -> HeaderMap {
+    let sent = sent.as_object().unwrap().iter();
+    sent.map(|(name, value)| (name.parse().unwrap(), value.as_str().unwrap().parse().unwrap())).collect()
+}
+
 #[test]
 fn a_webhook_is_verified() {
     let webhook: Value = serde_json::from_slice(&std::fs::read(var("WEBHOOK").unwrap()).unwrap()).unwrap();
     let (body, key) = (webhook["body"].as_str().unwrap(), webhook["key"].as_str().unwrap());
     let headers = |changed: &[(&str, &str)]| {
-        let sent = webhook["headers"]
-            .as_object()
-            .unwrap()
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str().unwrap()));
-        let header =
-            |(name, value): (&str, &str)| (name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
-        sent.chain(changed.iter().copied()).map(header).fold(
-            HeaderMap::new(),
-            |mut headers, (name, value)| {
-                headers.insert(name, value);
-                headers
-            },
-        )
+        let mut headers = header_map(&webhook["headers"]);
+        for (name, value) in changed {
+            headers.insert(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
+        }
+        headers
     };
     let event = verify_webhook(&headers(&[]), body.as_bytes(), key).unwrap();
-    assert_eq!(event.r#type, "charge.captured");
+    assert!(
+        matches!(&event, WebhookEvent::ChargeCaptured(event) if event.data.token.starts_with("ch_")),
+        "{event:?}"
+    );
+    let verified = |sent: &Value| {
+        let headers = header_map(&sent["headers"]);
+        verify_webhook(&headers, sent["body"].as_str().unwrap().as_bytes(), key).unwrap()
+    };
+    for sent in webhook["events"].as_array().unwrap() {
+        let known = verified(sent);
+        assert!(known.token().starts_with("evt_") && !matches!(known, WebhookEvent::Newer(_)), "{known:?}");
+    }
+    let newer = verified(&webhook["newer"]);
+    assert!(
+        matches!(&newer, WebhookEvent::Newer(event) if event.r#type == "charge.of_tomorrow"),
+        "{newer:?}"
+    );
     let other = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     let example = headers(&[
         ("webhook-id", "msg_p5jXN8AQM9LWM0D4loKWxJek"),

@@ -84,16 +84,15 @@ test("a request ends with its signal", async () => {
 });
 
 test("a webhook is verified", () => {
-  const { headers, body, key } = JSON.parse(readFileSync(WEBHOOK!, "utf8")) as {
-    headers: Record<string, string>;
-    body: string;
-    key: string;
-  };
+  type Sent = { headers: Record<string, string>; body: string };
+  const { headers, body, key, newer } = JSON.parse(readFileSync(WEBHOOK!, "utf8")) as Sent & { key: string; newer: Sent };
   const event = verifyWebhook(headers, body, key);
   // The type tells the compiler which record this is.
   assert.ok(event.type === "charge.captured");
   assert.equal(event.data.captured, true);
   assert.equal(verifyWebhook(new Headers(headers), Buffer.from(body), key).token, event.token);
+  // One of a later version is read as well.
+  assert.equal(verifyWebhook(newer.headers, newer.body, key).type, "charge.of_tomorrow");
   const other = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
   const example = {
     "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",

@@ -1,4 +1,4 @@
-use super::super::reader::read_all;
+use super::super::reader::{StatementReader, read_all};
 use super::*;
 
 fn transaction(kind: &str, reference: &str, amount: &str, indicator: &str) -> String {
@@ -181,6 +181,29 @@ fn what_is_not_booked_or_names_no_payment_is_refused() {
     }
     let (_, faults, _) = read(&document(&booked.replace("ch_1", "NOTPROVIDED"), 1));
     assert_eq!(faults.len(), 1, "{faults:?}");
+}
+
+#[test]
+fn a_file_with_several_statements_is_refused() {
+    let one = document(&transaction("capture", "ch_1", "4", "CRDT"), 1);
+    let (_, statement) = one.split_once("<BkToCstmrStmt>").unwrap();
+    let (statement, _) = statement.split_once("</BkToCstmrStmt>").unwrap();
+    let (_, faults, _) = read(&one.replace("</BkToCstmrStmt>", &format!("{statement}</BkToCstmrStmt>")));
+    assert_eq!(faults[0], "line 3: begins another statement: a file has one");
+}
+
+#[test]
+fn a_file_in_another_encoding_than_utf_8_is_refused_and_says_so() {
+    let text = document(&transaction("capture", "ch_1", "4", "CRDT"), 1)
+        .replace("<?xml version=\"1.0\"?>", "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>");
+    // Letters of ASCII are the same in both.
+    assert_eq!(read(&text).1, Vec::<String>::new());
+    let named = text.replace("</Id>", " Caf\u{e9}</Id>");
+    let in_latin_1: Vec<u8> = named.chars().map(|letter| u8::try_from(u32::from(letter)).unwrap()).collect();
+    let mut reader = StatementReader::new(in_latin_1.as_slice()).unwrap();
+    let faults = std::iter::from_fn(|| reader.next_line()).filter_map(Result::err).flatten();
+    let faults: Vec<_> = faults.map(|fault| fault.to_string()).collect();
+    assert_eq!(faults, ["line 2: is not text in UTF-8"]);
 }
 
 #[test]

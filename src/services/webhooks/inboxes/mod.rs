@@ -6,7 +6,6 @@ pub mod receive;
 pub mod view;
 
 use entity::{AccountToken, InboxToken, Listed, Owned, account, inbox, inbox_delivery};
-use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QuerySelect};
 
@@ -56,18 +55,15 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<ChangedInbox>
     };
     let row = answering(&row, &params.valid()?);
     let url = url(ctx, row.id);
-    let unit = idempotency::write(ctx, caller, (row, url), |tx, (row, url)| {
-        async move {
-            // The lock serialises the count: two concurrent units would both find capacity.
-            tx.lock::<account::Entity>(row.account_id).await?;
-            if inbox::Entity::owned_by(row.account_id).count(tx).await? >= INBOXES_MAX {
-                return Err(Error::explained(ErrorCode::LimitReached, full()));
-            }
-            // Insert immediately: another unit of the same batch may count.
-            tx.insert(row).await?;
-            Ok(Inbox::new(row, url.clone()))
+    let unit = idempotency::write(ctx, caller, (row, url), async |tx, (row, url)| {
+        // The lock serialises the count: two concurrent units would both find capacity.
+        tx.lock::<account::Entity>(row.account_id).await?;
+        if inbox::Entity::owned_by(row.account_id).count(tx).await? >= INBOXES_MAX {
+            return Err(Error::explained(ErrorCode::LimitReached, full()));
         }
-        .boxed()
+        // Insert immediately: another unit of the same batch may count.
+        tx.insert(row).await?;
+        Ok(Inbox::new(row, url.clone()))
     });
     unit.await
 }
@@ -124,14 +120,11 @@ pub async fn change(
 ) -> Result<Inbox, Error> {
     let id = find(ctx, &caller.account, token).await?;
     let change = (caller.account.id(), id, params.valid()?, url(ctx, id));
-    let unit = idempotency::write(ctx, caller, change, |tx, (account, id, answer, url)| {
-        async move {
-            let row = lock(tx, *account, *id).await?.ok_or(ErrorCode::NotFound)?;
-            let changed = answering(&row, answer);
-            tx.update(&row, &changed).await?;
-            Ok(Inbox::new(&changed, url.clone()))
-        }
-        .boxed()
+    let unit = idempotency::write(ctx, caller, change, async |tx, (account, id, answer, url)| {
+        let row = lock(tx, *account, *id).await?.ok_or(ErrorCode::NotFound)?;
+        let changed = answering(&row, answer);
+        tx.update(&row, &changed).await?;
+        Ok(Inbox::new(&changed, url.clone()))
     });
     unit.await
 }
@@ -141,18 +134,15 @@ pub async fn change(
 /// Refusals: `not_found`.
 pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
     let data = (caller.account.id(), parse(token)?);
-    let unit = idempotency::write(ctx, caller, data, |tx, (account, id)| {
-        async move {
-            // The inbox first: a delivery in progress has locked it, and is deleted as well.
-            let inbox = inbox::Entity::delete_at(*account, *id);
-            if inbox.exec(tx).await?.rows_affected == 0 {
-                return Err(ErrorCode::NotFound.into());
-            }
-            let deliveries = inbox_delivery::Entity::delete_of(*account);
-            deliveries.filter(inbox_delivery::Column::InboxId.eq(*id)).exec(tx).await?;
-            Ok(())
+    let unit = idempotency::write(ctx, caller, data, async |tx, (account, id)| {
+        // The inbox first: a delivery in progress has locked it, and is deleted as well.
+        let inbox = inbox::Entity::delete_at(*account, *id);
+        if inbox.exec(tx).await?.rows_affected == 0 {
+            return Err(ErrorCode::NotFound.into());
         }
-        .boxed()
+        let deliveries = inbox_delivery::Entity::delete_of(*account);
+        deliveries.filter(inbox_delivery::Column::InboxId.eq(*id)).exec(tx).await?;
+        Ok(())
     });
     unit.await
 }

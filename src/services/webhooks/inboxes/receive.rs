@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::request_permits::release_permit;
 use entity::inbox::{self, InboxFault, SignatureVerdict};
 use entity::inbox_delivery::Column;
 use entity::{
     AccountToken, InboxDeliveryToken, InboxToken, JsonText, Owned, Timestamp, account, inbox_delivery,
     webhook_endpoint,
 };
-use futures::FutureExt;
 use http::{HeaderMap, header};
 use outbound::limits::WEBHOOK_ANSWER;
 use outbound::{OutboundError, signature};
@@ -47,6 +47,7 @@ pub async fn deliver(
     Ok(match receive(ctx, id, headers, body).await? {
         // Within the time of an answer, or as none: the lease of the webhook is no longer.
         Some(InboxReply::Status(status, latency)) => {
+            release_permit();
             sleep(latency.min(WEBHOOK_ANSWER.saturating_sub(began.elapsed()))).await;
             if began.elapsed() < WEBHOOK_ANSWER { Ok(status) } else { Err(OutboundError::Timeout) }
         }
@@ -79,7 +80,7 @@ pub async fn receive(
         now: owner.now(ctx.clock.now()),
         arrivals: Arc::clone(&ctx.memory.arrivals),
     };
-    ctx.store.write(unit, |tx, unit| unit.record(tx).boxed()).await
+    ctx.store.write(unit, async |tx, unit| unit.record(tx).await).await
 }
 
 /// Headers that identify the sender are left out: they are secrets.

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use card_payments::api::openapi::editions::{Bodies, Edition, edited};
+use card_payments::api::openapi::editions::{Bodies, Edition, Samples, edited};
 use serde_json::Value;
 
 use super::operations;
@@ -13,7 +13,7 @@ const JSON: &str = "application/json";
 
 #[test]
 fn the_edition_of_json_bodies_lacks_nothing_but_others() {
-    let edition = edited(DOCUMENT.clone(), Bodies::Json, Edition::V31);
+    let edition = edited(DOCUMENT.clone(), Bodies::Json, Edition::V31, Samples::None);
     let (mut whole, mut others) = (DOCUMENT.clone(), 0);
     for (name, operation) in operations(&DOCUMENT) {
         let (method, path) = name.split_once(' ').unwrap();
@@ -53,7 +53,7 @@ fn foreign(place: &str, value: &Value, found: &mut Vec<String>) {
 
 #[test]
 fn the_edition_of_openapi_3_0_has_nothing_of_3_1() {
-    let edition = edited(DOCUMENT.clone(), Bodies::All, Edition::V30);
+    let edition = edited(DOCUMENT.clone(), Bodies::All, Edition::V30, Samples::None);
     assert_eq!(edition["openapi"], "3.0.3");
     let mut found = Vec::new();
     foreign("", &edition, &mut found);
@@ -72,13 +72,20 @@ fn the_edition_of_openapi_3_0_has_nothing_of_3_1() {
 fn a_server_and_a_command_have_each_edition() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(&mut program(data.path()));
-    for (query, options, bodies, edition) in [
-        ("", &[] as &[&str], Bodies::All, Edition::V31),
-        ("?bodies=json", &["--json-bodies"], Bodies::Json, Edition::V31),
-        ("?edition=3.0", &["--edition", "3.0"], Bodies::All, Edition::V30),
-        ("?bodies=json&edition=3.0", &["--json-bodies", "--edition", "3.0"], Bodies::Json, Edition::V30),
+    for (query, options, bodies, edition, samples) in [
+        ("", &[] as &[&str], Bodies::All, Edition::V31, Samples::None),
+        ("?bodies=json", &["--json-bodies"], Bodies::Json, Edition::V31, Samples::None),
+        ("?edition=3.0", &["--edition", "3.0"], Bodies::All, Edition::V30, Samples::None),
+        ("?samples=code", &["--code-samples"], Bodies::All, Edition::V31, Samples::Code),
+        (
+            "?bodies=json&edition=3.0",
+            &["--json-bodies", "--edition", "3.0"],
+            Bodies::Json,
+            Edition::V30,
+            Samples::None,
+        ),
     ] {
-        let expected = edited(DOCUMENT.clone(), bodies, edition);
+        let expected = edited(DOCUMENT.clone(), bodies, edition, samples);
         let printed = Command::new(env!("CARGO_BIN_EXE_card-payments"))
             .args(["openapi", "--json"])
             .args(options)
@@ -91,7 +98,7 @@ fn a_server_and_a_command_have_each_edition() {
         json["servers"] = expected["servers"].clone();
         assert!(json == expected, "{query}");
     }
-    for query in ["?bodies=xml", "?edition=2.0"] {
+    for query in ["?bodies=xml", "?edition=2.0", "?samples=all"] {
         let refused = server.ask("GET", &format!("/openapi.json{query}"), None, "");
         assert_eq!((refused.status, &refused.json()["error"]), (400, &"bad_request".into()), "{query}");
     }

@@ -72,7 +72,7 @@ async fn refused() -> BTreeMap<String, Value> {
             }
         }
         let answer = answer.unwrap_or_else(|| panic!("{id} refuses nothing"));
-        refused.insert(id.to_owned(), serde_json::from_str(&answer.text).unwrap());
+        refused.insert(id.to_owned(), with_example_tokens(&serde_json::from_str(&answer.text).unwrap()));
     }
     refused
 }
@@ -133,6 +133,7 @@ async fn record(kept: &Value) -> BTreeMap<String, Value> {
         assert_eq!(answer.status, status, "{id}: {}", answer.text);
         let mut answer = serde_json::from_str(&answer.text).unwrap();
         mask("", &mut answer);
+        let answer = with_example_tokens(&answer);
         let answer = if faults.contains_key(&id) { answer } else { kept[&id].clone() };
         answers.insert(id, answer);
     }
@@ -162,6 +163,25 @@ async fn query(app: &App, client: &Client, operation: &Operation) -> String {
         }
     }
     query
+}
+
+/// The first record of each kind has the token that the document shows everywhere, so that requests and answers are of one record.
+fn with_example_tokens(answer: &Value) -> Value {
+    const EXAMPLE: &str = "AZqYv3rVcBKUQ1mHn7tKRw";
+    let answer = answer.to_string();
+    let mut shown = answer.clone();
+    let mut kinds = BTreeSet::new();
+    let is_token = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    for word in answer.split(|letter| !is_token(letter)) {
+        if let Some((kind, id)) = word.split_once('_')
+            && id.len() == EXAMPLE.len()
+            && id.starts_with('A')
+            && kinds.insert(kind)
+        {
+            shown = shown.replace(word, &format!("{kind}_{EXAMPLE}"));
+        }
+    }
+    serde_json::from_str(&shown).unwrap()
 }
 
 /// What opens something is no example: its letters and digits become x.

@@ -152,6 +152,11 @@ rules! {
         assert_eq!(app.rows().await, before);
     }
 
+    async fn json_may_follow_a_byte_order_mark(app) {
+        let body = format!("\u{feff}{}", charge(400));
+        send(&app.client(), Method::POST, "/1/charges", JSON, body).await.ok(201);
+    }
+
     async fn json_null_is_an_empty_body(app) {
         let client = app.client();
         let charge = client.authorised(400).await;

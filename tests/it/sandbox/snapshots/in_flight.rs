@@ -8,7 +8,6 @@ use base::clock::Clock;
 use card_payments::error::ErrorCode;
 use card_payments::services::due_work::work_time::ClockUpdate;
 use entity::TimeSpan;
-use futures::FutureExt;
 use serde_json::{Value, json};
 
 use super::{restore, restoring, snapshot};
@@ -25,7 +24,7 @@ rules! {
         let stop = ClockUpdate {
             account: account.parse().unwrap(), number: 7, offset: TimeSpan::days(40), moving_until: Some(app.clock.now() + TimeSpan::seconds(5)),
         };
-        let late = app.ctx().store.write(stop, |tx, stop| stop.set(tx).boxed()).await;
+        let late = app.ctx().store.write(stop, async |tx, stop| stop.set(tx).await).await;
         assert_eq!(late.unwrap_err().code(), ErrorCode::ClockMoving);
         assert_eq!(client.get("/1/sandbox/clock").await.ok(200)["offset_seconds"], 0);
         client.move_clock("1d").await;

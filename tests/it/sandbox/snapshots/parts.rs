@@ -1,10 +1,12 @@
-//! A snapshot is put back in parts, between which other accounts are served, and nobody sees a part.
+//! A snapshot is made, put back and removed in parts, between which other accounts are served, and nobody sees a part.
 
 use std::collections::BTreeSet;
 
+use card_payments::limits::SNAPSHOT_PARTS_AT_ONCE;
+use entity::TimeSpan;
 use serde_json::json;
 
-use super::{restore, restoring, snapshot};
+use super::{SNAPSHOTS, path, payloads, restore, restoring, snapshot};
 use crate::harness::process::{PAYMENT, Process, request, try_to_ask};
 use crate::harness::{Client, Database, operated, rules, token_of};
 use crate::sandbox::accounts::made;
@@ -55,6 +57,30 @@ rules! {
         assert!(served > 0);
         assert_eq!(seen(&client, paths[0]).await, Some(40));
         app.do_due_work().await;
+    }
+
+    async fn a_large_snapshot_is_made_and_removed_in_parts_and_is_none_in_between(app) {
+        const PARTS: &str = "SELECT COUNT(*) FROM snapshot_parts";
+        let (account, client) = made(app).await;
+        app.execute(Box::leak(payloads(app.database, &account, 20_000).into_boxed_str())).await;
+        let large = snapshot(&client).await;
+        assert!(app.number(PARTS).await > 2 * SNAPSHOT_PARTS_AT_ONCE as i64);
+        client.captured(400).await;
+        restore(&client, &large).await;
+        assert_eq!(seen(&client, "/1/charges").await, Some(0));
+        // As while it is made, or after a server was stopped.
+        app.execute("UPDATE snapshots SET bytes = 0, remove_at = remove_at - 30 * 86400000 + 3600000").await;
+        assert_eq!(client.get(SNAPSHOTS).await.ok(200), json!([]));
+        app.unchanged(client.put(&restoring(&large), &json!({}))).await.not_found();
+        app.unchanged(client.delete(&path(&large))).await.not_found();
+        app.clock.advance(TimeSpan::seconds(3600));
+        app.do_due_work().await;
+        assert_eq!(app.number(PARTS).await, 0);
+        assert_eq!(app.number("SELECT COUNT(*) FROM snapshots").await, 0);
+        // So is one that is deleted.
+        let large = snapshot(&client).await;
+        client.delete(&path(&large)).await.ok(204);
+        assert_eq!((app.number(PARTS).await, app.number("SELECT COUNT(*) FROM snapshots").await), (0, 0));
     }
 
     async fn an_account_that_is_put_back_again_and_again_by_several_is_put_back_whole(app) {

@@ -1,0 +1,202 @@
+//! What a client has sent, as far as it is judged: no secret is kept.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::request::Parts;
+use http::{HeaderMap, Method, header};
+use recording::{Exchange, without_card_numbers};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::faults::Fault;
+use crate::document::{Operation, Operations};
+
+/// A request with what became of it.
+#[derive(Debug, Clone, Default)]
+pub struct Sent {
+    /// Its number, in the order of the answers.
+    pub number: usize,
+    /// When it came, since the start.
+    pub at: Duration,
+    /// When it was answered.
+    pub answered_at: Duration,
+    /// The time of the day at which it came.
+    pub time: String,
+    pub method: String,
+    /// The path without the query.
+    pub path: String,
+    /// The operation; empty if there is none.
+    pub operation: String,
+    /// Whether its section is judged and disturbed: a test's own preparations are neither.
+    pub is_judged: bool,
+    /// Stands for the account's key, the method, the path, and the parameters.
+    pub fingerprint: String,
+    /// Stands for the account's key.
+    pub caller: String,
+    pub idempotency_key: Option<String>,
+    /// Parameters that the operation does not read.
+    pub unread: Vec<String>,
+    /// Parameters of the query that look like secrets.
+    pub secrets: Vec<String>,
+    /// What was done to it.
+    pub fault: Option<Fault>,
+    /// The status that the client has got; none if the connection ended.
+    pub status: Option<u16>,
+    /// The code of an error.
+    pub code: String,
+    /// How many seconds the client was told to wait.
+    pub retry_after: Option<u64>,
+}
+
+/// Names that stand for secrets wherever they are.
+const SECRET_NAMES: [&str; 10] = [
+    "access_token",
+    "api_key",
+    "apikey",
+    "authorization",
+    "cvc",
+    "idempotency-key",
+    "key",
+    "password",
+    "secret",
+    "secret_key",
+];
+
+/// The parameters of any operation.
+const GENERAL: [&str; 2] = ["_method", "callback"];
+
+impl Sent {
+    /// Reads a request.
+    pub fn new(operations: &Operations, head: &Parts, body: &[u8]) -> Self {
+        let (method, path) = (head.method.to_string(), head.uri.path().to_owned());
+        let operation = operations.find(&method, &path);
+        let credentials = secret_key(&head.headers);
+        let query: Vec<_> =
+            url::form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes()).collect();
+        let mut names: Vec<_> = query.iter().flat_map(|(name, _)| parts_of(name)).collect();
+        add_names_of_body(&head.headers, body, &mut names);
+        let is_unread =
+            |name: &String| operation.is_some_and(|it| !it.reads(name)) && !GENERAL.contains(&name.as_str());
+        let mut unread: Vec<_> = names.into_iter().filter(is_unread).collect();
+        unread.dedup();
+        let secrets =
+            query.iter().filter(|(name, value)| is_secret(operation, name, value, credentials.as_deref()));
+        let secrets = secrets.map(|(name, _)| name.to_lowercase()).collect();
+        let caller = digest(&[credentials.unwrap_or_default().as_bytes()]);
+        let fingerprint =
+            digest(&[caller.as_bytes(), method.as_bytes(), head.uri.to_string().as_bytes(), body]);
+        let key = head.headers.get("idempotency-key").and_then(|key| key.to_str().ok());
+        Self {
+            operation: operation.map(Operation::name).unwrap_or_default(),
+            is_judged: operation.is_some_and(|operation| operation.section != "sandbox"),
+            idempotency_key: key.map(str::to_owned),
+            method,
+            path,
+            fingerprint,
+            caller,
+            unread,
+            secrets,
+            ..Self::default()
+        }
+    }
+
+    /// Returns whether it changes something.
+    pub fn is_change(&self) -> bool {
+        self.method != Method::GET.as_str() && self.method != Method::HEAD.as_str()
+    }
+
+    /// Returns whether the client cannot know whether it was done, or may try again.
+    pub fn is_open(&self) -> bool {
+        matches!(self.status, None | Some(429 | 500 | 502 | 503 | 504))
+    }
+
+    /// Returns it as a line of a log: names of parameters, and no values.
+    pub fn exchange(&self) -> Exchange {
+        let mut body = Map::new();
+        if !self.code.is_empty() {
+            body.insert("error".to_owned(), self.code.as_str().into());
+        }
+        if let Some(fault) = self.fault {
+            body.insert("fault".to_owned(), fault.words().into());
+        }
+        Exchange {
+            at: self.time.clone(),
+            method: self.method.clone(),
+            path: without_card_numbers(&self.path),
+            idempotency_key: self.idempotency_key.as_deref().map(without_card_numbers),
+            hidden: self.unread.iter().map(|name| without_card_numbers(name)).collect(),
+            status: self.status.unwrap_or(NO_ANSWER),
+            duration_ms: u64::try_from((self.answered_at.saturating_sub(self.at)).as_millis())
+                .unwrap_or(u64::MAX),
+            body: if body.is_empty() { Value::Null } else { json!(body) },
+            of_log: true,
+            ..Exchange::default()
+        }
+    }
+}
+
+/// The status of a request whose answer nobody got.
+const NO_ANSWER: u16 = 499;
+
+/// Returns the secret key of a request.
+pub fn secret_key(headers: &HeaderMap) -> Option<String> {
+    let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let bytes = STANDARD.decode(text.strip_prefix("Basic ")?.trim()).ok()?;
+    let credentials = String::from_utf8(bytes).ok()?;
+    credentials.split(':').next().map(str::to_owned)
+}
+
+fn digest(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.len().to_be_bytes());
+        hash.update(part);
+    }
+    STANDARD.encode(hash.finalize())
+}
+
+fn is_secret(operation: Option<&Operation>, name: &str, value: &str, key: Option<&str>) -> bool {
+    let is_named =
+        SECRET_NAMES.contains(&name.to_lowercase().as_str()) && !operation.is_some_and(|it| it.reads(name));
+    let is_key = ["sk_", "whsec_"].iter().any(|prefix| value.starts_with(prefix))
+        || key == Some(value) && !value.is_empty();
+    is_named || is_key || without_card_numbers(value) != value
+}
+
+/// Returns the names in `card[number]`. What metadata holds is the client's own.
+fn parts_of(name: &str) -> Vec<String> {
+    let parts = name.split('[').map(|part| part.trim_end_matches(']').to_owned());
+    let mut parts: Vec<_> = parts.filter(|part| !part.is_empty() && part.parse::<u64>().is_err()).collect();
+    if parts.first().is_some_and(|first| first == METADATA) {
+        parts.truncate(1);
+    }
+    parts
+}
+
+const METADATA: &str = "metadata";
+
+fn add_names_of_body(headers: &HeaderMap, body: &[u8], names: &mut Vec<String>) {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if kind.starts_with("application/json") {
+        add_names(&serde_json::from_slice(body).unwrap_or_default(), names);
+    } else if kind.starts_with("application/x-www-form-urlencoded") {
+        names.extend(url::form_urlencoded::parse(body).flat_map(|(name, _)| parts_of(&name)));
+    }
+}
+
+fn add_names(value: &Value, names: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                names.push(name.clone());
+                if name != METADATA {
+                    add_names(field, names);
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| add_names(item, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

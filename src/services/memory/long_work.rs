@@ -1,0 +1,44 @@
+//! Permits for what keeps a processor, much memory or the database's writer busy for long: few at a time, and one of an account.
+
+use std::sync::Arc;
+
+use base::permits::{Permit, PermitPool, Share};
+use base::request_permits::release_permit;
+use entity::AccountToken;
+
+use crate::error::{Error, ErrorCode};
+use crate::limits::{LONG_WORK_PATIENCE, LONG_WORK_QUEUE};
+
+/// The permits for one kind of long work.
+pub struct LongWorkPermits {
+    pool: Arc<PermitPool>,
+}
+
+impl LongWorkPermits {
+    /// Creates permits for so much work at a time.
+    pub fn new(at_once: usize) -> Self {
+        let share = Share { waiting: LONG_WORK_QUEUE, leaves_half: false, of_a_lane: 1 };
+        Self { pool: PermitPool::new(at_once, share) }
+    }
+
+    /// Returns the number of those who wait for a permit.
+    pub fn waiting(&self) -> usize {
+        self.pool.waiting()
+    }
+
+    /// Takes a permit for work of the account. A request that has to wait for one releases the permit by which it was admitted: others
+    /// are served meanwhile.
+    ///
+    /// Refusals: `service_unavailable` if too many wait, or if it has waited for too long.
+    pub async fn acquire(&self, account: AccountToken) -> Result<Permit, Error> {
+        let lane = Some(account);
+        if let Some(permit) = self.pool.try_acquire(lane, 1) {
+            return Ok(permit);
+        }
+        release_permit();
+        self.pool.acquire(lane, LONG_WORK_PATIENCE).await.ok_or_else(|| {
+            metrics::counter!("card_payments_shed_total", "what" => "long_work").increment(1);
+            ErrorCode::ServiceUnavailable.into()
+        })
+    }
+}
