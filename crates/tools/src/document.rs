@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use card_payments::api::openapi::STRICT_ONLY;
 use serde_json::{Map, Value};
+
+/// What the document says of a refusal that only strict handling causes (`src/api/openapi/refusals.rs`).
+const STRICT_ONLY: &str = "only under strict handling";
 
 pub struct Operation {
     /// The method, in capitals.
