@@ -256,7 +256,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Mcp(command) => tools::mcp::run(command, &known_api()).await,
         Command::Explain(command) => commands::explain::run(command).await,
         Command::Replay(command) => tools::replay::run(command, &known_api()).await,
-        Command::Coverage(command) => tools::coverage::run(command, &api::openapi()).await,
+        Command::Coverage(command) => tools::coverage::run(command, &known_api()).await,
         Command::Report(command) => commands::report::run(*command).await,
         Command::Requests(command) => tools::requests::run(command).await,
         Command::Health(command) => tools::health::run(&command),

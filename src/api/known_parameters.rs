@@ -126,11 +126,14 @@ impl KnownParameters {
         })
     }
 
-    /// Returns the name that is spelled most like this one. A name that differs in more than half of its letters is another word.
+    /// Returns the name that is spelled most like this one, or that begins with it. A name that differs in more than half of its
+    /// letters is another word.
     fn nearest(&self, name: &str) -> Option<&str> {
         let far = |known: &&String| strsim::damerau_levenshtein(known, name);
         let nearest = self.0.keys().min_by_key(far)?;
-        (2 * far(&nearest) <= name.chars().count()).then_some(nearest.as_str())
+        let near = Some(nearest).filter(|nearest| 2 * far(nearest) <= name.chars().count());
+        near.or_else(|| self.0.keys().find(|known| known.starts_with(&format!("{name}_"))))
+            .map(String::as_str)
     }
 }
 

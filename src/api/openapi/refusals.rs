@@ -26,7 +26,7 @@ const EVERYWHERE: &[ErrorCode] = &[
     ErrorCode::GatewayTimeout,
 ];
 
-/// The note of a refusal that only strict handling causes.
+/// The note of a refusal that only strict handling causes, by which `coverage` knows it.
 pub const STRICT_ONLY: &str = "only under strict handling";
 
 /// The path of example bodies that several operations share.

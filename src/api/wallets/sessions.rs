@@ -23,5 +23,7 @@ pub async fn create_wallet_session(
     State(app): State<AppState>,
     request: WriteRequest,
 ) -> Result<Created<WalletSession>, Error> {
+    // Whatever else is wrong with the parameters is a bad request.
+    request.input.refuse_unknown()?;
     request.answer(sessions::create(&app, &request.caller, request.input.params())).await
 }

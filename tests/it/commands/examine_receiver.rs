@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -17,7 +18,7 @@ use serde_json::Value;
 use sha2::Sha256;
 
 use crate::harness::operated;
-use crate::harness::process::{output, program};
+use crate::harness::process::{Process, output, program};
 use crate::webhooks::verifiers;
 
 const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";

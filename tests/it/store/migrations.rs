@@ -15,7 +15,7 @@ use crate::harness::steps::sql_of;
 use crate::harness::{Installed, operated};
 
 /// Released steps, and the digests of what they run on PostgreSQL and on SQLite. Lines are added here, and none is changed.
-const RELEASED: [(&str, &str, &str); 15] = [
+const RELEASED: [(&str, &str, &str); 16] = [
     (
         "m0001_schema",
         "9u7HW2D3gFQPHNRIYLb5TdW5/rEjmGQI2FxbFq8NK3g=",
@@ -90,6 +90,11 @@ const RELEASED: [(&str, &str, &str); 15] = [
         "m0015_statement_periods",
         "e5jPb21p6pBi1DyWEBbcQ1DnGAF7aSKicDumPgzov0E=",
         "e5jPb21p6pBi1DyWEBbcQ1DnGAF7aSKicDumPgzov0E=",
+    ),
+    (
+        "m0016_strict_and_challenges",
+        "127JEcZi0TRFV8J7/HEQ9si9BGCNlP2MZ+Q/uMj368A=",
+        "127JEcZi0TRFV8J7/HEQ9si9BGCNlP2MZ+Q/uMj368A=",
     ),
 ];
 

@@ -113,9 +113,9 @@ rules! {
     }
 
     async fn an_unknown_word_is_refused_whether_or_not_3_d_secure_is_asked_for(app) {
-        let plain = crate::harness::charge(400);
+        let (client, plain) = (app.client(), crate::harness::charge(400));
         for body in [challenged(ENROLLED, &json!({})), plain] {
-            let answer = post_with(&app.client(), "/1/charges", &[("Sandbox-Challenge", "approve")], &body);
+            let answer = post_with(&client, "/1/charges", &[("Sandbox-Challenge", "approve")], &body);
             let refused = app.unchanged(answer).await.refused(422, "invalid_resource");
             assert_eq!(refused["messages"], json!([{
                 "param": "Sandbox-Challenge", "code": "sandbox_challenge_invalid",
