@@ -27,12 +27,23 @@ pays() {
     timeout 60 "$program" exec -- "$@" | grep -x 'ch_[A-Za-z0-9_-]*' >/dev/null
 }
 
+# Writes the samples of openapi.yaml for the language into a folder, and runs a program over them.
+samples() {
+    "$program" openapi --json --code-samples | python3 "$here/samples.py" "$language" "$1"
+}
+run_samples() {
+    samples "$work/samples"
+    timeout 300 "$program" exec -- "$@" "$work/samples" | grep ' samples passed'
+    rm -r "$work/samples"
+}
+
 python() {
     # Its libraries are those of the generator, pytest is that of the verifiers.
     local pytest=$("$built/verifiers/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     PYTHONPATH=$packages/python:$pytest beside "$tools/python" -m pytest -q -p no:cacheprovider "$here/python/tests"
     first_payment "$work/first_payment.py"
     PYTHONPATH=$packages/python pays "$tools/python" "$work/first_payment.py"
+    PYTHONPATH=$packages/python run_samples "$tools/python" "$here/python/tests/samples.py"
 }
 
 typescript() {
@@ -40,10 +51,11 @@ typescript() {
     # In its folder it is a user of the package.
     cp "$here"/typescript/test/*.ts "$folder"
     first_payment "$folder/first_payment.ts"
+    samples "$folder/samples"
     (cd "$folder" && npx --offline tsc --strict --noUncheckedIndexedAccess --module nodenext --target es2022 --lib es2023,dom --types node \
-        --skipLibCheck --rootDir . --outDir test *.test.ts first_payment.ts &&
+        --skipLibCheck --rootDir . --outDir test *.test.ts first_payment.ts samples/*.ts &&
         beside node --test --test-reporter=dot test/client.test.js && pays node test/first_payment.js)
-    rm -r "$folder"/{test,client.test.ts,first_payment.ts}
+    rm -r "$folder"/{test,client.test.ts,first_payment.ts,samples}
 }
 
 go() {
@@ -55,7 +67,9 @@ go() {
     cp -R "$packages/go" "$sources/cardpaymentsclient"
     cp "$here"/go/*_test.go "$sources/cardpaymentsclient"
     gofmt -l "$here/go" | { ! grep .; }
-    command go vet cardpaymentsclient
+    samples "$sources/samples"
+    gofmt -l "$sources/samples" | { ! grep .; }
+    command go vet cardpaymentsclient samples
     beside go test -count=1 cardpaymentsclient
     first_payment "$work/first_payment.go"
     gofmt -l "$work" | { ! grep .; }
@@ -70,6 +84,7 @@ java() {
         "$jars"/{apiguardian-api,opentest4j,picocli,junit-{jupiter-{api,engine},platform-{commons,console,engine,launcher,reporting}}}.jar)
     rm -rf "$classes"
     first_payment "$work/FirstPayment.java"
+    samples "$work/samples"
     find "$packages/java/src" "$here/java/test" "$work" -name '*.java' >"$built/clients/java.sources"
     JDK_JAVA_OPTIONS=$quick javac -nowarn -proc:none --release 17 -cp "$needed" -d "$classes" @"$built/clients/java.sources"
     beside java $quick -cp "$needed:$classes" org.junit.platform.console.ConsoleLauncher --disable-banner --disable-ansi-colors \
@@ -82,6 +97,7 @@ ruby() {
     beside ruby -W0 -I"$packages/ruby/lib" "$here/ruby/test/client_test.rb"
     first_payment "$work/first_payment.rb"
     pays ruby -W0 -I"$packages/ruby/lib" "$work/first_payment.rb"
+    run_samples ruby -W0 -I"$packages/ruby/lib" "$here/ruby/test/samples.rb"
 }
 
 php() {
@@ -90,7 +106,7 @@ php() {
     export PACKAGE=$packages/php
     beside php "$here/php/test/client_test.php"
     first_payment "$work/first_payment.php"
-    (cd "$work" && pays php first_payment.php)
+    (cd "$work" && pays php first_payment.php && run_samples php "$here/php/test/samples.php")
 }
 
 rust() {

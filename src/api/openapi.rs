@@ -28,7 +28,7 @@ use utoipa::openapi::OpenApi;
 pub use bodies::{AddedCard, BrowserBankAccount, BrowserCard, BrowserPaymentSource, PaymentSourceSource};
 pub use columns::{Columns, columns};
 pub use parameters::{PageParameters, SearchParameters};
-pub use refusals::declines;
+pub use refusals::{STRICT_ONLY, declines};
 
 use super::answer::{ErrorBody, ErrorMessage};
 use super::descriptions::operations;

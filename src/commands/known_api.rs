@@ -24,7 +24,14 @@ use crate::VERSION;
 
 /// Returns what this program knows.
 pub fn known_api() -> KnownApi {
-    KnownApi { version: VERSION.as_str(), document: api::openapi, faults, error, test_card }
+    KnownApi {
+        version: VERSION.as_str(),
+        document: api::openapi,
+        strict_only: api::openapi::STRICT_ONLY,
+        faults,
+        error,
+        test_card,
+    }
 }
 
 fn error(code: &str) -> Option<KnownError> {

@@ -17,7 +17,6 @@ pub mod examine;
 pub mod exec;
 pub mod explain;
 mod fixtures;
-pub mod health;
 pub mod help;
 pub mod known_api;
 pub mod ledger;

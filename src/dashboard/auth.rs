@@ -175,13 +175,13 @@ impl FromRequest<DashboardState> for VerifiedForm {
         let user = AccountSession::from_request_parts(&mut parts, app).await?;
         let sent = parts.extensions.get::<SentForm>().cloned();
         let input = Input::from_request(Request::from_parts(parts, body), app).await?;
-        Self::verify(user, input)
+        Self::verify(user, sent.as_ref(), input)
     }
 }
 
 impl VerifiedForm {
-    /// Returns the form of a session, if one of its pages has sent it.
-    fn verify(user: AccountSession, input: Input) -> Result<Self, ErrorPage> {
+    /// Returns the form of a session, if one of its pages has sent it. What was typed in it is kept for a refusal.
+    fn verify(user: AccountSession, sent: Option<&SentForm>, input: Input) -> Result<Self, ErrorPage> {
         // A chosen account that was deleted meanwhile: the form must not concern the key's own one.
         let is_chosen = user.session.chosen.is_none_or(|chosen| chosen == user.account.id());
         if !is_chosen || !has_csrf_token(&user.session, &input) {
@@ -206,8 +206,9 @@ impl FromRequest<DashboardState> for VerifiedUpload {
     async fn from_request(request: Request, app: &DashboardState) -> Result<Self, ErrorPage> {
         let (mut parts, body) = request.into_parts();
         let user = AccountSession::from_request_parts(&mut parts, app).await?;
+        let sent = parts.extensions.get::<SentForm>().cloned();
         let (input, upload) = upload::receive(Request::from_parts(parts, body), app).await?;
-        Ok(Self { form: VerifiedForm::verify(user, input)?, upload })
+        Ok(Self { form: VerifiedForm::verify(user, sent.as_ref(), input)?, upload })
     }
 }
 

@@ -157,17 +157,6 @@ pub struct ListView<T> {
 }
 
 impl<T: Serialize + 'static> ListView<T> {
-    /// Returns a list without filters, which has the same path everywhere.
-    pub const fn plain(
-        title: &'static str,
-        name: &'static str,
-        columns: &'static [Column],
-        find: Find<T>,
-    ) -> Self {
-        let (api, search) = (name, name);
-        Self { title, name, api, search, columns, fields: &[], order: None, is_searched_in_live: false, find }
-    }
-
     fn fields(&self) -> impl Iterator<Item = &'static Field> {
         self.fields.iter().copied().flatten()
     }

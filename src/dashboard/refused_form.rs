@@ -96,7 +96,7 @@ impl SentForm {
     /// Returns the address of the page that has the form, if it is known.
     fn page(&self) -> Option<String> {
         let page = self.text(BACK).map(str::to_owned);
-        // The filters of a list are a form of the list.
+        // Others, like the filters of a list, belong to the page at their own address.
         let page = page.or_else(|| (!self.fields().is_empty()).then(|| self.action.clone()));
         page.filter(|page| is_own(page))
     }

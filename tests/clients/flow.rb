@@ -45,10 +45,10 @@ page = charges.list_charges(per_page: 2)
 holds page.response.map(&:token) == [inline.token, charge.token], page
 
 status, body = refused { charges.create_charge(charge_input(400)) }
-holds [status, body['error']] == [422, 'invalid_resource'], body
+holds [status, ErrorBody.build_from_hash(body).error] == [422, 'invalid_resource'], body
 much = TransferInput.new(description: 'Too much', amount: 1_000_000_000_000, currency: 'AUD', recipient: 'self')
 status, body = refused { TransfersApi.new.create_transfer(much) }
-holds [status, body[0]['error']] == [402, 'insufficient_service_balance'], body
+holds [status, ErrorBody.build_from_hash(body[0]).error] == [402, 'insufficient_service_balance'], body
 
 person = CustomerInput.new(email: 'roland@example.com', card: CardInput.new(**DETAILS))
 customer = CustomersApi.new.create_customer(person).response

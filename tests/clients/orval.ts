@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createCard } from './client/cards'
 import { createCharge, listCharges } from './client/charges'
 import { createCustomer } from './client/customers'
-import type { Event } from './client/cardPayments.schemas'
+import type { KnownEvent } from './client/cardPayments.schemas'
 import { createPlan } from './client/plans'
 import { createRefund } from './client/refunds'
 import { createSubscription } from './client/subscriptions'
@@ -43,7 +43,8 @@ async function main() {
   deepEqual(page.map(({ token }) => token), [inline.token, charge.token])
 
   const invalid = await createCharge(newCharge(400))
-  equal(invalid.status, 422)
+  if (invalid.status !== 422) throw new Error(JSON.stringify(invalid.data))
+  equal(invalid.data.error, 'invalid_resource')
   const much = { description: 'Too much', amount: 1_000_000_000_000, currency: 'AUD', recipient: 'self' }
   const poor = await createTransfer(much)
   equal(poor.status, 402)
@@ -53,8 +54,9 @@ async function main() {
   const subscription = made(await createSubscription({ plan_token: plan.token, customer_token: customer.token }), 201)
   equal(subscription.state, 'active')
 
-  const event: Event = JSON.parse(readFileSync(WEBHOOK!, 'utf8'))
-  equal(event.type, 'charge.captured')
+  const event: KnownEvent = JSON.parse(readFileSync(WEBHOOK!, 'utf8'))
+  if (event.type !== 'charge.captured') throw new Error(event.type)
+  equal(event.data.captured, true)
 }
 
 void main()

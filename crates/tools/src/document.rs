@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// What the document says of a refusal that only strict handling causes (`src/api/openapi/refusals.rs`).
-const STRICT_ONLY: &str = "only under strict handling";
+use crate::known_api::KnownApi;
 
 pub struct Operation {
     /// The method, in capitals.
@@ -51,11 +50,14 @@ pub struct Operations(Vec<Operation>);
 
 impl Operations {
     /// Reads them from the document.
-    pub fn new(document: &Value) -> Self {
+    pub fn new(api: &KnownApi) -> Self {
+        let (document, strict_only) = (&(api.document)(), api.strict_only);
         let paths = document["paths"].as_object().into_iter().flatten();
         let operations = paths.flat_map(|(path, methods)| {
             let methods = methods.as_object().into_iter().flatten();
-            methods.filter_map(move |(method, described)| operation(document, method, path, described))
+            methods.filter_map(move |(method, described)| {
+                operation(document, strict_only, method, path, described)
+            })
         });
         Self(operations.collect())
     }
@@ -75,7 +77,13 @@ impl Operations {
     }
 }
 
-fn operation(document: &Value, method: &str, path: &str, described: &Value) -> Option<Operation> {
+fn operation(
+    document: &Value,
+    strict_only: &str,
+    method: &str,
+    path: &str,
+    described: &Value,
+) -> Option<Operation> {
     let section = described["tags"][0].as_str()?.to_lowercase().replace(' ', "_");
     let query: Vec<_> =
         described["parameters"].as_array().into_iter().flatten().map(|it| resolved(document, it)).collect();
@@ -93,8 +101,9 @@ fn operation(document: &Value, method: &str, path: &str, described: &Value) -> O
         let response = resolved(document, response);
         let examples = response["content"]["application/json"]["examples"].as_object();
         let names = examples.into_iter().flat_map(Map::keys);
-        let strict_only = response["description"].as_str().is_some_and(|text| text.contains(STRICT_ONLY));
-        let is_strict_only = move |name: &str| strict_only && name == "invalid_resource";
+        let described = response["description"].as_str().unwrap_or_default();
+        let has_strict = described.contains(strict_only);
+        let is_strict_only = move |name: &str| has_strict && name == "invalid_resource";
         names
             .filter(move |name| status >= 400 && !is_strict_only(name))
             .map(move |name| (status, name.clone()))

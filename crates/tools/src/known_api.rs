@@ -9,6 +9,8 @@ pub struct KnownApi {
     pub version: &'static str,
     /// Returns the OpenAPI document.
     pub document: fn() -> Value,
+    /// What the document says of an answer that only strict handling causes.
+    pub strict_only: &'static str,
     /// Returns the faults of parameters.
     pub faults: fn(Parameters, &Value) -> Vec<ParameterFault>,
     /// Returns an error of the API by its code.

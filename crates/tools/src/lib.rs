@@ -1,5 +1,5 @@
 //! The commands that call a running server by HTTP, and know no database: `listen`, `trigger`, `seed`, `mcp`, `requests`, `replay`,
-//! `examine` and `coverage`, and what `report` asks the server for. A server that lives as long as a command is brought from above.
+//! `examine`, `coverage` and `health`, and what `report` asks the server for. A server that lives as long as a command is brought from above.
 //!
 //! What they know of the API before a server answers, the program hands over as a [`known_api::KnownApi`]. Terminals and progress bars
 //! are for all commands.
@@ -9,6 +9,7 @@ pub mod coverage;
 mod document;
 pub mod events;
 pub mod examine;
+pub mod health;
 pub mod html_page;
 mod junit;
 pub mod known_api;

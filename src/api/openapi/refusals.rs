@@ -26,8 +26,8 @@ const EVERYWHERE: &[ErrorCode] = &[
     ErrorCode::GatewayTimeout,
 ];
 
-/// The note of a refusal that only strict handling causes, which `coverage` knows it by (`crates/tools/src/document.rs`).
-const STRICT_ONLY: &str = "only under strict handling";
+/// The note of a refusal that only strict handling causes, by which `coverage` knows it.
+pub const STRICT_ONLY: &str = "only under strict handling";
 
 /// The path of example bodies that several operations share.
 pub(super) const EXAMPLES: &str = "#/components/examples/";

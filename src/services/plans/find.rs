@@ -1,8 +1,8 @@
 //! Finds plans.
 
-use entity::{Owned, PlanToken};
 use entity::counter::Counted;
 use entity::plan::{self, Column};
+use entity::{Owned, PlanToken};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, QueryFilter};
 
 use crate::error::{Error, ErrorCode};

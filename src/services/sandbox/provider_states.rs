@@ -3,7 +3,6 @@
 
 use entity::api_key::KeyKind;
 use entity::provider_state::{ProviderState, StateAction};
-use futures::FutureExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -53,7 +52,7 @@ pub async fn change(
     if caller.claim.is_none() {
         return Ok(values);
     }
-    idempotency::write(ctx, caller, values, |_, values| async move { Ok(values.clone()) }.boxed()).await
+    idempotency::write(ctx, caller, values, async |_, values| Ok(values.clone())).await
 }
 
 /// Returns the refusal of a state whose record was refused: parameters are named as the operation that makes the record names them.
@@ -280,10 +279,8 @@ impl StateChange<'_> {
 
     async fn claim_key(&self) -> Result<(), Error> {
         let claim = (self.caller.account.id(), self.claim()?, self.ctx.trusted.latest());
-        let unit = self
-            .ctx
-            .store
-            .write(claim, |tx, (account, claim, at)| async move { claim.record(tx, *account, *at) }.boxed());
+        let unit =
+            self.ctx.store.write(claim, async |tx, (account, claim, at)| claim.record(tx, *account, *at));
         match unit.await {
             // An earlier setup that nothing has torn down.
             Err(error) if error.code() == ErrorCode::IdempotencyKeyInUse => Ok(()),
@@ -293,8 +290,8 @@ impl StateChange<'_> {
 
     async fn release_key(&self) -> Result<(), Error> {
         let claim = (self.caller.account.id(), self.claim()?);
-        let unit = self.ctx.store.write(claim, |tx, (account, claim)| {
-            async move { idempotency::release_key(tx, *account, claim.hash()).await }.boxed()
+        let unit = self.ctx.store.write(claim, async |tx, (account, claim)| {
+            idempotency::release_key(tx, *account, claim.hash()).await
         });
         unit.await
     }

@@ -18,9 +18,10 @@ use crate::store::Tx;
 pub async fn remove(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
     let id: SnapshotToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let owner = caller.account.id();
-    let unit = idempotency::write(ctx, caller, (owner, id, ctx.clock.now()), async |tx, (account, id, wall)| {
-        if hide(tx, *account, *id, *wall).await? { Ok(()) } else { Err(ErrorCode::NotFound.into()) }
-    });
+    let unit =
+        idempotency::write(ctx, caller, (owner, id, ctx.clock.now()), async |tx, (account, id, wall)| {
+            if hide(tx, *account, *id, *wall).await? { Ok(()) } else { Err(ErrorCode::NotFound.into()) }
+        });
     unit.await?;
     clear_later_if_failed(ctx, owner, id).await;
     Ok(())
@@ -61,7 +62,8 @@ async fn hide(tx: &Tx, account: AccountToken, id: SnapshotToken, wall: Timestamp
 
 /// Deletes what is left of a snapshot without bytes.
 async fn clear(ctx: &Context, account: AccountToken, id: SnapshotToken) -> Result<(), Error> {
-    let some = || ctx.store.write((account, id), async |tx, (account, id)| clear_parts(tx, *account, *id).await);
+    let some =
+        || ctx.store.write((account, id), async |tx, (account, id)| clear_parts(tx, *account, *id).await);
     while some().await? > 0 {}
     let rest = ctx.store.write((account, id), async |tx, (account, id)| {
         let files = snapshot_file::Entity::delete_of(*account);

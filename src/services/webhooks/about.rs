@@ -2,7 +2,6 @@
 
 use entity::webhook::{self, Column};
 use entity::{Listed, Owned, event, webhook_endpoint};
-use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 
 use crate::error::Error;
@@ -19,15 +18,11 @@ pub async fn about(ctx: &Context, account: &Account, record: &str) -> Result<Vec
         .filter(events::about(ctx.store.backend(), record))
         .select_only()
         .column(event::Column::Id);
-    let mut rows = webhook::Entity::owned_by(account.id())
+    let rows = webhook::Entity::owned_by(account.id())
         .filter(Column::EventId.in_subquery(of_record.into_query()))
+        .inner_join(webhook_endpoint::Entity)
         .order_by_desc(webhook::Entity::ID)
         .limit(NEWEST);
-    let endpoint = |column: webhook_endpoint::Column| Expr::col((webhook_endpoint::Entity, column));
-    let its_own = endpoint(webhook_endpoint::Column::AccountId)
-        .eq(account.id())
-        .and(endpoint(webhook_endpoint::Column::Id).equals((webhook::Entity, Column::EndpointId)));
-    QueryTrait::query(&mut rows).inner_join(webhook_endpoint::Entity, its_own);
     let rows = rows.select_also(webhook_endpoint::Entity).all(ctx.store.read()).await?;
     Ok(rows.into_iter().filter_map(|(row, endpoint)| Some(Webhook::new(row, endpoint?.url))).collect())
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -17,7 +18,7 @@ use serde_json::Value;
 use sha2::Sha256;
 
 use crate::harness::operated;
-use crate::harness::process::{output, program};
+use crate::harness::process::{Process, output, program};
 use crate::webhooks::verifiers;
 
 const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -113,7 +114,10 @@ fn a_receiver_that_handles_one_request_at_a_time_passes_every_case() {
     let script = std::fs::read_to_string(verifiers::root().join("tests/verifiers/verify.py")).unwrap();
     let single = script.replace("ThreadingHTTPServer", "HTTPServer");
     let mut python = Command::new(verifiers::root().join(verifiers::PYTHON));
-    passes_every_case("Python", &Process::start(python.args(["-c", &single]).env("WEBHOOK_KEY", KEY).env("PORT", "0")));
+    passes_every_case(
+        "Python",
+        &Process::start(python.args(["-c", &single]).env("WEBHOOK_KEY", KEY).env("PORT", "0")),
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

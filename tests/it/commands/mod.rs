@@ -23,12 +23,12 @@ mod terminals;
 mod traces;
 mod triggers;
 
-use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+pub use self::help::helps;
 use crate::harness::process::{PAYMENT, ask, output, program};
 use crate::harness::{Database, Installed, fields, operated};
 
@@ -432,86 +432,6 @@ fn what_needs_no_database_tells_programs_too() {
     assert_eq!(text(&completions, "script"), output(program(folder.path()).args(["completions", "fish"])).1);
     assert_eq!(run(&["acquirer", "--openapi"]), card_payments::acquirer::http::document::document());
     assert_eq!(run(&["openapi"])["openapi"], run(&["acquirer", "--openapi"])["openapi"]);
-}
-
-/// The words of a command's help, and of all commands below it.
-pub fn helps(path: &[String], found: &mut Vec<(Vec<String>, String)>) {
-    let folder = tempfile::tempdir().unwrap();
-    let (code, help, stderr) = output(program(folder.path()).args(path).arg("--help"));
-    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{path:?}");
-    assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "help needs no database");
-    let names = listed(&help);
-    found.push((path.to_vec(), help));
-    for name in names {
-        helps(&[path, &[name]].concat(), found);
-    }
-}
-
-/// The commands that a help lists: under one heading, or the program's under those of its groups.
-fn listed(help: &str) -> Vec<String> {
-    let is_heading =
-        |line: &str| line == "Commands:" || line.starts_with("Develop, ") || line.starts_with("Operate, ");
-    let (mut is_listed, mut names) = (false, Vec::new());
-    for line in help.lines() {
-        match line.strip_prefix("  ") {
-            Some(row) if is_listed && !row.starts_with(' ') => {
-                names.extend(row.split_whitespace().next().map(str::to_owned));
-            }
-            Some(_) => {}
-            None => is_listed = is_heading(line),
-        }
-    }
-    names.retain(|name| name != "help");
-    names
-}
-
-#[test]
-fn the_help_of_every_command_teaches_it() {
-    let mut found = Vec::new();
-    helps(&[], &mut found);
-    let paths: BTreeSet<_> = found.iter().map(|(path, _)| path.join(" ")).collect();
-    for known in ["serve", "account create", "vault rotate", "backup", "completions", "ledger report"] {
-        assert!(paths.contains(known), "{known} is not among {paths:?}");
-    }
-    for (path, help) in &found {
-        assert!(help.lines().next().is_some_and(|sentence| sentence.len() > 5), "{path:?}");
-        if !path.is_empty() && !help.contains("\nCommands:\n") {
-            assert!(help.contains("Example"), "{path:?} has no example:\n{help}");
-            let example = help.lines().skip_while(|line| !line.starts_with("Example")).nth(1).unwrap();
-            assert!(example.contains(&format!("card-payments {}", path.join(" "))), "{path:?}: {example}");
-            let takes_json = help.contains("      --json\n") || help.contains("      --json ");
-            assert_eq!(
-                takes_json,
-                path != &["mcp"],
-                "{path:?}: all but mcp, which speaks a protocol of JSON"
-            );
-        }
-        // Only the server reports a wrong setting that only the server needs.
-        assert_eq!(help.contains("--trusted-proxies"), path == &["serve"], "{path:?}");
-        let no_database = [
-            "",
-            "acquirer",
-            "openapi",
-            "health",
-            "listen",
-            "trigger",
-            "seed",
-            "mcp",
-            "coverage",
-            "examine",
-            "examine client",
-            "examine receiver",
-            "exec",
-            "explain",
-            "record",
-            "replay",
-            "requests",
-            "completions",
-            "manual",
-        ];
-        let has_database = !no_database.contains(&path.join(" ").as_str());
-        assert_eq!(help.contains("--database-url"), has_database, "{path:?}");
-    }
 }
 
 #[test]

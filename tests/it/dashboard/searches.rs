@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::harness::browser::{Browser, assert_sign_in, led, refused};
-use crate::harness::{Answer, App, Client, card, charge_with, rules, token_of};
+use crate::harness::{Answer, Client, card, charge_with, rules, token_of};
 
 const CARD: &str = "4200000000000000";
 const DECLINED_CARD: &str = "4100000000000001";

@@ -41,12 +41,28 @@ struct Generator {
     compile: &'static str,
     /// Lives the flow; empty where none is written.
     flow: &'static str,
+    /// How the flow reads the event of a webhook, and what is refused.
+    events: Typed,
+    refusals: Typed,
     /// What is in the client, in its spelling: a piece of a source, or of a path with its end of line.
     holds: &'static [(NameKind, &'static str)],
     /// Files without which there is nothing to try.
     needs: &'static [&'static str],
     /// Whether only `CARD_PAYMENTS_CLIENTS=all` tries it.
     long: bool,
+}
+
+/// How a record of one of several kinds gets its type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Typed {
+    /// `type` tells the compiler.
+    ByType,
+    /// The call that is refused gives it.
+    ByCall,
+    /// The program reads it as the schema that it expects.
+    BySchema,
+    /// No flow reads it as a type.
+    Unread,
 }
 
 /// Which names of the document.

@@ -21,6 +21,7 @@ use self::met::Met;
 use crate::api_client::ApiClient;
 use crate::document::Operations;
 use crate::junit::{self, TestCase};
+use crate::known_api::KnownApi;
 use crate::report::{OWN_REQUESTS, all};
 use crate::requests::exchange;
 use crate::server_options::{ServerOptions, refuse_live};
@@ -70,10 +71,10 @@ fn sections(text: &str) -> Result<List<String>, String> {
     })
 }
 
-/// Runs the command with the API's document.
-pub async fn run(command: Coverage, document: &Value) -> Result<(), Box<dyn Error>> {
+/// Runs the command with what the program knows of the API.
+pub async fn run(command: Coverage, api: &KnownApi) -> Result<(), Box<dyn Error>> {
     let Coverage { files, only, fail_under, to, junit, json, server } = command;
-    let operations = Operations::new(document);
+    let operations = Operations::new(api);
     let mut met = Met::default();
     if files.is_empty() {
         let server = server.open().await?;

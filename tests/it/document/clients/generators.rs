@@ -3,7 +3,7 @@
 //! generators, and `$jar`, the archive of openapi-generator.
 
 use super::NameKind::{Operations, Schemas, Tags};
-use super::{Generator, holds};
+use super::{Generator, Typed, holds};
 
 /// The rows, and a test of each one's name.
 macro_rules! generators {
@@ -26,6 +26,8 @@ const OPENAPI_GENERATOR: Generator = Generator {
     proof: "compiled",
     compile: "",
     flow: "",
+    events: Typed::Unread,
+    refusals: Typed::Unread,
     holds: &[],
     needs: &["/usr/bin/java"],
     long: false,
@@ -34,6 +36,26 @@ const NPM: Generator =
     Generator { proof: "type-checked", compile: "npx tsc -p tsconfig.json", needs: &[], ..OPENAPI_GENERATOR };
 const PYTHON: Generator =
     Generator { language: "Python", proof: "imported", needs: &[], ..OPENAPI_GENERATOR };
+
+/// A row whose flow is that of calls.ts.
+macro_rules! calls {
+    ($name:literal) => {
+        Generator {
+            compile: concat!(
+                "npx tsc -p tsconfig.json
+                npx tsc --strict --module commonjs --target es2022 --lib es2022,dom,dom.iterable --types node --skipLibCheck \
+                    --outDir built ",
+                $name,
+                ".ts
+                echo '{}' >built/package.json"
+            ),
+            flow: concat!("node built/", $name, ".js"),
+            events: Typed::ByType,
+            refusals: Typed::BySchema,
+            ..NPM
+        }
+    };
+}
 
 generators! {
     go: Generator {
@@ -45,6 +67,8 @@ generators! {
         environment: "export GO111MODULE=off GOPATH=$PWD:/usr/share/gocode",
         compile: "mkdir src; ln -s ../client src/client; go vet client",
         flow: "go run flow.go",
+        events: Typed::BySchema,
+        refusals: Typed::ByCall,
         holds: &[(Operations, "APIService) {Pascal}("), (Tags, "/api_{snake}.go\n")],
         needs: &["/usr/bin/go", "/usr/share/gocode/src/gopkg.in/validator.v2"],
         ..OPENAPI_GENERATOR
@@ -56,6 +80,8 @@ generators! {
         make: "npx openapi-typescript openapi.yaml -o client/api.d.ts",
         compile: "npx tsc --strict --noUncheckedIndexedAccess --module nodenext --target es2022 flow.ts",
         flow: "node flow.js",
+        events: Typed::ByType,
+        refusals: Typed::ByCall,
         holds: &[(Operations, "\n    {snake}: {"), (Schemas, "\n        {name}: ")],
         ..NPM
     };
@@ -65,7 +91,8 @@ generators! {
         language: "TypeScript",
         make: "npx openapi-ts -i openapi.yaml -o client",
         holds: &[(Operations, "export const {camel} = <")],
-        ..NPM
+        refusals: Typed::ByCall,
+        ..calls!("hey_api")
     };
     orval_fetch: Generator {
         package: "orval",
@@ -79,6 +106,8 @@ generators! {
                 --outDir built orval.ts
             echo '{}' >built/package.json",
         flow: "node built/orval.js",
+        events: Typed::ByType,
+        refusals: Typed::ByCall,
         holds: &[(Operations, "export const {camel} = "), (Tags, "/{kebab}.ts\n")],
         ..NPM
     };
@@ -89,23 +118,42 @@ generators! {
         make: "card-payments openapi --json-bodies >json-bodies.yaml && \
                npx orval --input json-bodies.yaml --output client --client axios --mode tags",
         holds: &[(Operations, "const {camel} = "), (Tags, "/{kebab}.ts\n")],
-        ..NPM
+        ..calls!("orval_axios")
+    };
+    swagger_typescript_api: Generator {
+        package: "swagger-typescript-api",
+        tool: "swagger-typescript-api",
+        language: "TypeScript",
+        make: "npx swagger-typescript-api generate -p openapi.yaml -o client -n api.ts",
+        holds: &[(Operations, "\n    {camel}: (")],
+        ..calls!("swagger_typescript_api")
+    };
+    zodios: Generator {
+        package: "openapi-zod-client",
+        tool: "zodios",
+        language: "TypeScript",
+        make: "mkdir client && npx openapi-zod-client openapi.yaml -o client/api.ts --export-schemas --with-alias",
+        refusals: Typed::ByCall,
+        holds: &[(Operations, "alias: \"{snake}\"")],
+        ..calls!("zodios")
     };
     typescript_fetch: Generator {
         language: "TypeScript, fetch",
         make: "openapi-generator-cli generate -g typescript-fetch -i openapi.yaml -o client",
-        proof: "type-checked",
-        compile: NPM.compile,
         holds: &[(Operations, "async {camel}("), (Tags, "/{Pascal}Api.ts\n")],
-        ..OPENAPI_GENERATOR
+        package: OPENAPI_GENERATOR.package,
+        tool: OPENAPI_GENERATOR.tool,
+        needs: OPENAPI_GENERATOR.needs,
+        ..calls!("typescript_fetch")
     };
     typescript_axios: Generator {
         language: "TypeScript, axios",
         make: "openapi-generator-cli generate -g typescript-axios -i openapi.yaml -o client",
-        proof: "type-checked",
-        compile: NPM.compile,
         holds: &[(Operations, "public {camel}("), (Tags, "export class {Pascal}Api ")],
-        ..OPENAPI_GENERATOR
+        package: OPENAPI_GENERATOR.package,
+        tool: OPENAPI_GENERATOR.tool,
+        needs: OPENAPI_GENERATOR.needs,
+        ..calls!("typescript_axios")
     };
     python: Generator {
         package: "openapi-python-client",
@@ -115,6 +163,8 @@ generators! {
                openapi-python-client generate --path json-bodies.yaml --output-path client --meta none --overwrite --fail-on-warning",
         compile: "python load.py client",
         flow: "python flow.py",
+        events: Typed::BySchema,
+        refusals: Typed::ByCall,
         holds: &[(Operations, "/{snake}.py\n"), (Tags, "/api/{snake}/__init__.py\n")],
         ..PYTHON
     };
@@ -122,7 +172,11 @@ generators! {
         language: "Python",
         make: "openapi-generator-cli generate -g python -i openapi.yaml -o client",
         proof: "imported",
+        environment: "export PYTHONPATH=client",
         compile: "cd client; python ../load.py openapi_client",
+        flow: "python generated.py",
+        events: Typed::BySchema,
+        refusals: Typed::ByCall,
         holds: &[(Operations, "def {snake}("), (Tags, "/{snake}_api.py\n")],
         ..OPENAPI_GENERATOR
     };
@@ -148,6 +202,8 @@ generators! {
             find client/src/main -name '*.java' >sources
             javac -nowarn -proc:none -d classes @sources Flow.java",
         flow: "java Flow",
+        events: Typed::BySchema,
+        refusals: Typed::BySchema,
         holds: &[(Operations, " {camel}("), (Tags, "/{Pascal}Api.java\n")],
         needs: &["/usr/bin/javac", "/usr/share/java/httpmime.jar"],
         ..OPENAPI_GENERATOR
@@ -157,6 +213,8 @@ generators! {
         make: "openapi-generator-cli generate -g rust -i openapi.yaml -o client --additional-properties=packageName=client",
         compile: "cargo build --quiet --locked --manifest-path rust/Cargo.toml --target-dir ../rust-target",
         flow: "../rust-target/debug/flow",
+        events: Typed::BySchema,
+        refusals: Typed::ByCall,
         holds: &[(Operations, "pub async fn {snake}("), (Tags, "/{snake}_api.rs\n")],
         // An HTTP client with all that it needs is compiled.
         long: true,
@@ -168,6 +226,8 @@ generators! {
         proof: "loaded",
         compile: "ruby -W0 -Iclient/lib -ropenapi_client -e 'OpenapiClient.constants.each { OpenapiClient.const_get(_1) }'",
         flow: "ruby -W0 -Iclient/lib flow.rb",
+        events: Typed::BySchema,
+        refusals: Typed::BySchema,
         holds: &[(Operations, "def {snake}("), (Tags, "/{snake}_api.rb\n")],
         needs: &["/usr/bin/java", "/usr/bin/ruby"],
         ..OPENAPI_GENERATOR
@@ -178,6 +238,8 @@ generators! {
         proof: "loaded",
         compile: "php load.php",
         flow: "php flow.php",
+        events: Typed::BySchema,
+        refusals: Typed::ByCall,
         holds: &[(Operations, "public function {camel}("), (Tags, "/{Pascal}Api.php\n")],
         needs: &["/usr/bin/java", "/usr/bin/php", "/usr/share/php/GuzzleHttp/autoload.php"],
         ..OPENAPI_GENERATOR
@@ -188,6 +250,16 @@ generators! {
         proof: "read by its grammar",
         compile: "python read.py client/src",
         holds: &[(Operations, "> {Pascal}Async("), (Tags, "/{Pascal}Api.cs\n")],
+        long: true,
+        ..OPENAPI_GENERATOR
+    };
+    swift: Generator {
+        language: "Swift",
+        make: "openapi-generator-cli generate -g swift6 -i openapi.yaml -o client",
+        proof: "read by its grammar",
+        // The grammar lags behind in what is the same for every document.
+        compile: "for part in APIs Models; do python read.py client/Sources/OpenAPIClient/$part; done",
+        holds: &[(Operations, "func {camel}("), (Tags, "/{Pascal}API.swift\n")],
         long: true,
         ..OPENAPI_GENERATOR
     };

@@ -5,13 +5,17 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::Generator;
 use super::generators::GENERATORS;
+use super::{Generator, Typed};
 use crate::document::site::{committed_below, read};
 
 const PAGE: &str = "docs/clients.md";
 /// What a package leaves to its user to choose, and what it runs with.
-const PEERS: &[(&str, &str)] = &[("@hey-api/openapi-ts", "typescript")];
+const PEERS: &[(&str, &str)] = &[
+    ("@hey-api/openapi-ts", "typescript"),
+    ("openapi-zod-client", "@zodios/core"),
+    ("openapi-zod-client", "zod"),
+];
 const DRAWN: &str = "## The generators\n";
 
 /// What each registry's file pins, and how its client installs that.
@@ -39,15 +43,30 @@ fn pinned() -> BTreeMap<String, (String, String)> {
     pinned
 }
 
+const fn shown(typed: Typed) -> &'static str {
+    match typed {
+        Typed::ByType => "by `type`",
+        Typed::ByCall => "by the call",
+        Typed::BySchema => "by its schema",
+        Typed::Unread => "",
+    }
+}
+
 fn drawn() -> String {
     let pinned = pinned();
-    let mut page =
-        String::from("\n| generator | version | client in | checked | in |\n|---|---|---|---|---|\n");
-    for Generator { tool, package, language, proof, flow, long, .. } in GENERATORS {
+    let mut page = String::from(
+        "\n| generator | version | client in | checked | an event's type | a refusal's type | in |\n|---|---|---|---|---|---|---|\n",
+    );
+    for Generator { tool, package, language, proof, flow, events, refusals, long, .. } in GENERATORS {
         let lives = if flow.is_empty() { "" } else { ", lives both flows" };
         let run = if *long { ".ci/full" } else { ".ci/run" };
         let version = &pinned[*package].0;
-        writeln!(page, "| {tool} | {version} | {language} | complete, {proof}{lives} | `{run}` |").unwrap();
+        let (events, refusals) = (shown(*events), shown(*refusals));
+        writeln!(
+            page,
+            "| {tool} | {version} | {language} | complete, {proof}{lives} | {events} | {refusals} | `{run}` |"
+        )
+        .unwrap();
     }
     let mut packages: Vec<&str> = Vec::new();
     for generator in GENERATORS {

@@ -189,10 +189,25 @@ fn mask(field: &str, value: &mut Value) {
     match value {
         Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| mask(name, value)),
         Value::Array(items) => items.iter_mut().for_each(|item| mask(field, item)),
+        // A wallet's payment has JSON in texts.
+        Value::String(text) if ["signedMessage", "signedKey"].contains(&field) => {
+            let mut inner = serde_json::from_str(text).unwrap();
+            mask(field, &mut inner);
+            *text = inner.to_string();
+        }
         Value::String(text) => {
             let after = |mark: &str| text.find(mark).map_or(0, |at| at + mark.len());
             let from = match field {
-                "secret" | "secret_key" | "nonce" | "signature" | "merchantSessionIdentifier" => 0,
+                "secret"
+                | "secret_key"
+                | "nonce"
+                | "signature"
+                | "signatures"
+                | "merchantSessionIdentifier"
+                | "keyValue"
+                | "encryptedMessage"
+                | "ephemeralPublicKey"
+                | "tag" => 0,
                 "key" | "publishable" | "publishable_key" => after("_"),
                 "presigned_url" => after("signature="),
                 "redirect_url" => after("/3d-secure/"),

@@ -82,7 +82,7 @@ impl Examiner {
             created.map_err(|error| format!("{}: {error}", file.display()))
         });
         let plan = FaultPlan::new(options.seed, options.faults);
-        let known = (Operations::new(&(api.document)()), ProxyErrors::new(api)?);
+        let known = (Operations::new(api), ProxyErrors::new(api)?);
         let (proxy, address) = Proxy::listen(server, known, plan, log.transpose()?).await?;
         Ok(Self { options, proxy, address })
     }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use base::http_address::{parse_listen_address, reachable};
 use clap::Args;
 use serde_json::json;
-use tools::terminal::print_result;
+
+use crate::terminal::print_result;
 
 /// Ask the server on this machine whether it is healthy. Needs no database.
 ///
@@ -35,6 +36,7 @@ pub struct Health {
 /// The time limit of each step; a health check waits only a few seconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// Runs the command.
 pub fn run(command: &Health) -> Result<(), Box<dyn Error>> {
     let address = reachable(command.admin_listen.unwrap_or(command.listen));
     let path = if command.ready { "/readyz" } else { "/healthz" };
