@@ -11,7 +11,7 @@ use super::headers::{self, REPLAYED};
 use super::operations;
 use super::parameters::example_token;
 use crate::error::{Error, ErrorCode, Refusal};
-use crate::params::FieldErrors;
+use crate::params::{FieldErrors, unknown_parameter};
 
 /// Errors that any operation may answer with.
 const EVERYWHERE: &[ErrorCode] = &[
@@ -153,6 +153,8 @@ impl DocumentedRefusal {
         let shared = |name: String| json!({ "$ref": format!("{EXAMPLES}{name}") });
         if recorded["error"] == self.code.code() {
             json!({ "value": recorded })
+        } else if self.note == STRICT_ONLY {
+            shared(UNKNOWN_PARAMETER.to_owned())
         } else if let Some(sentence) = &self.sentence {
             example_body(&Error::explained(self.code, sentence.clone()))
         } else if is_about_payment(self.code) && operation.ends_with("_authorisation") {
@@ -173,6 +175,9 @@ fn example_name(code: ErrorCode) -> &'static str {
     if code == ErrorCode::InvalidSubscription { "invalid_subscription" } else { code.code() }
 }
 
+/// The name of the example of an unknown parameter.
+const UNKNOWN_PARAMETER: &str = "unknown_parameter";
+
 /// Returns the name of an example that names the authorisation, not the charge.
 fn authorisation_example(code: ErrorCode) -> String {
     format!("authorisation_{}", example_name(code))
@@ -180,7 +185,10 @@ fn authorisation_example(code: ErrorCode) -> String {
 
 /// Returns the shared example bodies, made by the code that answers with them.
 fn bodies() -> Map<String, Value> {
+    let mut unknown = FieldErrors::default();
+    unknown.add("captrue", unknown_parameter(Some("capture")));
     let mut bodies = Map::new();
+    bodies.insert(UNKNOWN_PARAMETER.into(), example_body(&Error::Invalid(unknown)));
     for code in ErrorCode::ALL {
         if !matches!(code, ErrorCode::RouteNotFound | ErrorCode::MethodNotAllowed) {
             bodies.insert(example_name(*code).into(), example_body(&example(*code)));
