@@ -78,6 +78,10 @@ pub fn declines() -> Vec<ErrorCode> {
     Decline::ALL.iter().map(|decline| FailureCode::from(*decline).into()).collect()
 }
 
+/// Codes of refusals of parameters.
+const OF_PARAMETERS: [ErrorCode; 3] =
+    [ErrorCode::InvalidResource, ErrorCode::UnprocessableEntity, ErrorCode::InvalidSubscription];
+
 /// Adds a response for each status of the listed refusals and of those that every operation has. `recorded` is the operation's
 /// response to invalid parameters.
 pub(super) fn describe(operation: &mut Map<String, Value>, is_write: bool, recorded: &Value) {
@@ -88,8 +92,6 @@ pub(super) fn describe(operation: &mut Map<String, Value>, is_write: bool, recor
     let mut refusals: Vec<_> = listed.into_iter().flat_map(ListedRefusal::refusals).collect();
     let mut common = Vec::new();
     // Where nothing else refuses parameters, strict handling does (`docs/decisions.md`, 480).
-    const OF_PARAMETERS: [ErrorCode; 3] =
-        [ErrorCode::InvalidResource, ErrorCode::UnprocessableEntity, ErrorCode::InvalidSubscription];
     if refusals.iter().all(|refusal| !OF_PARAMETERS.contains(&refusal.code)) {
         let (code, note) = (ErrorCode::InvalidResource, STRICT_ONLY.to_owned());
         refusals.push(DocumentedRefusal { code, note, sentence: None });
