@@ -37,8 +37,6 @@ pub const ANSWERS_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub const RECORD_BYTES: usize = 2 * 1024;
 /// How long a request waits for the permit of long work: the hash of a password, or a snapshot. It holds no request permit meanwhile.
 pub const LONG_WORK_PATIENCE: Duration = Duration::from_secs(25);
-/// How many requests may wait for the permits of one kind of long work.
-pub const LONG_WORK_QUEUE: usize = 64;
 /// How long a long list waits for its permit to be built. It holds no request permit meanwhile.
 pub const LONG_ANSWER_WAIT: Duration = Duration::from_secs(5);
 /// Processors per long list being built: the others stay free for everything else.

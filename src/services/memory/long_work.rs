@@ -5,9 +5,10 @@ use std::sync::Arc;
 use base::permits::{Permit, PermitPool, Share};
 use base::request_permits::release_permit;
 use entity::AccountToken;
+use web::connections::unless_wanted;
 
 use crate::error::{Error, ErrorCode};
-use crate::limits::{LONG_WORK_PATIENCE, LONG_WORK_QUEUE};
+use crate::limits::LONG_WORK_PATIENCE;
 
 /// The permits for one kind of long work.
 pub struct LongWorkPermits {
@@ -17,7 +18,8 @@ pub struct LongWorkPermits {
 impl LongWorkPermits {
     /// Creates permits for so much work at a time.
     pub fn new(at_once: usize) -> Self {
-        let share = Share { waiting: LONG_WORK_QUEUE, leaves_half: false, of_a_lane: 1 };
+        // Connections limit those who wait. Who is refused comes again, and costs more than who waits.
+        let share = Share { waiting: usize::MAX, leaves_half: false, of_a_lane: 1 };
         Self { pool: PermitPool::new(at_once, share) }
     }
 
@@ -26,17 +28,18 @@ impl LongWorkPermits {
         self.pool.waiting()
     }
 
-    /// Takes a permit for work of the account. A request that has to wait for one releases the permit by which it was admitted: others
-    /// are served meanwhile.
+    /// Takes a permit for work of the account. A request that has to wait for one releases the permit by which it was admitted, so that
+    /// others are served meanwhile, and gives way if its connection is wanted.
     ///
-    /// Refusals: `service_unavailable` if too many wait, or if it has waited for too long.
+    /// Refusals: `service_unavailable` if it has waited for too long, or gives way.
     pub async fn acquire(&self, account: AccountToken) -> Result<Permit, Error> {
         let lane = Some(account);
         if let Some(permit) = self.pool.try_acquire(lane, 1) {
             return Ok(permit);
         }
         release_permit();
-        self.pool.acquire(lane, LONG_WORK_PATIENCE).await.ok_or_else(|| {
+        let permit = unless_wanted(self.pool.acquire(lane, LONG_WORK_PATIENCE)).await;
+        permit.flatten().ok_or_else(|| {
             metrics::counter!("card_payments_shed_total", "what" => "long_work").increment(1);
             ErrorCode::ServiceUnavailable.into()
         })

@@ -20,7 +20,7 @@ use crate::store::Tx;
 /// (`docs/decisions.md`, 231). Of its two pairs of keys one works in this environment.
 ///
 ///
-/// Refusals: `invalid_resource`, `service_unavailable` if too many passwords wait for their hash.
+/// Refusals: `invalid_resource`, `service_unavailable` if its password has waited too long for its hash.
 pub async fn create(
     ctx: &Context,
     caller: &Caller,

@@ -134,6 +134,22 @@ rules! {
         assert_eq!(charges.ok(200).as_array().unwrap().len(), 1, "of those with a whole body");
     }
 
+    async fn requests_that_wait_for_their_turn_shut_nobody_out(app) {
+        let (address, connections) = app.listens(CONNECTIONS).await;
+        let stranger = another_account(app.ctx()).await;
+        let under_way = app.ctx().memory.snapshots.acquire(app.account().await).await.unwrap();
+        let text = request("POST", "/1/sandbox/snapshots", Some(app.secret_key()), "").replace("Connection: close\r\n", "");
+        let mut waits = hold(&connections, address, &text, WAITS).await;
+        for oldest in 0..CONNECTIONS - WAITS {
+            waits.push(send(address, &text).await);
+            let refused = answer(&mut waits[oldest]).await;
+            assert_eq!((refused.status, &refused.json()["error"]), (503, &json!("service_unavailable")));
+        }
+        serves(&connections, address, &payment(stranger.secret.expose()), 201).await;
+        drop(under_way);
+        assert_eq!(answer(waits.last_mut().unwrap()).await.status, 201, "the others go on");
+    }
+
     async fn a_body_whose_request_is_answered_holds_no_connection(app) {
         let (address, connections) = app.listens(CONNECTIONS).await;
         let refused = payment("sk_wrong");
