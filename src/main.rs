@@ -91,6 +91,7 @@ enum Command {
 /// Print the OpenAPI document. Needs no database.
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments openapi > openapi.yaml")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 struct Openapi {
     /// Print JSON instead of YAML.
     #[arg(long)]

@@ -51,8 +51,7 @@ fn browser_endpoint(path: &str) -> Option<bool> {
 }
 
 /// What a page of another origin may read of an answer besides its body.
-const EXPOSED: &str =
-    "Idempotent-Replayed, Link, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id";
+const EXPOSED: &str = "Idempotent-Replayed, Link, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id";
 
 fn allow_any_origin(headers: &mut HeaderMap) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));

@@ -14,7 +14,7 @@ mod names;
 mod parameters;
 pub mod postman;
 mod refusals;
-pub mod samples;
+mod samples;
 mod tags;
 mod webhooks;
 mod yaml;

@@ -11,7 +11,7 @@ use super::headers::{self, REPLAYED};
 use super::operations;
 use super::parameters::example_token;
 use crate::error::{Error, ErrorCode, Refusal};
-use crate::params::FieldErrors;
+use crate::params::{FieldErrors, unknown_parameter};
 
 /// Errors that any operation may answer with.
 const EVERYWHERE: &[ErrorCode] = &[
@@ -78,6 +78,10 @@ pub fn declines() -> Vec<ErrorCode> {
     Decline::ALL.iter().map(|decline| FailureCode::from(*decline).into()).collect()
 }
 
+/// Codes of refusals of parameters.
+const OF_PARAMETERS: [ErrorCode; 3] =
+    [ErrorCode::InvalidResource, ErrorCode::UnprocessableEntity, ErrorCode::InvalidSubscription];
+
 /// Adds a response for each status of the listed refusals and of those that every operation has. `recorded` is the operation's
 /// response to invalid parameters.
 pub(super) fn describe(operation: &mut Map<String, Value>, is_write: bool, recorded: &Value) {
@@ -88,8 +92,6 @@ pub(super) fn describe(operation: &mut Map<String, Value>, is_write: bool, recor
     let mut refusals: Vec<_> = listed.into_iter().flat_map(ListedRefusal::refusals).collect();
     let mut common = Vec::new();
     // Where nothing else refuses parameters, strict handling does (`docs/decisions.md`, 480).
-    const OF_PARAMETERS: [ErrorCode; 3] =
-        [ErrorCode::InvalidResource, ErrorCode::UnprocessableEntity, ErrorCode::InvalidSubscription];
     if refusals.iter().all(|refusal| !OF_PARAMETERS.contains(&refusal.code)) {
         let (code, note) = (ErrorCode::InvalidResource, STRICT_ONLY.to_owned());
         refusals.push(DocumentedRefusal { code, note, sentence: None });
@@ -153,6 +155,8 @@ impl DocumentedRefusal {
         let shared = |name: String| json!({ "$ref": format!("{EXAMPLES}{name}") });
         if recorded["error"] == self.code.code() {
             json!({ "value": recorded })
+        } else if self.note == STRICT_ONLY {
+            shared(UNKNOWN_PARAMETER.to_owned())
         } else if let Some(sentence) = &self.sentence {
             example_body(&Error::explained(self.code, sentence.clone()))
         } else if is_about_payment(self.code) && operation.ends_with("_authorisation") {
@@ -173,6 +177,9 @@ fn example_name(code: ErrorCode) -> &'static str {
     if code == ErrorCode::InvalidSubscription { "invalid_subscription" } else { code.code() }
 }
 
+/// The name of the example of an unknown parameter.
+const UNKNOWN_PARAMETER: &str = "unknown_parameter";
+
 /// Returns the name of an example that names the authorisation, not the charge.
 fn authorisation_example(code: ErrorCode) -> String {
     format!("authorisation_{}", example_name(code))
@@ -180,7 +187,10 @@ fn authorisation_example(code: ErrorCode) -> String {
 
 /// Returns the shared example bodies, made by the code that answers with them.
 fn bodies() -> Map<String, Value> {
+    let mut unknown = FieldErrors::default();
+    unknown.add("captrue", unknown_parameter(Some("capture")));
     let mut bodies = Map::new();
+    bodies.insert(UNKNOWN_PARAMETER.into(), example_body(&Error::Invalid(unknown)));
     for code in ErrorCode::ALL {
         if !matches!(code, ErrorCode::RouteNotFound | ErrorCode::MethodNotAllowed) {
             bodies.insert(example_name(*code).into(), example_body(&example(*code)));

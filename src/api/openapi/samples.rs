@@ -11,7 +11,7 @@ use super::names::SCHEMAS;
 use super::operations;
 
 /// Adds the samples to every operation.
-pub fn add(document: &mut Value) {
+pub(super) fn add(document: &mut Value) {
     let described = document.clone();
     for (path, method, operation) in operations(document) {
         let call = Call::new(&described, path, method, &described["paths"][path][method]);

@@ -55,6 +55,24 @@ fn the_document_is_no_longer_than_500_000_bytes_or_64_000_compressed() {
     }
 }
 
+/// No operation names what any of them may answer; the description does.
+#[test]
+fn the_description_tells_what_every_operation_may_answer_beside_its_own() {
+    let front = DOCUMENT["info"]["description"].as_str().unwrap();
+    for told in [
+        "`Accept: text/csv`",
+        "405 `method_not_allowed`",
+        "`Allow`",
+        "`Cache-Control: no-store`",
+        "`Server-Timing`",
+        "`X-Request-Id`",
+        "pages of every origin",
+        "## JSONP",
+    ] {
+        assert!(front.contains(told), "{told}");
+    }
+}
+
 /// Sharing what operations have in common loses none of it.
 #[test]
 fn every_operation_keeps_each_of_its_errors() {

@@ -18,7 +18,7 @@ const STATES: &str = "/1/sandbox/provider_states";
 const PAGE: &str = "docs/pact.md";
 
 /// Asks for a state. Returns its values, which are the same in the response and beside it.
-async fn set_up(client: &Client, state: &str, params: Value) -> Value {
+async fn set_up(client: &Client, state: &str, params: &Value) -> Value {
     let sent = json!({ "consumer": "shop", "state": state, "params": params, "action": "setup" });
     let answer = client.post(STATES, &sent).await;
     let values = answer.ok(201);
@@ -28,7 +28,7 @@ async fn set_up(client: &Client, state: &str, params: Value) -> Value {
     values
 }
 
-async fn tear_down(client: &Client, state: &str, params: Value) {
+async fn tear_down(client: &Client, state: &str, params: &Value) {
     let sent = json!({ "state": state, "params": params, "action": "teardown" });
     assert_eq!(client.post(STATES, &sent).await.ok(201), json!({}), "{state}");
 }
@@ -51,7 +51,7 @@ rules! {
                 ProviderState::RequestInFlight => json!({ "idempotency_key": "k", "method": "POST", "path": "/1/charges" }),
                 _ => json!({}),
             };
-            let values = set_up(&client, state.code(), params.clone()).await;
+            let values = set_up(&client, state.code(), &params).await;
             // The sentence about a state names its values.
             let named = about.split_once(": ").map_or("", |(_, named)| named.split('.').next().unwrap());
             let mut named: Vec<_> = named.split(", ").filter(|name| name.ends_with("_token") || name.ends_with("_url")).collect();
@@ -69,27 +69,27 @@ rules! {
                     client.get(&format!("{path}{token}")).await.ok(200);
                 }
             }
-            tear_down(&client, state.code(), params).await;
+            tear_down(&client, state.code(), &params).await;
         }
     }
 
     async fn the_parameters_of_a_state_are_those_of_its_operation(app) {
         let client = app.client();
-        let values = set_up(&client, "a charge", json!({ "amount": 1250, "card": { "name": "Zoë" } })).await;
+        let values = set_up(&client, "a charge", &json!({ "amount": 1250, "card": { "name": "Zoë" } })).await;
         let charge = client.charge(text(&values, "charge_token")).await;
         assert_eq!((&charge["amount"], &charge["card"]["name"]), (&json!(1250), &json!("Zoë")));
-        let customer = set_up(&client, "a customer", json!({ "email": "zoe@example.com" })).await;
-        let paid = set_up(&client, "a charge", json!({ "customer_token": customer["customer_token"] })).await;
+        let customer = set_up(&client, "a customer", &json!({ "email": "zoe@example.com" })).await;
+        let paid = set_up(&client, "a charge", &json!({ "customer_token": customer["customer_token"] })).await;
         assert_eq!(client.charge(text(&paid, "charge_token")).await["card"]["customer_token"], customer["customer_token"]);
-        let declined = set_up(&client, "a declined charge", json!({ "outcome": "lost_card" })).await;
+        let declined = set_up(&client, "a declined charge", &json!({ "outcome": "lost_card" })).await;
         let declined = client.charge(text(&declined, "charge_token")).await;
         assert_eq!((&declined["success"], &declined["error_message"]), (&json!(false), &json!("The card was reported lost")));
-        let voided = set_up(&client, "a voided charge", json!({})).await;
+        let voided = set_up(&client, "a voided charge", &json!({})).await;
         assert_eq!(client.charge(text(&voided, "charge_token")).await["authorisation_voided"], true);
-        let failed = set_up(&client, "a failed refund", json!({})).await;
+        let failed = set_up(&client, "a failed refund", &json!({})).await;
         let failed = client.get(&format!("/1/refunds/{}", text(&failed, "refund_token"))).await.ok(200);
         assert_eq!(failed["success"], false);
-        let cancelled = set_up(&client, "a cancelled subscription", json!({ "name": "Tea" })).await;
+        let cancelled = set_up(&client, "a cancelled subscription", &json!({ "name": "Tea" })).await;
         let cancelled = client.get(&format!("/1/subscriptions/{}", text(&cancelled, "sub_token"))).await.ok(200);
         assert_eq!(cancelled["state"], "cancelled");
     }
@@ -117,9 +117,9 @@ rules! {
 
     async fn a_declining_acquirer_declines_until_the_teardown(app) {
         let client = app.client();
-        set_up(&client, "a declining acquirer", json!({ "decline": "insufficient_funds" })).await;
+        set_up(&client, "a declining acquirer", &json!({ "decline": "insufficient_funds" })).await;
         client.post("/1/charges", &charge(400)).await.refused(400, "insufficient_funds");
-        tear_down(&client, "a declining acquirer", json!({ "decline": "insufficient_funds" })).await;
+        tear_down(&client, "a declining acquirer", &json!({ "decline": "insufficient_funds" })).await;
         client.post("/1/charges", &charge(400)).await.ok(201);
     }
 
@@ -127,14 +127,14 @@ rules! {
         let client = app.client();
         let request = json!({ "idempotency_key": "order-1", "method": "POST", "path": "/1/charges", "parameters": charge(400) });
         for _ in 0..2 {
-            set_up(&client, "a request in flight", request.clone()).await;
+            set_up(&client, "a request in flight", &request).await;
         }
         let waiting = app.unchanged(keyed(&client, "order-1", &charge(400))).await;
         waiting.refused(409, "idempotency_key_in_use");
         assert!(waiting.headers.contains_key(header::RETRY_AFTER));
         app.unchanged(keyed(&client, "order-1", &charge(500))).await.refused(422, "idempotency_key_reused");
         keyed(&app.stranger().await, "order-1", &charge(400)).await.ok(201);
-        tear_down(&client, "a request in flight", request).await;
+        tear_down(&client, "a request in flight", &request).await;
         keyed(&client, "order-1", &charge(400)).await.ok(201);
     }
 
@@ -153,7 +153,7 @@ rules! {
 
     async fn a_card_of_a_state_pays_once(app) {
         let client = app.client();
-        let values = set_up(&client, "a card", card("4242424242424242")).await;
+        let values = set_up(&client, "a card", &card("4242424242424242")).await;
         client.charge_by(text(&values, "card_token")).await.ok(201);
         app.unchanged(client.charge_by(text(&values, "card_token"))).await.refused(400, "token_already_used");
     }

@@ -1,7 +1,6 @@
 //! Signatures convince the receivers of docs/webhooks.md: some run libraries that others have published, some have none.
 //! `.ci/run` installs them.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -13,7 +12,7 @@ use outbound::{AddressPolicy, Outbound};
 use serde_json::json;
 
 use crate::harness::postgres::skipped;
-use crate::harness::process::{Process, machine_time};
+use crate::harness::process::{Process, free_address, machine_time};
 use crate::harness::{App, Client, Received, Receiver, card, rules};
 
 const MISSING: &str = "The published verifiers of signatures are not installed, so the tests on it are skipped: \
@@ -59,7 +58,7 @@ fn has(tool: &str, argument: &str) -> bool {
 }
 
 fn free_port() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
+    free_address().port().to_string()
 }
 
 /// Starts the receivers, if the libraries are installed.

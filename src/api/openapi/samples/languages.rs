@@ -97,7 +97,7 @@ fn typescript(call: &Call<'_>) -> String {
     let given = match given.as_slice() {
         [] => String::new(),
         [one] if !one.contains('\n') => format!("{{ {one} }}"),
-        many => format!("{{\n{}}}", many.iter().map(|one| format!("  {one},\n")).collect::<String>()),
+        many => format!("{{\n  {},\n}}", many.join(",\n  ")),
     };
     let call_of = format!("await client.{}({given})", camel(call.id));
     let shown = if call.has_answer { format!("console.log({call_of});") } else { format!("{call_of};") };
@@ -118,7 +118,7 @@ fn python(call: &Call<'_>) -> String {
     given.extend(call.query.iter().map(|(name, value)| format!("{name}={}", quoted(value))));
     let mut body = String::new();
     if let Some(Body { schema, value, .. }) = &call.body {
-        imports += &format!("from card_payments_client.models import {schema}\n");
+        imports = format!("{imports}from card_payments_client.models import {schema}\n");
         body = format!("body = {schema}.from_dict({})\n", literal(value, &PYTHON, ""));
         given.push("body=body".to_owned());
     }
@@ -154,7 +154,7 @@ fn go(call: &Call<'_>) -> String {
     given.extend(call.path_values.iter().map(|(_, value)| quoted(value)));
     let mut chain = format!("client.{}API.{}({})", section(call), pascal(call.id), given.join(", "));
     for (name, value) in &call.query {
-        chain += &format!(".{}({})", pascal(name), quoted(value));
+        chain = format!("{chain}.{}({})", pascal(name), quoted(value));
     }
     let (mut import, mut body) = ("", String::new());
     if let Some(Body { schema, value, .. }) = &call.body {
@@ -162,7 +162,7 @@ fn go(call: &Call<'_>) -> String {
         body = format!(
             "\tvar body cardpaymentsclient.{schema}\n\tif err := json.Unmarshal([]byte(`{value:#}`), &body); err != nil {{\n\t\tlog.Fatal(err)\n\t}}\n"
         );
-        chain += &format!(".{schema}(body)");
+        chain = format!("{chain}.{schema}(body)");
     }
     let (fmt, called) = if call.has_answer {
         let called = format!(

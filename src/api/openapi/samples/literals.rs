@@ -70,8 +70,8 @@ pub(super) fn literal(value: &Value, style: &Style, indentation: &str) -> String
     if indentation.len() + line.len() <= LINE && !line.contains('\n') {
         return line;
     }
-    let items: String = items.iter().map(|item| format!("{inner}{item},\n")).collect();
-    format!("{}\n{items}{indentation}{}", open.trim_end(), close.trim_start())
+    let items = items.join(&format!(",\n{inner}"));
+    format!("{}\n{inner}{items},\n{indentation}{}", open.trim_end(), close.trim_start())
 }
 
 /// Returns a text in double quotes, with the escapes of JSON.

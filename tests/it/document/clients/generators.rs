@@ -130,7 +130,7 @@ generators! {
     };
     zodios: Generator {
         package: "openapi-zod-client",
-        tool: "zodios",
+        tool: "openapi-zod-client, zodios",
         language: "TypeScript",
         make: "mkdir client && npx openapi-zod-client openapi.yaml -o client/api.ts --export-schemas --with-alias",
         refusals: Typed::ByCall,

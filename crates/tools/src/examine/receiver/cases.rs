@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn the_guide_has_the_headings_that_cases_name() {
-        let guide = include_str!("../../../../docs/webhooks.md");
+        let guide = include_str!("../../../../../docs/webhooks.md");
         let headings: BTreeSet<_> = guide
             .lines()
             .filter(|line| line.starts_with("##"))
