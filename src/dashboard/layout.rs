@@ -136,12 +136,12 @@ pub fn framed(
 ) -> Response {
     let Some(page) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
     let bar = html! {
+        // On a phone the pages are behind it.
+        button.other.menu popovertarget="pages" { "Menu" }
         form.find role="search" aria-label="Everything" method="get" action=(SEARCH) {
             input type="search" name="query" aria-label="Token, e-mail or description" placeholder="Token, e-mail or description" required maxlength="1000";
             button.other { "Find" }
         }
-        // On a phone the pages are behind it.
-        button.other.menu popovertarget="pages" { "Menu" }
         p.account {
             (account.settings().business_name) " "
             a href=(ACCOUNTS) { "Other accounts" }

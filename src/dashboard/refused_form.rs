@@ -296,6 +296,8 @@ impl<'f> Filling<'f> {
             "hidden" => return,
             // What is secret, or cannot be filled in.
             "password" | "file" => {}
+            // A form that sends nothing of a choice has not made it; a box that is not sent is empty.
+            "radio" if self.typed(tag).is_none() => {}
             "checkbox" | "radio" => {
                 let is_sent =
                     self.typed(tag).is_some_and(|text| escaped(text) == tag.text("value").unwrap_or("on"));

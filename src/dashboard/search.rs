@@ -70,10 +70,11 @@ pub async fn show(
     if let Some(page) = page_of(&app, &user.account, query).await? {
         return Ok(Redirect::to(&page).into_response());
     }
-    let found = Box::pin(found(&app, &user.account, query)).await?;
+    // A card's number is in no record, and in no page.
+    let is_number = holds_card_number(query);
+    let found = if is_number { Vec::new() } else { Box::pin(found(&app, &user.account, query)).await? };
     let content = html! {
-        // A card's number is in no page.
-        @if !holds_card_number(query) { p { "What holds " strong { (query) } ":" } }
+        @if !is_number { p { "What holds " strong { (query) } ":" } }
         @if found.is_empty() {
             p.nothing { "Nothing does." }
             p { "Words are looked for in descriptions, e-mail addresses, names and companies; amounts in base units; tokens as a whole." }

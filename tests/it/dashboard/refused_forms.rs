@@ -159,7 +159,7 @@ rules! {
         for page in ["/charges/new".to_owned(), format!("/charges/{charge}"), "/webhooks".into(), "/keys".into(), "/clock".into(), "/sandbox".into()] {
             let html = browser.page(&page).await;
             for (action, names) in posted(&html).into_iter().filter(|(_, names)| !names.is_empty()) {
-                const TYPED: &str = "\u{2}?";
+                const TYPED: &str = "?!";
                 let sent: Vec<_> = names.iter().map(|name| (name.as_str(), TYPED)).collect();
                 let answer = browser.submit(&page, action.trim_start_matches("/dashboard"), &sent).await;
                 if answer.status == 422 {

@@ -95,13 +95,15 @@ rules! {
     async fn the_list_has_as_many_attempts_as_the_overview_counts(app) {
         let client = app.client();
         let mut browser = Browser::with(app, app.secret_key()).await;
+        let mut attempts = Vec::new();
         for _ in 0..2 {
-            declined(&client, "roland@example.com").await;
+            attempts.push(("declined", declined(&client, "roland@example.com").await));
             client.captured(400).await;
         }
         client.authorised(400).await;
         waiting(&client).await;
         let overview = browser.page("").await;
+        assert_eq!(listed(&overview, &attempts), ["declined", "declined"], "among the latest ones: {overview}");
         for (state, count, words) in [("succeeded", 3, "3 succeeded attempts"), ("declined", 2, "2 declined attempts")] {
             let list = format!("/charges?state={state}&start_date=2026-02-01");
             let link = format!("<a href=\"/dashboard{}\">{words}</a>", list.replace('&', "&amp;"));
@@ -158,6 +160,7 @@ rules! {
 
         // One without a page: the records that name it, its events, and the requests about it.
         let plan = client.plan(&json!({ "name": "Coffee" })).await;
+        client.get(&format!("/1/plans/{plan}")).await.ok(200);
         let page = searched(&mut browser, &plan).await.text;
         assert!(page.contains("<caption>Plans</caption>") && page.contains("<caption>Events</caption>") && page.contains("<caption>Requests</caption>"), "{page}");
 
