@@ -52,7 +52,7 @@ fn obstacle(request: &Record) -> Option<String> {
         Some("It cannot be sent again: the log does not keep files.".to_owned())
     } else if !hidden.is_empty() {
         Some(format!(
-            "It cannot be sent again: secrets and cards are not in the log. Left out: {}.",
+            "It cannot be sent again: secrets and cards are not in the log, nor is what could not be read. Left out: {}.",
             hidden.join(", ")
         ))
     } else if !request.text("/path").starts_with("/1/") || request.text("/path").contains('{') {
