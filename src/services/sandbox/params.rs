@@ -200,8 +200,8 @@ pub struct NewProviderState {
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(example = "shop")]
     pub consumer: Option<String>,
-    /// The state.
-    pub state: ProviderState,
+    /// The state; the account as it is if absent or blank, as verifiers send it for an interaction that names none.
+    pub state: Option<ProviderState>,
     /// The parameters of the operation that makes the state's record, for those that are not as in the examples; none if absent.
     #[schema(value_type = Option<std::collections::BTreeMap<String, Value>>)]
     pub params: Option<Map<String, Value>>,

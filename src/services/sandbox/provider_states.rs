@@ -35,6 +35,7 @@ pub async fn change(
     params: Params<NewProviderState>,
 ) -> Result<ProviderStateValues, Error> {
     let NewProviderState { state, params, action, .. } = params.valid()?;
+    let state = state.unwrap_or(ProviderState::Account);
     let (task, account) = (Ctx::clone(ctx), caller.account.clone());
     let values = ctx.in_own_task(async move {
         let caller = Caller::without_key(account);
@@ -270,7 +271,8 @@ impl StateChange<'_> {
             kind: KeyKind::Secret,
             key: named("idempotency_key")?,
             method: named("method")?,
-            path: named("path")?,
+            // The handlers of /1 see the path below it.
+            path: named("path").map(|path| path.strip_prefix("/1").unwrap_or(path))?,
             parameters: &parameters,
             restriction: None,
         };
