@@ -209,7 +209,7 @@ for (const [width, name, scheme] of sizes) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, javaScriptEnabled: true })
   const form = await context.newPage()
   await form.goto(`${home}/charges/new`)
-  await form.getByLabel('Description').fill('A pot of tea')
+  await form.getByLabel('Description', { exact: true }).fill('A pot of tea')
   await form.getByLabel('Amount in base units').fill('a lot')
   await form.getByRole('button', { name: 'Make the charge' }).click()
   await form.getByRole('alert').waitFor()
