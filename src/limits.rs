@@ -403,7 +403,7 @@ pub const LOGGED_BYTES_MAX: usize = 4096;
 /// How many names of hidden parameters it shows.
 pub const LOGGED_NAMES_MAX: usize = 100;
 
-/// How many unknown parameters a refusal names (`docs/decisions.md`, 480).
+/// How many unknown parameters a refusal names (`docs/decisions.md`, 466).
 pub const UNKNOWN_PARAMETERS_MAX: usize = 50;
 
 /// The most restricted keys of an account (`docs/decisions.md`, 382).

@@ -1,4 +1,4 @@
-//! Whether an account refuses unknown parameters, and how a test card's holder ends a challenge (`docs/decisions.md`, 480, 484).
+//! Whether an account refuses unknown parameters, and how a test card's holder ends a challenge (`docs/decisions.md`, 466, 470).
 
 use sea_orm_migration::prelude::*;
 

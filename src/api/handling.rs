@@ -1,5 +1,5 @@
 //! `Prefer: handling=strict` and `handling=lenient` (RFC 7240): whether a request with unknown parameters is refused
-//! (`docs/decisions.md`, 480).
+//! (`docs/decisions.md`, 466).
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use base::request_context::RequestContext;

@@ -1,4 +1,4 @@
-//! The parameters that operations know, for requests that want unknown ones refused (`docs/decisions.md`, 480): those of the
+//! The parameters that operations know, for requests that want unknown ones refused (`docs/decisions.md`, 466): those of the
 //! document. A name that is left out there is unknown here, whatever type reads it.
 
 use std::collections::{BTreeMap, HashMap};

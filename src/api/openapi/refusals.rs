@@ -91,7 +91,7 @@ pub(super) fn describe(operation: &mut Map<String, Value>, is_write: bool, recor
     let listed: Vec<ListedRefusal> = serde_json::from_value(listed).expect("a list of refusals");
     let mut refusals: Vec<_> = listed.into_iter().flat_map(ListedRefusal::refusals).collect();
     let mut common = Vec::new();
-    // Where nothing else refuses parameters, strict handling does (`docs/decisions.md`, 480).
+    // Where nothing else refuses parameters, strict handling does (`docs/decisions.md`, 466).
     if refusals.iter().all(|refusal| !OF_PARAMETERS.contains(&refusal.code)) {
         let (code, note) = (ErrorCode::InvalidResource, STRICT_ONLY.to_owned());
         refusals.push(DocumentedRefusal { code, note, sentence: None });

@@ -1,4 +1,4 @@
-//! Searches customers, for the dashboard: the API has no such search (`docs/decisions.md`, 467).
+//! Searches customers, for the dashboard: the API has no such search (`docs/decisions.md`, 455).
 
 use entity::customer::{self, Column};
 use entity::{AccountToken, CardToken, CustomerToken, Listed, Owned, Timestamp, card};

@@ -28,7 +28,7 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Li
     Ok(plans.counted(ctx, Counted::Plans, paging).await?.map(Plan::from))
 }
 
-/// Searches the account's plans by a part of their name, newest first, for the dashboard (`docs/decisions.md`, 467).
+/// Searches the account's plans by a part of their name, newest first, for the dashboard (`docs/decisions.md`, 455).
 pub async fn search(
     ctx: &Context,
     account: &Account,

@@ -29,7 +29,7 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Li
 }
 
 /// Searches the account's recipients by a part of their name or e-mail address, newest first, for the dashboard
-/// (`docs/decisions.md`, 467).
+/// (`docs/decisions.md`, 455).
 pub async fn search(
     ctx: &Context,
     account: &Account,

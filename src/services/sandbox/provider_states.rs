@@ -1,5 +1,5 @@
 //! POST /sandbox/provider_states: what the verifier of a pact asks of a provider before an interaction, and after it
-//! (`docs/decisions.md`, 487).
+//! (`docs/decisions.md`, 473).
 
 use entity::api_key::KeyKind;
 use entity::provider_state::{ProviderState, StateAction};

@@ -1,4 +1,4 @@
-//! Searches subscriptions, for the dashboard: the API has no such search (`docs/decisions.md`, 467).
+//! Searches subscriptions, for the dashboard: the API has no such search (`docs/decisions.md`, 455).
 
 use entity::subscription::Column;
 use entity::{

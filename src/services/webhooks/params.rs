@@ -1,4 +1,4 @@
-//! Parameters of the list of webhooks (`docs/decisions.md`, 470).
+//! Parameters of the list of webhooks (`docs/decisions.md`, 457).
 
 use entity::event::EventType;
 use serde::Deserialize;

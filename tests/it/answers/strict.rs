@@ -1,4 +1,4 @@
-//! Strict handling: unknown parameters are refused where the request or its account wants that (`docs/decisions.md`, 480 to 483).
+//! Strict handling: unknown parameters are refused where the request or its account wants that (`docs/decisions.md`, 466 to 469).
 
 use axum::body::Body;
 use http::{Method, header};

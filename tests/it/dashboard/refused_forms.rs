@@ -1,4 +1,4 @@
-//! Refused forms are shown again, with each error beside its field and what was typed in it (`docs/decisions.md`, 468).
+//! Refused forms are shown again, with each error beside its field and what was typed in it (`docs/decisions.md`, 456).
 
 use serde_json::json;
 

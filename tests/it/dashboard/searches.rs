@@ -1,4 +1,4 @@
-//! What was attempted, and whatever else an account has, is found (`docs/decisions.md`, 466 and 467).
+//! What was attempted, and whatever else an account has, is found (`docs/decisions.md`, 454 and 455).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The states that verifiers of pacts ask for (`docs/decisions.md`, 487 and 488), and a consumer's pact that is verified.
+//! The states that verifiers of pacts ask for (`docs/decisions.md`, 473 and 474), and a consumer's pact that is verified.
 
 use std::fmt::Write;
 use std::process::Command;

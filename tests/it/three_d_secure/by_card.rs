@@ -1,4 +1,4 @@
-//! Verifications that a test card or the sandbox's header decides, without a browser (`docs/decisions.md`, 484 to 486).
+//! Verifications that a test card or the sandbox's header decides, without a browser (`docs/decisions.md`, 470 to 472).
 
 use axum::body::Body;
 use entity::TimeSpan;

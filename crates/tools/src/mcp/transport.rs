@@ -1,5 +1,5 @@
 //! The lines of the protocol on standard input and output. The library passes over a line that is not JSON; JSON-RPC wants it
-//! answered (`docs/decisions.md`, 475).
+//! answered (`docs/decisions.md`, 461).
 
 use std::io;
 

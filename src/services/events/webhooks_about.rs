@@ -6,16 +6,15 @@ use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 
 use crate::error::Error;
 use crate::services::context::{Account, Context};
-use crate::services::events;
 use crate::services::webhooks::view::Webhook;
 
 /// How many webhooks are returned.
 const NEWEST: u64 = 25;
 
 /// Returns the newest webhooks of the events about the record with this token.
-pub async fn about(ctx: &Context, account: &Account, record: &str) -> Result<Vec<Webhook>, Error> {
+pub async fn webhooks_about(ctx: &Context, account: &Account, record: &str) -> Result<Vec<Webhook>, Error> {
     let of_record = event::Entity::owned_by(account.id())
-        .filter(events::about(ctx.store.backend(), record))
+        .filter(super::about(ctx.store.backend(), record))
         .select_only()
         .column(event::Column::Id);
     let rows = webhook::Entity::owned_by(account.id())
