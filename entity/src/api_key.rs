@@ -26,7 +26,8 @@ table! {
         restriction: Option<JsonText>,
     } relations {
         /// The account that it opens.
-        Account (AccountId) to account (Id),
+        #[sea_orm(belongs_to, from = "account_id", to = "id")]
+        account: (BelongsTo<crate::account::Entity>),
     }
 }
 

@@ -18,6 +18,7 @@ table! {
         created_at: Timestamp,
     } relations {
         /// The card that pays.
-        PrimaryCard (AccountId, PrimaryCardId) to card (AccountId, Id),
+        #[sea_orm(belongs_to, from = "(account_id, primary_card_id)", to = "(account_id, id)")]
+        primary_card: (BelongsTo<crate::card::Entity>),
     }
 }

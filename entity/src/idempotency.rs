@@ -15,7 +15,8 @@ pub mod idempotency_key {
             created_at: Timestamp,
         } relations {
             /// The response, if there is one.
-            Answer (AccountId, Hash) to idempotency_answer (AccountId, Hash),
+            #[sea_orm(has_one)]
+            answer: (HasOne<crate::idempotency_answer::Entity>),
         }
     }
 }
@@ -33,6 +34,10 @@ pub mod idempotency_answer {
             /// The exact bytes of the body, encrypted.
             sealed: Bytes,
             sealed_by: Uuid,
+        } relations {
+            /// The key that was claimed.
+            #[sea_orm(belongs_to, from = "(account_id, hash)", to = "(account_id, hash)")]
+            key: (BelongsTo<crate::idempotency_key::Entity>),
         }
     }
 }

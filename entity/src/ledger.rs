@@ -84,11 +84,14 @@ pub mod posting {
             transfer_id: Option<TransferToken>,
         } relations {
             /// The movement of which it is a side.
-            Entry (AccountId, EntryId) to journal_entry (AccountId, Id),
+            #[sea_orm(belongs_to, from = "(account_id, entry_id)", to = "(account_id, id)")]
+            entry: (BelongsTo<crate::journal_entry::Entity>),
             /// The charge, if it is the merchant's side of one.
-            Charge (AccountId, Id) to charge (AccountId, Id),
+            #[sea_orm(belongs_to, from = "(account_id, id)", to = "(account_id, id)")]
+            charge: (BelongsTo<crate::charge::Entity>),
             /// The settlement of which it is a line.
-            Transfer (AccountId, TransferId) to transfer (AccountId, Id),
+            #[sea_orm(belongs_to, from = "(account_id, transfer_id)", to = "(account_id, id)")]
+            transfer: (BelongsTo<Option<crate::transfer::Entity>>),
         }
     }
 

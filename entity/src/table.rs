@@ -55,9 +55,9 @@ impl Owned for crate::account::Entity {
     const ACCOUNT: Self::Column = crate::account::Column::Id;
 }
 
-/// Defines a table by its name, its primary key, its other columns, and its relations to others, each by the columns of both. With
-/// `account_id` first in the key, the table is [`Owned`]; with `id` after it, also [`Listed`]. Relations begin with the account as
-/// well, and are no foreign keys (`docs/decisions.md`, 292).
+/// Defines a table by its name, its primary key, its other columns, and its relations: an entity of `sea_orm::model`, with a typed
+/// `COLUMN` and a `Relation`. With `account_id` first in the key, the table is [`Owned`]; with `id` after it, also [`Listed`].
+/// Relations join by the account, too, and are no foreign keys (`docs/decisions.md`, 292).
 macro_rules! table {
     ($(#[$about:meta])* $table:literal [account_id: AccountToken, id: $id:ident] $columns:tt $($relations:tt)*) => {
         table! { @row $(#[$about])* $table [account_id: AccountToken, id: $id] $columns $($relations)* }
@@ -89,13 +89,12 @@ macro_rules! table {
     (
         @row $(#[$about:meta])* $table:literal [$($key:ident: $key_type:ident),+]
         { $($(#[$note:meta])* $column:ident: $type:ident $(<$of:ident>)?),* $(,)? }
-        $(relations {
-            $($(#[$why:meta])* $relation:ident ($($from:ident),+) to $other:ident ($($to:ident),+)),+ $(,)?
-        })?
+        $(relations { $($(#[$how:meta])* $relation:ident: ($($other:tt)+)),+ $(,)? })?
     ) => {
         use ::sea_orm::entity::prelude::*;
 
         $(#[$about])*
+        #[sea_orm::model]
         #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
         #[sea_orm(table_name = $table)]
         pub struct Model {
@@ -109,30 +108,11 @@ macro_rules! table {
                 $(#[$note])*
                 pub $column: $type $(<$of>)?,
             )*
+            $($(
+                $(#[$how])*
+                pub $relation: $($other)+,
+            )+)?
         }
-
-        /// The other tables that rows name.
-        #[derive(Clone, Copy, Debug, EnumIter)]
-        pub enum Relation {
-            $($($(#[$why])* $relation,)+)?
-        }
-
-        impl RelationTrait for Relation {
-            fn def(&self) -> RelationDef {
-                match *self {
-                    $($(Self::$relation => Entity::belongs_to($crate::$other::Entity)
-                        .from(($(Column::$from),+))
-                        .to(($($crate::$other::Column::$to),+))
-                        .into(),)+)?
-                }
-            }
-        }
-
-        $($(impl Related<$crate::$other::Entity> for Entity {
-            fn to() -> RelationDef {
-                Relation::$relation.def()
-            }
-        })+)?
 
         impl ActiveModelBehavior for ActiveModel {}
     };

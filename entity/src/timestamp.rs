@@ -5,6 +5,7 @@ use std::ops::{Add, Sub};
 
 use chrono::{DateTime, Datelike, Days, Months, NaiveDate, SecondsFormat, Utc};
 use sea_orm::DeriveValueType;
+use sea_orm::sea_query::{DateTimeLikeValue, TimeLikeValue};
 use serde::{Serialize, Serializer};
 
 /// An instant in whole milliseconds since the epoch: SQLite would keep nanoseconds and PostgreSQL
@@ -150,6 +151,12 @@ impl Day {
         epoch.checked_add_days(Days::new(u64::try_from(self.0).unwrap_or(0))).unwrap_or(NaiveDate::MAX)
     }
 }
+
+/// What columns of instants are compared with: `COLUMN.created_at.lt(now)`.
+impl DateTimeLikeValue for Timestamp {}
+
+/// What columns of spans are compared with.
+impl TimeLikeValue for TimeSpan {}
 
 impl From<DateTime<Utc>> for Timestamp {
     fn from(time: DateTime<Utc>) -> Self {

@@ -24,7 +24,8 @@ table! {
         trace: Option<String>,
     } relations {
         /// The endpoint to which it is delivered.
-        Endpoint (AccountId, EndpointId) to webhook_endpoint (AccountId, Id),
+        #[sea_orm(belongs_to, from = "(account_id, endpoint_id)", to = "(account_id, id)")]
+        endpoint: (BelongsTo<crate::webhook_endpoint::Entity>),
     }
 }
 

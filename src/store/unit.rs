@@ -29,8 +29,8 @@ trait Work: Send + Sync {
     fn run<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, UnitResult>;
 }
 
-/// The code of a unit of work: an async function or closure over the transaction and the unit's own data. A closure captures nothing,
-/// so the unit can reach nothing else.
+/// The code of a unit of work: an async function or closure over the transaction and the unit's own data. A closure captures
+/// nothing, so the unit can reach nothing else.
 pub trait Unit<D, T>:
     AsyncFn(&Tx, &D) -> Result<T, Error> + for<'u> RunUnit<'u, D, T> + Send + Sync + 'static
 {

@@ -43,8 +43,8 @@ fn is_flat(pair: &str) -> bool {
         && text.split('%').skip(1).all(is_code)
 }
 
-/// Flat parameters, in the order in which they were sent. If a name comes twice, its texts are the items of a list, and of any other
-/// parameter the last text counts.
+/// Flat parameters, in the order in which they were sent. If a name comes twice, its texts are the items of a list, and of any
+/// other parameter the last text counts.
 struct FlatQuery(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for FlatQuery {

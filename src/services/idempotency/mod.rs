@@ -43,7 +43,7 @@ impl StoredClaim {
             key(Key::AccountId).equals((account::Entity, account::Column::Id)).and(key(Key::Hash).eq(hash));
         statement
             .left_join(idempotency_key::Entity, named)
-            .left_join(idempotency_answer::Entity, idempotency_key::Relation::Answer.def())
+            .left_join(idempotency_answer::Entity, idempotency_key::Relation::IdempotencyAnswer.def())
             .expr_as(key(Key::Hash).is_not_null(), present)
             .columns(Key::iter().map(|column| (idempotency_key::Entity, column)))
             .columns(

@@ -61,22 +61,22 @@ pub struct ReportRow {
     /// The token of the record that moved the money.
     pub source: String,
     /// The posting's token.
-    #[sea_orm(from_expr = "posting::Column::Id.into_expr()")]
+    #[sea_orm(from_expr = "posting::Column::Id")]
     pub posting: PostingToken,
     /// The book of the posting.
-    #[sea_orm(from_expr = "posting::Column::Book.into_expr()")]
+    #[sea_orm(from_expr = "posting::Column::Book")]
     pub book: Book,
     /// AUD cents, signed.
-    #[sea_orm(from_expr = "posting::Column::Amount.into_expr()")]
+    #[sea_orm(from_expr = "posting::Column::Amount")]
     pub amount: i64,
     /// The ledger's currency, AUD.
-    #[sea_orm(from_expr = "posting::Column::Currency.into_expr()")]
+    #[sea_orm(from_expr = "posting::Column::Currency")]
     pub currency: Currency,
     /// The day on which the money becomes available.
-    #[sea_orm(from_expr = "posting::Column::AvailableOn.into_expr()")]
+    #[sea_orm(from_expr = "posting::Column::AvailableOn")]
     pub available_on: Day,
     /// The settlement that has the posting as a line.
-    #[sea_orm(from_expr = "posting::Column::TransferId.into_expr()")]
+    #[sea_orm(from_expr = "posting::Column::TransferId")]
     pub transfer: Option<TransferToken>,
 }
 
@@ -141,17 +141,17 @@ fn read(row: &QueryResult) -> Result<ReportRow, DbErr> {
 }
 
 fn rows(extent: ReportFilter) -> SelectStatement {
-    use journal_entry::Column::{AccountId, CreatedAt, Id};
+    use journal_entry::COLUMN;
 
     let rows = journal_entry::Entity::find()
         .reverse_join(posting::Entity)
-        .apply_if(extent.account, |rows, account| rows.filter(AccountId.eq(account)))
-        .apply_if(extent.from, |rows, from| rows.filter(CreatedAt.gte(from)))
-        .apply_if(extent.to, |rows, to| rows.filter(CreatedAt.lt(to)))
-        .order_by_asc(AccountId)
-        .order_by_asc(CreatedAt)
-        .order_by_asc(Id)
-        .order_by_asc(posting::Column::Id)
+        .apply_if(extent.account, |rows, account| rows.filter(COLUMN.account_id.eq(account)))
+        .apply_if(extent.from, |rows, from| rows.filter(COLUMN.created_at.gte(from)))
+        .apply_if(extent.to, |rows, to| rows.filter(COLUMN.created_at.lt(to)))
+        .order_by_asc(COLUMN.account_id)
+        .order_by_asc(COLUMN.created_at)
+        .order_by_asc(COLUMN.id)
+        .order_by_asc(posting::COLUMN.id)
         .select_only();
     ReportRow::select_cols(rows).into_query()
 }
