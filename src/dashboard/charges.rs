@@ -29,7 +29,7 @@ use crate::services::refunds::params::NewRefund;
 use crate::services::sandbox::charges::{OfferedAction, allowed_actions};
 use crate::services::sandbox::params::DecidedRefund;
 use crate::services::sandbox::refunds as sandbox;
-use crate::services::{Account, charges, disputes, refunds, webhooks};
+use crate::services::{Account, charges, disputes, events, refunds};
 
 /// The columns of a list of charges.
 pub const COLUMNS: [Column; 6] = [
@@ -188,7 +188,7 @@ const WEBHOOKS: [Column; 4] = [
 /// Renders what the log, the events and the webhooks tell about a charge, as far as the user may read them.
 async fn links(app: &DashboardState, account: &Account, id: &str) -> Result<Markup, Error> {
     let told = if account.may(Section::Webhooks, Right::Read) {
-        Record::each(account.now, &webhooks::about(app, account, id).await?)?
+        Record::each(account.now, &events::webhooks_about(app, account, id).await?)?
     } else {
         Vec::new()
     };

@@ -5,9 +5,11 @@ pub mod params;
 pub mod ping;
 mod readable;
 pub mod view;
+mod webhooks;
 
 pub(in crate::services) use list::about;
 pub use list::list;
+pub use webhooks::webhooks_about;
 
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 //! A webhook is the delivery of one event to one endpoint (specification, Webhooks and Events; `docs/decisions.md`,
 //! 253).
 
-mod about;
 mod deliver;
 mod find;
 pub mod inboxes;
@@ -12,7 +11,6 @@ mod replay;
 pub mod state;
 pub mod view;
 
-pub use about::about;
 pub use deliver::{DeliveryAttempt, LeasedWebhook, record, send};
 pub use find::{list, show};
 pub use lease::{DueWebhook, announced, due, lease, make_due_now, release, waiting};
