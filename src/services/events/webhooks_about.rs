@@ -1,9 +1,10 @@
-//! Finds the webhooks about a record.
+//! Finds the webhooks of the events about a record.
 
 use entity::webhook::{self, Column};
 use entity::{Listed, Owned, event, webhook_endpoint};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 
+use super::about;
 use crate::error::Error;
 use crate::services::context::{Account, Context};
 use crate::services::webhooks::view::Webhook;
@@ -14,7 +15,7 @@ const NEWEST: u64 = 25;
 /// Returns the newest webhooks of the events about the record with this token.
 pub async fn webhooks_about(ctx: &Context, account: &Account, record: &str) -> Result<Vec<Webhook>, Error> {
     let of_record = event::Entity::owned_by(account.id())
-        .filter(super::about(ctx.store.backend(), record))
+        .filter(about(ctx.store.backend(), record))
         .select_only()
         .column(event::Column::Id);
     let rows = webhook::Entity::owned_by(account.id())
