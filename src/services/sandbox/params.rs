@@ -196,7 +196,7 @@ impl Params<NewWebhookKey> {
 /// A change of the provider's state, as the verifier of a pact asks for it.
 #[params]
 pub struct NewProviderState {
-    /// The name of the consumer, which the verifier may send.
+    /// The name of the consumer, as the verifier may send it; nobody reads it, and it may be absent.
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(example = "shop")]
     pub consumer: Option<String>,

@@ -474,6 +474,6 @@ rules! {
                 }
             }
         }
-        assert_eq!(sent, 45, "every operation with a body has an example, and two have declined ones");
+        assert_eq!(sent, 46, "every operation with a body has an example, and two have declined ones");
     }
 }
