@@ -4,7 +4,7 @@
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::uri::PathAndQuery;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use base::client_network::ClientNetwork;
@@ -15,10 +15,11 @@ use entity::api_key::KeyKind;
 use serde::Deserialize;
 use subtle::ConstantTimeEq;
 use tracing::field;
+use url::form_urlencoded;
 use validator::Validate;
 
 use super::layout::{self, ErrorPage};
-use super::refused_form::{Pages, Refusal, SentForm, refusal_of};
+use super::refused_form::{Pages, Refusal, SentForm, holds_card_number, refusal_of};
 use super::session::Session;
 use super::sign_in::{DashboardAuth, OperatorAuth};
 use super::state::DashboardState;
@@ -245,6 +246,16 @@ pub async fn refuse_foreign_forms(
     next.run(request).await
 }
 
+/// Returns the address of a page, which its forms carry, without a query that may hold a card's number.
+fn page_of(uri: &Uri) -> String {
+    let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    let holds_number = query.into_iter().any(|(_, value)| holds_card_number(&value));
+    if holds_number {
+        return uri.path().to_owned();
+    }
+    uri.path_and_query().map_or(HOME, PathAndQuery::as_str).to_owned()
+}
+
 /// Middleware around the pages: without a session it shows the sign-in page, except in a browser for which the Swagger
 /// page would fill in the key. Shows the page of a refused form again, and puts the layout around the page.
 pub async fn require_session(
@@ -260,7 +271,7 @@ pub async fn require_session(
     };
     request_context::set_account(user.account.id());
     let mut location = layout::NavLocation::for_request(app.info.base_path(), &parts);
-    user.session.page = parts.uri.path_and_query().map_or(HOME, PathAndQuery::as_str).to_owned();
+    user.session.page = page_of(&parts.uri);
     let form = SentForm::of_request(&parts);
     parts.extensions.insert(user.clone());
     parts.extensions.insert(form.clone());

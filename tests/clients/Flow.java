@@ -36,9 +36,9 @@ public class Flow {
         var stored = new BrowserCardInput().number("4200000000000000").expiryMonth(5L).expiryYear(2030L).cvc("123")
             .name("Roland Robot").addressLine1("42 Sevenoaks St").addressCity("Lathlain").addressCountry("AU");
         var card = new CardsApi(api).createCard(stored, null).getResponse();
-        var charge = charges.createCharge(newCharge(400).cardToken(card.getToken()), null, null).getResponse();
+        var charge = charges.createCharge(newCharge(400).cardToken(card.getToken()), null, null, null).getResponse();
         holds(charge.getSuccess() && charge.getAmount() == 400, charge);
-        var inline = charges.createCharge(newCharge(500).card(details()), null, null).getResponse();
+        var inline = charges.createCharge(newCharge(500).card(details()), null, null, null).getResponse();
         holds(inline.getCard().getDisplayNumber().endsWith("0000"), inline);
 
         var refund = new RefundsApi(api).createRefund(charge.getToken(), null, new RefundInput().amount(100L)).getResponse();
@@ -49,7 +49,7 @@ public class Flow {
         holds(tokens.equals(List.of(inline.getToken(), charge.getToken())), page);
 
         try {
-            charges.createCharge(newCharge(400), null, null);
+            charges.createCharge(newCharge(400), null, null, null);
             holds(false, "a charge without a payer");
         } catch (ApiException refused) {
             var body = ApiClient.createDefaultObjectMapper().readValue(refused.getResponseBody(), ErrorBody.class);

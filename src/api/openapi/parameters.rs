@@ -102,11 +102,13 @@ pub(super) fn in_path(path: &str, operation: &mut Map<String, Value>) {
     operation.shift_insert(next, "parameters".into(), parameters.into());
 }
 
-/// Adds the Idempotency-Key to an operation that changes something (`docs/decisions.md`, 63).
+/// Adds the Idempotency-Key to an operation that changes something (`docs/decisions.md`, 63). A header that is younger than it comes
+/// after it, because some clients have parameters by position.
 pub(super) fn repeatable(operation: &mut Map<String, Value>) {
     let key = json!({ "$ref": "#/components/parameters/IdempotencyKey" });
     if let Some(parameters) = operation.entry("parameters").or_insert_with(|| json!([])).as_array_mut() {
-        parameters.push(key);
+        let younger = parameters.iter().position(|parameter| parameter["name"] == "Sandbox-Challenge");
+        parameters.insert(younger.unwrap_or(parameters.len()), key);
     }
 }
 

@@ -122,10 +122,6 @@ async fn validate_number(
     at: &str,
     faults: &mut FieldErrors,
 ) -> Result<Option<(card::Model, Secret)>, Error> {
-    // A value that is no card is one fault; its placeholder must not add more.
-    if faults.has(at.trim_end_matches('.')) {
-        return Ok(None);
-    }
     let known = find_number(ctx, number, at, faults).await?;
     let expiry = validate_expiry(account, expiry, at, faults);
     Ok(known
@@ -159,7 +155,8 @@ fn validate_expiry(
     let year = if year < 100 { year + 2000 } else { year };
     let expiry = (i32::try_from(year).unwrap_or(0), u32::try_from(month).unwrap_or(0));
     let params = ["expiry_month", "expiry_year"].map(|param| format!("{at}{param}"));
-    let readable = !params.iter().any(|param| faults.has(param));
+    // Month 0 is a fault already, or stands for that of a value which is no card, and which is one fault.
+    let readable = month != 0 && !params.iter().any(|param| faults.has(param));
     if readable && super::has_expired(expiry, account.now) {
         for param in &params {
             faults.add(param, "is expired");

@@ -369,7 +369,7 @@ operated! {
                 &["account", "list"][..], &["account", "key", "list", NOBODY], &["account", "rotate-keys", NOBODY],
                 &["account", "export", NOBODY], &["account", "set", NOBODY, "transfers_enabled", "true"], &["audit"],
                 &["audit", "verify"], &["ledger", "verify"], &["ledger", "report"], &["people", "list"],
-                &["reconcile", "list"], &["vault", "rotate"], &["report", "ch_AZqYv3rVcBKUQ1mHn7tKRw"],
+                &["reconcile", "list"], &["vault", "rotate"],
             ] {
                 let there = [command, &["--data-dir", folder.to_str().unwrap()]].concat();
                 installed.refuses(&there, &missing);

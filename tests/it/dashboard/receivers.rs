@@ -47,8 +47,8 @@ rules! {
         let change = [("status", "200"), ("latency_ms", "0"), ("fault", "reset"), ("every", "1")];
         led(&browser.press(&format!("/inboxes/{token}"), &change).await, &format!("/dashboard/inboxes/{token}"));
         assert_eq!(client.get("/1/sandbox/inboxes").await.ok(200)[0]["fault"], "reset");
-        refused(&app.unchanged(browser.press(&format!("/inboxes/{token}"), &[("status", "99")])).await, 422, "Status must be at least 200");
-        refused(&app.unchanged(browser.press("/inboxes", &[("every", "0")])).await, 422, "Every must be at least 1");
+        refused(&app.unchanged(browser.press(&format!("/inboxes/{token}"), &[("status", "99")])).await, 422, "Status must be greater than or equal to 200");
+        refused(&app.unchanged(browser.press("/inboxes", &[("every", "0")])).await, 422, "Every must be greater than or equal to 1");
 
         led(&browser.press(&format!("/inboxes/{token}/delete"), &[]).await, "/dashboard/webhooks");
         assert_eq!(client.get("/1/sandbox/inboxes").await.ok(200), json!([]));

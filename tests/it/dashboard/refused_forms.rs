@@ -113,7 +113,9 @@ rules! {
             let typed = [("amount", "x"), ("description", number), ("email", "roland@example.com")];
             let answer = browser.submit("/charges/new", "/charges/new", &typed).await;
             refused(&answer, 422, "Amount is not a number");
-            assert!(!answer.text.contains(number), "{}", answer.text);
+            // The page's call of the API shows the test card, whoever typed what.
+            let (form, _) = answer.text.split_once("The same from the API").unwrap();
+            assert!(!form.contains(number), "{}", answer.text);
         }
         let answer = browser.sign_in("sk_wrong_0123456789").await;
         refused(&answer, 422, "Not authorised. (Check API Key)");

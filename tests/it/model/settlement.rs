@@ -56,6 +56,7 @@ impl World {
                 "action": "off", "network_declines": 10, "network_cards": 15, "card_declines": 10, "customer_cards": 5,
                 "account_cards": 20,
             },
+            "strict_parameters": false,
         });
         expect_record(&answer, 200, expected);
         // The same schedule set again changes nothing.

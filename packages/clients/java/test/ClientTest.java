@@ -51,7 +51,7 @@ class ClientTest {
     }
 
     static ChargeMade charge(ChargesApi charges, long amount) {
-        return charges.createCharge(order(amount), null, null).getResponse();
+        return charges.createCharge(order(amount), null, null, null).getResponse();
     }
 
     /** The tokens of the successful charges, newest first. */
@@ -70,7 +70,7 @@ class ClientTest {
                 .addressLine1("42 Sevenoaks St").addressCity("Lathlain").addressCountry("AU");
         var card = new CardsApi(CLIENT).createCard(stored, null).getResponse();
         var order = order(400).card(null).cardToken(card.getToken()).capture(false);
-        var charge = CHARGES.createCharge(order, null, null).getResponse();
+        var charge = CHARGES.createCharge(order, null, null, null).getResponse();
         assertFalse(charge.getCaptured());
         assertTrue(CHARGES.captureCharge(charge.getToken(), null, null).getResponse().getCaptured());
         var refund = new RefundsApi(CLIENT).createRefund(charge.getToken(), null, new RefundInput().amount(100L)).getResponse();
@@ -106,17 +106,17 @@ class ClientTest {
     @Test
     void aChargeThatWasApprovedButLostIsMadeOnce() {
         var before = charges();
-        var lost = assertThrows(ApiException.class, () -> CHARGES.createCharge(order(400), "approved_but_lost", "lost"));
+        var lost = assertThrows(ApiException.class, () -> CHARGES.createCharge(order(400), "approved_but_lost", "lost", null));
         assertEquals(List.of(ApiException.Kind.SERVER_ERROR, 502, "gateway_error"), List.of(lost.kind(), lost.status(), lost.code()));
-        var charge = CHARGES.createCharge(order(400), null, "lost").getResponse();
-        var again = CHARGES.createCharge(order(400), null, "lost").getResponse();
+        var charge = CHARGES.createCharge(order(400), null, "lost", null).getResponse();
+        var again = CHARGES.createCharge(order(400), null, "lost", null).getResponse();
         assertEquals(charge.getToken(), again.getToken());
         assertEquals(joined(List.of(charge.getToken()), before), charges());
     }
 
     @Test
     void aRefusalIsOfItsKind() {
-        var declined = assertThrows(ApiException.class, () -> CHARGES.createCharge(order(400), "insufficient_funds", null));
+        var declined = assertThrows(ApiException.class, () -> CHARGES.createCharge(order(400), "insufficient_funds", null, null));
         assertEquals(ApiException.Kind.CARD_DECLINED, declined.kind());
         assertEquals(List.of(400, "insufficient_funds"), List.of(declined.status(), declined.code()));
         assertNotNull(declined.requestId());
@@ -133,7 +133,7 @@ class ClientTest {
     @Test
     void aChargeWith3DSecureIsPending() {
         var order = order(400).threeDSecure(new ThreeDSecureInput().enabled(true).callbackUrl("http://127.0.0.1/back"));
-        var pending = CHARGES.createCharge(order, null, null).getResponse();
+        var pending = CHARGES.createCharge(order, null, null, null).getResponse();
         assertEquals("Pending", pending.getStatusMessage());
         assertTrue(pending.getRedirectUrl().contains("/3d-secure/"), pending.getRedirectUrl());
     }
