@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
@@ -85,8 +85,6 @@ pub struct Process {
     /// The lines that it printed before it listened.
     pub banner: Vec<String>,
     pub address: SocketAddr,
-    /// A program that goes on printing must find it open.
-    _stdout: BufReader<ChildStdout>,
     stderr: Option<JoinHandle<String>>,
 }
 
@@ -113,7 +111,9 @@ impl Process {
             child.wait().unwrap();
             panic!("it does not listen: {banner:?}, {}", stderr.join().unwrap());
         };
-        Self { child, banner, address, _stdout: stdout, stderr: Some(stderr) }
+        // A program that goes on printing must find a reader, or it waits for one.
+        std::thread::spawn(move || std::io::copy(&mut stdout, &mut std::io::sink()));
+        Self { child, banner, address, stderr: Some(stderr) }
     }
 
     /// Returns the keys that it printed: secret, publishable.
