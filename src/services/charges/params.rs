@@ -80,10 +80,8 @@ pub fn one_payer(card: Option<&NewCard>, tokens: [&Option<String>; 3]) -> Result
 
 /// How the cardholder verifies the payment. If any of the first three fields is given, `enabled` and `callback_url` are required.
 #[params]
-#[validate(
-    schema(function = "is_three_d_secure_decided", skip_on_field_errors = false),
-    schema(function = "is_three_d_secure_returnable", skip_on_field_errors = false)
-)]
+#[validate(schema(function = "is_three_d_secure_decided", skip_on_field_errors = false))]
+#[validate(schema(function = "is_three_d_secure_returnable", skip_on_field_errors = false))]
 pub struct NewThreeDSecure {
     /// Whether the cardholder must verify the payment; not if absent.
     #[schema(example = true)]

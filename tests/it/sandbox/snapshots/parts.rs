@@ -69,7 +69,7 @@ rules! {
         restore(&client, &large).await;
         assert_eq!(seen(&client, "/1/charges").await, Some(0));
         // As while it is made, or after a server was stopped.
-        app.execute("UPDATE snapshots SET bytes = 0, remove_at = remove_at - 30 * 86400000 + 3600000").await;
+        app.execute("UPDATE snapshots SET bytes = 0, remove_at = remove_at - CAST(30 AS BIGINT) * 86400000 + 3600000").await;
         assert_eq!(client.get(SNAPSHOTS).await.ok(200), json!([]));
         app.unchanged(client.put(&restoring(&large), &json!({}))).await.not_found();
         app.unchanged(client.delete(&path(&large))).await.not_found();
