@@ -7,6 +7,7 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use base::platform;
 use card_payments::api;
@@ -156,7 +157,10 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error),
     };
-    match runtime.block_on(run(command)) {
+    let ended = runtime.block_on(run(command));
+    // A read of the standard input that nobody waits for any more would hold the program until the input ends.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    match ended {
         Ok(code) => code,
         Err(error) if terminal::is_reader_gone(&*error) => ExitCode::SUCCESS,
         Err(error) => failed(&*error),

@@ -80,6 +80,7 @@ pub fn one_payer(card: Option<&NewCard>, tokens: [&Option<String>; 3]) -> Result
 
 /// How the cardholder verifies the payment. If any of the first three fields is given, `enabled` and `callback_url` are required.
 #[params]
+#[expect(clippy::duplicated_attributes, reason = "each rule says for itself when it counts")]
 #[validate(schema(function = "is_three_d_secure_decided", skip_on_field_errors = false))]
 #[validate(schema(function = "is_three_d_secure_returnable", skip_on_field_errors = false))]
 pub struct NewThreeDSecure {
