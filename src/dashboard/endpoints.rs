@@ -40,7 +40,7 @@ pub async fn of_account(app: &DashboardState, user: &AccountSession) -> Result<M
 
 fn forms(user: &AccountSession, endpoints: &[Record]) -> Markup {
     html! {
-        section.deeds aria-label="Endpoints and inboxes to make" {
+        section.deeds aria-label="Register, ping and delete" {
             form method="post" action=(ENDPOINTS) {
                 (layout::carried(&user.session))
                 label {
