@@ -54,10 +54,7 @@ pub async fn store(
 
 /// Checks a bank account's parameters, whose names begin with `at`. Returns the digits of the BSB if they are valid.
 pub fn check(given: &NewBankAccount, at: &str, faults: &mut FieldErrors) -> Option<String> {
-    // A value that is no bank account is one fault; its placeholder must not add more.
-    if faults.has(at.trim_end_matches('.')) {
-        return None;
-    }
+    // A value that is no bank account is one fault: what stands for its texts is blank.
     let number = given.number.expose().trim();
     let digits =
         number.len() <= BANK_ACCOUNT_DIGITS_MAX && number.bytes().all(|digit| digit.is_ascii_digit());
