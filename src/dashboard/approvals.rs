@@ -162,7 +162,7 @@ pub async fn request(
     match approvals::request(&app, &form.caller.account, request).await {
         Err(error) if error.code() == ErrorCode::NotFound => Err(ErrorPage::from(error).beside("subject")),
         Err(error) => Err(error.into()),
-        Ok(_) => Ok(Redirect::to(APPROVALS)),
+        Ok(()) => Ok(Redirect::to(APPROVALS)),
     }
 }
 

@@ -96,15 +96,13 @@ pub fn pieces(page: &str) -> impl Iterator<Item = Piece<'_>> {
         if rest.is_empty() {
             return None;
         }
-        let (piece, after) = match rest.strip_prefix('<').and_then(|tag| tag.split_once('>')) {
-            Some((tag, after)) => match tag.strip_prefix('/') {
-                Some(name) => (Piece::End(name), after),
-                None => (Piece::Tag(Tag::parse(tag)), after),
-            },
-            None => {
-                let end = rest.find('<').filter(|end| *end > 0).unwrap_or(rest.len());
-                (Piece::Text(&rest[..end]), &rest[end..])
-            }
+        let tag = rest.strip_prefix('<').and_then(|tag| tag.split_once('>'));
+        let (piece, after) = if let Some((tag, after)) = tag {
+            let end = tag.strip_prefix('/').map(Piece::End);
+            (end.unwrap_or_else(|| Piece::Tag(Tag::parse(tag))), after)
+        } else {
+            let end = rest.find('<').filter(|end| *end > 0).unwrap_or(rest.len());
+            (Piece::Text(&rest[..end]), &rest[end..])
         };
         rest = after;
         Some(piece)

@@ -143,34 +143,34 @@ async fn found(app: &DashboardState, account: &Account, query: &str) -> Result<V
         } else {
             services::charges::search(app, account, read(sorts, "created_at")?).await?
         };
-        hits.add("Charges", "charges", &super::charges::COLUMNS, page)?;
+        hits.add("Charges", "charges", &super::charges::COLUMNS, &page)?;
     }
     if may(Section::Customers) {
         let page = services::customers::search(app, account, read(&[], "")?).await?;
-        hits.add("Customers", "customers", &customers::COLUMNS, page)?;
+        hits.add("Customers", "customers", &customers::COLUMNS, &page)?;
     }
     if may(Section::Subscriptions) {
         let search = SubscriptionSearch::read(&tree);
         let page = services::subscriptions::search(app, account, search).await?;
-        hits.add("Subscriptions", "subscriptions", &subscriptions::COLUMNS, page)?;
+        hits.add("Subscriptions", "subscriptions", &subscriptions::COLUMNS, &page)?;
     }
     if may(Section::Plans) {
         let page = services::plans::search(app, account, query, paging).await?;
-        hits.add("Plans", "", &PLANS, page)?;
+        hits.add("Plans", "", &PLANS, &page)?;
     }
     if may(Section::Transfers) {
         let search = read(services::transfers::search::SORTS, "paid_at")?;
         let page = services::transfers::search(app, account, search).await?;
-        hits.add("Transfers", "transfers", transfers::LIST.columns, page)?;
+        hits.add("Transfers", "transfers", transfers::LIST.columns, &page)?;
     }
     if may(Section::Recipients) {
         let page = services::recipients::search(app, account, query, paging).await?;
-        hits.add("Recipients", "", &RECIPIENTS, page)?;
+        hits.add("Recipients", "", &RECIPIENTS, &page)?;
     }
     if may(Section::Disputes) && account.settings().disputes {
         let search = DisputeSearch::read(&tree, services::disputes::find::SORTS);
         let page = services::disputes::search(app, account, search).await?;
-        hits.add("Disputes", "disputes", disputes::LIST.columns, page)?;
+        hits.add("Disputes", "disputes", disputes::LIST.columns, &page)?;
     }
     if is_token(query) {
         hits.add_mentions(app).await?;
@@ -192,7 +192,7 @@ impl Hits<'_> {
         title: &str,
         list: &str,
         columns: &[Column],
-        page: ListPage<T>,
+        page: &ListPage<T>,
     ) -> Result<(), Error> {
         self.add_from(
             title,
@@ -207,7 +207,7 @@ impl Hits<'_> {
         title: &str,
         all: &Address,
         columns: &[Column],
-        page: ListPage<T>,
+        page: &ListPage<T>,
     ) -> Result<(), Error> {
         let records = Record::each(self.account.now, &page.records)?;
         if !records.is_empty() {
@@ -227,13 +227,13 @@ impl Hits<'_> {
             let list = services::events::list(app, account, EventSearch::read(&tree("about"))).await?;
             list.prepare(app).await?;
             let all = Address::new("/dashboard/events").with("about", token);
-            self.add_from("Events", &all, events::LIST.columns, list.page(app).await?)?;
+            self.add_from("Events", &all, events::LIST.columns, &list.page(app).await?)?;
         }
         if is_test(app) {
             let search = RequestSearch::read(&tree("token"));
             let page = services::sandbox::requests::search(app, account, search).await?.page(app).await?;
             let all = Address::new("/dashboard/requests").with("token", token);
-            self.add_from("Requests", &all, requests::LIST.columns, page)?;
+            self.add_from("Requests", &all, requests::LIST.columns, &page)?;
         }
         Ok(())
     }

@@ -113,7 +113,9 @@ impl CreateSnapshotUnit {
             let rest = self.parts.split_off(SNAPSHOT_PARTS_AT_ONCE);
             let some = std::mem::replace(&mut self.parts, rest);
             let unit = ctx.store.write(some, async |tx, some| {
-                some.iter().for_each(|part| tx.append(part));
+                for part in some {
+                    tx.append(part);
+                }
                 Ok(())
             });
             if let Err(error) = unit.await {
