@@ -3,7 +3,6 @@
 use axum::extract::State;
 use axum::response::Redirect;
 use entity::FailureCode;
-use entity::section::{Right, Section};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use maud::{Markup, html};
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 use super::auth::{AccountSession, VerifiedForm};
 use super::format::Tone;
 use super::layout::{FormResult, PageContent, PageResult};
-use super::list::{Column, DAYS, Field, FieldInput, ListView, column, table};
+use super::list::{Column, DAYS, Field, FieldInput, ListView, column};
 use super::questions::{Question, asking};
 use super::record::{Record, brief, facts, longest_page, token, traces, words};
 use super::state::DashboardState;
@@ -29,7 +28,7 @@ use crate::services::refunds::params::NewRefund;
 use crate::services::sandbox::charges::{OfferedAction, allowed_actions};
 use crate::services::sandbox::params::DecidedRefund;
 use crate::services::sandbox::refunds as sandbox;
-use crate::services::{Account, charges, disputes, events, refunds};
+use crate::services::{Account, charges, disputes, refunds};
 
 /// The columns of a list of charges.
 pub const COLUMNS: [Column; 6] = [
@@ -171,31 +170,10 @@ pub async fn show(
                 li { (format::time(&when, now)) " " (what) }
             }
         }
-        (links(&app, account, &id).await?)
+        @if is_test(&app) { (traces(&id)) }
         (charge.whole())
     };
     Ok(PageContent::new(format!("/1/charges/{id}"), format!("Charge {id}"), content))
-}
-
-/// The columns of the webhooks about a charge.
-const WEBHOOKS: [Column; 4] = [
-    column("Webhook", |webhook| webhook.token("/token")),
-    column("Status", |webhook| webhook.state("/status")),
-    column("Created", |webhook| webhook.ago("/created_at")),
-    column("URL", |webhook| brief(webhook.text("/url"))).wide(),
-];
-
-/// Renders what the log, the events and the webhooks tell about a charge, as far as the user may read them.
-async fn links(app: &DashboardState, account: &Account, id: &str) -> Result<Markup, Error> {
-    let told = if account.may(Section::Webhooks, Right::Read) {
-        Record::each(account.now, &events::webhooks_about(app, account, id).await?)?
-    } else {
-        Vec::new()
-    };
-    Ok(html! {
-        @if is_test(app) { (traces(id)) }
-        @if !told.is_empty() { (table("Its webhooks, newest first", &WEBHOOKS, &told)) }
-    })
 }
 
 /// Returns what happened to a charge, in order of time.

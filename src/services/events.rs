@@ -5,11 +5,9 @@ pub mod params;
 pub mod ping;
 mod readable;
 pub mod view;
-mod webhooks_about;
 
 pub(in crate::services) use list::about;
 pub use list::list;
-pub use webhooks_about::webhooks_about;
 
 use std::sync::Arc;
 
