@@ -7,6 +7,9 @@ use crate::harness::{PDF, rules, token_of};
 
 const NO_FILE: (&str, &[u8]) = ("", b"");
 
+/// A path, the fields, a file with its name, and what is said of them.
+type Upload<'a> = (&'a str, &'a [(&'a str, &'a str)], (&'a str, &'a [u8]), &'a str);
+
 rules! {
     async fn texts_and_files_are_handed_in_and_submitted(app) {
         let client = app.client();
@@ -53,7 +56,7 @@ rules! {
         let mut browser = Browser::with(app, app.secret_key()).await;
         let long = "a".repeat(501);
         let file: (&str, &[u8]) = ("a.pdf", PDF);
-        let wrong: [(&str, &[(&str, &str)], (&str, &[u8]), &str); 5] = [
+        let wrong: [Upload<'_>; 5] = [
             (&add, &[("kind", "additional_evidence"), ("text", " ")], NO_FILE, "Text can't be blank"),
             (&add, &[("kind", "additional_evidence"), ("text", &long)], file, "is too long"),
             (&add, &[("kind", "a_hunch"), ("text", "a")], file, "Kind is not included in the list"),

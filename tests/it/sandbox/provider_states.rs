@@ -47,9 +47,10 @@ rules! {
     async fn every_state_makes_what_it_says(app) {
         let client = app.client();
         for (state, about) in ProviderState::WORDS {
-            let params = match state {
-                ProviderState::RequestInFlight => json!({ "idempotency_key": "k", "method": "POST", "path": "/1/charges" }),
-                _ => json!({}),
+            let params = if matches!(state, ProviderState::RequestInFlight) {
+                json!({ "idempotency_key": "k", "method": "POST", "path": "/1/charges" })
+            } else {
+                json!({})
             };
             let values = set_up(&client, state.code(), &params).await;
             // The sentence about a state names its values.

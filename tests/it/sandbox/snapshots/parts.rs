@@ -64,7 +64,7 @@ rules! {
         let (account, client) = made(app).await;
         app.execute(Box::leak(payloads(app.database, &account, 20_000).into_boxed_str())).await;
         let large = snapshot(&client).await;
-        assert!(app.number(PARTS).await > 2 * SNAPSHOT_PARTS_AT_ONCE as i64);
+        assert!(app.number(PARTS).await > 2 * i64::try_from(SNAPSHOT_PARTS_AT_ONCE).unwrap());
         client.captured(400).await;
         restore(&client, &large).await;
         assert_eq!(seen(&client, "/1/charges").await, Some(0));
