@@ -9,7 +9,7 @@ use crate::response::ApiResponse;
 
 /// The beginning of an answer that shows a record.
 const RECORD: &[u8] = b"{\"response\":{\"token\":\"";
-/// Tokens that a client pays with: whoever reads a log has no use for them.
+/// Tokens that a client pays with, which a reader of the log has no use for.
 const OF_PAYERS: [&str; 3] = [Card::PREFIX, PaymentSource::PREFIX, Session::PREFIX];
 
 /// The parts of an error that are of interest.

@@ -182,7 +182,6 @@ impl FromRequest<DashboardState> for VerifiedForm {
 
 impl VerifiedForm {
     /// Returns the form of a session, if one of its pages has sent it. What was typed in it is kept for a refusal.
-    #[expect(clippy::result_large_err, reason = "a refused request makes one, and it is rendered at once")]
     fn verify(user: AccountSession, sent: Option<&SentForm>, input: Input) -> Result<Self, ErrorPage> {
         // A chosen account that was deleted meanwhile: the form must not concern the key's own one.
         let is_chosen = user.session.chosen.is_none_or(|chosen| chosen == user.account.id());

@@ -16,7 +16,7 @@ pub type PageResult = Result<PageContent, ErrorPage>;
 pub type FormResult = Result<Redirect, ErrorPage>;
 
 /// The page of an error, in the words of the API, and what a form that has caused it is told.
-pub struct ErrorPage(PageContent, Option<Refusal>);
+pub struct ErrorPage(PageContent, Option<Box<Refusal>>);
 
 impl<E: Into<Error>> From<E> for ErrorPage {
     fn from(error: E) -> Self {
@@ -35,7 +35,7 @@ impl<E: Into<Error>> From<E> for ErrorPage {
         };
         let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let page = PageContent::bare("That did not work", html! {}).with(status);
-        Self(SentForm::default().shown_on(page, &refusal), Some(refusal))
+        Self(SentForm::default().shown_on(page, &refusal), Some(Box::new(refusal)))
     }
 }
 
@@ -75,7 +75,7 @@ impl IntoResponse for ErrorPage {
         let passes = page.status() == StatusCode::TOO_MANY_REQUESTS;
         let mut response = page.into_response();
         if let Some(refusal) = refusal {
-            response.extensions_mut().insert(refusal);
+            response.extensions_mut().insert(*refusal);
         }
         if passes {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));

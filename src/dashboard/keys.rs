@@ -234,7 +234,6 @@ pub async fn roll(
     made_page(&app, &made, "A rolled key")
 }
 
-#[expect(clippy::result_large_err, reason = "a refused request makes one, and it is rendered at once")]
 fn made_page(app: &DashboardState, made: &ApiKey, title: &'static str) -> PageResult {
     let made = Record::new(app.clock.now(), made)?;
     let content = html! {

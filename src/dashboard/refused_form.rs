@@ -15,7 +15,6 @@ use axum::response::{IntoResponse, Response};
 use base::card_number::CardNumber;
 use base::secret::Secret;
 use maud::{Markup, PreEscaped, html};
-use serde_json::Value;
 use tower::ServiceExt;
 use url::form_urlencoded;
 
@@ -78,11 +77,7 @@ impl SentForm {
 
     /// Keeps the fields of the form's body.
     pub fn keep(&self, input: &Input) {
-        self.typed.get_or_init(|| {
-            let mut fields = Vec::new();
-            flatten("", input.tree(), &mut fields);
-            fields
-        });
+        self.typed.get_or_init(|| input.tree().as_object().map(recording::query).unwrap_or_default());
     }
 
     fn fields(&self) -> &[(String, String)] {
@@ -167,21 +162,6 @@ impl SentForm {
             self.fields().iter().filter(|(name, text)| !has(name, text)).count()
         };
         Some((lacks(|_| true), lacks(|tag| tag.name != "button")))
-    }
-}
-
-/// Adds the texts of a tree, by the names of their fields: `rights[charges]`.
-fn flatten(name: &str, value: &Value, fields: &mut Vec<(String, String)>) {
-    match value {
-        Value::Object(values) => {
-            for (key, value) in values {
-                let name = if name.is_empty() { key.clone() } else { format!("{name}[{key}]") };
-                flatten(&name, value, fields);
-            }
-        }
-        Value::Array(values) => values.iter().for_each(|value| flatten(name, value, fields)),
-        Value::String(text) => fields.push((name.to_owned(), text.clone())),
-        Value::Null | Value::Bool(_) | Value::Number(_) => fields.push((name.to_owned(), value.to_string())),
     }
 }
 

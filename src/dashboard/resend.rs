@@ -116,46 +116,11 @@ fn repeated(logged: &Record, key: &str) -> Result<Request<Body>, Error> {
     request.body(body).map_err(|error| Error::internal(error.to_string()))
 }
 
-/// Writes parameters as a query, nested ones with brackets.
+/// Writes parameters as a query.
 fn query(parameters: &Value) -> String {
-    let mut pairs = Vec::new();
-    for (name, value) in parameters.as_object().into_iter().flatten() {
-        flatten(name.clone(), value, &mut pairs);
-    }
+    let pairs = parameters.as_object().map(recording::query).unwrap_or_default();
     if pairs.is_empty() {
         return String::new();
     }
     format!("?{}", form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish())
-}
-
-fn flatten(name: String, value: &Value, pairs: &mut Vec<(String, String)>) {
-    match value {
-        Value::Object(fields) => {
-            for (field, value) in fields {
-                flatten(format!("{name}[{field}]"), value, pairs);
-            }
-        }
-        Value::Array(items) => {
-            for item in items {
-                flatten(format!("{name}[]"), item, pairs);
-            }
-        }
-        Value::String(text) => pairs.push((name, text.clone())),
-        Value::Null => pairs.push((name, String::new())),
-        Value::Bool(_) | Value::Number(_) => pairs.push((name, value.to_string())),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn nested_parameters_are_a_query_with_brackets() {
-        let sent = json!({ "page": 2, "a": { "b": "x y", "c": ["1", "2"] }, "d": null });
-        assert_eq!(query(&sent), "?page=2&a%5Bb%5D=x+y&a%5Bc%5D%5B%5D=1&a%5Bc%5D%5B%5D=2&d=");
-        assert_eq!(query(&json!({})), "");
-    }
 }

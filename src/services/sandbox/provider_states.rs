@@ -211,8 +211,7 @@ impl StateChange<'_> {
         let Err(error) = Box::pin(create_charge(self.ctx, self.caller, params, request)).await else {
             return Err(fault("outcome", "is no decline"));
         };
-        let body = serde_json::to_value(error.body(""))?;
-        let Some(charge) = body["charge_token"].as_str() else { return Err(error) };
+        let Some(charge) = error.charge_token() else { return Err(error) };
         self.values.0.insert("charge_token", charge.to_owned());
         Ok(())
     }

@@ -113,7 +113,7 @@ rules! {
             let typed = [("amount", "x"), ("description", number), ("email", "roland@example.com")];
             let answer = browser.submit("/charges/new", "/charges/new", &typed).await;
             refused(&answer, 422, "Amount is not a number");
-            // The page's call of the API shows the test card, whoever typed what.
+            // The page's call of the API always shows the test card.
             let (form, _) = answer.text.split_once("The same from the API").unwrap();
             assert!(!form.contains(number), "{}", answer.text);
         }

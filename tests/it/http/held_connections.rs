@@ -137,7 +137,7 @@ rules! {
     async fn requests_that_wait_for_their_turn_shut_nobody_out(app) {
         let (address, connections) = app.listens(CONNECTIONS).await;
         let stranger = another_account(app.ctx()).await;
-        let under_way = app.ctx().memory.snapshots.acquire(app.account().await).await.unwrap();
+        let in_flight = app.ctx().memory.snapshots.acquire(app.account().await).await.unwrap();
         let text = request("POST", "/1/sandbox/snapshots", Some(app.secret_key()), "").replace("Connection: close\r\n", "");
         let mut waits = hold(&connections, address, &text, WAITS).await;
         for oldest in 0..CONNECTIONS - WAITS {
@@ -146,7 +146,7 @@ rules! {
             assert_eq!((refused.status, &refused.json()["error"]), (503, &json!("service_unavailable")));
         }
         serves(&connections, address, &payment(stranger.secret.expose()), 201).await;
-        drop(under_way);
+        drop(in_flight);
         assert_eq!(answer(waits.last_mut().unwrap()).await.status, 201, "the others go on");
     }
 

@@ -16,7 +16,7 @@ use crate::harness::process::{Process, output, program};
 use crate::harness::{App, Behaviour, Client, Database, Receiver, eventually, rules, token};
 
 const AT_ONCE: Duration = Duration::from_millis(200);
-/// Less than a receiver below keeps its sender waiting: whoever waits for one takes longer.
+/// Less than a receiver below keeps its sender waiting: a delivery that waits for one takes longer.
 const DELAY_MAX: Duration = Duration::from_secs(4);
 /// How often a series is made while a machine that is busy makes others of it.
 const SERIES: usize = 5;
