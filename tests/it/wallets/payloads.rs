@@ -7,8 +7,11 @@ use base64::engine::general_purpose::STANDARD;
 use card_payments::services::wallets::Wallets;
 use card_payments::wallet::{DeviceCard, Issuer, Roots};
 use entity::{TimeSpan, Timestamp};
+use http::Method;
 use serde_json::{Value, json};
+use url::form_urlencoded;
 
+use crate::harness::sending::{FORM, send};
 use crate::harness::wallets::{DEVICE, MERCHANT, VALID, certify, texts};
 use crate::harness::{App, Client, Database, rules, token_of};
 
@@ -182,11 +185,14 @@ rules! {
         refused(app, &client, &payload).await;
     }
 
-    async fn a_payload_as_one_text_is_refused(app) {
+    async fn a_payload_as_one_text_is_refused_and_as_fields_of_a_form_taken(app) {
         let client = app.client();
         for wallet in ["walletApay", "walletGpay"] {
             let payload = client.wallet_payload(wallet, "4200000000000000").await;
             refused(app, &client, &json!({ "type": wallet, "source": payload["source"].to_string() })).await;
+            let fields = recording::query(payload.as_object().unwrap());
+            let fields = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+            send(&client, Method::POST, PATH, FORM, fields).await.ok(201);
         }
     }
 
