@@ -46,6 +46,12 @@ pub trait Acquirer: Send + Sync + 'static {
     /// Reserves an amount on a card, or takes it at once.
     fn authorise(&self, call: AuthoriseCall) -> BoxFuture<'_, Result<Approval, Failure>>;
 
+    /// Answers the same call at once, where it is certain that the answer comes, and that nothing outside of this process learns of
+    /// it: then there is nothing to recover. `None` has the call made by [`Self::authorise`].
+    fn authorise_here(&self, _call: &AuthoriseCall) -> Option<Result<Approval, Decline>> {
+        None
+    }
+
     /// Takes reserved money, or a part of it; the rest is released.
     fn capture(&self, call: FollowUpCall) -> BoxFuture<'_, Result<(), Failure>>;
 

@@ -54,6 +54,14 @@ pub async fn draw(tx: &Tx, account: &Account) -> Result<FaultPlan, Error> {
     Ok(FaultPlan { outcome: draw_outcome(&faults, call), latency })
 }
 
+/// Returns the faults of each of the account's calls, if neither chance nor latency is one of them.
+pub fn certain(account: &Account) -> Result<Option<FaultPlan>, Error> {
+    let faults = faults_of(account.settings())?;
+    let is_certain =
+        faults.gateway_error_rate.is_none() && faults.drop_rate.is_none() && faults.latency_ms == 0;
+    Ok(is_certain.then(|| FaultPlan { outcome: draw_outcome(&faults, 0), latency: Duration::ZERO }))
+}
+
 /// Returns the number of the call, from 1; concurrent calls each get their own.
 async fn next_call_number(tx: &Tx, account: AccountToken) -> Result<i64, Error> {
     let count = account::Entity::update_many()
