@@ -49,7 +49,7 @@ impl<T> ListPage<T> {
 }
 
 /// Returns the condition that a time lies in the period of a search.
-pub fn in_period(time: SimpleExpr, search: &Search) -> Condition {
+pub fn in_period(time: &SimpleExpr, search: &Search) -> Condition {
     let value = |instant| Expr::value(Timestamp::from(instant));
     Condition::all()
         .add_option(search.from.map(|from| time.clone().gte(value(from))))

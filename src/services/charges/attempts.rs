@@ -25,7 +25,7 @@ pub async fn attempts(
     params: Params<AttemptSearch>,
 ) -> Result<ListPage<Charge>, Error> {
     let AttemptSearch { search, state, reason } = params.valid()?;
-    let mut found = in_period(Column::CreatedAt.into_expr(), &search)
+    let mut found = in_period(&Column::CreatedAt.into_expr(), &search)
         .add(Column::Origin.ne(Origin::Authorisation))
         .add_option(state.map(|state| condition(state, account.now)))
         .add_option(reason.map(|reason| Column::Failure.eq(reason)));

@@ -40,7 +40,7 @@ const FEW: u64 = 1_000;
 /// Searches the account's charges.
 pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<ListPage<Charge>, Error> {
     let all = charge::Entity::owned_by(account.id()).filter(charge::listed());
-    let dates = in_period(Column::CreatedAt.into_expr(), &search);
+    let dates = in_period(&Column::CreatedAt.into_expr(), &search);
     let is_dated = !dates.is_empty();
     let column = match search.sort {
         Some("amount") => (Column::Amount, Growth::Anywhere),
@@ -79,7 +79,7 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
             let list = if size <= FEW {
                 list.part_of(Counted::Charges, dates).found_first()
             } else {
-                list.part_of(Counted::Charges, in_period(Column::CreatedAt.into_expr().add(0), &search))
+                list.part_of(Counted::Charges, in_period(&Column::CreatedAt.into_expr().add(0), &search))
             };
             list.of_size(ctx, size, search.paging).await?
         }

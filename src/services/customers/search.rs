@@ -16,7 +16,7 @@ use crate::services::search_text;
 /// Searches the account's customers, newest first.
 pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<ListPage<Customer>, Error> {
     let words = search.query.as_deref().map(|query| matching(ctx.store.backend(), account.id(), query));
-    let found = in_period(Column::CreatedAt.into_expr(), &search).add_option(words);
+    let found = in_period(&Column::CreatedAt.into_expr(), &search).add_option(words);
     let rows = customer::Entity::owned_by(account.id()).filter(found);
     let page = List::newest_first(account.id(), rows).ranged(ctx, search.paging).await?;
     shown(ctx, account, page).await

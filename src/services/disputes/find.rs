@@ -77,7 +77,7 @@ pub async fn search(
         return Err(ErrorCode::InvalidSearchQueryParam.into());
     }
     let DisputeSearch { search, status } = params;
-    let found = in_period(Column::ReceivedAt.into_expr(), &search)
+    let found = in_period(&Column::ReceivedAt.into_expr(), &search)
         .add_option(status.map(|status| Column::Status.eq(status)))
         .add_option(search.query.as_deref().map(matches));
     let (column, growth) = column(search.sort.unwrap_or("received_at"));

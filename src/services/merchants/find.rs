@@ -46,7 +46,7 @@ pub async fn search(
         return Err(ErrorCode::InvalidSearchQueryParam.into());
     }
     let mut rows =
-        merchant::Entity::owned_by(account.id()).filter(in_period(Column::CreatedAt.into_expr(), &search));
+        merchant::Entity::owned_by(account.id()).filter(in_period(&Column::CreatedAt.into_expr(), &search));
     if let Some(query) = &search.query {
         let words = search_text::contains(ctx.store.backend(), Column::SearchText.into_expr(), query);
         let token = query.parse::<MerchantToken>().ok().map(|token| Column::Id.eq(token));

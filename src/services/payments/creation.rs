@@ -149,14 +149,13 @@ pub(in crate::services) async fn pay(
     let answer = one_commit::answer(ctx, &time, &mut order.call)?;
     let caller = Caller { account: caller.account.clone(), claim: caller.claim.clone(), condition: None };
     ctx.in_own_task(async move {
-        let (now, row) = match answer {
-            Some(answer) => one_commit::make(&task, &time, caller, order, answer).await?,
-            None => {
-                let ChargeOrder { intent, call } = order;
-                let (token, claim) = (intent.token, caller.claim);
-                let payment = NewPayment { intent: *intent, token, call, purpose: CardPayment, claim };
-                make_payment(&task, &time, payment).await?.into_record()?
-            }
+        let (now, row) = if let Some(answer) = answer {
+            one_commit::make(&task, &time, caller, order, answer).await?
+        } else {
+            let ChargeOrder { intent, call } = order;
+            let (token, claim) = (intent.token, caller.claim);
+            let payment = NewPayment { intent: *intent, token, call, purpose: CardPayment, claim };
+            make_payment(&task, &time, payment).await?.into_record()?
         };
         outcome::approved(&row)?;
         Ok((now, row))

@@ -23,7 +23,7 @@ pub async fn search(
 ) -> Result<ListPage<Subscription>, Error> {
     let SubscriptionSearch { search, state } = params.valid()?;
     let words = search.query.as_deref().map(|query| matching(ctx.store.backend(), account.id(), query));
-    let found = in_period(Column::CreatedAt.into_expr(), &search)
+    let found = in_period(&Column::CreatedAt.into_expr(), &search)
         .add_option(state.map(|state| Column::State.eq(state)))
         .add_option(words);
     let list = List::newest_first(account.id(), visible(account.id()).filter(found));

@@ -18,7 +18,7 @@ use crate::services::transfers::view::Transfer;
 pub const SORTS: &[&str] = &["paid_at"];
 
 pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<ListPage<Transfer>, Error> {
-    let mut found = in_period(Column::CreatedAt.into_expr(), &search);
+    let mut found = in_period(&Column::CreatedAt.into_expr(), &search);
     if let Some(query) = &search.query {
         let backend = ctx.store.backend();
         found = found.add(if backend == DbBackend::Postgres {
