@@ -63,7 +63,7 @@ pub struct Bench {
     /// How long the acquirer takes for a call: p50 and p99 of a log-normal distribution, in milliseconds. 120/380 by default.
     #[arg(long, value_name = "P50/P99")]
     acquirer: Option<AcquirerTimes>,
-    /// The share of its calls that fail: the answer is lost, the call is lost, or it answers an error, each as often. 0.007 by default.
+    /// The share of its calls that fail: done without an answer, not done without one, or answered with an error, each as often. 0.007 by default.
     #[arg(long, value_name = "SHARE")]
     faults: Option<Probability>,
     /// What the servers run on: sqlite, postgres (an empty database at DATABASE_URL), or postgres://USER@HOST/DATABASE.
