@@ -8,7 +8,6 @@ use base::card_number::CardNumber;
 use base::clock::SystemClock;
 use base::platform::{self, Signal, on_signals};
 use base::random::random;
-use base::secret::Secret;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use card_payments::acquirer::http::{Secrets, router};
