@@ -81,6 +81,7 @@ enum Command {
     Record(commands::record::Record),
     Replay(tools::replay::Replay),
     Coverage(tools::coverage::Coverage),
+    Bench(Box<tools::bench::Bench>),
     Report(Box<commands::report::Report>),
     Requests(tools::requests::Requests),
     Health(tools::health::Health),
@@ -208,6 +209,7 @@ async fn run(command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
         Command::Exec(command) => return Box::pin(commands::exec::run(command)).await,
         Command::Record(command) => return Box::pin(commands::record::run(command)).await,
         Command::Examine(command) => return Box::pin(commands::examine::run(command)).await,
+        Command::Bench(command) => return Box::pin(commands::bench::run(*command)).await,
         Command::Serve(command) => Box::pin(commands::serve::run(*command)).await,
         Command::Openapi(Openapi { json, json_bodies, edition, code_samples, postman }) => {
             let bodies = if json_bodies { Bodies::Json } else { Bodies::All };

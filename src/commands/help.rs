@@ -6,9 +6,9 @@ use clap::Command;
 use tools::terminal::HEAD;
 
 /// The commands of a developer: they call a test server, or bring their own.
-const DEVELOP: [&str; 14] = [
+const DEVELOP: [&str; 15] = [
     "serve", "exec", "listen", "trigger", "seed", "explain", "requests", "report", "record", "replay",
-    "examine", "coverage", "mcp", "openapi",
+    "examine", "coverage", "bench", "mcp", "openapi",
 ];
 
 /// What is true of all commands.

@@ -7,6 +7,7 @@ pub mod acquirer;
 pub mod audit;
 pub mod backup;
 pub mod banner;
+pub mod bench;
 pub mod check;
 pub mod clock;
 pub mod copy;

@@ -30,6 +30,7 @@ const FLOATS: &[(&str, &str)] = &[
     ("benches/scaling/page/mod.rs", "the same"),
     ("benches/scaling/page/model.rs", "the same"),
     ("benches/scaling/page/queue.rs", "the same"),
+    ("crates/tools/src/bench/draws.rs", "random times of a benchmark"),
     ("src/api/metrics.rs", "seconds of a histogram"),
     ("src/api/representations.rs", "how much a client likes a coding: the weights of Accept-Encoding"),
     ("src/params/collect.rs", "JSON numbers that are no integers are refused"),

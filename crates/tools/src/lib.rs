@@ -1,10 +1,12 @@
 //! The commands that call a running server by HTTP, and know no database: `listen`, `trigger`, `seed`, `mcp`, `requests`, `replay`,
-//! `examine`, `coverage` and `health`, and what `report` asks the server for. A server that lives as long as a command is brought from above.
+//! `examine`, `coverage`, `bench` and `health`, and what `report` asks the server for. A server that lives as long as a command is brought
+//! from above; only `bench` starts processes of its own.
 //!
 //! What they know of the API before a server answers, the program hands over as a [`known_api::KnownApi`]. Terminals and progress bars
 //! are for all commands.
 
 pub mod api_client;
+pub mod bench;
 pub mod coverage;
 mod document;
 pub mod events;

@@ -75,6 +75,7 @@ fn the_help_is_on_one_screen_and_in_two_groups() {
       replay       Send the requests of a recording again, and compare the answers
       examine      Examine a client of the API, or a receiver of its webhooks
       coverage     Show what a test suite has met of the API, and what never
+      bench        Measure payments under an open load, and prove that none is lost
       mcp          Offer a test server's payments as tools to an assistant
       openapi      Print the OpenAPI document
 
@@ -204,6 +205,7 @@ fn the_help_of_every_command_teaches_it() {
             "seed",
             "mcp",
             "coverage",
+            "bench",
             "examine",
             "examine client",
             "examine receiver",

@@ -79,6 +79,7 @@ operated! {
         let receiver = ["examine", "receiver", "http://127.0.0.1:9/", "--secret", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"];
         installed.refuses(&[&receiver[..], &named].concat(), &refused("nothing is examined"));
         installed.refuses(&[&["coverage"][..], &named].concat(), &refused("nothing is covered"));
+        installed.refuses(&["bench", "--against", &address, "--key", &key], &refused("nothing is charged"));
         let state = server.ask("POST", "/1/sandbox/provider_states", Some(&key), "state=a+charge");
         assert_eq!(state.status, 404);
         assert_eq!(server.ask("GET", "/arazzo.yaml", None, "").status, 404);

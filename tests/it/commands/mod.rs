@@ -1,6 +1,7 @@
 //! Operators make and govern accounts by commands, beside a running server or on an empty database (`docs/decisions.md`, 316
 //! to 321).
 
+mod bench;
 mod check;
 mod coverage;
 mod examine_client;

@@ -1,0 +1,201 @@
+//! The figures of a step: exact percentiles of all its payments.
+
+use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::load::{Payment, Step};
+
+/// The p99 of the added latency up to which a rate is held.
+pub const ADDED_P99_MAX: Duration = Duration::from_millis(50);
+
+/// What a step has shown.
+#[derive(Debug, Clone, Serialize)]
+pub struct Figures {
+    /// Payments a second.
+    pub rate: u32,
+    pub seconds: u64,
+    /// How many payments arrived.
+    pub payments: usize,
+    /// How many of them the acquirer failed.
+    pub faulty: usize,
+    /// How many others ended without a charge.
+    pub refused: usize,
+    /// What the first of them was answered.
+    pub refusal: Option<String>,
+    /// Whether it ended early, because too many payments waited.
+    pub is_overloaded: bool,
+    /// What the system added to the acquirer's time.
+    #[serde(rename = "added_us")]
+    pub added: Percentiles,
+    /// From the due time to the answer.
+    #[serde(rename = "whole_us")]
+    pub whole: Percentiles,
+    /// What the acquirer took.
+    #[serde(rename = "acquirer_us")]
+    pub acquirer: Percentiles,
+    /// From the due time until the generator has sent a payment: part of the added latency.
+    #[serde(rename = "late_us")]
+    pub late: Percentiles,
+}
+
+/// Exact percentiles, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Percentiles {
+    pub p50: u64,
+    pub p99: u64,
+    pub p999: u64,
+    pub max: u64,
+}
+
+impl Figures {
+    /// Returns those of a step.
+    pub fn new(rate: u32, seconds: u64, step: &Step) -> Self {
+        let of = |time: fn(&Payment) -> Duration| Percentiles::new(step.payments.iter().map(time).collect());
+        let refused = || step.payments.iter().filter(|payment| payment.is_refused());
+        Self {
+            rate,
+            seconds,
+            payments: step.payments.len(),
+            faulty: step.payments.iter().filter(|payment| payment.is_faulty).count(),
+            refused: refused().count(),
+            refusal: refused().find_map(|payment| payment.refusal.clone()),
+            is_overloaded: step.is_overloaded,
+            added: of(Payment::added),
+            whole: of(|payment| payment.whole),
+            acquirer: of(|payment| payment.at_acquirer),
+            late: of(|payment| payment.late),
+        }
+    }
+
+    /// Returns whether the system held the rate: it added little, and refused nothing.
+    pub fn is_held(&self) -> bool {
+        self.added.p99 <= micros(ADDED_P99_MAX) && self.refused == 0 && !self.is_overloaded
+    }
+}
+
+impl Percentiles {
+    fn new(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        // The smallest time that so many of a thousand do not exceed.
+        let of = |thousandths: usize| {
+            let rank = (times.len() * thousandths).div_ceil(1000).saturating_sub(1);
+            times.get(rank).copied().map(micros).unwrap_or_default()
+        };
+        Self { p50: of(500), p99: of(990), p999: of(999), max: of(1000) }
+    }
+}
+
+/// Returns a time in microseconds.
+pub fn micros(time: Duration) -> u64 {
+    time.as_micros().try_into().unwrap_or(u64::MAX)
+}
+
+/// Microseconds as milliseconds with one decimal.
+struct Millis(u64);
+
+impl Display for Millis {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{} ms", self.0 / 1000, self.0 % 1000 / 100)
+    }
+}
+
+impl Display for Percentiles {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (name, us) in [("p50", self.p50), ("p99", self.p99), ("p99.9", self.p999)] {
+            write!(f, "{name} {:>10}   ", Millis(us).to_string())?;
+        }
+        write!(f, "max {:>10}", Millis(self.max).to_string())
+    }
+}
+
+/// A line about a step.
+impl Display for Figures {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { rate, seconds, payments, faulty, added, .. } = self;
+        let (p50, p99) = (Millis(added.p50), Millis(added.p99));
+        write!(
+            f,
+            "{rate}/s for {seconds} s: {payments} payments, {faulty} faulty, added p50 {p50}, p99 {p99}"
+        )?;
+        if let Some(refusal) = &self.refusal {
+            write!(f, ", {} refused: {refusal}", self.refused)?;
+        }
+        f.write_str(match (self.is_overloaded, self.is_held()) {
+            (true, _) => ", too many wait",
+            (false, true) => ", held",
+            (false, false) => ", missed",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::load::Answer;
+    use super::*;
+
+    const fn millis(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    fn payment(number: usize, whole: u64, at_acquirer: u64) -> Payment {
+        Payment {
+            number,
+            late: Duration::ZERO,
+            whole: millis(whole),
+            at_acquirer: millis(at_acquirer),
+            answer: Answer::Charged,
+            is_faulty: false,
+            refusal: None,
+        }
+    }
+
+    fn figures(payments: Vec<Payment>, is_overloaded: bool) -> Figures {
+        Figures::new(100, 1, &Step { payments, is_overloaded })
+    }
+
+    #[test]
+    fn percentiles_are_times_that_were_measured() {
+        let of = |count: u64| Percentiles::new((1..=count).rev().map(millis).collect());
+        let us = |ms: [u64; 4]| Percentiles {
+            p50: ms[0] * 1000,
+            p99: ms[1] * 1000,
+            p999: ms[2] * 1000,
+            max: ms[3] * 1000,
+        };
+        assert_eq!(of(1000), us([500, 990, 999, 1000]));
+        assert_eq!(of(3), us([2, 3, 3, 3]));
+        assert_eq!(of(1), us([1; 4]));
+        assert_eq!(of(0), us([0; 4]));
+    }
+
+    #[test]
+    fn added_is_what_the_acquirer_did_not_take() {
+        let shown = figures(vec![payment(0, 130, 120), payment(1, 400, 380), payment(2, 5, 6)], false);
+        assert_eq!((shown.added.p50, shown.added.max), (10_000, 20_000));
+        assert_eq!((shown.whole.max, shown.acquirer.p50), (400_000, 120_000));
+    }
+
+    #[test]
+    fn a_rate_is_held_that_adds_little_and_refuses_nothing() {
+        // A hundredth may take as long as it does.
+        let hundred = |whole| {
+            (0..99).map(|number| payment(number, whole, 120)).chain([payment(99, 9000, 120)]).collect()
+        };
+        assert!(figures(hundred(170), false).is_held());
+        assert!(!figures(hundred(171), false).is_held());
+        assert!(!figures(hundred(170), true).is_held());
+        let not_charged = |is_faulty| {
+            let refusal = Some("502 gateway_error".to_owned());
+            Payment { answer: Answer::NotCharged, is_faulty, refusal, ..payment(0, 1, 0) }
+        };
+        assert!(figures(vec![not_charged(true)], false).is_held());
+        let refused = figures(vec![not_charged(false)], false);
+        assert!(!refused.is_held());
+        assert_eq!(
+            refused.to_string(),
+            "100/s for 1 s: 1 payments, 0 faulty, added p50 1.0 ms, p99 1.0 ms, 1 refused: 502 gateway_error, missed"
+        );
+    }
+}

@@ -1,0 +1,156 @@
+//! An open load: payments begin when they are due, whatever has become of those before.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, sleep_until};
+use url::form_urlencoded::Serializer;
+
+use super::acquirer::{BenchAcquirer, PaymentNames};
+use super::draws::Draws;
+use crate::api_client::ApiClient;
+
+/// The parameters of each payment, beside its name.
+const PARAMETERS: [(&str, &str); 11] = [
+    ("email", "roland@example.com"),
+    ("amount", "400"),
+    ("ip_address", "203.192.1.172"),
+    ("card[number]", "4200000000000000"),
+    ("card[expiry_month]", "5"),
+    ("card[expiry_year]", "2099"),
+    ("card[cvc]", "123"),
+    ("card[name]", "Roland Robot"),
+    ("card[address_line1]", "42 Sevenoaks St"),
+    ("card[address_city]", "Lathlain"),
+    ("card[address_country]", "AU"),
+];
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// More payments that wait for their answers are more than an overload.
+const WAITING_MAX: usize = 1000;
+
+/// The time between a step's beginning and its first moment, in which nothing is late yet.
+const LEAD: Duration = Duration::from_millis(50);
+
+/// Who is paid, and how.
+pub struct Load {
+    /// A client for each copy of the system; payments go to them in turn.
+    pub servers: Vec<ApiClient>,
+    pub names: PaymentNames,
+    pub draws: Draws,
+    /// The acquirer, if it is ours.
+    pub acquirer: Option<Arc<BenchAcquirer>>,
+}
+
+/// A payment that has ended.
+#[derive(Debug)]
+pub struct Payment {
+    pub number: usize,
+    /// How long after its due time it was sent.
+    pub late: Duration,
+    /// From its due time to its answer.
+    pub whole: Duration,
+    /// What the acquirer took of that.
+    pub at_acquirer: Duration,
+    pub answer: Answer,
+    /// Whether the acquirer failed it.
+    pub is_faulty: bool,
+    /// What else than a charge was answered.
+    pub refusal: Option<String>,
+}
+
+/// What the payer was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// The charge.
+    Charged,
+    /// Nothing was charged.
+    NotCharged,
+    /// Nothing certain, or nothing at all.
+    Unknown,
+}
+
+impl Payment {
+    /// Returns what the system added to the acquirer's time.
+    pub fn added(&self) -> Duration {
+        self.whole.saturating_sub(self.at_acquirer)
+    }
+
+    /// Returns whether it ended otherwise than as a charge, though the acquirer did not fail it.
+    pub fn is_refused(&self) -> bool {
+        self.answer != Answer::Charged && !self.is_faulty
+    }
+}
+
+/// The payments of a step.
+pub struct Step {
+    /// In the order of their due times.
+    pub payments: Vec<Payment>,
+    /// Whether it ended early, because too many payments waited.
+    pub is_overloaded: bool,
+}
+
+impl Load {
+    /// Sends payments from this number on at a rate for a time, and waits for their answers.
+    pub async fn run(
+        self: &Arc<Self>,
+        first: usize,
+        rate: u32,
+        span: Duration,
+        slowest: Duration,
+    ) -> Result<Step, JoinError> {
+        let (began, mut tasks) = (Instant::now() + LEAD, JoinSet::new());
+        let (mut payments, mut is_overloaded) = (Vec::new(), false);
+        let most = WAITING_MAX + waiting_at_acquirer(rate, slowest);
+        let due = self.draws.arrivals(first, rate).take_while(|due| *due < span);
+        for (number, due) in (first..).zip(due) {
+            sleep_until(began + due).await;
+            while let Some(ended) = tasks.try_join_next() {
+                payments.push(ended?);
+            }
+            is_overloaded = tasks.len() >= most;
+            if is_overloaded {
+                break;
+            }
+            let load = Arc::clone(self);
+            tasks.spawn(async move { load.pay(number, began + due).await });
+        }
+        while let Some(ended) = tasks.join_next().await {
+            payments.push(ended?);
+        }
+        payments.sort_unstable_by_key(|payment: &Payment| payment.number);
+        Ok(Step { payments, is_overloaded })
+    }
+
+    async fn pay(&self, number: usize, due: Instant) -> Payment {
+        let name = self.names.name(number);
+        let own = [("description", name.as_str()), ("reference", &name)];
+        let body = Serializer::new(String::new()).extend_pairs(PARAMETERS).extend_pairs(own).finish();
+        let server = &self.servers[number % self.servers.len()];
+        let late = due.elapsed();
+        let sent =
+            server.answer_once(Some(server.key()), Method::POST, "/1/charges", Some((FORM, body)), &[]);
+        let answered = sent.await;
+        let whole = due.elapsed();
+        let seen = self.acquirer.as_ref().map(|acquirer| acquirer.seen(number)).unwrap_or_default();
+        let (answer, refusal) = match answered {
+            Ok(answered) if answered.status == 201 => (Answer::Charged, None),
+            Ok(answered) => {
+                let is_certain = matches!(answered.status, 400..=499 | 502);
+                let answer = if is_certain { Answer::NotCharged } else { Answer::Unknown };
+                (answer, Some(format!("{} {}", answered.status, answered.code())))
+            }
+            Err(error) => (Answer::Unknown, Some(error.to_string())),
+        };
+        Payment { number, late, whole, at_acquirer: seen.took, answer, is_faulty: seen.faults > 0, refusal }
+    }
+}
+
+/// Returns how many payments wait at an acquirer whose calls all take the longest time.
+fn waiting_at_acquirer(rate: u32, slowest: Duration) -> usize {
+    let waiting = u128::from(rate) * slowest.as_millis() / 1000;
+    usize::try_from(waiting).unwrap_or(usize::MAX)
+}

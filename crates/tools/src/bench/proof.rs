@@ -1,0 +1,212 @@
+//! The proof at the end of a run: what the payers were told, what the system lists and owns, and what the acquirer has taken.
+
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
+
+use http::Method;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::acquirer::PaymentNames;
+use super::load::Answer;
+use crate::api_client::ApiClient;
+
+/// The largest page.
+const PAGE: usize = 500;
+
+/// What the system lists of a run's payments.
+pub struct Listed {
+    /// How often each payment is charged.
+    charges: Vec<u32>,
+    /// What all of them together have earned the account, in cents.
+    earned: i64,
+}
+
+impl Listed {
+    /// Reads the charges of a run. The list begins with the newest ones.
+    pub async fn read(
+        server: &ApiClient,
+        names: &PaymentNames,
+        payments: usize,
+    ) -> Result<Self, Box<dyn Error>> {
+        let mut listed = Self { charges: vec![0; payments], earned: 0 };
+        for page in 1.. {
+            let path = format!("/1/charges?per_page={PAGE}&page={page}");
+            let answer = server.answer_to(Method::GET, &path, None, &[]).await?;
+            let charges = answer.record()?.as_array().ok_or("the list of charges is no list")?;
+            let own = charges.iter().filter(|charge| listed.add(names, charge)).count();
+            if own == 0 || charges.len() < PAGE {
+                break;
+            }
+        }
+        Ok(listed)
+    }
+
+    /// Counts a charge. Returns whether it is of this run.
+    fn add(&mut self, names: &PaymentNames, charge: &Value) -> bool {
+        let number = charge["description"].as_str().and_then(|name| names.number(name));
+        let Some(count) = number.and_then(|number| self.charges.get_mut(number)) else { return false };
+        if charge["success"] != false {
+            *count += 1;
+            self.earned += charge["merchant_entitlement"].as_i64().unwrap_or_default();
+        }
+        true
+    }
+}
+
+/// Returns what an account owns, in cents; `None` if the system does not tell.
+pub async fn balance(server: &ApiClient) -> Result<Option<i64>, Box<dyn Error>> {
+    let answer = server.answer_to(Method::GET, "/1/balance", None, &[]).await?;
+    if answer.status == 404 {
+        return Ok(None);
+    }
+    let balance = answer.record()?;
+    let parts = ["available", "pending"].iter().filter_map(|part| balance[*part].as_array()).flatten();
+    Ok(Some(parts.filter_map(|money| money["amount"].as_i64()).sum()))
+}
+
+/// What was compared, and what is wrong: numbers of payments.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Proof {
+    /// Whose payer was told of a charge.
+    pub charged: usize,
+    /// Whose payer was told that nothing was charged.
+    pub not_charged: usize,
+    /// Whose payer was told nothing certain.
+    pub unknown: usize,
+    /// Charged for the payer, and not listed.
+    pub lost: usize,
+    /// Listed, or taken by the acquirer, more than once.
+    pub doubled: usize,
+    /// Not charged for the payer, and listed.
+    pub contradicted: usize,
+    /// Listed and not taken by the acquirer, or the reverse. None if the acquirer is not ours.
+    pub unlike_acquirer: Option<usize>,
+    /// By how many cents the balance has grown otherwise than by what the listed charges have earned. None if it is not told.
+    pub balance_off_cents: Option<i64>,
+    /// Whether `ledger verify` finds the books right. None if the server is not ours.
+    pub books_are_right: Option<bool>,
+}
+
+impl Proof {
+    /// Compares the payments of a run.
+    pub fn new(answers: &[Answer], listed: &Listed, taken: Option<&[u32]>) -> Self {
+        let mut proof = Self { unlike_acquirer: taken.map(|_| 0), ..Self::default() };
+        for (number, (answer, &listed)) in answers.iter().zip(&listed.charges).enumerate() {
+            match answer {
+                Answer::Charged => proof.charged += 1,
+                Answer::NotCharged => proof.not_charged += 1,
+                Answer::Unknown => proof.unknown += 1,
+            }
+            let taken = taken.and_then(|taken| taken.get(number)).copied();
+            proof.lost += usize::from(*answer == Answer::Charged && listed == 0);
+            proof.doubled += usize::from(listed > 1 || taken.is_some_and(|taken| taken > 1));
+            proof.contradicted += usize::from(*answer == Answer::NotCharged && listed > 0);
+            if let Some(unlike) = &mut proof.unlike_acquirer {
+                *unlike += usize::from(taken != Some(listed));
+            }
+        }
+        proof
+    }
+
+    /// Compares the balance before and after the run, if it is told.
+    #[must_use]
+    pub fn with_balance(self, before: Option<i64>, after: Option<i64>, listed: &Listed) -> Self {
+        let off = before.zip(after).map(|(before, after)| after - before - listed.earned);
+        Self { balance_off_cents: off, ..self }
+    }
+
+    /// Returns whether nothing is wrong.
+    pub fn is_good(&self) -> bool {
+        self.lost + self.doubled + self.contradicted + self.unlike_acquirer.unwrap_or_default() == 0
+            && self.balance_off_cents.unwrap_or_default() == 0
+            && self.books_are_right != Some(false)
+    }
+}
+
+impl Display for Proof {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { charged, not_charged, unknown, lost, doubled, contradicted, .. } = self;
+        let all = charged + not_charged + unknown;
+        writeln!(
+            f,
+            "Of all {all} payments {charged} were charged, {not_charged} were not, and {unknown} had no certain answer."
+        )?;
+        write!(
+            f,
+            "  lost {lost}, doubled {doubled}, charged though the payer was told otherwise {contradicted}"
+        )?;
+        if let Some(unlike) = self.unlike_acquirer {
+            write!(f, ", otherwise in the acquirer's books {unlike}")?;
+        }
+        if let Some(off) = self.balance_off_cents {
+            write!(f, "\n  the balance is off by {off} cents")?;
+        }
+        match self.books_are_right {
+            Some(true) => f.write_str("\n  the ledger's proofs hold"),
+            Some(false) => f.write_str("\n  the ledger's proofs FAIL"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn listed(charges: &[u32]) -> Listed {
+        Listed { charges: charges.to_vec(), earned: 363 * i64::from(charges.iter().sum::<u32>()) }
+    }
+
+    #[test]
+    fn what_agrees_is_good_and_an_uncertain_answer_may_be_either() {
+        let answers = [Answer::Charged, Answer::NotCharged, Answer::Unknown, Answer::Unknown];
+        let listed = listed(&[1, 0, 1, 0]);
+        let proof = Proof::new(&answers, &listed, Some(&[1, 0, 1, 0]));
+        assert!(proof.is_good(), "{proof:?}");
+        assert_eq!((proof.charged, proof.not_charged, proof.unknown), (1, 1, 2));
+        let proof = proof.with_balance(Some(1000), Some(1726), &listed);
+        assert_eq!((proof.balance_off_cents, proof.is_good()), (Some(0), true));
+        let proof = proof.with_balance(Some(1000), Some(1363), &listed);
+        assert_eq!((proof.balance_off_cents, proof.is_good()), (Some(-363), false));
+        assert!(!Proof { books_are_right: Some(false), ..Proof::default() }.is_good());
+    }
+
+    #[test]
+    fn each_way_to_be_wrong_is_counted() {
+        use Answer::{Charged, NotCharged};
+        for (answer, listed_times, taken, expected) in [
+            (Charged, 0, Some(0), Proof { lost: 1, ..Proof::default() }),
+            (Charged, 0, Some(1), Proof { lost: 1, unlike_acquirer: Some(1), ..Proof::default() }),
+            (Charged, 2, Some(2), Proof { doubled: 1, ..Proof::default() }),
+            (Charged, 1, Some(2), Proof { doubled: 1, unlike_acquirer: Some(1), ..Proof::default() }),
+            (NotCharged, 1, Some(1), Proof { contradicted: 1, ..Proof::default() }),
+            (NotCharged, 0, Some(1), Proof { unlike_acquirer: Some(1), ..Proof::default() }),
+            (NotCharged, 1, None, Proof { contradicted: 1, ..Proof::default() }),
+        ] {
+            let taken = taken.map(|taken| vec![taken]);
+            let proof = Proof::new(&[answer], &listed(&[listed_times]), taken.as_deref());
+            assert!(!proof.is_good());
+            let unlike = expected.unlike_acquirer.or(taken.map(|_| 0));
+            let (charged, not_charged) = if answer == Charged { (1, 0) } else { (0, 1) };
+            assert_eq!(proof, Proof { charged, not_charged, unlike_acquirer: unlike, ..expected });
+        }
+    }
+
+    #[test]
+    fn only_charges_of_the_run_are_read() {
+        let names = PaymentNames::of_run(1);
+        let mut listed = Listed { charges: vec![0; 2], earned: 0 };
+        let mut add = |name: &str, success| {
+            listed
+                .add(&names, &json!({ "description": name, "success": success, "merchant_entitlement": 363 }))
+        };
+        assert!(add(&names.name(1), true) && add(&names.name(0), false));
+        for other in [names.name(2), PaymentNames::of_run(2).name(1), "Test".to_owned()] {
+            assert!(!add(&other, true), "{other}");
+        }
+        assert_eq!((listed.charges, listed.earned), (vec![0, 1], 363));
+    }
+}
