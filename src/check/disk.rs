@@ -111,7 +111,10 @@ fn room(folder: &Path, findings: &mut Findings) {
     let free = match platform::free_bytes(folder) {
         Ok(free) => free,
         Err(error) => {
-            return findings.warning(format!("the free room at {name} is unknown: {error}"), "use df");
+            return findings.warning(
+                format!("the free room at {name} is unknown: {error}"),
+                "look with the system's own tools",
+            );
         }
     };
     let text = format!("{} MiB are free at {name}", free / MIB);

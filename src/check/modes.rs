@@ -17,8 +17,8 @@ pub fn look(configuration: &Configuration, findings: &mut Findings) {
     let data = &configuration.database.data_dir;
     let files = data.join("files");
     let ours: Vec<_> = [files.clone()].into_iter().chain(of_the_database(configuration)).collect();
-    if !ours.iter().any(|path| path.exists()) {
-        // A directory without our files belongs to somebody else.
+    if !ours.iter().any(|path| mode_of(path).is_some()) {
+        // A directory without our files belongs to somebody else; and a system may have no modes, which `system` says.
         return;
     }
     let mut wide = 0;

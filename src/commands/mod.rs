@@ -114,8 +114,10 @@ async fn with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx,
 /// Returns the operator as the machine knows them: the user number, which cannot be chosen, and the name, which can.
 fn operator() -> Operator {
     let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
-    let name =
-        ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(variable).unwrap_or_else(|| "nobody".into());
+    let name = ["SUDO_USER", "USER", "LOGNAME", "USERNAME"]
+        .into_iter()
+        .find_map(variable)
+        .unwrap_or_else(|| "nobody".into());
     let machine = platform::host_name().unwrap_or_else(|| "a machine without a name".into());
     let description = format!("{name} (user {}) on {}", platform::user(), machine.trim());
     // The name is printed on terminals.

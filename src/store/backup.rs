@@ -83,8 +83,9 @@ fn copy(
     }
     let vacuum = Statement::from_sql_and_values(DbBackend::Sqlite, "VACUUM INTO ?", [name.into()]);
     with_progress(copy.path(), progress, || database.execute(&vacuum))?;
-    // Opened again, to flush what the database wrote and not the file opened before.
-    File::open(copy.path()).and_then(|written| written.sync_all()).map_err(failed)?;
+    // Opened again, to flush what the database wrote and not the file opened before; for writing, as Windows wants it.
+    let written = File::options().write(true).open(copy.path());
+    written.and_then(|written| written.sync_all()).map_err(failed)?;
     let bytes = copy.path().metadata().map_err(failed)?.len();
     copy.persist_noclobber(file).map_err(|error| {
         if error.error.kind() == std::io::ErrorKind::AlreadyExists {

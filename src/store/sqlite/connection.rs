@@ -270,8 +270,9 @@ fn looks_again(looks: i32) -> bool {
 fn uri(path: &Path) -> String {
     use std::fmt::Write;
 
-    let authority = if path.is_absolute() { "//" } else { "" };
-    path.as_os_str().as_encoded_bytes().iter().fold(format!("file:{authority}"), |mut uri, &byte| {
+    let name = path.as_os_str().as_encoded_bytes();
+    let authority = if name.starts_with(b"/") { "//" } else { "" };
+    name.iter().fold(format!("file:{authority}"), |mut uri, &byte| {
         // Writing to a String cannot fail.
         let _ = match byte {
             b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
