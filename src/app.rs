@@ -16,6 +16,8 @@ use entity::TimeSpan;
 use sea_orm::DbBackend;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
+use vault::OperatorKeys;
+use wallet::{Gateway, GatewayError, Issuer, Roots};
 
 pub use self::operator::{operator_context, operator_store};
 pub(crate) use self::people::identity_provider;
@@ -52,8 +54,6 @@ use crate::services::memory::event_sequences::EventSequences;
 use crate::services::wallets::{Provider, Wallets};
 use crate::services::{Context, Ctx, clock_record, data_keys, disputes};
 use crate::store::{self, ConnectError, FileLock, Location, Store};
-use crate::vault::OperatorKeys;
-use crate::wallet::{Gateway, GatewayError, Issuer, Roots};
 
 /// The parts of a server besides its configuration; tests bring their own.
 pub struct Parts {

@@ -23,8 +23,6 @@ pub mod response;
 pub mod services;
 pub mod store;
 pub mod trace;
-pub mod vault;
-pub mod wallet;
 pub mod workers;
 
 /// The settings of properties: cases that once failed are stored, and tried first.

@@ -451,10 +451,6 @@ pub const SNAPSHOT_KEPT: TimeSpan = TimeSpan::days(30);
 
 /// How often a server reloads the table of the vault's keys (`docs/decisions.md`, 114).
 pub const DATA_KEYS_REFRESH_INTERVAL: Duration = Duration::from_secs(5);
-/// How often a data key may seal: with more random 96-bit nonces, a repeated one becomes likely enough to matter.
-pub const SEALS_MAX: u64 = 1 << 32;
-/// From here on the operator is warned: a busy server has months left.
-pub const SEALS_MANY: u64 = SEALS_MAX / 2;
 /// How long a server runs on if it cannot read the table of keys: half of [`DATA_KEY_KEPT`].
 pub const DATA_KEYS_UNREAD_MAX: Duration = Duration::from_mins(30);
 /// How long a retired data key is kept at least, by the wall clock (`docs/decisions.md`, 115): far longer than all

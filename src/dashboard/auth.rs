@@ -17,6 +17,7 @@ use subtle::ConstantTimeEq;
 use tracing::field;
 use url::form_urlencoded;
 use validator::Validate;
+use vault::{Purpose, Vault};
 
 use super::layout::{self, ErrorPage};
 use super::refused_form::{Pages, Refusal, SentForm, holds_card_number, refusal_of};
@@ -33,7 +34,6 @@ use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::services::sandbox::accounts as sandbox;
 use crate::services::{Account, Caller, accounts, audit, key_sessions, people};
-use crate::vault::{Purpose, Vault};
 
 impl DashboardAuth {
     /// Opens a session for a key.

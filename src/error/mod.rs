@@ -11,12 +11,12 @@ use entity::{FailureCode, charge};
 use outbound::signature::NotSignable;
 use sea_orm::DbErr;
 use serde::Serialize;
+use vault::VaultError;
 
 pub use catalogue::ErrorCode;
 pub use key_fault::KeyFault;
 
 use crate::params::{FieldErrors, FieldMessage};
-use crate::vault::VaultError;
 
 /// An error of a request.
 #[derive(Debug, thiserror::Error)]

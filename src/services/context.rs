@@ -19,6 +19,7 @@ use futures::future::BoxFuture;
 use outbound::Outbound;
 use sea_orm::{DeleteMany, EntityTrait};
 use tokio_util::task::TaskTracker;
+use vault::{OperatorKeys, Vault};
 
 use super::account_version::AssumedVersion;
 use super::audit::anchor::AuditAnchor;
@@ -33,7 +34,6 @@ use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::store::{Store, Tx};
 use crate::trace;
-use crate::vault::{OperatorKeys, Vault};
 
 /// The context, shared by all requests and workers of a process.
 pub type Ctx = Arc<Context>;

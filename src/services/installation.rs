@@ -8,12 +8,12 @@ use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
+use vault::{Purpose, VaultError};
 
 use super::context::Context;
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::store::{ConnectError, FoundKey, Store};
-use crate::vault::{Purpose, VaultError};
 
 /// The reasons why this process may not use a database.
 #[derive(Debug, thiserror::Error)]

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 use uuid::Uuid;
+use vault::Wrapped;
 
 use super::connect::{self, ConnectError};
 use super::inspect::missing_and_unknown;
 use super::integrity::is_corruption;
 use super::location::Location;
 use super::sqlite;
-use crate::vault::Wrapped;
 
 /// What an installed database, of any release, says of its installation. All is empty for an empty database.
 #[derive(Debug, Default)]

@@ -100,24 +100,19 @@ const RULES: &[Rule] = &[
         good: &[("src/limits.rs", "use entity::Amount;\n")],
     },
     Rule {
-        name: "store, acquirer, vault and blobs know neither the rules of payments nor each other",
+        name: "store, acquirer and blobs know neither the rules of payments nor each other",
         covers: |path| FOUNDATIONS.iter().any(|room| in_room(path, room)),
         wakes: "src/store",
         find: |path, text| {
             let others = FOUNDATIONS.into_iter().filter(|room| !in_room(path, room));
-            // It reads the wrapped keys of a database before anything is migrated: a type of the vault's, which opens nothing.
-            let others = others.filter(|room| path != "src/store/installation_info.rs" || *room != "vault");
             rooms(
                 text,
-                &others
-                    .chain(["services", "api", "dashboard", "params", "wallet", "workers"])
-                    .collect::<Vec<_>>(),
+                &others.chain(["services", "api", "dashboard", "params", "workers"]).collect::<Vec<_>>(),
             )
         },
         bad: &[
             ("src/store/tx.rs", "use crate::services::ledger;\n"),
             ("src/store/tx.rs", "use crate::services::charges::view::Charge;\n"),
-            ("src/vault/mod.rs", "use crate::store::Tx;\n"),
             ("src/blobs/disk.rs", "use crate::acquirer::Acquirer;\n"),
             ("src/acquirer/mod.rs", "use crate::services::charges::params::NewCharge;\n"),
         ],
@@ -226,10 +221,10 @@ const RULES: &[Rule] = &[
             })
         },
         bad: &[
-            ("src/vault/seals.rs", "self.0.lock().unwrap_or_else(PoisonError::into_inner)\n"),
+            ("crates/vault/src/seals.rs", "self.0.lock().unwrap_or_else(PoisonError::into_inner)\n"),
             ("crates/base/src/random.rs", "lock.unwrap_or_else(PoisonError::into_inner)\n"),
         ],
-        good: &[("src/vault/seals.rs", "lock(&self.0)\n")],
+        good: &[("crates/vault/src/seals.rs", "lock(&self.0)\n")],
     },
     Rule {
         name: "one module asks which system it runs on",
@@ -305,9 +300,7 @@ fn is_of_program(path: &str) -> bool {
 }
 
 fn is_leaf(path: &str) -> bool {
-    ["config", "error", "limits", "params", "recorder", "trace", "wallet"]
-        .iter()
-        .any(|leaf| in_room(path, leaf))
+    ["config", "error", "limits", "params", "recorder", "trace"].iter().any(|leaf| in_room(path, leaf))
 }
 
 /// The tables that the store may name, where, and why.
@@ -362,7 +355,7 @@ fn records_of_payments(path: &str, text: &str) -> Found {
 }
 
 /// What services are built on. None of these rooms knows another one.
-const FOUNDATIONS: [&str; 4] = ["acquirer", "blobs", "store", "vault"];
+const FOUNDATIONS: [&str; 3] = ["acquirer", "blobs", "store"];
 
 fn too_long(_: &str, text: &str) -> Found {
     let lines = text.lines().count();

@@ -8,6 +8,7 @@ use entity::api_key::KeyKind;
 use entity::{AccountToken, account, api_key};
 use sea_orm::{EntityTrait, QueryTrait};
 use subtle::ConstantTimeEq;
+use vault::{Purpose, Vault};
 
 use super::access::{Access, access};
 use super::account_row::{AccountJoin, AccountRow, AccountWith, IS_PRESENT};
@@ -18,7 +19,6 @@ use crate::services::idempotency::{StoredClaim, claim};
 use crate::services::memory::key_uses::UsedKey;
 use crate::services::memory::known_keys::KeyEntry;
 use crate::store::CachedStatement;
-use crate::vault::{Purpose, Vault};
 
 /// An API key's account.
 #[derive(Debug)]

@@ -29,6 +29,7 @@ use entity::{
     AccountToken, JsonText, Owned, TimeSpan, Timestamp, account, api_key, bank_account, deposit, installation,
 };
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
+use vault::Vault;
 
 pub use self::account_row::{AccountJoin, IS_PRESENT};
 pub use self::authenticate::{
@@ -48,7 +49,6 @@ use crate::services::context::{Account, Context};
 use crate::services::data_keys::unseal;
 use crate::services::{bank_accounts, deposits};
 use crate::store::{Store, Tx};
-use crate::vault::Vault;
 
 /// An account's pair of API keys.
 #[derive(Debug, Clone, Default)]

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use tokio::fs::{File, OpenOptions};
 use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
+use vault::Vault;
 
 use super::head::AuditHead;
 use crate::blobs::{Bucket, BucketError};
-use crate::vault::Vault;
 
 /// How the names of all heads' objects begin.
 const OBJECTS: &str = "audit-";

@@ -14,13 +14,13 @@ use sea_orm::{
     QuerySelect, Select, Value,
 };
 use uuid::Uuid;
+use vault::{Purpose, Vault};
 
 use super::head::{AuditHead, HEAD, Mac, tampered};
 use crate::error::Error;
 use crate::limits::{AUDIT_KEPT, AUDIT_READ_AT_ONCE, AUDIT_SEALED_AT_ONCE};
 use crate::services::context::Context;
 use crate::store::{Tx, about};
-use crate::vault::{Purpose, Vault};
 
 impl AuditHead {
     /// Requires that the trail still ends with the last sealed entry.

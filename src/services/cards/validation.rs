@@ -4,6 +4,7 @@ use base::card_number::{CardNumber, cvc_length};
 use base::secret::Secret;
 use entity::card::{self, CardState, SourceType};
 use sea_orm::ActiveEnum;
+use wallet::WalletCard;
 
 use crate::acquirer::{CardInfo, NetworkProof};
 use crate::error::Error;
@@ -12,7 +13,6 @@ use crate::services::acquirer_lookup;
 use crate::services::cards::params::NewCard;
 use crate::services::context::{Account, Context};
 use crate::services::payment_sources::params::NewNetworkToken;
-use crate::wallet::WalletCard;
 
 /// A card with valid parameters, and the credentials that its row stores only as ciphertext.
 pub struct ValidatedCard {

@@ -11,6 +11,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Se
 use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
+use vault::{Key, OperatorKeys};
 
 use super::{DATA, context, fresh, reencrypt, reload, seals, unwrapped};
 use crate::error::Error;
@@ -18,7 +19,6 @@ use crate::limits::DATA_KEY_KEPT;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
 use crate::store::Tx;
-use crate::vault::{Key, OperatorKeys};
 
 /// The result of a rotation.
 #[derive(Debug, Serialize)]

@@ -8,11 +8,11 @@ use entity::api_key::{KeyKind, KeyRestriction};
 use entity::{AccountToken, Timestamp, idempotency_key};
 use serde::Serialize;
 use serde_json::{Value, json};
+use vault::{Purpose, Vault};
 
 use crate::error::{Error, ErrorCode};
 use crate::response::{ApiResponse, ResponseKind};
 use crate::store::Tx;
-use crate::vault::{Purpose, Vault};
 
 /// A request's claim of its Idempotency-Key.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ use sea_orm::{
     QueryFilter, QueryOrder, QuerySelect, RelationTrait, Select,
 };
 use serde::Serialize;
+use vault::Vault;
 
 use self::claim::IdempotencyClaim;
 use super::context::{Account, Caller, Context, WriteCondition};
@@ -23,7 +24,6 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::{IDEMPOTENCY_KEPT, SEALED_BATCH};
 use crate::response::{ApiResponse, ResponseKind};
 use crate::store::{ColumnReader, FromColumns, Tx, Unit};
-use crate::vault::Vault;
 
 /// A claimed key, and its response if it has one.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::{AuthorisationToken, FailureCode, TimeSpan, Timestamp, scheduled_dispute};
+use vault::Vault;
 
 use super::call::call_name;
 use super::capture_listener;
@@ -27,7 +28,6 @@ use crate::services::payments::view::Payment;
 use crate::services::search_text;
 use crate::services::{cards, counts, events};
 use crate::store::Tx;
-use crate::vault::Vault;
 
 /// The result of a call.
 #[derive(Debug, Clone)]

@@ -22,7 +22,6 @@ use card_payments::services::due_work::work_time::WorkTime;
 use card_payments::services::wallets::Wallets;
 use card_payments::services::{Ctx, clock_record};
 use card_payments::store::Location;
-use card_payments::vault::OperatorKeys;
 use chrono::DateTime;
 use entity::{AccountToken, TimeSpan, Timestamp, event};
 use ipnet::IpNet;
@@ -30,6 +29,7 @@ use outbound::{AddressPolicy, Outbound};
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
 use tokio::net::TcpListener;
+use vault::OperatorKeys;
 use web::connections::Connections;
 use web::server::{self, ServerPhase};
 

@@ -24,8 +24,8 @@ use x509_cert::ext::pkix::SubjectKeyIdentifier;
 use x509_cert::spki::AlgorithmIdentifierOwned;
 use x509_cert::time::Time;
 
-use crate::wallet::Unreadable;
-use crate::wallet::certificate::{time, timestamp};
+use crate::Unreadable;
+use crate::certificate::{time, timestamp};
 
 /// The marker in the certificate of the key that signs payloads.
 pub const LEAF: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113635.100.6.29");
@@ -205,10 +205,10 @@ mod tests {
     use rustls::pki_types::pem::PemObject as _;
 
     use super::*;
-    use crate::wallet::{WalletAToken, decoded, wallet_a};
+    use crate::{WalletAToken, decoded, wallet_a};
 
-    const TOKEN: &str = include_str!("../../../tests/fixtures/wallet_a_token.json");
-    const ROOT: &[u8] = include_bytes!("../../../tests/fixtures/wallet_a_root.pem");
+    const TOKEN: &str = include_str!("../../tests/fixtures/wallet_a_token.json");
+    const ROOT: &[u8] = include_bytes!("../../tests/fixtures/wallet_a_root.pem");
 
     /// 2023-03-07T05:33:48Z, which is also written in the signature.
     const SIGNED_AT: Timestamp = Timestamp::from_millis(1_678_167_228_000);

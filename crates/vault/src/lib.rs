@@ -9,6 +9,7 @@
 
 mod cipher;
 mod key;
+pub mod limits;
 mod operator_keys;
 mod seals;
 
