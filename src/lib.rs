@@ -22,7 +22,6 @@ pub mod recorder;
 pub mod response;
 pub mod services;
 pub mod store;
-pub mod trace;
 pub mod workers;
 
 /// The settings of properties: cases that once failed are stored, and tried first.

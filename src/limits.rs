@@ -301,13 +301,6 @@ pub const CLOCK_REFUND_TRIES: u32 = 5;
 /// How many items of `ran` a move returns.
 pub const CLOCK_RAN_REPORTED_MAX: usize = 1000;
 
-/// How many spans wait for the trace collector; more are lost (`docs/decisions.md`, 350).
-pub const SPANS_WAITING_MAX: usize = 2048;
-/// How many spans one post sends.
-pub const SPANS_A_POST_MAX: usize = 512;
-/// How long a stopping process waits for the collector.
-pub const SPAN_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// How long a wallet's provider, or a merchant's own site, may take to answer (`docs/decisions.md`, 229).
 pub const WALLET_ANSWER: Duration = Duration::from_secs(15);
 

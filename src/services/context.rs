@@ -10,6 +10,7 @@ use base::clock::{Clock, IdGenerator};
 use base::random::RandomSource;
 use base::request_context::{self, detach};
 use base::request_permits::acquire_detached_permit;
+use base::trace;
 use base::trusted_clock::TrustedClock;
 use entity::api_key::KeyRestriction;
 use entity::pricing::Pricing;
@@ -33,7 +34,6 @@ use crate::blobs::Blobs;
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::store::{Store, Tx};
-use crate::trace;
 
 /// The context, shared by all requests and workers of a process.
 pub type Ctx = Arc<Context>;

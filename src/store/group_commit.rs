@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use base::mutex::lock;
 use base::request_context::detach;
+use base::trace;
 use sea_orm::{DbErr, RuntimeErr};
 use tokio::sync::oneshot;
 
@@ -19,7 +20,6 @@ use super::postgres_pool::PostgresPool;
 use super::statements::Statements;
 use super::unit_call::UnitCalls;
 use crate::limits::{GROUP_KINDS_MAX, GROUP_UNITS_MAX, GROUPS_MAX};
-use crate::trace;
 
 /// When units are written in groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

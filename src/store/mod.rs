@@ -69,9 +69,9 @@ pub use tx::Tx;
 pub use unit::Unit;
 
 use crate::error::{Error, ErrorCode};
-use crate::trace::{self, Span, SpanKind};
 use base::clock::IdGenerator;
 use base::request_context::{Wait, waiting};
+use base::trace::{self, Span, SpanKind};
 use condition::Condition;
 use either::{Either, Reading};
 use group_commit::{GroupCommit, GroupWriter};

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use base::request_context::{detach, is_detached};
+use base::trace;
 use futures::FutureExt;
 use sea_orm::DbErr;
 
@@ -13,7 +14,6 @@ use super::open_transaction::CommitError;
 use super::tx::{TransactionFactory, Tx};
 use super::unit::{Done, UnitOfWork, UnitResult, in_doubt};
 use crate::error::{Error, ErrorCode};
-use crate::trace;
 
 const TRIES_MAX: u32 = 10;
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use async_trait::async_trait;
 use base::clock::IdGenerator;
 use base::mutex::lock;
+use base::trace::TraceContext;
 use entity::Token;
 use entity::token::TokenKind;
 use sea_orm::sea_query::{Expr, LockType, QueryStatementBuilder, SelectStatement};
@@ -32,7 +33,6 @@ use super::statements::Statements;
 use super::sums::Sum;
 use super::write_buffer::{Then, WriteBuffer, WriteStatement};
 use crate::error::{Error, ErrorCode};
-use crate::trace::TraceContext;
 
 /// Values of a store that it and its transactions find by their types.
 pub(super) type Listeners = Arc<[OnceLock<Box<dyn Any + Send + Sync>>; 3]>;

@@ -5,13 +5,13 @@ use std::any::Any;
 use std::marker::PhantomData;
 use std::panic::AssertUnwindSafe;
 
+use base::trace::TraceContext;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_orm::{DbErr, RuntimeErr};
 
 use super::tx::Tx;
 use crate::error::Error;
-use crate::trace::TraceContext;
 
 /// A type-erased unit of work.
 pub(super) struct UnitOfWork {

@@ -300,7 +300,7 @@ fn is_of_program(path: &str) -> bool {
 }
 
 fn is_leaf(path: &str) -> bool {
-    ["config", "error", "limits", "params", "recorder", "trace"].iter().any(|leaf| in_room(path, leaf))
+    ["config", "error", "limits", "params", "recorder"].iter().any(|leaf| in_room(path, leaf))
 }
 
 /// The tables that the store may name, where, and why.

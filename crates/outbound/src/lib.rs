@@ -10,6 +10,7 @@ pub mod limits;
 mod lookup;
 pub mod signature;
 pub mod tls;
+pub mod trace_export;
 mod unreached;
 
 use std::cell::Cell;

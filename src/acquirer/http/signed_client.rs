@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base::clock::Clock;
 use base::request_permits::release_permit;
+use base::trace;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{HeaderName, StatusCode};
@@ -17,7 +18,6 @@ use super::wire::{self, Refused};
 use super::{Address, Call, ENVIRONMENT, KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
 use crate::config::Environment;
 use crate::limits::{ACQUIRER_BYTES_MAX, ACQUIRER_CONNECT};
-use crate::trace;
 
 /// Why there is no answer. Holds nothing of the content of messages.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use base::random::RandomStream;
+use base::trace::{self, SpanKind};
 use bytes::Bytes;
 use entity::webhook::WebhookState;
 use entity::{
@@ -21,7 +22,6 @@ use crate::services::context::Context;
 use crate::services::webhook_endpoints::keys::SigningKeys;
 use crate::services::webhooks::view::{WebhookError, WebhookErrorCode};
 use crate::store::{Tx, about};
-use crate::trace::{self, SpanKind};
 
 /// A webhook leased to this process, with everything its delivery needs.
 pub struct LeasedWebhook {

@@ -1,6 +1,8 @@
 //! Encodes spans as OTLP: an `ExportTraceServiceRequest`, in the binary encoding of Protocol Buffers.
 
-use super::{Attribute, Ended};
+use base::trace::{Attribute, EndedSpan};
+
+use super::SERVICE;
 
 // Field numbers, as in `opentelemetry/proto`.
 const RESOURCE_SPANS: u32 = 1;
@@ -29,7 +31,7 @@ const NUMBER: u32 = 3;
 const STATUS_ERROR: u64 = 2;
 
 /// Returns the body of a post.
-pub fn export_request(resource: &[(String, String)], spans: &[Ended]) -> Vec<u8> {
+pub fn export_request(resource: &[(String, String)], spans: &[EndedSpan]) -> Vec<u8> {
     let mut request = Message::default();
     request.message(RESOURCE_SPANS, |all| {
         all.message(RESOURCE, |message| {
@@ -39,7 +41,7 @@ pub fn export_request(resource: &[(String, String)], spans: &[Ended]) -> Vec<u8>
         });
         all.message(SCOPE_SPANS, |scope_spans| {
             scope_spans.message(SCOPE, |scope| {
-                scope.bytes(SCOPE_NAME, env!("CARGO_PKG_NAME").as_bytes());
+                scope.bytes(SCOPE_NAME, SERVICE.as_bytes());
                 scope.bytes(SCOPE_VERSION, env!("CARGO_PKG_VERSION").as_bytes());
             });
             for span in spans {
@@ -63,8 +65,8 @@ enum Wire {
 }
 
 impl Message {
-    fn span(&mut self, ended: &Ended) {
-        let Ended { context, open, at } = ended;
+    fn span(&mut self, ended: &EndedSpan) {
+        let EndedSpan { context, open, ended_at } = ended;
         self.bytes(TRACE_ID, &context.trace().to_be_bytes());
         self.bytes(SPAN_ID, &context.span().to_be_bytes());
         if let Some(parent) = open.parent {
@@ -73,7 +75,7 @@ impl Message {
         self.bytes(NAME, open.name.as_bytes());
         self.number(KIND, open.kind as u64);
         self.fixed64(START, open.began_at);
-        self.fixed64(END, *at);
+        self.fixed64(END, *ended_at);
         for (key, value) in &open.attributes {
             self.pair(ATTRIBUTES, key, value);
         }
@@ -132,14 +134,15 @@ impl Message {
 pub(super) mod tests {
     use std::time::Instant;
 
-    use super::super::{Open, SpanKind, TraceContext};
+    use base::trace::{OpenSpan, SpanKind, TraceContext};
+
     use super::*;
 
     /// A span of a known trace.
-    pub fn ended() -> Ended {
+    pub fn ended() -> EndedSpan {
         let context: TraceContext =
             "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".parse().unwrap();
-        let open = Open {
+        let open = OpenSpan {
             parent: Some(0x00f0_67aa_0ba9_02b7),
             name: "POST /1/charges".into(),
             kind: SpanKind::Server,
@@ -153,7 +156,7 @@ pub(super) mod tests {
             ],
             failed: true,
         };
-        Ended { context, open: Box::new(open), at: 1_795_287_642_000_000_129 }
+        EndedSpan { context, open: Box::new(open), ended_at: 1_795_287_642_000_000_129 }
     }
 
     /// The same span, encoded by OpenTelemetry's own library for Python (opentelemetry-proto 1.45.2).

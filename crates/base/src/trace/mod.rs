@@ -1,31 +1,45 @@
 //! Traces: the causes of work, across programs. Each request, what it waits for and the webhooks that it causes are
-//! spans of one trace, exported by OTLP if the operator names a collector (docs/operating/monitor.md).
+//! spans of one trace, which an [`Exporter`] gets if the operator names a collector (docs/operating/monitor.md).
 //!
-//! A request's `traceparent` is always passed to the acquirer and to webhooks; without a collector unchanged, and
-//! nothing
+//! A request's `traceparent` is always passed to the acquirer and to webhooks; without an exporter unchanged, and nothing
 //! is measured. Spans name routes, tokens and codes, and of the client's data only the ids of the request and of its
 //! trace: no path, no query, no body, no other header.
 
 mod context;
-mod export;
-mod otlp;
-mod sampler;
-mod settings;
 
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::future::Future;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use http::HeaderMap;
 
-pub use context::TraceContext;
-pub use export::{ExporterHandle, LOST, install};
-pub use settings::{Settings, SettingsError};
+pub use context::{MalformedTraceContext, TraceContext};
 
-use base::clock::SystemClock;
-use base::random::random;
-use export::tracer;
+use crate::clock::SystemClock;
+use crate::random::random;
+
+/// Decides which traces are recorded, and takes their spans.
+pub trait Exporter: Send + Sync {
+    /// Whether a trace is recorded that begins here, or that a caller has begun with this decision.
+    fn samples(&self, trace: u128, caller: Option<bool>) -> bool;
+
+    /// Takes a span that has ended. Never waits.
+    fn export(&self, span: EndedSpan);
+}
+
+/// One per process, as metrics and the log.
+static EXPORTER: OnceLock<Box<dyn Exporter>> = OnceLock::new();
+
+/// Sets the exporter, once per process.
+pub fn set_exporter(exporter: impl Exporter + 'static) {
+    assert!(EXPORTER.set(Box::new(exporter)).is_ok(), "a process has one collector");
+}
+
+fn exporter() -> Option<&'static dyn Exporter> {
+    EXPORTER.get().map(AsRef::as_ref)
+}
 
 tokio::task_local! {
     static CURRENT: Option<TraceContext>;
@@ -62,32 +76,46 @@ pub enum SpanKind {
 pub struct Span {
     context: Option<TraceContext>,
     /// The open span, if it is recorded.
-    open: Option<Box<Open>>,
+    open: Option<Box<OpenSpan>>,
 }
 
+/// A recorded span.
 #[derive(Debug)]
-struct Open {
-    parent: Option<u64>,
-    name: Cow<'static, str>,
-    kind: SpanKind,
-    began_at: u64,
-    began: Instant,
-    attributes: Vec<(&'static str, Attribute)>,
-    failed: bool,
+pub struct OpenSpan {
+    /// The id of the span above it.
+    pub parent: Option<u64>,
+    /// The route of a request, or what the work is.
+    pub name: Cow<'static, str>,
+    /// Its kind.
+    pub kind: SpanKind,
+    /// Nanoseconds since 1970.
+    pub began_at: u64,
+    /// The same instant, by the clock that is never set.
+    pub began: Instant,
+    /// Names and values.
+    pub attributes: Vec<(&'static str, Attribute)>,
+    /// Whether the work failed.
+    pub failed: bool,
 }
 
+/// The value of a span's attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Attribute {
+pub enum Attribute {
+    /// Never a text from a client.
     Text(String),
+    /// An integer.
     Number(i64),
 }
 
-/// A finished span. Times are nanoseconds since 1970.
+/// A span that has ended.
 #[derive(Debug)]
-struct Ended {
-    context: TraceContext,
-    open: Box<Open>,
-    at: u64,
+pub struct EndedSpan {
+    /// Its trace and its id.
+    pub context: TraceContext,
+    /// What was recorded.
+    pub open: Box<OpenSpan>,
+    /// Nanoseconds since 1970.
+    pub ended_at: u64,
 }
 
 impl Span {
@@ -96,7 +124,7 @@ impl Span {
         let caller = TraceContext::of_headers(headers);
         let sampled = caller.map(TraceContext::is_sampled);
         Self::open("request", SpanKind::Server, caller, |trace| {
-            tracer().is_some_and(|tracer| tracer.sampler.samples(trace, sampled))
+            exporter().is_some_and(|exporter| exporter.samples(trace, sampled))
         })
     }
 
@@ -114,7 +142,7 @@ impl Span {
     pub fn after(name: &'static str, kind: SpanKind, cause: Option<TraceContext>) -> Self {
         let decided = cause.map(TraceContext::is_sampled);
         Self::open(name, kind, cause, |trace| {
-            decided.unwrap_or_else(|| tracer().is_some_and(|tracer| tracer.sampler.samples(trace, None)))
+            decided.unwrap_or_else(|| exporter().is_some_and(|exporter| exporter.samples(trace, None)))
         })
     }
 
@@ -125,7 +153,7 @@ impl Span {
         decide: impl FnOnce(u128) -> bool,
     ) -> Self {
         // Without an exporter this server adds no span of its own.
-        if tracer().is_none() {
+        if exporter().is_none() {
             return Self { context: parent, open: None };
         }
         let trace = parent.map_or_else(|| u128::from_be_bytes(random()), TraceContext::trace);
@@ -135,7 +163,7 @@ impl Span {
             None => TraceContext::new(trace, sampled),
         };
         let open = sampled.then(|| {
-            Box::new(Open {
+            Box::new(OpenSpan {
                 parent: parent.map(TraceContext::span),
                 name: name.into(),
                 kind,
@@ -194,9 +222,9 @@ impl Drop for Span {
     fn drop(&mut self) {
         let (Some(context), Some(open)) = (self.context.take(), self.open.take()) else { return };
         let took = u64::try_from(open.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let at = open.began_at.saturating_add(took);
-        if let Some(tracer) = tracer() {
-            tracer.offer(Ended { context, open, at });
+        let ended_at = open.began_at.saturating_add(took);
+        if let Some(exporter) = exporter() {
+            exporter.export(EndedSpan { context, open, ended_at });
         }
     }
 }

@@ -1,24 +1,30 @@
-//! Exports spans to the collector: a bounded queue, and a task that empties it. Nothing waits for it: spans without
-//! room in
-//! the queue, or refused by the collector, are lost and counted.
+//! Exports spans to the operator's collector, by OTLP: a bounded queue, and a task that empties it. Nothing waits for it: spans
+//! without room in the queue, or refused by the collector, are lost and counted.
 
-use std::sync::OnceLock;
+mod otlp;
+mod sampler;
+mod settings;
+
 use std::time::Duration;
 
+use base::trace::{EndedSpan, Exporter, set_exporter};
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
-use outbound::limits::OUTBOUND_ANSWER_BYTES_MAX;
-use outbound::{USER_AGENT, tls};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use super::sampler::Sampler;
-use super::{Ended, Settings, otlp};
-use crate::limits::{SPAN_FLUSH_TIMEOUT, SPANS_A_POST_MAX, SPANS_WAITING_MAX};
+pub use self::settings::{Settings, SettingsError};
+
+use self::sampler::Sampler;
+use crate::limits::{OUTBOUND_ANSWER_BYTES_MAX, SPAN_FLUSH_TIMEOUT, SPANS_A_POST_MAX, SPANS_WAITING_MAX};
+use crate::{USER_AGENT, tls};
+
+/// The name of the service, and of the scope of its spans.
+const SERVICE: &str = "card-payments";
 
 /// The counter of lost spans.
 pub const LOST: &str = "card_payments_spans_lost_total";
@@ -27,21 +33,17 @@ pub const LOST: &str = "card_payments_spans_lost_total";
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)];
 
 /// The sampler, and the queue of finished spans.
-pub(super) struct Tracer {
-    pub(super) sampler: Sampler,
-    queue: mpsc::Sender<Ended>,
+struct SpanQueue {
+    sampler: Sampler,
+    queue: mpsc::Sender<EndedSpan>,
 }
 
-/// One per process, as metrics and the log.
-static TRACER: OnceLock<Tracer> = OnceLock::new();
+impl Exporter for SpanQueue {
+    fn samples(&self, trace: u128, caller: Option<bool>) -> bool {
+        self.sampler.samples(trace, caller)
+    }
 
-/// Returns the exporter, if there is one.
-pub(super) fn tracer() -> Option<&'static Tracer> {
-    TRACER.get()
-}
-
-impl Tracer {
-    pub(super) fn offer(&self, span: Ended) {
+    fn export(&self, span: EndedSpan) {
         if self.queue.try_send(span).is_err() {
             lose(1);
         }
@@ -72,13 +74,16 @@ impl ExporterHandle {
 pub fn install(settings: Settings) -> ExporterHandle {
     let (queue, spans) = mpsc::channel(SPANS_WAITING_MAX);
     let (stop, stopped) = oneshot::channel();
-    let tracer = Tracer { sampler: settings.sampler, queue };
-    assert!(TRACER.set(tracer).is_ok(), "a process has one collector");
+    set_exporter(SpanQueue { sampler: settings.sampler, queue });
     tracing::info!(collector = settings.url.host_str(), "traces are exported");
     ExporterHandle { stop, task: tokio::spawn(export(Collector::new(settings), spans, stopped)) }
 }
 
-async fn export(collector: Collector, mut spans: mpsc::Receiver<Ended>, mut stopped: oneshot::Receiver<()>) {
+async fn export(
+    collector: Collector,
+    mut spans: mpsc::Receiver<EndedSpan>,
+    mut stopped: oneshot::Receiver<()>,
+) {
     let mut batch = Vec::with_capacity(SPANS_A_POST_MAX);
     loop {
         tokio::select! {
@@ -103,7 +108,7 @@ async fn export(collector: Collector, mut spans: mpsc::Receiver<Ended>, mut stop
 }
 
 /// Collects a batch: what has come once its first span has waited for so long, or enough spans.
-async fn gather(spans: &mut mpsc::Receiver<Ended>, batch: &mut Vec<Ended>, delay: Duration) {
+async fn gather(spans: &mut mpsc::Receiver<EndedSpan>, batch: &mut Vec<EndedSpan>, delay: Duration) {
     if batch.is_empty() {
         spans.recv_many(batch, SPANS_A_POST_MAX).await;
     }
@@ -142,7 +147,7 @@ impl Collector {
         Self { client, settings }
     }
 
-    async fn take(&self, spans: &[Ended]) {
+    async fn take(&self, spans: &[EndedSpan]) {
         let body = Bytes::from(otlp::export_request(&self.settings.resource, spans));
         let mut pauses = PAUSES.into_iter();
         let why = loop {
@@ -185,15 +190,15 @@ async fn finish(answer: &mut Response) {
 mod tests {
     use metrics_exporter_prometheus::PrometheusBuilder;
 
-    use super::super::otlp::tests::ended;
+    use super::otlp::tests::ended;
     use super::*;
 
     #[test]
     fn what_there_is_no_room_for_is_lost_and_nobody_waits() {
         let (queue, _spans) = mpsc::channel(2);
-        let tracer = Tracer { sampler: Sampler::default(), queue };
+        let spans = SpanQueue { sampler: Sampler::default(), queue };
         let recorder = PrometheusBuilder::new().build_recorder();
-        metrics::with_local_recorder(&recorder, || (0..5).for_each(|_| tracer.offer(ended())));
+        metrics::with_local_recorder(&recorder, || (0..5).for_each(|_| spans.export(ended())));
         let text = recorder.handle().render();
         assert!(text.contains("card_payments_spans_lost_total 3"), "{text}");
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
+use super::SERVICE;
 use super::sampler::Sampler;
 
 /// The collector, the sampler and the labels.
@@ -43,7 +44,7 @@ const TIMEOUT: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_
 const DELAY: &str = "OTEL_BSP_SCHEDULE_DELAY";
 const SAMPLER: &str = "OTEL_TRACES_SAMPLER";
 const SHARE: &str = "OTEL_TRACES_SAMPLER_ARG";
-const SERVICE: &str = "OTEL_SERVICE_NAME";
+const SERVICE_NAME: &str = "OTEL_SERVICE_NAME";
 const RESOURCE: &str = "OTEL_RESOURCE_ATTRIBUTES";
 
 const TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
@@ -89,13 +90,13 @@ impl Settings {
         let sampler = variable(SAMPLER)
             .map(|(name, text)| Sampler::named(&text, share).map_err(|why| wrong(name, why)));
         let mut resource = vec![
-            ("service.name".to_owned(), env!("CARGO_PKG_NAME").to_owned()),
+            ("service.name".to_owned(), SERVICE.to_owned()),
             ("service.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
             ("deployment.environment.name".to_owned(), environment.to_owned()),
         ];
         let given =
             variable(RESOURCE).map(|(name, text)| pairs(name, &text)).transpose()?.unwrap_or_default();
-        let service = variable(SERVICE).map(|(_, text)| ("service.name".to_owned(), text));
+        let service = variable(SERVICE_NAME).map(|(_, text)| ("service.name".to_owned(), text));
         for (key, value) in given.into_iter().chain(service) {
             resource.retain(|(known, _)| *known != key);
             resource.push((key, value));
@@ -192,7 +193,7 @@ mod tests {
         for variables in [
             &[][..],
             &[(ENDPOINT, "")],
-            &[(SERVICE, "shop"), (SAMPLER, "always_on")],
+            &[(SERVICE_NAME, "shop"), (SAMPLER, "always_on")],
             &[(ENDPOINT, "http://collector:4318"), (DISABLED, "true")],
             &[(ENDPOINT, "http://collector:4318"), (EXPORTER, "none")],
         ] {
@@ -220,9 +221,9 @@ mod tests {
             (pair("service.version", env!("CARGO_PKG_VERSION")), pair("deployment.environment.name", "test"));
         let name = |name| pair("service.name", name);
         assert_eq!(resource(&[]), [name("card-payments"), version.clone(), environment.clone()]);
-        assert_eq!(resource(&[(SERVICE, "shop")]), [version.clone(), environment.clone(), name("shop")]);
+        assert_eq!(resource(&[(SERVICE_NAME, "shop")]), [version.clone(), environment.clone(), name("shop")]);
         assert_eq!(
-            resource(&[(RESOURCE, "service.name=other, host=a%2Cb%C3%A9"), (SERVICE, "shop")]),
+            resource(&[(RESOURCE, "service.name=other, host=a%2Cb%C3%A9"), (SERVICE_NAME, "shop")]),
             [version, environment, pair("host", "a,bé"), name("shop")]
         );
     }

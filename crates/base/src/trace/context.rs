@@ -5,8 +5,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use base::random::random;
 use http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::random::random;
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const SAMPLED: u128 = 1;
@@ -54,11 +55,13 @@ impl TraceContext {
         self.sampled
     }
 
-    pub(super) fn trace(self) -> u128 {
+    /// Returns the trace id.
+    pub fn trace(self) -> u128 {
         self.trace
     }
 
-    pub(super) fn span(self) -> u64 {
+    /// Returns the span id.
+    pub fn span(self) -> u64 {
         self.span
     }
 }
