@@ -11,6 +11,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use acquirer::Acquirer;
+use acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets};
+use acquirer::simulator::Simulator;
 use axum::Router;
 use entity::TimeSpan;
 use sea_orm::DbBackend;
@@ -33,9 +36,6 @@ use base::trusted_clock::TrustedClock;
 use outbound::{AddressPolicy, Allowed, Outbound};
 use web::server::ServerPhase;
 
-use crate::acquirer::Acquirer;
-use crate::acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets};
-use crate::acquirer::simulator::Simulator;
 use crate::api::{self, AdmissionControl, AppState, AppStateInner, Metrics, RateLimit, ServerInfo};
 use crate::blobs::{Blobs, Bucket, Disk};
 use crate::config::{ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, VaultKeySource};

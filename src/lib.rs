@@ -6,7 +6,6 @@
     reason = "names speak inside of the program; what is published, the document holds to a description"
 )]
 
-pub mod acquirer;
 pub mod api;
 pub mod app;
 pub mod blobs;

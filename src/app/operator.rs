@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use acquirer::simulator::Simulator;
 use base::clock::IdGenerator;
 use base::random::RandomSource;
 use entity::TimeSpan;
 use outbound::Outbound;
 
 use super::{Parts, StartError, address_policy, clock_and_random, context, operator};
-use crate::acquirer::simulator::Simulator;
 use crate::blobs::Disk;
 use crate::config::{DatabaseOptions, Secrets};
 use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, RETENTION_DAYS_MIN};

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use acquirer::http::{AcquirerClientError, WrongAddress, WrongSecrets};
 use vault::OperatorKeysError;
 
-use crate::acquirer::http::{AcquirerClientError, WrongAddress, WrongSecrets};
 use crate::blobs::BucketError;
 use crate::config::ConfigError;
 use crate::error::Error;

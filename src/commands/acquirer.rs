@@ -6,13 +6,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use acquirer::http::{Secrets, document, router};
+use acquirer::simulator::Simulator;
+use acquirer::statement::book::{Book, write_statement};
+use acquirer::statement::parse_day;
 use base::clock::SystemClock;
 use base::http_address::parse_listen_address;
 use base::platform::{Signal, on_signals};
-use card_payments::acquirer::http::{Secrets, document, router};
-use card_payments::acquirer::simulator::Simulator;
-use card_payments::acquirer::statement::book::{Book, write_statement};
-use card_payments::acquirer::statement::parse_day;
 use card_payments::config::{self, Environment};
 use card_payments::limits::ACQUIRER_CONNECTIONS;
 use clap::Args;

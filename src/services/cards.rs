@@ -10,6 +10,7 @@ pub use validation::{
     CardCredentials, ValidatedCard, validate, validate_network_token, validate_wallet_card,
 };
 
+use acquirer::NetworkProof;
 use base::secret::Secret;
 use entity::card::{self, CardState, Column};
 use entity::{AccountToken, CardToken, CustomerToken, Listed, Owned, Timestamp, customer, subscription};
@@ -20,7 +21,6 @@ use zeroize::Zeroizing;
 use super::context::{Account, Caller, Context};
 use super::data_keys::reencrypt::SealedTable;
 use super::{data_keys, idempotency};
-use crate::acquirer::NetworkProof;
 use crate::error::{Error, ErrorCode};
 use crate::limits::CARD_TOKEN_LIFETIME_MONTHS;
 use crate::params::{Params, non_blank};

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use acquirer::Acquirer;
 use base::clock::{Clock, IdGenerator};
 use base::random::RandomSource;
 use base::request_context::{self, detach};
@@ -29,7 +30,6 @@ use super::memory::Memory;
 use super::memory::known_keys::KeyEntry;
 use super::people::person::Person;
 use super::wallets::providers::Wallets;
-use crate::acquirer::Acquirer;
 use crate::blobs::Blobs;
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};

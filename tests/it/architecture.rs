@@ -100,7 +100,7 @@ const RULES: &[Rule] = &[
         good: &[("src/limits.rs", "use entity::Amount;\n")],
     },
     Rule {
-        name: "store, acquirer and blobs know neither the rules of payments nor each other",
+        name: "store and blobs know neither the rules of payments nor each other",
         covers: |path| FOUNDATIONS.iter().any(|room| in_room(path, room)),
         wakes: "src/store",
         find: |path, text| {
@@ -113,8 +113,7 @@ const RULES: &[Rule] = &[
         bad: &[
             ("src/store/tx.rs", "use crate::services::ledger;\n"),
             ("src/store/tx.rs", "use crate::services::charges::view::Charge;\n"),
-            ("src/blobs/disk.rs", "use crate::acquirer::Acquirer;\n"),
-            ("src/acquirer/mod.rs", "use crate::services::charges::params::NewCharge;\n"),
+            ("src/blobs/disk.rs", "use crate::store::Store;\n"),
         ],
         good: &[("src/store/tx.rs", "use crate::store::unit::UnitOfWork;\nuse base::clock::Clock;\n")],
     },
@@ -355,7 +354,7 @@ fn records_of_payments(path: &str, text: &str) -> Found {
 }
 
 /// What services are built on. None of these rooms knows another one.
-const FOUNDATIONS: [&str; 3] = ["acquirer", "blobs", "store"];
+const FOUNDATIONS: [&str; 2] = ["blobs", "store"];
 
 fn too_long(_: &str, text: &str) -> Found {
     let lines = text.lines().count();

@@ -1,5 +1,6 @@
 //! The second step: acquirer calls, their keys and timeouts (`docs/decisions.md`, 133).
 
+use acquirer::{CallKey, Failure, NoAnswer};
 use base::crash_points;
 use base::request_context::{Wait, waiting};
 use base::trace::{Span, SpanKind};
@@ -7,7 +8,6 @@ use entity::Timestamp;
 use entity::charge::{self, ChargeState};
 
 use super::state::ChargeAction;
-use crate::acquirer::{CallKey, Failure, NoAnswer};
 use crate::limits::{ACQUIRER_CALL_START, SETTLE_AFTER};
 use crate::services::context::Context;
 use crate::services::due_work::work_time::WorkTime;

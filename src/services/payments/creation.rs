@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use acquirer::{Approval, AuthoriseCall, Failure};
 use base::crash_points;
 use entity::failure::Decline;
 use entity::{Timestamp, charge};
@@ -11,7 +12,6 @@ use super::order::{ChargeIntent, ChargeOrder};
 use super::outcome::{self, AttemptResult, PaymentOutcome};
 use super::purpose::{CardPayment, PaymentPurpose, rules};
 use super::recovery;
-use crate::acquirer::{Approval, AuthoriseCall, Failure};
 use crate::error::{Error, ErrorCode};
 use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::card_testing::WatchedPayment;

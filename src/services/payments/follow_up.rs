@@ -1,5 +1,6 @@
 //! Captures or voids an authorised payment in three steps: intent, call, outcome.
 
+use acquirer::{Failure, Fault, FollowUpCall};
 use base::crash_points;
 use entity::{Timestamp, charge};
 
@@ -9,7 +10,6 @@ use super::purpose::CardPayment;
 use super::recovery;
 use super::row::{advance, reload};
 use super::state::{ChargeAction, ChargeTransition, EffectiveState, next};
-use crate::acquirer::{Failure, Fault, FollowUpCall};
 use crate::error::{Error, ErrorCode};
 use crate::limits::SETTLE_AFTER;
 use crate::services::accounts::faults::{self, FaultPlan};

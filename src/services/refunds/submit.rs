@@ -1,5 +1,6 @@
 //! Submits refunds to the acquirer until it accepts or declines them (`docs/decisions.md`, 169).
 
+use acquirer::{CallKey, Failure, Fault, FollowUpCall, RefundAnswer};
 use base::crash_points;
 use entity::event::EventType;
 use entity::refund::{self, Column, RefundOutcome, RefundState};
@@ -9,7 +10,6 @@ use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Sele
 
 use super::complete::{lock_refund, record_outcome};
 use super::state::{RefundAction, next};
-use crate::acquirer::{CallKey, Failure, Fault, FollowUpCall, RefundAnswer};
 use crate::error::Error;
 use crate::limits::REFUND_SETTLES_AFTER;
 use crate::services::accounts::faults::{self, FaultPlan};

@@ -5,6 +5,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 
+use acquirer::test_cards::TestCards;
 use base::clock::{Clock, FixedClock};
 use base::random::{RandomSource, start_of};
 use base64::Engine;
@@ -20,7 +21,6 @@ use uuid::Uuid;
 
 use super::refuse_payments;
 use super::restore::{AccountContents, is_kept};
-use crate::acquirer::test_cards::TestCards;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{SNAPSHOT_BYTES_MAX, SNAPSHOT_ROWS_MAX};
 use crate::services::accounts::named_rows::{self, NamedRow};

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use acquirer::AuthoriseCall;
 use entity::charge::{self, Origin};
 use entity::counter::Counted;
 use entity::event::EventType;
@@ -13,7 +14,6 @@ use super::course::{Bill, continue_interval, end_billing, next_interval, record_
 use super::entries;
 use super::rows::{customer_held, lock_charged, plan_of, put, record_event};
 use super::state::{SubscriptionAction, next};
-use crate::acquirer::AuthoriseCall;
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Caller, Context, Ctx};
 use crate::services::counts;

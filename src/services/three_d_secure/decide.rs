@@ -1,6 +1,7 @@
 //! Records the cardholder's decision on the session's page. Only the first one counts: later posts are redirected with
 //! the same result.
 
+use acquirer::SimulatedOutcome as Forced;
 use entity::charge::{self, ChargeState};
 use entity::three_d_secure::{self, Column, SessionState, SimulatedChallenge};
 use entity::{FailureCode, Owned, Timestamp, challenge_page};
@@ -10,7 +11,6 @@ use url::Url;
 
 use super::find;
 use super::state::{ChallengeDecision, next};
-use crate::acquirer::SimulatedOutcome as Forced;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
 use crate::services::cards;

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use acquirer::Acquirer;
+use acquirer::simulator::{Numbers, Simulator};
 use base::clock::{Clock, TESTS_AS_OF};
 use base::secret::Secret;
-use card_payments::acquirer::Acquirer;
-use card_payments::acquirer::simulator::{Numbers, Simulator};
 use card_payments::api::{AdmissionControl, ServerInfo};
 use card_payments::app::Parts;
 use card_payments::blobs::Disk;

@@ -3,7 +3,7 @@ use entity::failure::Decline;
 
 use super::meaning::ordered;
 use super::*;
-use crate::acquirer::{
+use crate::{
     self, Aftermath, AuthoriseCall, CallKey, Failure, Fault, NetworkProof, NoAnswer, RefundAnswer,
     SimulatedOutcome,
 };

@@ -14,7 +14,7 @@ use entity::reconciliation::Movement;
 use entity::{Currency, Day, TimeSpan};
 
 use super::{Line, csv as format};
-use crate::acquirer::CallKey;
+use crate::CallKey;
 
 /// The word of a row that undoes all movements under its key.
 const REVERSED: &str = "reversed";

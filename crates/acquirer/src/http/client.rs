@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use base::card_number::CardNumber;
 use base::clock::Clock;
+use base::environment::Environment;
 use base::random::random;
 use base::request_context::{Wait, waiting};
 use bytes::Bytes;
@@ -27,13 +28,12 @@ use super::wire::{
     OriginalCall, Rates, Settled as WireSettled, encode, is_name,
 };
 use super::{Address, Call};
-use crate::acquirer::simulator::foretells_dispute;
-use crate::acquirer::{
+use crate::limits::{ACQUIRER_QUESTION, CARDS_LIFETIME, CARDS_REMEMBERED_MAX, RATES_LIFETIME};
+use crate::simulator::foretells_dispute;
+use crate::{
     Acquirer, Approval, AuthoriseCall, CallKey, CardInfo, Failure, FollowUpCall, NoAnswer, RefundAnswer,
     Settled,
 };
-use crate::config::Environment;
-use crate::limits::{ACQUIRER_QUESTION, CARDS_LIFETIME, CARDS_REMEMBERED_MAX, RATES_LIFETIME};
 
 /// A remote acquirer. Cards and rates are cached for a while; a card number is cached only as a keyed hash, under a key
 /// that no other process has.

@@ -8,6 +8,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use base::clock::Clock;
+use base::environment::Environment;
 use base::secret::Secret;
 use entity::Currency;
 use http::request::Parts;
@@ -24,9 +25,8 @@ use super::wire::{
     Greeting, OriginalCall, Rates, Refused, Settled,
 };
 use super::{ENVIRONMENT, KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
-use crate::acquirer::{Acquirer, CallKey};
-use crate::config::Environment;
 use crate::limits::{ACQUIRER_BODY, ACQUIRER_BYTES_MAX, ACQUIRER_CLOCKS_APART, ACQUIRER_SILENCE};
+use crate::{Acquirer, CallKey};
 
 /// The state that the routes share.
 pub(super) struct Served {

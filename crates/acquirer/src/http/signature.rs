@@ -1,12 +1,11 @@
 //! Signatures: HMAC-SHA256 under a shared secret, in base64 behind `v1,`.
 
+use base::environment::Environment;
 use base::secret::Secret;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
-
-use crate::config::Environment;
 
 /// The secrets of one side: the first signs its requests; either is accepted in requests from others.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Conversions between the messages and the calls of [`crate::acquirer::Acquirer`].
+//! Conversions between the messages and the calls of [`crate::Acquirer`].
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{
     Accepted, Answer, Approved, Authorisation, CardData, CardDetails, CardLookup, CardLookupAnswer, FollowUp,
     PayingCard, Proof, Rates, Reference, Settled,
 };
-use crate::acquirer::{
+use crate::{
     self, Aftermath, Approval, AuthoriseCall, CallKey, CardInfo, Failure, Fault, FollowUpCall, NetworkProof,
     NoAnswer, RefundAnswer, SimulatedOutcome,
 };

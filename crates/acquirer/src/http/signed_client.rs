@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::clock::Clock;
+use base::environment::Environment;
 use base::request_permits::release_permit;
 use base::trace;
 use bytes::Bytes;
@@ -16,7 +17,6 @@ use serde::de::DeserializeOwned;
 use super::signature::{Answer, Request, Secrets, Signed as _};
 use super::wire::{self, Refused};
 use super::{Address, Call, ENVIRONMENT, KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
-use crate::config::Environment;
 use crate::limits::{ACQUIRER_BYTES_MAX, ACQUIRER_CONNECT};
 
 /// Why there is no answer. Holds nothing of the content of messages.

@@ -1,4 +1,4 @@
-//! Both ends of the protocol to a remote acquirer: small signed JSON messages (docs/acquirer.md). The client is one
+//! Both ends of the protocol to a remote acquirer: small signed JSON messages (`docs/acquirer.md`). The client is one
 //! more [`super::Acquirer`]; the server makes any acquirer available to other servers.
 //!
 //! Both sides know each other by a shared secret. A request carries a signature over its whole content; the answer

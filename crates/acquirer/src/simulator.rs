@@ -15,6 +15,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use base::card_number::CardNumber;
+use base::environment::Environment;
 use base::mutex::lock;
 use entity::Currency;
 use entity::Rate;
@@ -31,7 +32,6 @@ use super::{
     Acquirer, Aftermath, Approval, AuthoriseCall, CallKey, CardInfo, Failure, FollowUpCall, NoAnswer,
     RefundAnswer, Settled, SimulatedOutcome,
 };
-use crate::config::Environment;
 use crate::limits::{SIMULATOR_CALLS_MAX, SIMULATOR_REMEMBERS, SIMULATOR_REMEMBERS_ELSEWHERE};
 
 const NAME: &str = "simulator";

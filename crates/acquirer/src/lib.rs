@@ -1,9 +1,12 @@
-//! The acquirer, which moves the money. The simulator and real adapters implement the same trait.
+//! Acquirers, which move the money: the trait, a [`simulator`] with its [`test_cards`], both ends of the protocol of a remote one
+//! ([`http`]), and the [`statement`]s of what was moved. It knows `base`, `outbound`, `recording` and types of `entity`, and no rule of
+//! payments.
 //!
 //! Every call carries a key. A call that is repeated under its key acts once and answers alike. A call without an
 //! answer is settled by its key; settling closes the key, so that the acquirer refuses a call that arrives later.
 
 pub mod http;
+pub mod limits;
 mod outcome;
 pub mod simulator;
 pub mod statement;

@@ -2,7 +2,7 @@ use base::secret::Secret;
 
 use super::super::test_cards::TABLE;
 use super::*;
-use crate::acquirer::Fault;
+use crate::Fault;
 
 const GOOD: &str = "4200000000000000";
 const NEVER_ANSWERS: &str = "4200800000000011";

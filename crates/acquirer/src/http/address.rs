@@ -1,8 +1,7 @@
 //! The address of an acquirer.
 
+use base::environment::Environment;
 use url::{Host, Url};
-
-use crate::config::Environment;
 
 /// The base URL of an acquirer's operations, without a trailing slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
