@@ -21,7 +21,7 @@ use outbound::Allowed;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
-pub use self::people::{PeopleOptions, RoleName};
+pub use self::people::PeopleOptions;
 pub use self::variables::{
     UnknownVariable, reason, serve_options, unknown_variables, variable, without_empty_variables,
     wrong_variable,

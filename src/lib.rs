@@ -8,13 +8,11 @@
 
 pub mod api;
 pub mod app;
-pub mod blobs;
 pub mod check;
 pub mod config;
 pub mod dashboard;
 pub mod error;
 pub mod guide;
-pub mod identity_provider;
 pub mod limits;
 pub mod params;
 pub mod recorder;

@@ -65,12 +65,6 @@ pub const DASHBOARD_SESSION: TimeSpan = TimeSpan::seconds(12 * 3600);
 pub const PERSON_SESSION_IDLE: TimeSpan = TimeSpan::seconds(15 * 60);
 /// How long a person may take at the provider to sign in.
 pub const PERSON_SIGN_IN: TimeSpan = TimeSpan::seconds(10 * 60);
-/// How long a call to the provider may take: a sign-in makes up to three of them, one after the other.
-pub const PROVIDER_ANSWER: Duration = Duration::from_secs(5);
-/// How much of each of its answers is read.
-pub const PROVIDER_BYTES_MAX: usize = 1024 * 1024;
-/// How many characters of a name from the provider are kept.
-pub const PERSON_NAME_MAX: usize = 200;
 /// How long a request for approval waits for another person (`docs/decisions.md`, 390).
 pub const APPROVAL_OPEN: TimeSpan = TimeSpan::days(7);
 /// How many requests for approval a page lists.
@@ -165,10 +159,6 @@ pub const LINK_LIFETIME: TimeSpan = TimeSpan::seconds(3600);
 pub const STRAY_BLOB_AFTER: TimeSpan = TimeSpan::seconds(3600);
 /// How many such blobs one statement checks.
 pub const STRAY_BLOBS_AT_ONCE: usize = 500;
-/// The size of one part of an upload to a bucket: the least that S3 accepts.
-pub const BUCKET_PART_BYTES: usize = 5 * 1024 * 1024;
-/// How many blobs a process writes to its bucket at once; each holds a part in memory.
-pub const BUCKET_WRITES_MAX: usize = 2;
 /// A value of `default_settings`.
 pub const SETTLEMENT_DELAY_DAYS: i32 = 5;
 /// A value of `default_settings`, in AUD cents.

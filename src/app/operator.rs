@@ -7,9 +7,9 @@ use base::clock::IdGenerator;
 use base::random::RandomSource;
 use entity::TimeSpan;
 use outbound::Outbound;
+use outbound::blobs::Disk;
 
 use super::{Parts, StartError, address_policy, clock_and_random, context, operator};
-use crate::blobs::Disk;
 use crate::config::{DatabaseOptions, Secrets};
 use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, RETENTION_DAYS_MIN};
 use crate::services::wallets::Wallets;

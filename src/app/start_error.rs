@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use acquirer::http::{AcquirerClientError, WrongAddress, WrongSecrets};
+use outbound::blobs::BucketError;
 use vault::OperatorKeysError;
 
-use crate::blobs::BucketError;
 use crate::config::ConfigError;
 use crate::error::Error;
 use crate::services::installation::InstallationError;

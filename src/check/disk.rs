@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use base::clock::IdGenerator;
 use base::{durable_fs, platform};
+use outbound::blobs::{BlobName, Blobs, Bucket, BucketError};
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
-use crate::blobs::{BlobName, Blobs, Bucket, BucketError};
 use crate::store::{ConnectError, Location};
 
 const MIB: u64 = 1024 * 1024;

@@ -100,20 +100,13 @@ const RULES: &[Rule] = &[
         good: &[("src/limits.rs", "use entity::Amount;\n")],
     },
     Rule {
-        name: "store and blobs know neither the rules of payments nor each other",
-        covers: |path| FOUNDATIONS.iter().any(|room| in_room(path, room)),
+        name: "the store knows no rule of payments",
+        covers: |path| in_room(path, "store"),
         wakes: "src/store",
-        find: |path, text| {
-            let others = FOUNDATIONS.into_iter().filter(|room| !in_room(path, room));
-            rooms(
-                text,
-                &others.chain(["services", "api", "dashboard", "params", "workers"]).collect::<Vec<_>>(),
-            )
-        },
+        find: |_, text| rooms(text, &["services", "api", "dashboard", "params", "workers"]),
         bad: &[
             ("src/store/tx.rs", "use crate::services::ledger;\n"),
             ("src/store/tx.rs", "use crate::services::charges::view::Charge;\n"),
-            ("src/blobs/disk.rs", "use crate::store::Store;\n"),
         ],
         good: &[("src/store/tx.rs", "use crate::store::unit::UnitOfWork;\nuse base::clock::Clock;\n")],
     },
@@ -352,9 +345,6 @@ fn records_of_payments(path: &str, text: &str) -> Found {
         table.or(module).map(|name| format!("names {name}"))
     })
 }
-
-/// What services are built on. None of these rooms knows another one.
-const FOUNDATIONS: [&str; 2] = ["blobs", "store"];
 
 fn too_long(_: &str, text: &str) -> Found {
     let lines = text.lines().count();

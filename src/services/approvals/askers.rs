@@ -7,12 +7,12 @@ use entity::Timestamp;
 use entity::approval::{ApprovalState, Column, Entity, Model};
 use entity::audit_entry::Action;
 use entity::section::{Right, Section};
+use outbound::identity_provider::Identity;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 use serde_json::json;
 
 use super::{ApprovalAction, DECISION, action_on, decided, next};
 use crate::error::{Error, ErrorCode};
-use crate::identity_provider::Identity;
 use crate::limits::APPROVAL_OPEN;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;

@@ -7,11 +7,11 @@ use std::io;
 use entity::audit_entry::Action;
 use entity::erasure::{self, Column};
 use entity::{AccountToken, CustomerToken, JsonText, Owned, account};
+use outbound::blobs::Mark;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde_json::json;
 use vault::{Purpose, Vault};
 
-use crate::blobs::Mark;
 use crate::error::Error;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use entity::{AccountToken, FileToken, Listed, Timestamp, account, file};
+use outbound::blobs::{BlobName, Content};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use subtle::ConstantTimeEq;
 use vault::{Purpose, Vault};
 
-use crate::blobs::{BlobName, Content};
 use crate::error::{Error, ErrorCode};
 use crate::limits::LINK_LIFETIME;
 use crate::services::context::{Account, Context};

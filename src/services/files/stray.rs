@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use entity::stray_blob::{self, Column};
 use entity::{AccountToken, FileToken, Listed, Owned, Timestamp, file, snapshot_file};
+use outbound::blobs::BlobName;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 
-use crate::blobs::BlobName;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{STRAY_BLOB_AFTER, STRAY_BLOBS_AT_ONCE};
 use crate::services::context::Context;

@@ -3,8 +3,8 @@
 use entity::Timestamp;
 use entity::api_key::KeyRestriction;
 use entity::section::Section;
+use outbound::identity_provider::Identity;
 
-use crate::identity_provider::Identity;
 use crate::store::Operator;
 
 /// A person who is signed in.

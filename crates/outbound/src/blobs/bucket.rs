@@ -13,13 +13,13 @@ use object_store::buffered::BufWriter;
 use object_store::client::{HttpClient, HttpConnector};
 use object_store::path::Path;
 use object_store::{ClientOptions, Error, ObjectStore, ObjectStoreExt, RetryConfig};
-use outbound::tls;
 use tokio::fs::File;
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 use tokio::sync::Semaphore;
 
 use super::{BlobName, Blobs, Content, MARKS, Mark};
 use crate::limits::{BUCKET_PART_BYTES, BUCKET_WRITES_MAX};
+use crate::tls;
 
 /// Longer than a part takes on a slow line, shorter than a request may.
 const ANSWER: Duration = Duration::from_secs(30);

@@ -4,6 +4,8 @@
 //! The provider's document and keys are read for each call, so they are never old. Tokens are neither stored nor logged:
 //! what remains of a sign-in is an [`Identity`].
 
+use std::str::FromStr;
+
 use base::secret::Secret;
 use chrono::DateTime;
 use entity::Timestamp;
@@ -23,13 +25,12 @@ use openidconnect::{
     PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RequestTokenError, Scope, StandardErrorResponse,
     StandardTokenResponse, TokenResponse,
 };
-use outbound::{AddressPolicy, Allowed, ExchangeError, Outbound};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use url::Url;
 
-use crate::config::RoleName;
 use crate::limits::{PERSON_NAME_MAX, PROVIDER_ANSWER, PROVIDER_BYTES_MAX};
+use crate::{AddressPolicy, Allowed, ExchangeError, Outbound};
 
 /// The longest name that a provider gives a person.
 const SUBJECT_MAX: usize = 255;
@@ -55,6 +56,27 @@ pub struct IdentityProvider {
     role_claim: String,
     role_names: Vec<RoleName>,
     client: GuardedClient,
+}
+
+/// The provider's name of a role. A role may have several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleName {
+    /// The role.
+    pub role: Role,
+    /// Its name in the claim.
+    pub name: String,
+}
+
+impl FromStr for RoleName {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let named = text.split_once('=').map(|(role, name)| (Role::from_code(role.trim()), name.trim()));
+        match named {
+            Some((Some(role), name)) if !name.is_empty() => Ok(Self { role, name: name.into() }),
+            _ => Err("must be ROLE=NAME, with viewer, support, finance or administrator as the role"),
+        }
+    }
 }
 
 /// A sign-in that has begun. Its browser keeps it.
