@@ -19,6 +19,7 @@ use entity::TimeSpan;
 use outbound::blobs::{Blobs, Bucket, Disk};
 use outbound::identity_provider::IdentityProvider;
 use sea_orm::DbBackend;
+use store::{ConnectError, FileLock, Location};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 use vault::OperatorKeys;
@@ -38,6 +39,7 @@ use base::trusted_clock::TrustedClock;
 use outbound::{AddressPolicy, Allowed, Outbound};
 use web::server::ServerPhase;
 
+use crate::Store;
 use crate::api::{self, AdmissionControl, AppState, AppStateInner, Metrics, RateLimit, ServerInfo};
 use crate::config::{ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, VaultKeySource};
 use crate::dashboard::{self, DashboardAuth};
@@ -53,7 +55,6 @@ use crate::services::memory::arrivals::Arrivals;
 use crate::services::memory::event_sequences::EventSequences;
 use crate::services::wallets::{Provider, Wallets};
 use crate::services::{Context, Ctx, clock_record, data_keys, disputes};
-use crate::store::{self, ConnectError, FileLock, Location, Store};
 
 /// The parts of a server besides its configuration; tests bring their own.
 pub struct Parts {
@@ -310,7 +311,7 @@ async fn operator(
         None => None,
     };
     durable_fs::refuse_other(&database.data_dir).map_err(ConnectError::from)?;
-    let found = store::read_installation(&Location::from_options(database)?).await?;
+    let found = store::read_installation(&database.location()?).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
     let (is_empty, seed) = (found.keys.is_empty(), random.fingerprint());
     installation::refuse_other_seed(found.seed.as_deref(), is_empty, seed.as_deref())?;

@@ -18,6 +18,7 @@ use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, Typ
 use clap::{ArgAction, Args};
 use ipnet::IpNet;
 use outbound::Allowed;
+use store::{ConnectError, Location};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
@@ -60,6 +61,13 @@ pub struct DatabaseOptions {
     #[arg(long, env = "CARD_PAYMENTS_SEED", hide_env_values = true, global = true,
         value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub seed: Option<String>,
+}
+
+impl DatabaseOptions {
+    /// Returns where the database is.
+    pub fn location(&self) -> Result<Location, ConnectError> {
+        Location::new(self.database_url.as_deref(), &self.data_dir)
+    }
 }
 
 /// Load limits.

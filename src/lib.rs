@@ -18,8 +18,10 @@ pub mod params;
 pub mod recorder;
 pub mod response;
 pub mod services;
-pub mod store;
 pub mod workers;
+
+/// The store, whose units of work fail with [`error::Error`].
+pub type Store = store::Store<error::Error>;
 
 /// The settings of properties: cases that once failed are stored, and tried first.
 #[cfg(test)]

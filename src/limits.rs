@@ -1,4 +1,4 @@
-//! The numbers of the specification and of `docs/decisions.md`, in one place.
+//! The numbers of the specification and of `docs/decisions.md`, in one place; those of a crate are in its own `limits`.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -261,19 +261,6 @@ pub const CLOCK_RAN_REPORTED_MAX: usize = 1000;
 /// How long a wallet's provider, or a merchant's own site, may take to answer (`docs/decisions.md`, 229).
 pub const WALLET_ANSWER: Duration = Duration::from_secs(15);
 
-/// How many units of work one SQLite transaction groups.
-pub const BATCH_UNITS_MAX: usize = 64;
-/// How many groups of units PostgreSQL writes at once, each node of a distributed one; more units gather meanwhile.
-pub const GROUPS_MAX: u8 = 2;
-/// How many units are written in one group.
-pub const GROUP_UNITS_MAX: usize = 16;
-/// How many kinds of units are written in one group: each set of kinds is a statement of its own, to be parsed and planned.
-pub const GROUP_KINDS_MAX: usize = 2;
-/// The free space that a write must have needed to prove that payments can be written again: more than a batch of them.
-pub const PROVING_BYTES: usize = 512 * 1024;
-/// Over how many rows PostgreSQL spreads the writers of one count or balance: one hot row would cost two thirds of the
-/// throughput.
-pub const SLOTS: u8 = 32;
 /// The slot of debits (`docs/decisions.md`, 198): debits are serialised anyway, and in their own slot they never wait
 /// for credits.
 pub const DEBIT_SLOT: i32 = 32;

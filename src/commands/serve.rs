@@ -16,10 +16,10 @@ use card_payments::config::{
 };
 use card_payments::limits::ADMIN_CONNECTIONS;
 use card_payments::recorder::Recorder;
-use card_payments::store::Location;
 use card_payments::workers;
 use clap::Args;
 use outbound::trace_export;
+use store::Location;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
@@ -107,7 +107,7 @@ pub async fn serve(
         metrics: admin.is_none() && database.environment == Environment::Test,
         load: options.load,
     };
-    let location = Location::from_options(&database)?;
+    let location = database.location()?;
     let exporting = traces.map(trace_export::install);
     let opening = Box::pin(App::open(&location, parts, secrets, index.clone()));
     let Some(app) = unless_stopped(&mut stop, opening).await.transpose()? else { return Ok(()) };

@@ -16,6 +16,7 @@ use entity::card::{self, CardState, Column};
 use entity::{AccountToken, CardToken, CustomerToken, Listed, Owned, Timestamp, customer, subscription};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, UpdateMany};
+use store::Tx;
 use zeroize::Zeroizing;
 
 use super::context::{Account, Caller, Context};
@@ -25,7 +26,6 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::CARD_TOKEN_LIFETIME_MONTHS;
 use crate::params::{Params, non_blank};
 use crate::services::cards::params::NewCard;
-use crate::store::Tx;
 
 /// Stores a card in exchange for a single-use token.
 ///

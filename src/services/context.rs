@@ -21,6 +21,7 @@ use futures::future::BoxFuture;
 use outbound::Outbound;
 use outbound::blobs::Blobs;
 use sea_orm::{DeleteMany, EntityTrait};
+use store::Tx;
 use tokio_util::task::TaskTracker;
 use vault::{OperatorKeys, Vault};
 
@@ -31,9 +32,9 @@ use super::memory::Memory;
 use super::memory::known_keys::KeyEntry;
 use super::people::person::Person;
 use super::wallets::providers::Wallets;
+use crate::Store;
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
-use crate::store::{Store, Tx};
 
 /// The context, shared by all requests and workers of a process.
 pub type Ctx = Arc<Context>;

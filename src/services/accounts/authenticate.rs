@@ -7,6 +7,7 @@ use base::secret::Secret;
 use entity::api_key::KeyKind;
 use entity::{AccountToken, account, api_key};
 use sea_orm::{EntityTrait, QueryTrait};
+use store::CachedStatement;
 use subtle::ConstantTimeEq;
 use vault::{Purpose, Vault};
 
@@ -18,7 +19,6 @@ use crate::services::context::{Account, Context};
 use crate::services::idempotency::{StoredClaim, claim};
 use crate::services::memory::key_uses::UsedKey;
 use crate::services::memory::known_keys::KeyEntry;
-use crate::store::CachedStatement;
 
 /// An API key's account.
 #[derive(Debug)]

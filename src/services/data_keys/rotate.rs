@@ -10,6 +10,7 @@ use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select};
 use serde::Serialize;
 use serde_json::json;
+use store::Tx;
 use uuid::Uuid;
 use vault::{Key, OperatorKeys};
 
@@ -18,7 +19,6 @@ use crate::error::Error;
 use crate::limits::DATA_KEY_KEPT;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
-use crate::store::Tx;
 
 /// The result of a rotation.
 #[derive(Debug, Serialize)]

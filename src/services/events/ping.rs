@@ -11,6 +11,7 @@ use entity::{AccountToken, JsonText, Listed, Timestamp, WebhookEndpointToken, We
 use sea_orm::QuerySelect;
 use sea_orm::sea_query::LockType;
 use serde_json::json;
+use store::Tx;
 
 use super::note;
 use crate::error::{Error, ErrorCode};
@@ -20,7 +21,6 @@ use crate::services::counts;
 use crate::services::idempotency;
 use crate::services::webhook_endpoints::view::PingedEndpoint;
 use crate::services::webhooks::view::Webhook;
-use crate::store::Tx;
 
 /// Sends an endpoint an event of the type `ping`, which is delivered and retried as any other.
 ///

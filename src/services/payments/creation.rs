@@ -6,6 +6,7 @@ use acquirer::{Approval, AuthoriseCall, Failure};
 use base::crash_points;
 use entity::failure::Decline;
 use entity::{Timestamp, charge};
+use store::Tx;
 
 use super::call::{call_acquirer, call_name};
 use super::order::{ChargeIntent, ChargeOrder};
@@ -20,7 +21,6 @@ use crate::services::context::{Caller, Context, Ctx};
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::payer::TokenUse;
-use crate::store::Tx;
 
 /// The first commit of a payment.
 pub(in crate::services) trait PaymentIntent: Send + Sync + 'static {

@@ -3,6 +3,7 @@
 use acquirer::{Failure, Fault, FollowUpCall};
 use base::crash_points;
 use entity::{Timestamp, charge};
+use store::Tx;
 
 use super::call::{call_acquirer, call_name, key};
 use super::outcome::{self, AttemptResult, PaymentOutcome};
@@ -16,7 +17,6 @@ use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::context::{Caller, Context, Ctx};
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::payer::TokenUse;
-use crate::store::Tx;
 
 /// A capture or void that is to be made.
 pub(in crate::services) struct FollowUp {

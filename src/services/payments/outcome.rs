@@ -10,6 +10,7 @@ use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::{AuthorisationToken, FailureCode, TimeSpan, Timestamp, scheduled_dispute};
+use store::Tx;
 use vault::Vault;
 
 use super::call::call_name;
@@ -27,7 +28,6 @@ use crate::services::payer::TokenUse;
 use crate::services::payments::view::Payment;
 use crate::services::search_text;
 use crate::services::{cards, counts, events};
-use crate::store::Tx;
 
 /// The result of a call.
 #[derive(Debug, Clone)]

@@ -170,7 +170,7 @@ struct ClaimRecoveryUnit {
 }
 
 impl ClaimRecoveryUnit {
-    async fn record(&self, tx: &crate::store::Tx) -> Result<Option<charge::Model>, Error> {
+    async fn record(&self, tx: &store::Tx) -> Result<Option<charge::Model>, Error> {
         let mut row = self.seen.clone();
         row.attempt += 1;
         row.settle_after = Some(self.settle_after);

@@ -4,8 +4,7 @@ use entity::Timestamp;
 use entity::api_key::KeyRestriction;
 use entity::section::Section;
 use outbound::identity_provider::Identity;
-
-use crate::store::Operator;
+use store::Operator;
 
 /// A person who is signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,10 +16,10 @@ use uuid::Uuid;
 use super::batch::Batch;
 use super::compare::{compare_books, compare_rest};
 use super::summary::summary;
+use crate::Store;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{RECONCILIATION_BATCH, STATEMENT_FAULTS_MAX};
 use crate::services::reconciliation::view::Reconciled;
-use crate::store::Store;
 
 /// Why a statement is not reconciled.
 #[derive(Debug, thiserror::Error)]

@@ -16,6 +16,7 @@ use outbound::signature::generate_key;
 use sea_orm::{EntityTrait, IntoActiveModel, TryIntoModel};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use store::Tx;
 use url::Url;
 use uuid::Uuid;
 
@@ -29,7 +30,6 @@ use crate::services::accounts::{self, settings, wipe};
 use crate::services::context::Context;
 use crate::services::ledger::verify::first_difference;
 use crate::services::{files, installation, search_text};
-use crate::store::Tx;
 
 /// The format of the files that this release writes and reads.
 const FORMAT: u32 = 1;

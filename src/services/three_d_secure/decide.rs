@@ -7,6 +7,7 @@ use entity::three_d_secure::{self, Column, SessionState, SimulatedChallenge};
 use entity::{FailureCode, Owned, Timestamp, challenge_page};
 use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Deserialize;
+use store::Tx;
 use url::Url;
 
 use super::find;
@@ -22,7 +23,6 @@ use crate::services::payments::outcome::{self, AttemptResult, PaymentOutcome};
 use crate::services::payments::purpose::CardPayment;
 use crate::services::payments::recovery::single_use;
 use crate::services::payments::row::advance;
-use crate::store::Tx;
 
 /// The content of a session's page.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use entity::wallet_certificate::{self, CertificateState, Column};
 use entity::{AccountToken, Listed, Owned, WalletCertificateToken};
 use sea_orm::{ColumnTrait, QueryFilter};
+use store::Tx;
 use wallet::certificate::{Certified, MerchantKey};
 use wallet::{Merchant, Unreadable};
 
@@ -16,7 +17,6 @@ use crate::services::idempotency;
 use crate::services::page::{List, ListPage};
 use crate::services::wallets::params::IssuedCertificate;
 use crate::services::wallets::view::WalletCertificate;
-use crate::store::Tx;
 
 /// Generates a key and its certificate signing request.
 ///

@@ -11,6 +11,7 @@ use outbound::signature::generate_key;
 use sea_orm::sea_query::LockType;
 use sea_orm::{FromQueryResult, QuerySelect};
 use serde_json::json;
+use store::Tx;
 use uuid::Uuid;
 use vault::{DataKeys, VaultError};
 
@@ -23,7 +24,6 @@ use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::idempotency;
 use crate::services::webhook_endpoints::view::RotatedKey;
-use crate::store::Tx;
 
 /// An endpoint's decrypted keys.
 pub struct SigningKeys {

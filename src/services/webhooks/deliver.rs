@@ -13,6 +13,7 @@ use outbound::limits::WEBHOOK_ANSWER;
 use outbound::signature;
 use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde_json::{Map, Value};
+use store::{Tx, about};
 
 use super::inboxes::{self, receive};
 use super::state::{WebhookAction, next};
@@ -21,7 +22,6 @@ use crate::limits::WEBHOOK_RETRIES;
 use crate::services::context::Context;
 use crate::services::webhook_endpoints::keys::SigningKeys;
 use crate::services::webhooks::view::{WebhookError, WebhookErrorCode};
-use crate::store::{Tx, about};
 
 /// A webhook leased to this process, with everything its delivery needs.
 pub struct LeasedWebhook {

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use card_payments::limits::WAIT_CHECKS;
-use card_payments::store::distribute;
 use sea_orm::sqlx::postgres::PgListener;
+use store::distribute;
 use tokio::runtime::Handle;
 use url::Url;
 use vault::OperatorKeys;
