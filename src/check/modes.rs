@@ -5,11 +5,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use base::platform::{OTHERS, mode_of};
+use store::Location;
 
 use super::configuration::Configuration;
 use super::disk::folders;
 use super::findings::{Area, Findings};
-use crate::store::Location;
 
 /// Checks the permissions. The checks of keys cover the vault's key.
 pub fn look(configuration: &Configuration, findings: &mut Findings) {
@@ -49,7 +49,7 @@ pub fn look(configuration: &Configuration, findings: &mut Findings) {
 
 /// Returns SQLite's file, its log, the log's index and the lock.
 fn of_the_database(configuration: &Configuration) -> Vec<PathBuf> {
-    let Ok(Location::Sqlite { path }) = Location::from_options(&configuration.database) else {
+    let Ok(Location::Sqlite { path }) = configuration.database.location() else {
         return Vec::new();
     };
     let beside = ["", "-wal", "-shm", ".lock"].map(|end| {

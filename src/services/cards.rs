@@ -10,22 +10,22 @@ pub use validation::{
     CardCredentials, ValidatedCard, validate, validate_network_token, validate_wallet_card,
 };
 
+use acquirer::NetworkProof;
 use base::secret::Secret;
 use entity::card::{self, CardState, Column};
 use entity::{AccountToken, CardToken, CustomerToken, Listed, Owned, Timestamp, customer, subscription};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, UpdateMany};
+use store::Tx;
 use zeroize::Zeroizing;
 
 use super::context::{Account, Caller, Context};
 use super::data_keys::reencrypt::SealedTable;
 use super::{data_keys, idempotency};
-use crate::acquirer::NetworkProof;
 use crate::error::{Error, ErrorCode};
 use crate::limits::CARD_TOKEN_LIFETIME_MONTHS;
 use crate::params::{Params, non_blank};
 use crate::services::cards::params::NewCard;
-use crate::store::Tx;
 
 /// Stores a card in exchange for a single-use token.
 ///

@@ -2,8 +2,7 @@
 
 use entity::AccountToken;
 use entity::counter::{Column, Counted, Model};
-
-use crate::store::{Sum, Tx};
+use store::{Sum, Tx};
 
 impl Sum for Model {
     type Key = (AccountToken, Counted);

@@ -15,6 +15,7 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, DbErr, EntityTrait, Iterable, QueryFilter, QueryResult,
     QuerySelect, QueryTrait, Select, Statement, Value, Values,
 };
+use store::{CachedStatement, ColumnReader, FromColumns};
 
 use super::by_key;
 use super::context::Context;
@@ -22,7 +23,6 @@ use super::memory::arrivals::{Topic, Wanted};
 use crate::error::Error;
 use crate::limits::PER_PAGE_DEFAULT;
 use crate::params::{Paging, Search, Waiting};
-use crate::store::{CachedStatement, ColumnReader, FromColumns};
 
 pub use deep::Growth;
 use deep::WholeSize;

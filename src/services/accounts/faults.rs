@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
+use acquirer::{Fault, SimulatedOutcome};
 use entity::account::{self, Column};
 use entity::{AccountToken, AcquirerFaults};
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use sha2::{Digest, Sha256};
+use store::Tx;
 
-use crate::acquirer::{Fault, SimulatedOutcome};
 use crate::error::Error;
 use crate::params::{FieldErrors, non_blank};
 use crate::services::context::Account;
-use crate::store::Tx;
 
 /// The header that forces the outcome of one attempt.
 const HEADER: &str = "Sandbox-Outcome";

@@ -4,12 +4,12 @@ use std::io::{self, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use base::platform;
+use outbound::blobs::{Bucket, BucketError};
 use tokio::fs::{File, OpenOptions};
 use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
+use vault::Vault;
 
 use super::head::AuditHead;
-use crate::blobs::{Bucket, BucketError};
-use crate::vault::Vault;
 
 /// How the names of all heads' objects begin.
 const OBJECTS: &str = "audit-";

@@ -18,6 +18,7 @@ use sea_orm::sea_query::{
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbBackend, QueryFilter, QuerySelect, QueryTrait, Select, Value,
 };
+use store::Reader;
 use uuid::Uuid;
 
 use super::find::shown_columns;
@@ -29,7 +30,6 @@ use crate::services::context::{Account, Context};
 use crate::services::memory::charge_search::Sample;
 use crate::services::page::{Growth, List, ListPage, in_period};
 use crate::services::search_text;
-use crate::store::Reader;
 
 /// The fields that charges can be sorted by.
 pub const SORTS: &[&str] = &["created_at", "amount"];

@@ -14,6 +14,8 @@ use sea_orm::{
     QueryFilter, QueryOrder, QuerySelect, RelationTrait, Select,
 };
 use serde::Serialize;
+use store::{ColumnReader, FromColumns, Tx, Unit};
+use vault::Vault;
 
 use self::claim::IdempotencyClaim;
 use super::context::{Account, Caller, Context, WriteCondition};
@@ -22,8 +24,6 @@ use super::data_keys::unseal;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{IDEMPOTENCY_KEPT, SEALED_BATCH};
 use crate::response::{ApiResponse, ResponseKind};
-use crate::store::{ColumnReader, FromColumns, Tx, Unit};
-use crate::vault::Vault;
 
 /// A claimed key, and its response if it has one.
 #[derive(Debug)]
@@ -131,7 +131,7 @@ pub async fn write<D, T, F>(ctx: &Context, caller: &Caller, data: D, unit: F) ->
 where
     D: Send + Sync + 'static,
     T: Serialize + Send + 'static,
-    F: Unit<D, T>,
+    F: Unit<D, T, Error>,
 {
     written(ctx, caller, data, unit, false).await
 }
@@ -144,7 +144,7 @@ pub async fn write_exclusively<D, T, F>(ctx: &Context, caller: &Caller, data: D,
 where
     D: Send + Sync + 'static,
     T: Serialize + Send + 'static,
-    F: Unit<D, T>,
+    F: Unit<D, T, Error>,
 {
     written(ctx, caller, data, unit, true).await
 }
@@ -159,7 +159,7 @@ async fn written<D, T, F>(
 where
     D: Send + Sync + 'static,
     T: Serialize + Send + 'static,
-    F: Unit<D, T>,
+    F: Unit<D, T, Error>,
 {
     let claimed = caller.claim.as_ref().map(|claim| ClaimedWrite {
         account: caller.account.id(),

@@ -17,13 +17,13 @@ use entity::{
 };
 use sea_orm::sea_query::{Expr, ExprTrait, SelectStatement, SimpleExpr};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select};
+use store::{Sum, Tx};
 use uuid::Uuid;
 
 use crate::error::Error;
 use crate::limits::DEBIT_SLOT;
 use crate::params::Params;
 use crate::services::context::{Account, Context};
-use crate::store::{Sum, Tx};
 
 pub use history::history;
 

@@ -1,5 +1,6 @@
 //! The attempt of a payment on its card: what decides it before the acquirer is asked, and what the acquirer's answer means.
 
+use acquirer::{Approval, AuthoriseCall, Failure};
 use entity::failure::Decline;
 use entity::{FailureCode, charge};
 
@@ -7,7 +8,6 @@ use super::call::call_acquirer;
 use super::outcome::AttemptResult;
 use super::purpose::rules;
 use super::recovery;
-use crate::acquirer::{Approval, AuthoriseCall, Failure};
 use crate::services::card_testing::WatchedPayment;
 use crate::services::cards;
 use crate::services::context::Context;

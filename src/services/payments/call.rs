@@ -1,16 +1,16 @@
 //! The second step: acquirer calls, their keys and timeouts (`docs/decisions.md`, 133).
 
+use acquirer::{CallKey, Failure, NoAnswer};
 use base::crash_points;
 use base::request_context::{Wait, waiting};
+use base::trace::{Span, SpanKind};
 use entity::Timestamp;
 use entity::charge::{self, ChargeState};
 
 use super::state::ChargeAction;
-use crate::acquirer::{CallKey, Failure, NoAnswer};
 use crate::limits::{ACQUIRER_CALL_START, SETTLE_AFTER};
 use crate::services::context::Context;
 use crate::services::due_work::work_time::WorkTime;
-use crate::trace::{Span, SpanKind};
 
 /// Returns the key of a creation. A payment makes only one such call, so its key needs no number. If a restored
 /// snapshot makes a charge pending again, the acquirer repeats its first answer.

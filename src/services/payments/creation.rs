@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use acquirer::AuthoriseCall;
 use base::crash_points;
 use entity::{Timestamp, charge};
+use store::Tx;
 
 use super::attempt::Attempt;
 use super::call::call_name;
@@ -11,7 +13,6 @@ use super::one_commit;
 use super::order::{ChargeIntent, ChargeOrder};
 use super::outcome::{self, PaymentOutcome};
 use super::purpose::{CardPayment, PaymentPurpose};
-use crate::acquirer::AuthoriseCall;
 use crate::error::{Error, ErrorCode};
 use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::cards;
@@ -19,7 +20,6 @@ use crate::services::context::{Caller, Context, Ctx};
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::payer::TokenUse;
-use crate::store::Tx;
 
 /// The first commit of a payment.
 pub(in crate::services) trait PaymentIntent: Send + Sync + 'static {

@@ -4,9 +4,11 @@
 
 use std::future::ready;
 
+use acquirer::{Approval, AuthoriseCall, Failure};
 use base::crash_points;
 use entity::failure::Decline;
 use entity::{Timestamp, card, charge};
+use store::Tx;
 
 use super::attempt::Attempt;
 use super::call::call_name;
@@ -14,14 +16,12 @@ use super::creation::admit;
 use super::order::{ChargeIntent, ChargeOrder};
 use super::outcome::{self, PaymentOutcome};
 use super::purpose::CardPayment;
-use crate::acquirer::{Approval, AuthoriseCall, Failure};
 use crate::error::{Error, ErrorCode};
 use crate::services::accounts::faults;
 use crate::services::cards;
 use crate::services::context::{Caller, Context};
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::payer::TokenUse;
-use crate::store::Tx;
 
 /// Returns the acquirer's answer, if the payment can be made in one commit.
 pub(super) fn answer(

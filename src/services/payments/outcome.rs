@@ -10,6 +10,8 @@ use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::{AuthorisationToken, ChargeToken, FailureCode, TimeSpan, Timestamp, scheduled_dispute};
+use store::Tx;
+use vault::Vault;
 
 use super::call::call_name;
 use super::capture_listener;
@@ -26,8 +28,6 @@ use crate::services::payer::TokenUse;
 use crate::services::payments::view::Payment;
 use crate::services::search_text;
 use crate::services::{cards, counts, events};
-use crate::store::Tx;
-use crate::vault::Vault;
 
 /// The result of a call.
 #[derive(Debug, Clone)]

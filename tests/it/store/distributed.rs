@@ -6,8 +6,8 @@ mod nodes;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use card_payments::store::Place;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, Statement};
+use store::Place;
 
 use crate::harness::postgres::{self, Template};
 use crate::harness::process::{

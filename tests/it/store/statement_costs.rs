@@ -2,9 +2,9 @@
 
 use axum::body::Body;
 use card_payments::services::due_work::registry::KINDS;
-use card_payments::store::Counts;
 use http::{Method, header};
 use serde_json::json;
+use store::Counts;
 
 use crate::harness::{App, Database, card, charge, charge_with, postgres, rules};
 

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use card_payments::error::{Error, ErrorCode};
 use card_payments::services::webhooks::outbox;
-use card_payments::store::Tx;
 use entity::counter::{self, Counted};
 use entity::installation;
 use futures::future::{join_all, join3};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, Statement};
 use serde_json::json;
+use store::Tx;
 use tokio::sync::{Barrier, Semaphore};
 
 use crate::harness::{App, Database, charge, charge_with, eventually, postgres, rules};
