@@ -2,7 +2,7 @@
 
 use base::clock::Clock;
 use store::{
-    self, ConnectError, DatabaseKind, Inspection, Integrity, Location, PostgresServer, SqliteFile, inspect,
+    ConnectError, DatabaseKind, Inspection, Integrity, Location, PostgresServer, SqliteFile, inspect,
 };
 
 use super::configuration::Configuration;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use card_payments::config::DatabaseOptions;
 use clap::Args;
 use serde::Serialize;
-use store::{Location, backup};
+use store::backup;
 use tools::progress_bar::{Bar, Unit};
 use tools::terminal::print_result;
 

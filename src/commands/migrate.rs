@@ -7,7 +7,7 @@ use card_payments::config::DatabaseOptions;
 use card_payments::services::installation;
 use clap::Args;
 use serde_json::json;
-use store::{Location, Migrator};
+use store::Migrator;
 use tools::progress_bar::{Bar, Unit};
 use tools::terminal;
 

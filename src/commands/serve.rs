@@ -19,7 +19,6 @@ use card_payments::recorder::Recorder;
 use card_payments::workers;
 use clap::Args;
 use outbound::trace_export;
-use store::Location;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;

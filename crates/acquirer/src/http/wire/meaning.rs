@@ -11,7 +11,7 @@ use super::{
     PayingCard, Proof, Rates, Reference, Settled,
 };
 use crate::{
-    self, Aftermath, Approval, AuthoriseCall, CallKey, CardInfo, Failure, Fault, FollowUpCall, NetworkProof,
+    Aftermath, Approval, AuthoriseCall, CallKey, CardInfo, Failure, Fault, FollowUpCall, NetworkProof,
     NoAnswer, RefundAnswer, SimulatedOutcome,
 };
 
@@ -208,21 +208,21 @@ impl Accepted {
 
 impl Settled {
     /// Converts the outcome of settling a key.
-    pub fn from_result(settled: Result<acquirer::Settled, NoAnswer>) -> Self {
+    pub fn from_result(settled: Result<crate::Settled, NoAnswer>) -> Self {
         match settled {
-            Ok(acquirer::Settled::Done { reference }) => {
+            Ok(crate::Settled::Done { reference }) => {
                 reference.try_into().map_or(Self::NoAnswer, |reference| Self::Done { reference })
             }
-            Ok(acquirer::Settled::NotDone) => Self::NotDone,
+            Ok(crate::Settled::NotDone) => Self::NotDone,
             Err(NoAnswer) => Self::NoAnswer,
         }
     }
 
     /// Returns the outcome of settling a key.
-    pub fn settled(self) -> Result<acquirer::Settled, NoAnswer> {
+    pub fn settled(self) -> Result<crate::Settled, NoAnswer> {
         match self {
-            Self::Done { reference: Reference(reference) } => Ok(acquirer::Settled::Done { reference }),
-            Self::NotDone => Ok(acquirer::Settled::NotDone),
+            Self::Done { reference: Reference(reference) } => Ok(crate::Settled::Done { reference }),
+            Self::NotDone => Ok(crate::Settled::NotDone),
             Self::NoAnswer => Err(NoAnswer),
         }
     }

@@ -4,8 +4,7 @@ use entity::failure::Decline;
 use super::meaning::ordered;
 use super::*;
 use crate::{
-    self, Aftermath, AuthoriseCall, CallKey, Failure, Fault, NetworkProof, NoAnswer, RefundAnswer,
-    SimulatedOutcome,
+    Aftermath, AuthoriseCall, CallKey, Failure, Fault, NetworkProof, NoAnswer, RefundAnswer, SimulatedOutcome,
 };
 
 fn outcomes() -> Vec<SimulatedOutcome> {
@@ -79,8 +78,8 @@ fn every_outcome_arrives_and_an_unknown_decline_is_one() {
 
 #[test]
 fn what_became_of_a_call_arrives() {
-    let done = acquirer::Settled::Done { reference: "bank-1".to_owned() };
-    for settled in [Ok(done), Ok(acquirer::Settled::NotDone), Err(NoAnswer)] {
+    let done = crate::Settled::Done { reference: "bank-1".to_owned() };
+    for settled in [Ok(done), Ok(crate::Settled::NotDone), Err(NoAnswer)] {
         let decoded: Settled = read(&encode(&Settled::from_result(settled.clone()))).unwrap();
         assert_eq!(decoded.settled(), settled);
     }
