@@ -8,27 +8,31 @@ use sea_orm::{EntityName, EntityTrait, IdenStatic, Iterable, ModelTrait};
 
 use super::write_buffer::Table;
 
-/// A row of a sum, whose primary key ends with the slot.
-pub trait Sum: ModelTrait + 'static {
+/// A sum, of whose rows the primary key ends with the slot.
+pub trait Sum: 'static {
+    /// What its rows are.
+    type Row: ModelTrait;
     /// The primary key without the slot.
     type Key: Ord + Copy + Send + Sync;
     /// The column that holds the sum.
-    const SUMMED: <Self::Entity as EntityTrait>::Column;
+    const SUMMED: <Rows<Self> as EntityTrait>::Column;
 
     /// Returns the row.
-    fn row(key: Self::Key, slot: i32, sum: i64) -> Self;
+    fn row(key: Self::Key, slot: i32, sum: i64) -> Self::Row;
 }
+
+type Rows<S> = <<S as Sum>::Row as ModelTrait>::Entity;
 
 /// Returns the clause that adds an inserted row to the row with the same key.
 fn conflict<S: Sum>() -> String {
-    let keys = <S::Entity as EntityTrait>::PrimaryKey::iter().map(|key| IdenStatic::as_str(&key));
+    let keys = <Rows<S> as EntityTrait>::PrimaryKey::iter().map(|key| IdenStatic::as_str(&key));
     let (table, summed) = (name::<S>(), IdenStatic::as_str(&S::SUMMED));
     let keys = keys.collect::<Vec<_>>().join(", ");
     format!(" ON CONFLICT ({keys}) DO UPDATE SET {summed} = {table}.{summed} + excluded.{summed}")
 }
 
 fn name<S: Sum>() -> &'static str {
-    EntityName::table_name(&S::Entity::default())
+    EntityName::table_name(&Rows::<S>::default())
 }
 
 type Additions<S> = BTreeMap<<S as Sum>::Key, i64>;
@@ -54,7 +58,7 @@ impl<S: Sum> TypeErasedSums for SumsOf<S> {
     }
 
     fn table(&self, slot: i32) -> Table {
-        let mut table = Table { conflict: conflict::<S>(), ..Table::for_model::<S>() };
+        let mut table = Table { conflict: conflict::<S>(), ..Table::for_model::<S::Row>() };
         for (&key, &n) in &self.0 {
             table.push(&S::row(key, slot, n));
         }
