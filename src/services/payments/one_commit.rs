@@ -1,4 +1,4 @@
-//! A payment in one commit (`docs/decisions.md`, 476). An acquirer elsewhere may have charged when this process dies, so that its
+//! A payment in one commit (`docs/decisions.md`, 477). An acquirer elsewhere may have charged when this process dies, so that its
 //! payments take two. The simulator in this process forgets with it, and there is nothing to find out: its call and the outcome
 //! are recorded together with the intent, if what the sandbox injects neither delays nor loses the answer.
 
