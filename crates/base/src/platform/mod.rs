@@ -1,6 +1,7 @@
 //! What operating systems do differently: the same functions for Unix and for Windows, each in a file of its own. Nothing else in the
 //! program asks where it runs.
 
+pub mod processor_time;
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(windows, path = "windows.rs")]
 mod system;
