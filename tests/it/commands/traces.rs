@@ -80,7 +80,7 @@ operated! {
         assert_eq!((call.kind, below(call)), (3, true));
         assert_eq!(call.attributes, attributes([("card_payments.acquirer_call", "charge")]));
         let writes: Vec<_> = spans.iter().filter(|span| span.name == "database write").collect();
-        assert_eq!(writes.len(), 2, "intent and outcome");
+        assert_eq!(writes.len(), 1, "intent and outcome are one commit");
         let system = match installed.database { Database::Sqlite => "sqlite", Database::Postgres => "postgresql" };
         assert!(writes.iter().all(|span| below(span) && span.attributes == attributes([("db.system.name", system)])));
         let delivery = one(&spans, "webhook delivery");
