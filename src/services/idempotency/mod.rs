@@ -191,7 +191,7 @@ where
             clear(tx, write.account, write.claim.hash()).await?;
         }
         let answer = write.claim.response(&record)?;
-        store_response(tx, &write.vault, write.account, write.claim.hash(), &answer);
+        store_response(tx, &write.vault, write.account, write.claim.hash(), &answer)?;
         Ok(record)
     });
     let record = record.await?;
@@ -258,15 +258,25 @@ impl<R: Serialize> KeptResult<'_, R> {
 }
 
 /// Stores the response of a claimed key.
-pub fn store_response(tx: &Tx, vault: &Vault, account: AccountToken, hash: &[u8], answer: &ApiResponse) {
+///
+/// Refusals: `idempotency_key_in_use`: in a unit that claims the key as well, PostgreSQL may find another request's response
+/// before its claim.
+pub fn store_response(
+    tx: &Tx,
+    vault: &Vault,
+    account: AccountToken,
+    hash: &[u8],
+    answer: &ApiResponse,
+) -> Result<(), Error> {
     let sealed = vault.seal(&context(account, hash), &answer.body);
-    tx.append(&idempotency_answer::Model {
+    let row = idempotency_answer::Model {
         account_id: account,
         hash: hash.to_vec(),
         status: answer.status.into(),
         sealed: sealed.bytes,
         sealed_by: sealed.key,
-    });
+    };
+    Ok(tx.append_unique(&row, ErrorCode::IdempotencyKeyInUse)?)
 }
 
 /// Releases the key of a request that changed nothing.

@@ -112,8 +112,10 @@ impl PaymentOutcome {
     }
 
     /// Keeps the response for repeated requests with the key of this hash.
-    pub fn keep_response(&self, tx: &Tx, hash: &[u8], response: &ApiResponse) {
-        idempotency::store_response(tx, &self.vault, self.row.account_id, hash, response);
+    ///
+    /// Refusals: `idempotency_key_in_use`.
+    pub fn keep_response(&self, tx: &Tx, hash: &[u8], response: &ApiResponse) -> Result<(), Error> {
+        idempotency::store_response(tx, &self.vault, self.row.account_id, hash, response)
     }
 }
 
@@ -206,7 +208,7 @@ pub(super) async fn follow(tx: &Tx, outcome: &PaymentOutcome, row: &charge::Mode
     let shows_another = rules(row.origin).is_bill && outcome.is_approved();
     if let Some(hash) = row.claim.as_ref().filter(|_| !shows_another) {
         match kept_result(&outcome.result, row, &shown) {
-            Some(result) => outcome.keep_response(tx, hash, &result.response()?),
+            Some(result) => outcome.keep_response(tx, hash, &result.response()?)?,
             None => idempotency::release_key(tx, row.account_id, hash).await?,
         }
     }
