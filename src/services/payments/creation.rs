@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
-use acquirer::AuthoriseCall;
+use acquirer::{Approval, AuthoriseCall, Failure};
 use base::crash_points;
+use entity::failure::Decline;
 use entity::{Timestamp, charge};
 use store::Tx;
 
-use super::attempt::Attempt;
-use super::call::call_name;
+use super::call::{call_acquirer, call_name};
 use super::one_commit;
 use super::order::{ChargeIntent, ChargeOrder};
-use super::outcome::{self, PaymentOutcome};
-use super::purpose::{CardPayment, PaymentPurpose};
+use super::outcome::{self, AttemptResult, PaymentOutcome};
+use super::purpose::{CardPayment, PaymentPurpose, rules};
+use super::recovery;
 use crate::error::{Error, ErrorCode};
 use crate::services::accounts::faults::{self, FaultPlan};
+use crate::services::card_testing::WatchedPayment;
 use crate::services::cards;
 use crate::services::context::{Caller, Context, Ctx};
 use crate::services::due_work::work_time::WorkTime;
@@ -75,7 +77,7 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
     time: &WorkTime,
     payment: NewPayment<I, P>,
 ) -> Result<PaymentProgress<P::Record>, Error> {
-    let NewPayment { intent, token, mut call, purpose, claim } = payment;
+    let NewPayment { intent, token, call, purpose, claim } = payment;
     let caller = Caller { account: time.account().clone(), claim: claim.clone(), condition: None };
     let unit =
         time.write(ctx, (intent, caller, ctx.trusted.latest()), async |tx, (intent, caller, claimed_at)| {
@@ -88,15 +90,9 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
         claim.hold();
     }
 
-    let mut attempt = Attempt::new(ctx, time, &row, &call);
-    // An outcome forced for this attempt precedes one configured for the account, and a moving clock adds no latency.
-    call.forced = call.forced.or(faults.outcome);
-    let faults = if time.is_on_running_clock() { faults } else { faults.at_once() };
-    let answer = async { faults.with_latency(ctx.acquirer.authorise(call)).await };
-    let Some(result) = attempt.make(ctx, time, &row, answer).await else {
+    let Some(result) = attempt(ctx, time, &row, faults, call).await else {
         return Ok(PaymentProgress::Unanswered(Box::new(row)));
     };
-    attempt.count(ctx, result.failure());
 
     let outcome = PaymentOutcome::new(ctx, time, row, token, result);
     Ok(PaymentProgress::Recorded(outcome::commit_outcome(ctx, time, outcome, purpose).await?))
@@ -116,6 +112,57 @@ async fn record_intent(
     let faults = faults::draw(tx, &caller.account).await?;
     crash_points::point(call_name(row.state), "intent.before");
     Ok(Some((row, faults)))
+}
+
+/// Makes the attempt of the intent in `row` and counts its result. A payment of an attack by card testers is declined without
+/// a call. `None` if its outcome is unknown, so that a worker must recover it.
+async fn attempt(
+    ctx: &Context,
+    time: &WorkTime,
+    row: &charge::Model,
+    faults: FaultPlan,
+    call: AuthoriseCall,
+) -> Option<AttemptResult> {
+    let watched =
+        if rules(row.origin).is_watched { WatchedPayment::new(ctx, time, row, &call.number) } else { None };
+    let Some(watched) = watched else { return authorise(ctx, time, row, faults, call).await };
+    if watched.is_refused(ctx) {
+        return Some(AttemptResult::Failed { failure: Decline::SuspectedFraud.into(), spent: true });
+    }
+    let result = authorise(ctx, time, row, faults, call).await;
+    match &result {
+        Some(AttemptResult::Approved { .. }) => watched.record(ctx, None),
+        Some(AttemptResult::Failed { failure, .. }) => watched.record(ctx, Some(*failure)),
+        Some(AttemptResult::Moved(_) | AttemptResult::Back) | None => {}
+    }
+    result
+}
+
+/// Makes the acquirer call of the intent in `row`. `None` if its outcome is unknown, so that a worker must recover it.
+/// A card that has expired by the account's clock is declined without a call: the acquirer knows only its own clock.
+async fn authorise(
+    ctx: &Context,
+    time: &WorkTime,
+    row: &charge::Model,
+    faults: FaultPlan,
+    mut call: AuthoriseCall,
+) -> Option<AttemptResult> {
+    let expiry = (call.expiry_year, u32::try_from(call.expiry_month).unwrap_or_default());
+    if cards::has_expired(expiry, time.now(ctx)) {
+        return Some(AttemptResult::Failed { failure: Decline::ExpiredCard.into(), spent: true });
+    }
+    // An outcome forced for this attempt precedes one configured for the account.
+    call.forced = call.forced.or(faults.outcome);
+    // A moving clock adds no latency.
+    let faults = if time.is_on_running_clock() { faults } else { faults.at_once() };
+    match call_acquirer(ctx, time, row, faults.with_latency(ctx.acquirer.authorise(call))).await {
+        Ok(Approval { reference }) => Some(AttemptResult::Approved { reference }),
+        Err(Failure::Declined(decline)) => {
+            Some(AttemptResult::Failed { failure: decline.into(), spent: true })
+        }
+        Err(Failure::GatewayError | Failure::Closed) => Some(recovery::nothing_charged()),
+        Err(Failure::NoAnswer) => recovery::creation(ctx, time, row).await,
+    }
 }
 
 /// Requires the account to be current, and claims the Idempotency-Key.
@@ -146,7 +193,7 @@ pub(in crate::services) async fn pay(
 ) -> Result<(Timestamp, charge::Model), Error> {
     let (task, time) = (ctx.clone(), WorkTime::on_running_clock(caller.account.clone()));
     let mut order = order.under_key(caller);
-    let answer = one_commit::answer(ctx, &time, &mut order.call)?;
+    let answer = one_commit::answer(ctx, &caller.account, &mut order.call)?;
     let caller = Caller { account: caller.account.clone(), claim: caller.claim.clone(), condition: None };
     ctx.in_own_task(async move {
         let (now, row) = if let Some(answer) = answer {

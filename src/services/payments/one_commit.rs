@@ -1,35 +1,38 @@
 //! A payment in one commit (`docs/decisions.md`, 477). An acquirer elsewhere may have charged when this process dies, so that its
 //! payments take two. The simulator in this process forgets with it, and there is nothing to find out: its call and the outcome
-//! are recorded together with the intent, if what the sandbox injects neither delays nor loses the answer.
+//! are recorded together with the intent.
 
-use std::future::ready;
-
-use acquirer::{Approval, AuthoriseCall, Failure};
+use acquirer::{Approval, AuthoriseCall};
 use base::crash_points;
+use entity::card_attack::CardTestingAction;
 use entity::failure::Decline;
 use entity::{Timestamp, card, charge};
 use store::Tx;
 
-use super::attempt::Attempt;
-use super::call::call_name;
+use super::call::{call_name, note_answer};
 use super::creation::admit;
 use super::order::{ChargeIntent, ChargeOrder};
-use super::outcome::{self, PaymentOutcome};
+use super::outcome::{self, AttemptResult, PaymentOutcome};
 use super::purpose::CardPayment;
 use crate::error::{Error, ErrorCode};
 use crate::services::accounts::faults;
-use crate::services::cards;
-use crate::services::context::{Caller, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::payer::TokenUse;
+use crate::services::{card_testing, cards};
 
-/// Returns the acquirer's answer, if the payment can be made in one commit.
+/// Returns the acquirer's answer, if the payment can be made in one commit: what the sandbox injects neither delays nor loses the
+/// answer, and no payment before it decides about it.
 pub(super) fn answer(
     ctx: &Context,
-    time: &WorkTime,
+    account: &Account,
     call: &mut AuthoriseCall,
 ) -> Result<Option<Result<Approval, Decline>>, Error> {
-    let Some(faults) = faults::certain(time.account())? else { return Ok(None) };
+    let settings = account.settings();
+    if card_testing::action(ctx.environment, &settings.card_testing()) != CardTestingAction::Off {
+        return Ok(None);
+    }
+    let Some(faults) = faults::certain(account)? else { return Ok(None) };
     call.forced = call.forced.or(faults.outcome);
     Ok(ctx.acquirer.authorise_here(call))
 }
@@ -46,13 +49,19 @@ pub(super) async fn make(
 ) -> Result<(Timestamp, charge::Model), Error> {
     let ChargeIntent { row, card, token } = *intent;
     let name = call_name(row.state);
-    let mut attempt = Attempt::new(ctx, time, &row, &call);
-    let result = attempt.make(ctx, time, &row, ready(answer.map_err(Failure::Declined))).await;
-    let result = result.ok_or_else(|| Error::internal("an answer that was there is lost"))?;
+    let expiry = (call.expiry_year, u32::try_from(call.expiry_month).unwrap_or_default());
+    let answer = if cards::has_expired(expiry, time.now(ctx)) {
+        Err(Decline::ExpiredCard)
+    } else {
+        note_answer(name, &answer);
+        answer
+    };
+    let result = match answer {
+        Ok(Approval { reference }) => AttemptResult::Approved { reference },
+        Err(decline) => AttemptResult::Failed { failure: decline.into(), spent: true },
+    };
     let outcome = PaymentOutcome::new(ctx, time, row, token, result);
-    let (now, disputed) = (outcome.now, outcome.disputed());
-
-    let claim = caller.claim.clone();
+    let (now, disputed, claim) = (outcome.now, outcome.disputed(), caller.claim.clone());
     let unit = ctx.store.write(
         (card, outcome, caller, ctx.trusted.latest()),
         async |tx, (card, outcome, caller, claimed_at)| {
@@ -66,7 +75,6 @@ pub(super) async fn make(
     if let Some(claim) = claim {
         claim.hold();
     }
-    attempt.count(ctx, row.failure);
     outcome::after_commit::<CardPayment>(ctx, time, disputed).await;
     Ok((now, row))
 }

@@ -61,19 +61,11 @@ impl AttemptResult {
             Self::Back => None,
         }
     }
-
-    /// Returns the reason of a failure.
-    pub(super) fn failure(&self) -> Option<FailureCode> {
-        match self {
-            Self::Failed { failure, .. } => Some(*failure),
-            Self::Approved { .. } | Self::Moved(_) | Self::Back => None,
-        }
-    }
 }
 
-/// The outcome of the attempt in `row`, as the second commit records it.
+/// The outcome of the attempt in `row`, as a commit records it.
 pub(in crate::services) struct PaymentOutcome {
-    /// The row as the intent left it.
+    /// The row as the intent has it.
     pub row: charge::Model,
     /// The result of its call.
     pub result: AttemptResult,

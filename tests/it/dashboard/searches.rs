@@ -125,6 +125,8 @@ rules! {
         let captured = events.as_array().unwrap().iter().find(|event| event["type"] == "charge.captured").map(token_of);
         let webhook = webhooks.as_array().unwrap().iter().find(|webhook| webhook["event_token"] == json!(captured));
         let webhook = token_of(webhook.unwrap());
+        let event = browser.page(&format!("/events/{}", captured.unwrap())).await;
+        assert!(event.contains(&format!("href=\"/dashboard/webhooks/{webhook}\"")), "{event}");
         for part in [
             format!("href=\"/dashboard/requests?token={charge}\""),
             format!("href=\"/dashboard/events?about={charge}\""),

@@ -108,7 +108,7 @@ rules! {
             let before = app.ctx().store.statements();
             let answer = client.post("/1/charges", &charge_with(400, json!({ "card": card(number) }))).await;
             let costs = since(before, app.ctx().store.statements());
-            assert_eq!((answer.status, costs), (status, (of_its_account(app), 1, 1)));
+            assert_eq!((answer.status, costs), (status, (of_its_account(app), of_two_units(app), 2)));
         }
     }
 
