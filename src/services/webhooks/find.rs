@@ -8,7 +8,7 @@ use entity::section::Right;
 use entity::webhook::{self, Column};
 use entity::{AccountToken, EventToken, Listed, Owned, WebhookEndpointToken, WebhookToken, webhook_endpoint};
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect, QueryTrait};
 use uuid::Uuid;
 
 use crate::error::{Error, ErrorCode};
