@@ -13,8 +13,6 @@ targets=("$@")
 . deploy/targets.sh
 dist=target/dist
 
-export ZIG="${ZIG:-$(compgen -G "$PWD/target/zig/lib/python3*/site-packages/ziglang/zig")}"
-[ -x "$ZIG" ] || missing 'there is no zig: python3 -m venv target/zig && target/zig/bin/pip install -r .ci/zig.txt'
 { command -v make && command -v readelf; } >/dev/null || missing 'there is no make, or no readelf: apt-get install build-essential'
 for target in "${targets[@]}"; do
     [ -n "${platforms[$target]:-}" ] || missing "what is $target? There are ${!platforms[*]}"
@@ -28,19 +26,12 @@ export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}"
 
 # Where it was built is nobody's business, and must not tell two builds apart. Of several that fit, the last one counts: the
 # folder that is built in may lie in that of the sources.
-mkdir -p "${CARGO_TARGET_DIR:-target}"
-built=$(realpath "${CARGO_TARGET_DIR:-target}")
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
-rust='' c=''
+rust=''
+export C_FLAGS=''
 for folder in "$cargo_home=/cargo" "$PWD=/card-payments" "$built=/target"; do
     rust+=" --remap-path-prefix=$folder"
-    c+=" -ffile-prefix-map=$folder"
-done
-# zig compiles C; by itself it would add checks for programmers.
-export ZIG_GLOBAL_CACHE_DIR=$built/zig-cache ZIG_LOCAL_CACHE_DIR=$built/zig-cache
-for target in "${targets[@]//-/_}"; do
-    case $target in *_linux_musl) ar='ar' ;; *) ar=$PWD/deploy/zig-ar ;; esac
-    export "CC_$target=$PWD/deploy/zig-cc" "AR_$target=$ar" "CFLAGS_$target=$c -fno-sanitize=undefined"
+    C_FLAGS+=" -ffile-prefix-map=$folder"
 done
 export CARGO_INCREMENTAL=0
 
@@ -53,12 +44,10 @@ emulator_of() {
 }
 
 # Compiles the program for a target, with one more flag for what runs there. The allocator would ask this machine's processor how long its
-# addresses are: those of programs have 48 bits. Pages of arm64 may have 64 KiB on Linux, and have 16 on macOS.
+# addresses are: those of programs have 48 bits. Pages of arm64 may have 64 KiB.
 compile() {
-    local flags=CARGO_TARGET_${1//-/_}_RUSTFLAGS
-    env -u RUSTFLAGS "${flags^^}=$rust $(linking "$1") $2" ZIG_TARGET="${zig_targets[$1]}" JEMALLOC_SYS_WITH_LG_VADDR=48 \
-        AARCH64_UNKNOWN_LINUX_MUSL_JEMALLOC_SYS_WITH_LG_PAGE=16 AARCH64_APPLE_DARWIN_JEMALLOC_SYS_WITH_LG_PAGE=14 \
-        cargo build --profile dist --locked --target "$1" --bin card-payments
+    JEMALLOC_SYS_WITH_LG_VADDR=48 AARCH64_UNKNOWN_LINUX_MUSL_JEMALLOC_SYS_WITH_LG_PAGE=16 \
+        for_target "$1" "$rust $2" cargo build --profile dist --locked --target "$1" --bin card-payments
 }
 
 # Writes a target's profile: which branches are taken how often. A program that counts them serves the load of the benchmark.

@@ -4,7 +4,7 @@
     deploy/sbom.py TARGET Cargo.toml [BINARY] > card-payments.cdx.json
 
 What is built in and what builds it, as `cargo tree` says for that target, with the checksums of Cargo.lock; and beside
-the crates what is no crate: the C libraries that two of them compile in, SQLite and jemalloc, Rust's own library, and in a
+the crates what is no crate: the C libraries that they compile in, SQLite and on Linux jemalloc, Rust's own library, and in a
 static program C's, musl. SOURCE_DATE_EPOCH is its time. The same input gives the same text.
 """
 
@@ -95,13 +95,14 @@ def main(target, manifest, binary=None):
     checksums = {(it["name"], it["version"]): it.get("checksum") for it in lock}
     root = next(iter(packages))
     crate = {name: (name, version) for name, version in packages}
-    allocator, driver = crate["tikv-jemalloc-sys"], crate["libsqlite3-sys"]
+    allocator, driver = crate.get("tikv-jemalloc-sys"), crate["libsqlite3-sys"]
     # Each with what needs it.
     others = [
         (root, other("rust-std", said("rustc", "--version").split()[1], "MIT OR Apache-2.0")),
         (driver, other("sqlite", sqlite(manifest, target), "blessing")),
-        (allocator, other("jemalloc", JEMALLOC.search(allocator[1]).group(1), "BSD-2-Clause")),
     ]
+    if allocator:
+        others.append((allocator, other("jemalloc", JEMALLOC.search(allocator[1]).group(1), "BSD-2-Clause")))
     if target.endswith("-musl"):
         others.append((root, other("musl", musl(target), "MIT")))
     program = component(root, packages[root], None) | {"type": "application"}

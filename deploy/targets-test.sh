@@ -6,10 +6,8 @@ trap 'echo "failed: $BASH_COMMAND (line $LINENO)" >&2' ERR
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . deploy/targets.sh
 
-export ZIG="${ZIG:-$(compgen -G "$PWD/target/zig/lib/python3*/site-packages/ziglang/zig")}"
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
-export ZIG_GLOBAL_CACHE_DIR=$PWD/target/zig-cache ZIG_LOCAL_CACHE_DIR=$PWD/target/zig-cache
 cat >"$root/half.c" <<'END'
 #include <math.h>
 #include <stdio.h>
@@ -82,14 +80,7 @@ for target in "${!platforms[@]}"; do
         "$(uname -m)"-*-linux-*) runs "$program" ;;
         *-linux-*) ! emulator=$(command -v "qemu-${target%%-*}-static") || runs "$emulator" "$program" ;;
         *-windows-*)
-            wine=$(command -v wine64 || compgen -G '/usr/lib/wine/wine64') || { echo "$target is not run: Debian has Wine in wine64" >&2 && continue; }
-            # Debian's Wine lacks this part of Windows.
-            cat >"$root/random.c" <<'END'
-unsigned char __stdcall SystemFunction036(void *, unsigned long);
-__declspec(dllexport) int __stdcall ProcessPrng(unsigned char *data, unsigned long long size) { return SystemFunction036(data, size); }
-END
-            deploy/zig-cc -shared -o "$root/bcryptprimitives.dll" "$root/random.c" -ladvapi32
-            export WINEPREFIX=$root/wine WINEDEBUG=-all
+            prepare_wine "$root"
             runs timeout 120 "$wine" "$program"
             ;;
     esac

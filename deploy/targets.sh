@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The platforms that programs are made for, and how: sourced by deploy/release.sh and its test, in the folder of the repository.
+# The platforms that programs are made for, and how: sourced by deploy/release.sh and its tests, in the folder of the repository.
 # shellcheck disable=SC2034
 
 missing() {
@@ -24,6 +24,22 @@ declare -A zig_targets=(
 )
 
 sysroot=$(rustc --print sysroot)
+mkdir -p "${CARGO_TARGET_DIR:-target}"
+built=$(realpath "${CARGO_TARGET_DIR:-target}")
+
+# The compiler of C.
+export ZIG="${ZIG:-$(compgen -G "$PWD/target/zig/lib/python3*/site-packages/ziglang/zig")}"
+[ -x "$ZIG" ] || missing 'there is no zig: python3 -m venv target/zig && target/zig/bin/pip install -r .ci/zig.txt'
+export ZIG_GLOBAL_CACHE_DIR=$built/zig-cache ZIG_LOCAL_CACHE_DIR=$built/zig-cache
+
+# for_target TARGET FLAGS COMMAND...: runs cargo with what compiles and links for a target, and with more flags for Rust; C_FLAGS are those
+# for C. By itself zig would add checks for programmers.
+for_target() {
+    local name=${1//-/_} ar=$PWD/deploy/zig-ar
+    [[ $1 != *-linux-musl ]] || ar='ar'
+    env -u RUSTFLAGS ZIG_TARGET="${zig_targets[$1]}" "CC_$name=$PWD/deploy/zig-cc" "AR_$name=$ar" \
+        "CFLAGS_$name=${C_FLAGS:-} -fno-sanitize=undefined" "CARGO_TARGET_${name^^}_RUSTFLAGS=$(linking "$1") $2" "${@:3}"
+}
 
 # How each target is linked. For Linux Rust brings a linker, and the C library; of ninety thousand pointers each would be a line of its own:
 # two megabytes. For macOS and Windows zig has what the system offers.
@@ -54,4 +70,16 @@ check_imports() {
             ! grep -iE '^lib|^msvcr|^vcruntime|^zlib' <<<"$loaded" || missing "$program loads more than the system's"
             ;;
     esac
+}
+
+# Makes Wine ready to run programs of a folder.
+prepare_wine() {
+    wine=$(command -v wine64 || compgen -G '/usr/lib/wine/wine64') || missing 'there is no Wine; Debian has it in wine64'
+    export WINEPREFIX=$1/wine WINEDEBUG=-all
+    # Debian's Wine lacks this part of Windows.
+    cat >"$1/random.c" <<'END'
+unsigned char __stdcall SystemFunction036(void *, unsigned long);
+__declspec(dllexport) int __stdcall ProcessPrng(unsigned char *data, unsigned long long size) { return SystemFunction036(data, size); }
+END
+    ZIG_TARGET=${zig_targets[x86_64-pc-windows-gnu]} deploy/zig-cc -shared -o "$1/bcryptprimitives.dll" "$1/random.c" -ladvapi32
 }

@@ -11,11 +11,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use acquirer::Acquirer;
+use acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets};
+use acquirer::simulator::Simulator;
 use axum::Router;
 use entity::TimeSpan;
+use outbound::blobs::{Blobs, Bucket, Disk};
+use outbound::identity_provider::IdentityProvider;
 use sea_orm::DbBackend;
+use store::{ConnectError, FileLock, Location};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
+use vault::OperatorKeys;
+use wallet::{Gateway, GatewayError, Issuer, Roots};
 
 pub use self::operator::{operator_context, operator_store};
 pub(crate) use self::people::identity_provider;
@@ -31,15 +39,11 @@ use base::trusted_clock::TrustedClock;
 use outbound::{AddressPolicy, Allowed, Outbound};
 use web::server::ServerPhase;
 
-use crate::acquirer::Acquirer;
-use crate::acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets};
-use crate::acquirer::simulator::Simulator;
+use crate::Store;
 use crate::api::{self, AdmissionControl, AppState, AppStateInner, Metrics, RateLimit, ServerInfo};
-use crate::blobs::{Blobs, Bucket, Disk};
 use crate::config::{ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, VaultKeySource};
 use crate::dashboard::{self, DashboardAuth};
 use crate::guide;
-use crate::identity_provider::IdentityProvider;
 use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE};
 use crate::recorder::Recorder;
 use crate::services::accounts::{self, ApiKeyPair};
@@ -51,9 +55,6 @@ use crate::services::memory::arrivals::Arrivals;
 use crate::services::memory::event_sequences::EventSequences;
 use crate::services::wallets::{Provider, Wallets};
 use crate::services::{Context, Ctx, clock_record, data_keys, disputes};
-use crate::store::{self, ConnectError, FileLock, Location, Store};
-use crate::vault::OperatorKeys;
-use crate::wallet::{Gateway, GatewayError, Issuer, Roots};
 
 /// The parts of a server besides its configuration; tests bring their own.
 pub struct Parts {
@@ -310,7 +311,7 @@ async fn operator(
         None => None,
     };
     durable_fs::refuse_other(&database.data_dir).map_err(ConnectError::from)?;
-    let found = store::read_installation(&Location::from_options(database)?).await?;
+    let found = store::read_installation(&database.location()?).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
     let (is_empty, seed) = (found.keys.is_empty(), random.fingerprint());
     installation::refuse_other_seed(found.seed.as_deref(), is_empty, seed.as_deref())?;

@@ -14,47 +14,33 @@ use base::list::List;
 use base::secret::Secret;
 use base::secret_shares::ShareError;
 use base::variables::set_variable;
-use clap::builder::BoolishValueParser;
-use clap::{ArgAction, Args, ValueEnum};
+use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{ArgAction, Args};
 use ipnet::IpNet;
 use outbound::Allowed;
+use store::{ConnectError, Location};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
-pub use self::people::{PeopleOptions, RoleName};
+pub use self::people::PeopleOptions;
 pub use self::variables::{
     UnknownVariable, reason, serve_options, unknown_variables, variable, without_empty_variables,
     wrong_variable,
 };
 pub use self::vault_key::{KeyCommandError, VaultKeySource};
+pub use base::environment::Environment;
 
 use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 
-/// Test or live money.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Environment {
-    /// Test cards, a simulated acquirer.
-    Test,
-    /// Real cards.
-    Live,
-}
-
-impl Environment {
-    /// Returns the name, as the database stores it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Test => "test",
-            Self::Live => "live",
-        }
-    }
-
-    #[must_use]
-    pub const fn other(self) -> Self {
-        match self {
-            Self::Test => Self::Live,
-            Self::Live => Self::Test,
-        }
-    }
+/// Returns the parser of an environment, whose help lists both.
+pub fn environment_parser() -> impl TypedValueParser<Value = Environment> {
+    let value = |environment: Environment, help| PossibleValue::new(environment.name()).help(help);
+    let values = [
+        value(Environment::Test, "Test cards, a simulated acquirer"),
+        value(Environment::Live, "Real cards"),
+    ];
+    PossibleValuesParser::new(values)
+        .map(|name| if name == Environment::Live.name() { Environment::Live } else { Environment::Test })
 }
 
 /// The database and its environment.
@@ -67,13 +53,21 @@ pub struct DatabaseOptions {
     #[arg(long, env = "CARD_PAYMENTS_DATA_DIR", default_value = "./data", global = true)]
     pub data_dir: PathBuf,
     /// test or live; a database belongs to one of them, an empty one to none yet.
-    #[arg(long, env = "CARD_PAYMENTS_ENVIRONMENT", value_enum, default_value = "test", global = true)]
+    #[arg(long, env = "CARD_PAYMENTS_ENVIRONMENT", value_parser = environment_parser(), default_value = "test",
+        global = true)]
     pub environment: Environment,
     /// Any text, in test: every run has the same ids, keys, codes and times. A database belongs to its first
     /// seed.
     #[arg(long, env = "CARD_PAYMENTS_SEED", hide_env_values = true, global = true,
         value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub seed: Option<String>,
+}
+
+impl DatabaseOptions {
+    /// Returns where the database is.
+    pub fn location(&self) -> Result<Location, ConnectError> {
+        Location::new(self.database_url.as_deref(), &self.data_dir)
+    }
 }
 
 /// Load limits.

@@ -6,26 +6,22 @@
     reason = "names speak inside of the program; what is published, the document holds to a description"
 )]
 
-pub mod acquirer;
 pub mod api;
 pub mod app;
-pub mod blobs;
 pub mod check;
 pub mod config;
 pub mod dashboard;
 pub mod error;
 pub mod guide;
-pub mod identity_provider;
 pub mod limits;
 pub mod params;
 pub mod recorder;
 pub mod response;
 pub mod services;
-pub mod store;
-pub mod trace;
-pub mod vault;
-pub mod wallet;
 pub mod workers;
+
+/// The store, whose units of work fail with [`error::Error`].
+pub type Store = store::Store<error::Error>;
 
 /// The settings of properties: cases that once failed are stored, and tried first.
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The numbers of the specification and of `docs/decisions.md`, in one place.
+//! The numbers of the specification and of `docs/decisions.md`, in one place; those of a crate are in its own `limits`.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -65,12 +65,6 @@ pub const DASHBOARD_SESSION: TimeSpan = TimeSpan::seconds(12 * 3600);
 pub const PERSON_SESSION_IDLE: TimeSpan = TimeSpan::seconds(15 * 60);
 /// How long a person may take at the provider to sign in.
 pub const PERSON_SIGN_IN: TimeSpan = TimeSpan::seconds(10 * 60);
-/// How long a call to the provider may take: a sign-in makes up to three of them, one after the other.
-pub const PROVIDER_ANSWER: Duration = Duration::from_secs(5);
-/// How much of each of its answers is read.
-pub const PROVIDER_BYTES_MAX: usize = 1024 * 1024;
-/// How many characters of a name from the provider are kept.
-pub const PERSON_NAME_MAX: usize = 200;
 /// How long a request for approval waits for another person (`docs/decisions.md`, 390).
 pub const APPROVAL_OPEN: TimeSpan = TimeSpan::days(7);
 /// How many requests for approval a page lists.
@@ -165,10 +159,6 @@ pub const LINK_LIFETIME: TimeSpan = TimeSpan::seconds(3600);
 pub const STRAY_BLOB_AFTER: TimeSpan = TimeSpan::seconds(3600);
 /// How many such blobs one statement checks.
 pub const STRAY_BLOBS_AT_ONCE: usize = 500;
-/// The size of one part of an upload to a bucket: the least that S3 accepts.
-pub const BUCKET_PART_BYTES: usize = 5 * 1024 * 1024;
-/// How many blobs a process writes to its bucket at once; each holds a part in memory.
-pub const BUCKET_WRITES_MAX: usize = 2;
 /// A value of `default_settings`.
 pub const SETTLEMENT_DELAY_DAYS: i32 = 5;
 /// A value of `default_settings`, in AUD cents.
@@ -222,42 +212,9 @@ pub const ACCOUNT_CACHE_IDLE: Duration = Duration::from_mins(1);
 
 /// How long the acquirer may take to answer (`docs/decisions.md`, 133).
 pub const ACQUIRER_ANSWER: Duration = Duration::from_secs(20);
-/// How long a remote acquirer may take to say what it knows of a card or a currency, and which acquirer it is.
-pub const ACQUIRER_QUESTION: Duration = Duration::from_secs(10);
-/// How long a connection to it may take (`docs/decisions.md`, 155): a call that was not sent was not made.
-pub const ACQUIRER_CONNECT: Duration = Duration::from_secs(5);
-/// How long rates are cached (`docs/decisions.md`, 154).
-pub const RATES_LIFETIME: Duration = Duration::from_mins(1);
-/// How long the data of a card number is cached (`docs/decisions.md`, 154).
-pub const CARDS_LIFETIME: Duration = Duration::from_mins(10);
-/// How many cards are cached.
-pub const CARDS_REMEMBERED_MAX: u64 = 10_000;
-/// How much of an acquirer's request or response is read.
-pub const ACQUIRER_BYTES_MAX: usize = 64 * 1024;
-/// How far the clocks of a server and its acquirer may differ (`docs/decisions.md`, 156). A simulator remembers a call
-/// for longer than an attacker who recorded the request could replay it.
-pub const ACQUIRER_CLOCKS_APART: TimeSpan = TimeSpan::seconds(60);
-/// How long a served simulator waits for the body of a request before it knows the sender.
-pub const ACQUIRER_BODY: Duration = Duration::from_secs(5);
-/// How long a served simulator holds a call that it never answers: longer than any server waits.
-pub const ACQUIRER_SILENCE: Duration = Duration::from_secs(25);
-/// How long a simulator in the process remembers a call (`docs/decisions.md`, 138): longer than its server takes to
-/// record or recover it.
-pub const SIMULATOR_REMEMBERS: Duration = Duration::from_mins(2);
-/// How long a served simulator remembers a call: longer than many pauses of servers that could not reach it.
-pub const SIMULATOR_REMEMBERS_ELSEWHERE: Duration = Duration::from_hours(24);
-/// How many calls a simulator remembers, some 150 MB; beyond that it forgets the oldest ones early.
-pub const SIMULATOR_CALLS_MAX: usize = 500_000;
 /// How many connections a served simulator accepts.
 pub const ACQUIRER_CONNECTIONS: usize = 1024;
 
-/// The highest amount of a statement's line, in base units: nine million of them add up to an integer of 64 bits.
-pub const STATEMENT_AMOUNT_MAX: i64 = 1_000_000_000_000;
-
-/// How many days a statement of the acquirer may cover (`docs/decisions.md`, 383).
-pub const STATEMENT_DAYS_MAX: i32 = 366;
-/// The longest name of a statement, and the longest reference in one.
-pub const STATEMENT_TEXT_MAX: usize = 255;
 /// How many lines or movements one unit of a reconciliation handles.
 pub const RECONCILIATION_BATCH: usize = 1000;
 /// How many faults of a file are kept; a file with more is of another kind.
@@ -301,29 +258,9 @@ pub const CLOCK_REFUND_TRIES: u32 = 5;
 /// How many items of `ran` a move returns.
 pub const CLOCK_RAN_REPORTED_MAX: usize = 1000;
 
-/// How many spans wait for the trace collector; more are lost (`docs/decisions.md`, 350).
-pub const SPANS_WAITING_MAX: usize = 2048;
-/// How many spans one post sends.
-pub const SPANS_A_POST_MAX: usize = 512;
-/// How long a stopping process waits for the collector.
-pub const SPAN_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// How long a wallet's provider, or a merchant's own site, may take to answer (`docs/decisions.md`, 229).
 pub const WALLET_ANSWER: Duration = Duration::from_secs(15);
 
-/// How many units of work one SQLite transaction groups.
-pub const BATCH_UNITS_MAX: usize = 64;
-/// How many groups of units PostgreSQL writes at once, each node of a distributed one; more units gather meanwhile.
-pub const GROUPS_MAX: u8 = 2;
-/// How many units are written in one group.
-pub const GROUP_UNITS_MAX: usize = 16;
-/// How many kinds of units are written in one group: each set of kinds is a statement of its own, to be parsed and planned.
-pub const GROUP_KINDS_MAX: usize = 2;
-/// The free space that a write must have needed to prove that payments can be written again: more than a batch of them.
-pub const PROVING_BYTES: usize = 512 * 1024;
-/// Over how many rows PostgreSQL spreads the writers of one count or balance: one hot row would cost two thirds of the
-/// throughput.
-pub const SLOTS: u8 = 32;
 /// The slot of debits (`docs/decisions.md`, 198): debits are serialised anyway, and in their own slot they never wait
 /// for credits.
 pub const DEBIT_SLOT: i32 = 32;
@@ -451,10 +388,6 @@ pub const SNAPSHOT_KEPT: TimeSpan = TimeSpan::days(30);
 
 /// How often a server reloads the table of the vault's keys (`docs/decisions.md`, 114).
 pub const DATA_KEYS_REFRESH_INTERVAL: Duration = Duration::from_secs(5);
-/// How often a data key may seal: with more random 96-bit nonces, a repeated one becomes likely enough to matter.
-pub const SEALS_MAX: u64 = 1 << 32;
-/// From here on the operator is warned: a busy server has months left.
-pub const SEALS_MANY: u64 = SEALS_MAX / 2;
 /// How long a server runs on if it cannot read the table of keys: half of [`DATA_KEY_KEPT`].
 pub const DATA_KEYS_UNREAD_MAX: Duration = Duration::from_mins(30);
 /// How long a retired data key is kept at least, by the wall clock (`docs/decisions.md`, 115): far longer than all

@@ -1,5 +1,6 @@
 //! The command line: `card-payments [serve]`, and the operator commands.
 
+mod allocator;
 mod commands;
 
 use std::ffi::OsString;
@@ -15,13 +16,9 @@ use card_payments::api::openapi::editions::{Bodies, Edition, Samples, edited};
 use card_payments::config::{DatabaseOptions, without_empty_variables, wrong_variable};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
-use tikv_jemallocator::Jemalloc;
 use tools::terminal::{self, BAD, print_result};
 
 use self::commands::known_api::known_api;
-
-#[global_allocator]
-static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// A card payments API server, and its commands.
 #[derive(Parser)]

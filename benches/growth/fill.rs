@@ -10,8 +10,8 @@ use std::sync::Arc;
 use base::clock::IdGenerator;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use card_payments::Store;
 use card_payments::services::search_text;
-use card_payments::store::{Location, Store};
 use entity::posting::Book;
 use entity::{Token, card, charge, event, journal_entry, posting};
 use rusqlite::Connection;
@@ -19,6 +19,7 @@ use sea_orm::{
     ColumnTrait, ConnectOptions, ConnectionTrait, Database, DatabaseConnection, EntityTrait, IdenStatic,
     Iterable, PaginatorTrait, QueryFilter, QueryOrder,
 };
+use store::Location;
 use uuid::Uuid;
 
 use super::Fallible;

@@ -16,9 +16,9 @@ use super::Result;
 use super::load::per_second;
 use super::writes::{self, Commit};
 
-/// The two commits of a request: what it wants, and what came of it.
+/// What a payment writes, in one commit.
 pub struct Payment {
-    commits: [Commit; 2],
+    commit: Commit,
     /// Those of the rows that it adds: each payment has its own.
     ids: Vec<String>,
     /// When it was made, as the time of ids.
@@ -29,11 +29,11 @@ pub struct Payment {
 const RUN: u64 = 1_000_000_000;
 
 impl Payment {
-    pub fn new(intent: Commit, outcome: Commit) -> Result<Self> {
-        let ids: Vec<_> = intent.ids().union(&outcome.ids()).cloned().collect();
+    pub fn new(commit: Commit) -> Result<Self> {
+        let ids: Vec<_> = commit.ids().into_iter().collect();
         let time = |id: &String| id.chars().filter(char::is_ascii_hexdigit).take(12).collect::<String>();
         let time = ids.iter().map(time).max().ok_or("it adds no row")?;
-        Ok(Self { commits: [intent, outcome], ids, time: u64::from_str_radix(&time, 16)? })
+        Ok(Self { commit, ids, time: u64::from_str_radix(&time, 16)? })
     }
 
     /// The time of a run's first id: after all that there are, those of the server and of other payments' runs as well.
@@ -47,42 +47,37 @@ impl Payment {
         self.ids.iter().position(|id| Some(id) == cell.as_ref())
     }
 
-    /// Payments a second that one connection writes into this copy of a server's file, in batches with two commits each.
+    /// Payments a second that one connection writes into this copy of a server's file, in batches of one commit each.
     pub fn on_sqlite(&self, file: &Path, batch: u64, span: Duration) -> Result<u64> {
         let connection = Connection::open(file)?;
         connection.execute_batch(
             "PRAGMA journal_mode = wal; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; \
              PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = memory",
         )?;
-        let mut commits = Vec::new();
-        for commit in &self.commits {
-            let statements = commit.statements(None, |_, cell| match (self.place(cell), cell) {
-                (Some(place), _) => format!("?{}", place + 1),
-                (None, literal) => literal.clone().unwrap_or_else(|| "NULL".into()),
-            });
-            let prepared = statements.iter().map(|sql| connection.prepare(sql));
-            commits.push(prepared.collect::<rusqlite::Result<Vec<_>>>()?);
-        }
+        let statements = self.commit.statements(None, |_, cell| match (self.place(cell), cell) {
+            (Some(place), _) => format!("?{}", place + 1),
+            (None, literal) => literal.clone().unwrap_or_else(|| "NULL".into()),
+        });
+        let prepared = statements.iter().map(|sql| connection.prepare(sql));
+        let mut prepared = prepared.collect::<rusqlite::Result<Vec<_>>>()?;
         let (first, began, mut written) = (self.first(), Instant::now(), 0);
         while began.elapsed() < span {
-            for statements in &mut commits {
-                connection.execute_batch("BEGIN IMMEDIATE")?;
-                for payment in written..written + batch {
-                    for statement in &mut *statements {
-                        for place in 0..statement.parameter_count() {
-                            statement.raw_bind_parameter(place + 1, id(first + payment, place))?;
-                        }
-                        statement.raw_execute()?;
+            connection.execute_batch("BEGIN IMMEDIATE")?;
+            for payment in written..written + batch {
+                for statement in &mut prepared {
+                    for place in 0..statement.parameter_count() {
+                        statement.raw_bind_parameter(place + 1, id(first + payment, place))?;
                     }
+                    statement.raw_execute()?;
                 }
-                connection.execute_batch("COMMIT")?;
             }
+            connection.execute_batch("COMMIT")?;
             written += batch;
         }
         Ok(per_second(usize::try_from(written)?, began.elapsed()))
     }
 
-    /// Payments a second that pgbench writes from so many connections, each as two statements that are a transaction each.
+    /// Payments a second that pgbench writes from so many connections, each as a statement that is a transaction.
     pub fn on_postgres(
         &self,
         pgbench: &Path,
@@ -116,22 +111,20 @@ impl Payment {
             )
         };
         let ids = (0..self.ids.len()).map(id).collect::<Vec<_>>().join(", ");
-        for commit in &self.commits {
-            let _ = write!(
-                script,
-                "WITH ids AS MATERIALIZED (SELECT caller, {ids} FROM (SELECT :n::bigint AS n, :client_id::integer AS caller) AS this)"
-            );
-            let statements = commit.statements(Some("ids"), |column, cell| match (self.place(cell), cell) {
-                (Some(place), _) => format!("ids.id{place}"),
-                (None, Some(_)) if column.is_slot() => "ids.caller".into(),
-                (None, Some(text)) => format!("{}::{}", literal(text), column.kind),
-                (None, None) => format!("NULL::{}", column.kind),
-            });
-            for (n, statement) in statements.iter().enumerate() {
-                let _ = write!(script, ",\nw{n} AS ({statement})");
-            }
-            script.push_str("\nSELECT FROM ids;\n");
+        let _ = write!(
+            script,
+            "WITH ids AS MATERIALIZED (SELECT caller, {ids} FROM (SELECT :n::bigint AS n, :client_id::integer AS caller) AS this)"
+        );
+        let statements = self.commit.statements(Some("ids"), |column, cell| match (self.place(cell), cell) {
+            (Some(place), _) => format!("ids.id{place}"),
+            (None, Some(_)) if column.is_slot() => "ids.caller".into(),
+            (None, Some(text)) => format!("{}::{}", literal(text), column.kind),
+            (None, None) => format!("NULL::{}", column.kind),
+        });
+        for (n, statement) in statements.iter().enumerate() {
+            let _ = write!(script, ",\nw{n} AS ({statement})");
         }
+        script.push_str("\nSELECT FROM ids;\n");
         script
     }
 }

@@ -24,7 +24,7 @@ pub const START: &str = "start from nothing";
 pub const IDLE: &str = "idle memory";
 pub const BINARY: &str = "binary";
 pub const LOCK_WAITS: &str = "waits for a lock";
-/// What the two commits of a charge cost a bare program; by the card in the body, and by a customer.
+/// What the commit of a charge costs a bare program; by the card in the body, and by a customer.
 pub const BARE: [&str; 2] = ["bare charge", "bare customer"];
 
 /// Measure everything on one kind of database.

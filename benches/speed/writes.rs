@@ -1,5 +1,5 @@
-//! What a request writes, read off the database: its two commits are the differences between three pictures of it, before
-//! the request, while the acquirer thinks, and after. So a ceiling writes what the server writes, whatever that becomes.
+//! What a request writes, read off the database: its commit is the difference between two pictures of it, before and
+//! after the request. So a ceiling writes what the server writes, whatever that becomes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

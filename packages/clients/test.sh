@@ -87,6 +87,7 @@ java() {
     samples "$work/samples"
     find "$packages/java/src" "$here/java/test" "$work" -name '*.java' >"$built/clients/java.sources"
     JDK_JAVA_OPTIONS=$quick javac -nowarn -proc:none --release 17 -cp "$needed" -d "$classes" @"$built/clients/java.sources"
+    rm -r "$work/samples"
     beside java $quick -cp "$needed:$classes" org.junit.platform.console.ConsoleLauncher --disable-banner --disable-ansi-colors \
         --details=none --fail-if-no-tests --select-class=ClientTest
     pays java $quick -cp "$needed:$classes" FirstPayment

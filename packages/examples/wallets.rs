@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use base::random::RandomSource;
-use card_payments::wallet::certificate::MerchantKey;
-use card_payments::wallet::{DeviceCard, Issuer, Merchant};
 use entity::Timestamp;
+use wallet::certificate::MerchantKey;
+use wallet::{DeviceCard, Issuer, Merchant};
 
 const TIMES: u32 = 1_000;
 

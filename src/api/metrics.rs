@@ -6,11 +6,11 @@ use axum::http::Method;
 use entity::card_attack::CardTestingRule;
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use outbound::trace_export::LOST;
 
 use crate::error::Error;
 use crate::services::due_work::registry;
 use crate::services::{Context, audit, card_testing, data_keys, erasures};
-use crate::trace;
 
 /// The metrics of the process.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ impl Metrics {
         describe_counter!(REQUESTS, "Requests by method, route template and status");
         describe_histogram!(REQUEST_SECONDS, Unit::Seconds, "How long requests took, by route template");
         describe_counter!(ACQUIRER_CALLS, "Calls made to the acquirer");
-        describe_counter!(trace::LOST, "Spans that the collector of traces did not get");
+        describe_counter!(LOST, "Spans that the collector of traces did not get");
         describe_counter!(
             ACQUIRER_SILENT,
             "What was refused with 503 because the acquirer did not say what it knows of a card or a currency"
@@ -93,7 +93,7 @@ impl Metrics {
         }
         metrics::counter!(RATE_LIMITED).increment(0);
         metrics::counter!(ACQUIRER_CALLS).increment(0);
-        metrics::counter!(trace::LOST).increment(0);
+        metrics::counter!(LOST).increment(0);
         metrics::counter!(ACQUIRER_SILENT).increment(0);
         metrics::counter!(BREAK_GLASS).increment(0);
         metrics::counter!(audit::TAMPERING).increment(0);

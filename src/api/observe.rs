@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use base::clock::SystemClock;
 use base::random::RandomStream;
 use base::request_context::{self, RateStatus, RequestContext, RequestOutcome, Wait};
+use base::trace::{self, Span};
 use chrono::DateTime;
 use entity::{TimeSpan, Timestamp};
 use futures::FutureExt;
@@ -26,7 +27,6 @@ use super::state::AppState;
 use super::{handling, refused_head, request_log_data};
 use crate::error::{Error, ErrorCode};
 use crate::limits::REQUEST_ID_LENGTH_MAX;
-use crate::trace::{self, Span};
 
 /// The id of a request.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

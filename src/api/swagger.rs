@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
+use acquirer::test_cards::TABLE;
+use acquirer::{SANDBOX_WORDS, SimulatedOutcome};
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::request::Parts;
@@ -17,8 +19,6 @@ use super::representations::Representations;
 use super::server_info::ServerInfo;
 use super::state::AppState;
 use super::{own_machine, pages};
-use crate::acquirer::test_cards::TABLE;
-use crate::acquirer::{SANDBOX_WORDS, SimulatedOutcome};
 use crate::config::Environment;
 use crate::error::ErrorCode;
 

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use entity::AccountToken;
 use entity::api_key::KeyKind;
 use futures::TryFutureExt;
+use outbound::blobs::Upload;
 
 use super::answer::KeptAnswer;
 use super::auth::{
@@ -19,7 +20,6 @@ use super::client_address::client_address;
 use super::extract::{Input, upload};
 use super::request_log_data::log;
 use super::state::AppState;
-use crate::blobs::Upload;
 use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEY_LENGTH_MAX;
 use crate::services::accounts::access::{Access, access};

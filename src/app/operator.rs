@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
+use acquirer::simulator::Simulator;
 use base::clock::IdGenerator;
 use base::random::RandomSource;
 use entity::TimeSpan;
 use outbound::Outbound;
+use outbound::blobs::Disk;
+use store::Location;
 
 use super::{Parts, StartError, address_policy, clock_and_random, context, operator};
-use crate::acquirer::simulator::Simulator;
-use crate::blobs::Disk;
+use crate::Store;
 use crate::config::{DatabaseOptions, Secrets};
 use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, RETENTION_DAYS_MIN};
 use crate::services::wallets::Wallets;
 use crate::services::{Ctx, installation};
-use crate::store::{self, Location, Store};
 
 /// Builds the context of an operator command: the database of a server, which may be running, and its keys. It calls
 /// neither an acquirer nor any other host.
@@ -22,7 +23,7 @@ pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> 
     let environment = database.environment;
     let folder = database.data_dir.join("files");
     let (clock, random) = clock_and_random(database)?;
-    let location = Location::from_options(database)?;
+    let location = database.location()?;
     refuse_beside_a_server(&location, &random)?;
     let parts = Parts {
         operator: operator(database, secrets, &random).await?,

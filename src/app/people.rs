@@ -2,11 +2,11 @@
 
 use base::list::List;
 use base::secret::Secret;
+use outbound::identity_provider::IdentityProvider;
 
 use super::start_error::StartError;
 use crate::config::{Environment, PeopleOptions, Secrets};
 use crate::dashboard::OperatorAuth;
-use crate::identity_provider::IdentityProvider;
 
 /// Returns how operators sign in. Beside a provider, the shared key opens nothing unless it may break the glass.
 pub(super) fn operators(

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use crate::acquirer::http::{AcquirerClientError, WrongAddress, WrongSecrets};
-use crate::blobs::BucketError;
+use acquirer::http::{AcquirerClientError, WrongAddress, WrongSecrets};
+use outbound::blobs::BucketError;
+use store::ConnectError;
+use vault::OperatorKeysError;
+
 use crate::config::ConfigError;
 use crate::error::Error;
 use crate::services::installation::InstallationError;
-use crate::store::ConnectError;
-use crate::vault::OperatorKeysError;
 
 /// Why the server does not start, in one line for the operator.
 #[derive(Debug, thiserror::Error)]

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use base::durable_fs;
 use base::secret;
+use store::InstallationInfo;
+use vault::OperatorKeys;
 
 use super::StartError;
 use crate::config::{self, ConfigError, DatabaseOptions, Secrets, VaultKeySource};
-use crate::store::InstallationInfo;
-use crate::vault::OperatorKeys;
 
 /// Reads the configured vault keys.
 pub async fn read_vault_keys(source: &VaultKeySource) -> Result<OperatorKeys, StartError> {

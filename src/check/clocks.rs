@@ -6,10 +6,10 @@ use std::time::Duration;
 use base::clock::Clock;
 use base::trusted_clock::ClockRecord;
 use entity::Timestamp;
+use store::{DatabaseKind, Inspection};
 
 use super::findings::{Area, Findings};
 use crate::limits::SETTLE_AFTER;
-use crate::store::{DatabaseKind, Inspection};
 
 /// Far more than the difference between two machines that are set by the network.
 const APART_MILLIS: i64 = 1000;

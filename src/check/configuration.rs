@@ -4,13 +4,14 @@ use std::ffi::OsString;
 
 use base::variables::set_variable;
 use clap::{Arg, FromArgMatches};
+use outbound::trace_export::Settings;
 
 use super::findings::{Area, Findings};
+use crate::app;
 use crate::config::{
     self, DatabaseOptions, Environment, Secrets, ServeOptions, reason, serve_options, unknown_variables,
     variable,
 };
-use crate::{app, trace};
 
 /// The configuration as far as it can be parsed; an option that cannot has its default.
 pub struct Configuration {
@@ -85,7 +86,7 @@ fn look(configuration: &Configuration, findings: &mut Findings) {
     if let Err(error) = config::log_filter(&serve.log) {
         findings.wrong(error.to_string(), "write it as info, or as info,card_payments=debug");
     }
-    if let Err(error) = trace::Settings::from_environment(database.environment.name()) {
+    if let Err(error) = Settings::from_environment(database.environment.name()) {
         findings.wrong(error.to_string(), "see Traces in docs/operating/monitor.md");
     }
     if configuration.is_live() && !serve.base_url.as_deref().is_some_and(app::is_https) {

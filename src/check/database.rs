@@ -1,14 +1,14 @@
 //! Checks the database: it is reachable, ours, of this release, and set up so that committed data is durable.
 
 use base::clock::Clock;
+use store::{
+    ConnectError, DatabaseKind, Inspection, Integrity, Location, PostgresServer, SqliteFile, inspect,
+};
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use crate::app;
 use crate::services::installation;
-use crate::store::{
-    self, ConnectError, DatabaseKind, Inspection, Integrity, Location, PostgresServer, SqliteFile, inspect,
-};
 
 /// The release that the tests run on.
 const POSTGRES_RELEASE: i64 = 150_000;
@@ -21,7 +21,7 @@ pub async fn look(
     findings: &mut Findings,
 ) -> Option<Inspection> {
     findings.turn_to(Area::Database);
-    let location = match Location::from_options(&configuration.database) {
+    let location = match configuration.database.location() {
         Ok(location) => location,
         Err(error) => {
             findings.wrong(format!("CARD_PAYMENTS_DATABASE_URL: {error}"), error.remedy());

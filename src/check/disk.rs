@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use base::clock::IdGenerator;
 use base::{durable_fs, platform};
+use outbound::blobs::{BlobName, Blobs, Bucket, BucketError};
+use store::{ConnectError, Location};
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
-use crate::blobs::{BlobName, Blobs, Bucket, BucketError};
-use crate::store::{ConnectError, Location};
 
 const MIB: u64 = 1024 * 1024;
 /// Less free space than this is a warning.
@@ -61,7 +61,7 @@ fn look_at_anchor(file: &Path, findings: &mut Findings) {
 pub(super) fn folders(configuration: &Configuration) -> Vec<PathBuf> {
     let data_dir = configuration.database.data_dir.clone();
     let mut folders = vec![data_dir];
-    if let Ok(Location::Sqlite { path }) = Location::from_options(&configuration.database)
+    if let Ok(Location::Sqlite { path }) = configuration.database.location()
         && let Some(folder) = path.parent().map(or_here)
         && folder != or_here(&folders[0])
     {
@@ -111,7 +111,10 @@ fn room(folder: &Path, findings: &mut Findings) {
     let free = match platform::free_bytes(folder) {
         Ok(free) => free,
         Err(error) => {
-            return findings.warning(format!("the free room at {name} is unknown: {error}"), "use df");
+            return findings.warning(
+                format!("the free room at {name} is unknown: {error}"),
+                "look with the system's own tools",
+            );
         }
     };
     let text = format!("{} MiB are free at {name}", free / MIB);

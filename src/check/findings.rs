@@ -21,6 +21,8 @@ pub enum Area {
     Acquirer,
     /// The people who sign in at the dashboard.
     People,
+    /// The operating system, if it lacks something.
+    System,
 }
 
 /// The severity of a finding.
@@ -61,6 +63,7 @@ impl Area {
             Self::Ports => "ports",
             Self::Acquirer => "acquirer",
             Self::People => "people",
+            Self::System => "system",
         }
     }
 }

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use base::platform::{OTHERS, mode_of};
 use base::variables::set_variable;
+use store::{Inspection, InstallationInfo};
+use vault::OperatorKeys;
+use vault::limits::{SEALS_MANY, SEALS_MAX};
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use crate::app::{self, StartError};
 use crate::config::{self, Secrets, VaultKeySource};
-use crate::limits::{SEALS_MANY, SEALS_MAX};
 use crate::services::data_keys;
-use crate::store::{Inspection, InstallationInfo};
-use crate::vault::OperatorKeys;
 
 /// Checks the keys.
 pub async fn look(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {

@@ -13,6 +13,7 @@ mod modes;
 mod people;
 mod ports;
 mod roots;
+mod system;
 
 use std::ffi::OsString;
 
@@ -36,5 +37,6 @@ pub async fn check(given: &[(&'static str, OsString)]) -> Vec<Finding> {
     ports::look(&configuration, inspection.as_ref(), &mut findings);
     acquirer::look(&configuration, &mut findings).await;
     people::look(&configuration, &mut findings).await;
+    system::look(&mut findings);
     findings.all()
 }

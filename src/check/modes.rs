@@ -5,11 +5,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use base::platform::{OTHERS, mode_of};
+use store::Location;
 
 use super::configuration::Configuration;
 use super::disk::folders;
 use super::findings::{Area, Findings};
-use crate::store::Location;
 
 /// Checks the permissions. The checks of keys cover the vault's key.
 pub fn look(configuration: &Configuration, findings: &mut Findings) {
@@ -17,8 +17,8 @@ pub fn look(configuration: &Configuration, findings: &mut Findings) {
     let data = &configuration.database.data_dir;
     let files = data.join("files");
     let ours: Vec<_> = [files.clone()].into_iter().chain(of_the_database(configuration)).collect();
-    if !ours.iter().any(|path| path.exists()) {
-        // A directory without our files belongs to somebody else.
+    if !ours.iter().any(|path| mode_of(path).is_some()) {
+        // A directory without our files belongs to somebody else; and a system may have no modes, which `system` says.
         return;
     }
     let mut wide = 0;
@@ -49,7 +49,7 @@ pub fn look(configuration: &Configuration, findings: &mut Findings) {
 
 /// Returns SQLite's file, its log, the log's index and the lock.
 fn of_the_database(configuration: &Configuration) -> Vec<PathBuf> {
-    let Ok(Location::Sqlite { path }) = Location::from_options(&configuration.database) else {
+    let Ok(Location::Sqlite { path }) = configuration.database.location() else {
         return Vec::new();
     };
     let beside = ["", "-wal", "-shm", ".lock"].map(|end| {

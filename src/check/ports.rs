@@ -5,12 +5,12 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use base::http_address::reachable;
+use store::{DatabaseKind, Inspection};
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use crate::api::INSTALLATION;
 use crate::services::installation;
-use crate::store::{DatabaseKind, Inspection};
 
 /// Longer than a healthy server takes to answer.
 const ANSWER: Duration = Duration::from_secs(5);

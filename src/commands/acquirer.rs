@@ -6,13 +6,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use acquirer::http::{Secrets, document, router};
+use acquirer::simulator::Simulator;
+use acquirer::statement::book::{Book, write_statement};
+use acquirer::statement::parse_day;
 use base::clock::SystemClock;
 use base::http_address::parse_listen_address;
 use base::platform::{Signal, on_signals};
-use card_payments::acquirer::http::{Secrets, document, router};
-use card_payments::acquirer::simulator::Simulator;
-use card_payments::acquirer::statement::book::{Book, write_statement};
-use card_payments::acquirer::statement::parse_day;
 use card_payments::config::{self, Environment};
 use card_payments::limits::ACQUIRER_CONNECTIONS;
 use clap::Args;
@@ -41,7 +41,7 @@ pub struct Acquirer {
     #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8090", value_parser = parse_listen_address)]
     listen: SocketAddr,
     /// test accepts the test cards, live every valid number.
-    #[arg(long, env = "CARD_PAYMENTS_ENVIRONMENT", value_enum, default_value = "test")]
+    #[arg(long, env = "CARD_PAYMENTS_ENVIRONMENT", value_parser = config::environment_parser(), default_value = "test")]
     environment: Environment,
     /// Which entries the log has, in the syntax of tracing: warn, or info,card_payments=debug.
     #[arg(long = "log-filter", value_name = "FILTER", env = "CARD_PAYMENTS_LOG", default_value = "info")]

@@ -4,9 +4,9 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use card_payments::config::DatabaseOptions;
-use card_payments::store::{Location, backup};
 use clap::Args;
 use serde::Serialize;
+use store::backup;
 use tools::progress_bar::{Bar, Unit};
 use tools::terminal::print_result;
 
@@ -41,7 +41,7 @@ pub fn run(command: Backup) -> Result<(), Box<dyn Error>> {
     if file.as_os_str() == "-" {
         return Err("a backup is a database, which cannot be written to standard output: name a file".into());
     }
-    let location = Location::from_options(&database)?;
+    let location = database.location()?;
     let bar = Bar::new("Copying", Unit::Bytes);
     let bytes = backup(&location, database.environment.name(), &file, &bar)?;
     drop(bar);

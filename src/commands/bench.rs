@@ -4,18 +4,18 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use acquirer::http::{Secrets, router};
+use acquirer::simulator::Simulator;
+use acquirer::{
+    Acquirer, Approval, AuthoriseCall, CallKey, CardInfo, Failure, FollowUpCall, NoAnswer, RefundAnswer,
+    Settled,
+};
 use base::card_number::CardNumber;
 use base::clock::SystemClock;
 use base::platform::{self, Signal, on_signals};
 use base::random::random;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use card_payments::acquirer::http::{Secrets, router};
-use card_payments::acquirer::simulator::Simulator;
-use card_payments::acquirer::{
-    Acquirer, Approval, AuthoriseCall, CallKey, CardInfo, Failure, FollowUpCall, NoAnswer, RefundAnswer,
-    Settled,
-};
 use card_payments::config::{self, Environment};
 use entity::{Currency, Rate};
 use futures::FutureExt as _;

@@ -3,12 +3,13 @@
 use std::error::Error;
 use std::io::Write;
 
+use card_payments::Store;
 use card_payments::config::DatabaseOptions;
 use card_payments::services::accounts::stored_rows::first_unreadable;
 use card_payments::services::accounts::wipe::rebuild_search_texts;
 use card_payments::services::ledger::verify::verify;
-use card_payments::store::{self, CopiedTable, FollowingCopy, Store};
 use clap::Args;
+use store::{CopiedTable, FollowingCopy};
 use tools::progress_bar::{Bar, Unit};
 use tools::terminal;
 use tools::terminal::print_result;

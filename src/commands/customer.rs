@@ -4,11 +4,11 @@ use std::error::Error;
 
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::services::erasures;
-use card_payments::store::{self, Rewriting};
 use card_payments::workers::write_counts;
 use clap::Subcommand;
 use entity::token;
 use serde_json::json;
+use store::Rewriting;
 use tools::progress_bar::{Bar, Unit};
 use tools::terminal::print_result;
 

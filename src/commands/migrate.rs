@@ -5,9 +5,9 @@ use std::io::Write;
 
 use card_payments::config::DatabaseOptions;
 use card_payments::services::installation;
-use card_payments::store::{self, Location, Migrator};
 use clap::Args;
 use serde_json::json;
+use store::Migrator;
 use tools::progress_bar::{Bar, Unit};
 use tools::terminal;
 
@@ -33,11 +33,8 @@ pub struct Migrate {
 
 pub async fn run(command: Migrate) -> Result<(), Box<dyn Error>> {
     let Migrate { database, distribute, json } = command;
-    let location = if distribute {
-        Location::from_options(&database)?
-    } else {
-        super::location_to_make(Location::from_options(&database)?)?
-    };
+    let location =
+        if distribute { database.location()? } else { super::location_to_make(database.location()?)? };
     let bar = Bar::new(if distribute { "Distributing" } else { "Migrating" }, Unit::Things);
     let found = store::read_installation(&location).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;

@@ -39,13 +39,14 @@ use std::path::Path;
 
 use base::clock::{Clock, IdGenerator, SystemClock};
 use base::{durable_fs, platform};
+use card_payments::Store;
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, Body, ErrorCode};
 use card_payments::services::{Account, Ctx, accounts, installation};
-use card_payments::store::{self, ConnectError, Location, Operator, Store};
 use card_payments::{app, params};
 use entity::token::{self, TokenKind};
 use entity::{TimeSpan, Timestamp};
+use store::{ConnectError, Location, Operator};
 
 /// Returns the account with this token at an instant of the wall clock. As in a path, malformed tokens are not found.
 pub async fn account(store: &Store, named: &str, wall: Timestamp) -> Result<Account, Box<dyn Error>> {
@@ -101,7 +102,7 @@ pub async fn open_with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Re
 
 /// Opens the database with its keys, and makes the one that is missing.
 pub async fn open_or_make(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, Box<dyn Error>> {
-    location_to_make(Location::from_options(database)?)?;
+    location_to_make(database.location()?)?;
     with_keys(database, secrets).await
 }
 
@@ -114,8 +115,10 @@ async fn with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx,
 /// Returns the operator as the machine knows them: the user number, which cannot be chosen, and the name, which can.
 fn operator() -> Operator {
     let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
-    let name =
-        ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(variable).unwrap_or_else(|| "nobody".into());
+    let name = ["SUDO_USER", "USER", "LOGNAME", "USERNAME"]
+        .into_iter()
+        .find_map(variable)
+        .unwrap_or_else(|| "nobody".into());
     let machine = platform::host_name().unwrap_or_else(|| "a machine without a name".into());
     let description = format!("{name} (user {}) on {}", platform::user(), machine.trim());
     // The name is printed on terminals.
@@ -128,7 +131,7 @@ fn operator() -> Operator {
 /// Returns the location of the database, which exists: a command in a wrong folder would find all well in a new one. A running
 /// server keeps its lock; commands need none.
 fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
-    let location = Location::from_options(database)?;
+    let location = database.location()?;
     if let Some(folder) = folder(&location) {
         durable_fs::refuse_other(folder)?;
     }

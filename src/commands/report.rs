@@ -4,11 +4,11 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use base::time_text::parse_time;
+use card_payments::Store;
 use card_payments::api::INSTALLATION;
 use card_payments::config::DatabaseOptions;
 use card_payments::services::installation::read_fingerprint;
 use card_payments::services::ledger::report::{ReportFilter, report};
-use card_payments::store::Store;
 use clap::Args;
 use entity::Timestamp;
 use http::Method;

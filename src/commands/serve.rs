@@ -16,9 +16,9 @@ use card_payments::config::{
 };
 use card_payments::limits::ADMIN_CONNECTIONS;
 use card_payments::recorder::Recorder;
-use card_payments::store::Location;
-use card_payments::{trace, workers};
+use card_payments::workers;
 use clap::Args;
+use outbound::trace_export;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
@@ -87,7 +87,7 @@ pub async fn serve(
         tracing::warn!("{unknown}; {}", unknown.remedy());
     }
     let secrets = Secrets::from_environment()?;
-    let traces = trace::Settings::from_environment(database.environment.name())?;
+    let traces = trace_export::Settings::from_environment(database.environment.name())?;
     let files = AccountFiles::of_server(&fixtures, &options, database.environment)?;
     let fixtures = fixtures::of_server(&fixtures, database.environment, &known_api())?;
     // The ports before the data directory: a server that cannot listen changes nothing.
@@ -106,8 +106,8 @@ pub async fn serve(
         metrics: admin.is_none() && database.environment == Environment::Test,
         load: options.load,
     };
-    let location = Location::from_options(&database)?;
-    let exporting = traces.map(trace::install);
+    let location = database.location()?;
+    let exporting = traces.map(trace_export::install);
     let opening = Box::pin(App::open(&location, parts, secrets, index.clone()));
     let Some(app) = unless_stopped(&mut stop, opening).await.transpose()? else { return Ok(()) };
     // Before the workers, which would do what is due in an account that is about to be replaced.

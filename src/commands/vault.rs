@@ -8,11 +8,11 @@ use base::{durable_fs, secret};
 use card_payments::app;
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::services::data_keys::rotate::rotate_watched;
-use card_payments::vault::OperatorKeys;
 use clap::Subcommand;
 use serde_json::json;
 use tools::progress_bar::{Bar, Unit};
 use tools::terminal::print_result;
+use vault::OperatorKeys;
 
 use super::refused;
 

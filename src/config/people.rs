@@ -1,11 +1,9 @@
 //! How people sign in at a live server's dashboard.
 
-use std::str::FromStr;
-
 use base::list::List;
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args};
-use entity::person::Role;
+use outbound::identity_provider::RoleName;
 use url::{Host, Url};
 
 /// The OpenID Connect provider that knows the operator's people.
@@ -29,26 +27,6 @@ pub struct PeopleOptions {
     #[arg(long, env = "CARD_PAYMENTS_BREAK_GLASS", default_value = "false", action = ArgAction::Set,
         value_parser = BoolishValueParser::new())]
     pub break_glass: bool,
-}
-
-/// The provider's name of a role. A role may have several.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RoleName {
-    pub role: Role,
-    /// Its name in the claim.
-    pub name: String,
-}
-
-impl FromStr for RoleName {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let named = text.split_once('=').map(|(role, name)| (Role::from_code(role.trim()), name.trim()));
-        match named {
-            Some((Some(role), name)) if !name.is_empty() => Ok(Self { role, name: name.into() }),
-            _ => Err("must be ROLE=NAME, with viewer, support, finance or administrator as the role"),
-        }
-    }
 }
 
 /// Parses an issuer. Plain HTTP is for a provider on this machine.

@@ -122,7 +122,7 @@ impl From<Secret> for VaultKeySource {
 /// printed nowhere, because a program may repeat a secret there.
 async fn run(words: &[String], limit: Duration) -> Result<Secret, KeyCommandError> {
     let program = words[0].clone();
-    let mut command = Command::new(&program);
+    let mut command = Command::new(platform::program(program.as_ref()));
     command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     for name in Secrets::VARIABLES {
         command.env_remove(name);

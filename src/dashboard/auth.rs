@@ -12,11 +12,13 @@ use base::request_context;
 use base::secret::Secret;
 use entity::AccountToken;
 use entity::api_key::KeyKind;
+use outbound::blobs::Upload;
 use serde::Deserialize;
 use subtle::ConstantTimeEq;
 use tracing::field;
 use url::form_urlencoded;
 use validator::Validate;
+use vault::{Purpose, Vault};
 
 use super::layout::{self, ErrorPage};
 use super::refused_form::{Pages, Refusal, SentForm, holds_card_number, refusal_of};
@@ -28,12 +30,10 @@ use crate::api::client_address::client_address;
 use crate::api::extract::{Input, upload};
 use crate::api::rate_limit::RateLimitKey;
 use crate::api::{metrics, own_machine, rights};
-use crate::blobs::Upload;
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::services::sandbox::accounts as sandbox;
 use crate::services::{Account, Caller, accounts, audit, key_sessions, people};
-use crate::vault::{Purpose, Vault};
 
 impl DashboardAuth {
     /// Opens a session for a key.

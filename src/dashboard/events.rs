@@ -8,15 +8,16 @@ use maud::html;
 
 use super::auth::AccountSession;
 use super::layout::{PageContent, PageResult};
-use super::list::{Field, FieldInput, ListView, column};
+use super::list::{Field, FieldInput, ListView, column, table};
 use super::record::{Record, facts, words};
 use super::state::DashboardState;
+use super::webhooks::LIST as WEBHOOKS;
 use crate::api::extract::{Input, Path};
 use crate::error::Error;
 use crate::services::events::params::EventSearch;
 use crate::services::events::view::Event;
 use crate::services::page::{AwaitedList, ListPage};
-use crate::services::{Account, events};
+use crate::services::{Account, events, webhooks};
 
 pub static LIST: ListView<Event> = ListView {
     title: "Events",
@@ -61,13 +62,15 @@ fn find<'r>(
     .boxed()
 }
 
-/// Shows one event.
+/// Shows one event, and the webhooks that tell of it.
 pub async fn show(
     State(app): State<DashboardState>,
     user: AccountSession,
     Path(id): Path<String>,
 ) -> PageResult {
-    let event = Record::new(user.account.now, &events::show(&app, &user.account, &id).await?)?;
+    let now = user.account.now;
+    let event = Record::new(now, &events::show(&app, &user.account, &id).await?)?;
+    let webhooks = Record::each(now, &webhooks::of_event(&app, &user.account, &id).await?)?;
     let content = html! {
         (facts(&[
             ("Type", words(event.text("/type"))),
@@ -75,6 +78,7 @@ pub async fn show(
             ("Record", event.token("/data/token")),
             ("Charge", event.token(if event.value("/data/charge").is_object() { "/data/charge/token" } else { "/data/charge" })),
         ]))
+        @if !webhooks.is_empty() { (table("Its webhooks", WEBHOOKS.columns, &webhooks)) }
         (event.whole())
     };
     Ok(PageContent::new(format!("/1/events/{id}"), format!("Event {id}"), content))

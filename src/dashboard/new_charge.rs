@@ -1,5 +1,7 @@
 //! The form that makes a charge with a card of the simulator, and forces its outcome.
 
+use acquirer::test_cards::TABLE;
+use acquirer::{SANDBOX_WORDS, SimulatedOutcome};
 use axum::extract::State;
 use axum::response::Redirect;
 use entity::Currency;
@@ -13,8 +15,6 @@ use super::auth::{AccountSession, VerifiedForm};
 use super::layout::{self, FormResult, PageContent, PageResult};
 use super::record::Record;
 use super::state::DashboardState;
-use crate::acquirer::test_cards::TABLE;
-use crate::acquirer::{SANDBOX_WORDS, SimulatedOutcome};
 use crate::params::{self, non_blank};
 use crate::services::three_d_secure::create::{ChargeRequestInfo, create as create_charge};
 

@@ -12,12 +12,12 @@ use entity::{AccountToken, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
+use vault::{Purpose, Vault};
 
 use super::state::DashboardState;
 use crate::limits::DASHBOARD_SESSION;
 use crate::services::audit;
 use crate::services::people::Person;
-use crate::vault::{Purpose, Vault};
 
 /// The cookie of a session. Requests of other sites do not carry it.
 const SESSION: SealedCookie = SealedCookie {

@@ -6,10 +6,10 @@ use base::client_network::ClientNetwork;
 use base::clock::Clock;
 use base::secret::Secret;
 use governor::Quota;
+use outbound::identity_provider::IdentityProvider;
 
 use crate::api::rate_limit::Buckets;
 use crate::config::Environment;
-use crate::identity_provider::IdentityProvider;
 use crate::limits::{SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
 
 /// The authentication of a dashboard.

@@ -11,12 +11,13 @@ use entity::{FailureCode, charge};
 use outbound::signature::NotSignable;
 use sea_orm::DbErr;
 use serde::Serialize;
+use store::{StoreError, is_unavailable};
+use vault::VaultError;
 
 pub use catalogue::ErrorCode;
 pub use key_fault::KeyFault;
 
 use crate::params::{FieldErrors, FieldMessage};
-use crate::vault::VaultError;
 
 /// An error of a request.
 #[derive(Debug, thiserror::Error)]
@@ -134,7 +135,7 @@ impl Error {
             Self::Refused(refusal) => refusal.code,
             Self::Invalid(_) => ErrorCode::InvalidResource,
             // A database may come back; a refused statement stays refused.
-            Self::Database(error) if unavailable(error) => ErrorCode::ServiceUnavailable,
+            Self::Database(error) if is_unavailable(error) => ErrorCode::ServiceUnavailable,
             Self::Database(_) | Self::Vault(_) | Self::Internal(_) => ErrorCode::InternalError,
         }
     }
@@ -168,60 +169,6 @@ impl Error {
         }
         if code.body_is_array() { Body::Array([body]) } else { Body::Object(body) }
     }
-}
-
-/// Whether the database is unreachable or busy, rather than refusing a statement.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "libraries' faults, and they may add some: those are ours to look at"
-)]
-fn unavailable(error: &DbErr) -> bool {
-    use sea_orm::RuntimeErr::SqlxError;
-    use sea_orm::sqlx::Error as Sqlx;
-
-    match error {
-        // An error before any statement is the database's own condition: a PostgreSQL that is being killed answers the
-        // first
-        // byte of a connection in a way that its driver does not expect.
-        DbErr::ConnectionAcquire(_) | DbErr::Conn(_) => true,
-        DbErr::Exec(SqlxError(error)) | DbErr::Query(SqlxError(error)) => match &**error {
-            Sqlx::Io(_) | Sqlx::Tls(_) | Sqlx::PoolTimedOut | Sqlx::PoolClosed | Sqlx::WorkerCrashed => true,
-            Sqlx::Database(answer) => answer.code().is_some_and(|code| out_of_order(&code)),
-            _ => false,
-        },
-        _ => false,
-    }
-}
-
-/// Whether a database's error code reports its condition, rather than a refused statement.
-fn out_of_order(code: &str) -> bool {
-    // PostgreSQL's codes have five characters; SQLite's are shorter numbers with the primary code in their low byte.
-    if code.len() < 5 {
-        // A trigger's refusal: the installation has moved.
-        const REFUSED_BY_TRIGGER: u32 = 1811;
-        // Busy, locked, read-only, I/O error, full, cannot open.
-        return code.parse::<u32>().is_ok_and(|code| {
-            code == REFUSED_BY_TRIGGER || matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14 | 15)
-        });
-    }
-    // Lost connections; out of resources, above all disk; shutting down or starting; a lock, statement or transaction
-    // time-out; an I/O error; a replica.
-    code.starts_with("08")
-        || code.starts_with("53")
-        || matches!(
-            code,
-            "57P01"
-                | "57P02"
-                | "57P03"
-                | "57P04"
-                | "57P05"
-                | "55P03"
-                | "57014"
-                | "25P03"
-                | "25P04"
-                | "58030"
-                | "25006"
-        )
 }
 
 /// The error code of a failed attempt.
@@ -338,6 +285,37 @@ impl From<FieldErrors> for Error {
     }
 }
 
+/// The error of a unit of work comes back from the store as it was.
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Database(error) => Self::Database(error),
+            StoreError::Unavailable => ErrorCode::ServiceUnavailable.into(),
+            StoreError::Internal(what) => Self::internal(what),
+            StoreError::Refused(error) | StoreError::Failed(error) => error
+                .downcast::<Self>()
+                .map_or_else(|_| Self::internal("another unit's error"), |error| *error),
+        }
+    }
+}
+
+impl From<Error> for StoreError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Database(error) => Self::Database(error),
+            Error::Refused(refusal) if *refusal == ErrorCode::ServiceUnavailable.into() => Self::Unavailable,
+            Error::Refused(_) | Error::Invalid(_) => Self::Refused(Box::new(error)),
+            Error::Vault(_) | Error::Internal(_) => Self::Failed(Box::new(error)),
+        }
+    }
+}
+
+impl From<ErrorCode> for StoreError {
+    fn from(code: ErrorCode) -> Self {
+        Error::from(code).into()
+    }
+}
+
 impl From<NotSignable> for Error {
     fn from(error: NotSignable) -> Self {
         Self::internal(error.to_string())
@@ -375,17 +353,5 @@ mod tests {
             assert_eq!(code_of(fault, broken()), ErrorCode::ServiceUnavailable);
         }
         assert_eq!(code_of(DbErr::Exec, Sqlx::ColumnNotFound("x".to_owned())), ErrorCode::InternalError);
-    }
-
-    #[test]
-    fn a_disk_that_is_full_or_fails_is_the_databases_condition_and_a_wrong_statement_is_not() {
-        // SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_READONLY_DBMOVED, SQLITE_BUSY_SNAPSHOT; disk_full, io_error.
-        for code in ["13", "1034", "1032", "517", "53100", "58030"] {
-            assert!(out_of_order(code), "{code}");
-        }
-        // SQLITE_ERROR, SQLITE_CONSTRAINT_UNIQUE; syntax_error, unique_violation, division_by_zero.
-        for code in ["1", "2067", "42601", "23505", "22012"] {
-            assert!(!out_of_order(code), "{code}");
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use acquirer::test_cards::{self, TestCards};
 use base::card_number::CardNumber;
 use base::secret::Secret;
 use entity::token::is_token;
@@ -11,7 +12,6 @@ use recording::secrets::{
 use recording::{HIDDEN, KEY, PUBLISHABLE_KEY, SERVER};
 use serde_json::{Map, Value};
 
-use crate::acquirer::test_cards::{self, TestCards};
 use crate::params::{ReadValues, ShownValues};
 
 /// The published test number that a placeholder names: `{card visa 0000 AU}`.

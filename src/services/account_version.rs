@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use entity::{AccountToken, account, api_key};
 use sea_orm::RelationTrait;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement, SimpleExpr};
+use store::Tx;
 
 use crate::error::{Error, ErrorCode};
-use crate::store::Tx;
 
 /// The version of a key's row and of its account's: the numbers of the transactions that wrote them last. PostgreSQL keeps them
 /// with every row, so no writer can forget to raise them.

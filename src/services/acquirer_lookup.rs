@@ -1,11 +1,11 @@
 //! Looks up cards and rates at the acquirer before any payment. If the acquirer does not answer, the request fails and
 //! nothing has begun (`docs/decisions.md`, 154).
 
+use acquirer::{CardInfo, NoAnswer};
 use base::card_number::CardNumber;
 use entity::{Currency, Rate};
 
 use super::context::Context;
-use crate::acquirer::{CardInfo, NoAnswer};
 use crate::error::{Error, ErrorCode};
 use crate::params::non_blank;
 

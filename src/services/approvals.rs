@@ -14,6 +14,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::{Value, json};
+use store::{Operator, Tx};
 use uuid::Uuid;
 
 use self::facts::Reading;
@@ -31,7 +32,6 @@ use crate::services::accounts::key_params::NewApiKey;
 use crate::services::disputes::params::DecidedDispute;
 use crate::services::merchants::params::DecidedMerchant;
 use crate::services::transfers::params::NewTransfer;
-use crate::store::{Operator, Tx};
 
 /// What a person does with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

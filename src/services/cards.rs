@@ -10,22 +10,22 @@ pub use validation::{
     CardCredentials, ValidatedCard, validate, validate_network_token, validate_wallet_card,
 };
 
+use acquirer::NetworkProof;
 use base::secret::Secret;
 use entity::card::{self, CardState, Column};
 use entity::{AccountToken, CardToken, CustomerToken, Listed, Owned, Timestamp, customer, subscription};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, UpdateMany};
+use store::Tx;
 use zeroize::Zeroizing;
 
 use super::context::{Account, Caller, Context};
 use super::data_keys::reencrypt::SealedTable;
 use super::{data_keys, idempotency};
-use crate::acquirer::NetworkProof;
 use crate::error::{Error, ErrorCode};
 use crate::limits::CARD_TOKEN_LIFETIME_MONTHS;
 use crate::params::{Params, non_blank};
 use crate::services::cards::params::NewCard;
-use crate::store::Tx;
 
 /// Stores a card in exchange for a single-use token.
 ///
@@ -179,7 +179,14 @@ pub async fn reserve(tx: &Tx, account: AccountToken, id: CardToken, now: Timesta
     Ok(tx.compare_and_set(unused.col_expr(Column::State, state(CardState::Reserved))).await?)
 }
 
-/// Spends the token and erases its credentials: the acquirer has answered.
+/// Spends an unused token at once, and erases its credentials. Returns false as [`reserve`] does.
+pub async fn take(tx: &Tx, account: AccountToken, id: CardToken, now: Timestamp) -> Result<bool, Error> {
+    let unused = from(account, id, CardState::Unused).filter(Column::ExpiresAt.gt(now));
+    let taken = erase_credentials(unused).col_expr(Column::State, state(CardState::Used));
+    Ok(tx.compare_and_set(taken).await?)
+}
+
+/// Spends a reserved token and erases its credentials: the acquirer has answered.
 pub async fn spend(tx: &Tx, account: AccountToken, id: CardToken) -> Result<(), Error> {
     let spent = erase_credentials(from(account, id, CardState::Reserved));
     Ok(tx.defer_update(spent.col_expr(Column::State, state(CardState::Used))).await?)

@@ -12,11 +12,12 @@ use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QuerySelect};
 use serde::Serialize;
 use serde_json::json;
+use store::{CLOCK, Tx};
 
 use super::audit::{self, OperatorAction};
 use super::context::Context;
+use crate::Store;
 use crate::error::Error;
-use crate::store::{CLOCK, Store, Tx};
 
 /// Returns the clock as the database knows it. A database of an earlier release has no record: its newest rows that are dated by
 /// the wall clock say how late it has been at least.
@@ -104,7 +105,7 @@ async fn lock(tx: &Tx) -> Result<Option<installation::Model>, Error> {
 async fn write(tx: &Tx, found: Option<&installation::Model>, record: &ClockRecord) -> Result<(), Error> {
     let row = installation::Model { name: CLOCK.into(), value: serde_json::to_string(record)? };
     if let Some(found) = found {
-        return tx.update(found, &row).await;
+        return Ok(tx.update(found, &row).await?);
     }
     // Of two copies one is first; the other one meets its record at its next turn.
     let known = OnConflict::column(installation::Column::Name).do_nothing().to_owned();

@@ -6,10 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use acquirer::Acquirer;
 use base::clock::{Clock, IdGenerator};
 use base::random::RandomSource;
 use base::request_context::{self, detach};
 use base::request_permits::acquire_detached_permit;
+use base::trace;
 use base::trusted_clock::TrustedClock;
 use entity::api_key::KeyRestriction;
 use entity::pricing::Pricing;
@@ -17,8 +19,11 @@ use entity::section::{Right, Section};
 use entity::{AccountToken, TimeSpan, Timestamp, account};
 use futures::future::BoxFuture;
 use outbound::Outbound;
+use outbound::blobs::Blobs;
 use sea_orm::{DeleteMany, EntityTrait};
+use store::Tx;
 use tokio_util::task::TaskTracker;
+use vault::{OperatorKeys, Vault};
 
 use super::account_version::AssumedVersion;
 use super::audit::anchor::AuditAnchor;
@@ -27,13 +32,9 @@ use super::memory::Memory;
 use super::memory::known_keys::KeyEntry;
 use super::people::person::Person;
 use super::wallets::providers::Wallets;
-use crate::acquirer::Acquirer;
-use crate::blobs::Blobs;
+use crate::Store;
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
-use crate::store::{Store, Tx};
-use crate::trace;
-use crate::vault::{OperatorKeys, Vault};
 
 /// The context, shared by all requests and workers of a process.
 pub type Ctx = Arc<Context>;

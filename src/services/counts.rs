@@ -2,22 +2,25 @@
 
 use entity::AccountToken;
 use entity::counter::{Column, Counted, Model};
+use store::{Sum, Tx};
 
-use crate::store::{Sum, Tx};
+/// The counts.
+pub struct Counts;
 
-impl Sum for Model {
+impl Sum for Counts {
+    type Row = Model;
     type Key = (AccountToken, Counted);
     const SUMMED: Column = Column::N;
 
-    fn row((account_id, kind): Self::Key, slot: i32, n: i64) -> Self {
-        Self { account_id, kind, slot, n }
+    fn row((account_id, kind): Self::Key, slot: i32, n: i64) -> Model {
+        Model { account_id, kind, slot, n }
     }
 }
 
 /// Adds new records to a count of the account.
 pub fn add(tx: &Tx, account: AccountToken, what: Counted, n: i64) {
     if n != 0 {
-        tx.add::<Model>((account, what), n);
+        tx.add::<Counts>((account, what), n);
     }
 }
 

@@ -11,19 +11,20 @@ use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::{DepositToken, Owned};
 use serde_json::json;
+use store::Tx;
 
 use super::audit::{self, OperatorAction};
 use super::context::{Account, Context};
 use super::events;
 use super::ledger::{self, Entry};
 use super::page::{List, ListPage};
+use crate::Store;
 use crate::error::Error;
 use crate::params::Paging;
 use crate::services::by_key;
 use crate::services::counts;
 use crate::services::deposits::params::DepositOrder;
 use crate::services::deposits::view::Deposit;
-use crate::store::{Store, Tx};
 
 /// Returns one deposit.
 ///

@@ -11,11 +11,11 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder,
     QuerySelect, Select,
 };
+use store::{Tx, about};
 
 use super::context::Context;
 use crate::error::Error;
 use crate::limits::EVENTS_NUMBERED_AT_ONCE;
-use crate::store::{Tx, about};
 
 /// What to do while another copy numbers the same account.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -15,6 +15,7 @@ use entity::counter::Counted;
 use entity::event::EventType;
 use entity::{AccountToken, EventToken, JsonText, Listed, Timestamp, event};
 use serde::Serialize;
+use store::Tx;
 
 use self::readable::ReadableEvents;
 use super::context::{Account, Context};
@@ -23,7 +24,6 @@ use super::event_sequence;
 use super::memory::event_sequences::EventSequences;
 use super::webhooks::outbox;
 use crate::error::{Error, ErrorCode};
-use crate::store::Tx;
 
 /// Records an event of `record`, as the API shows it at this moment, and publishes it to the webhook endpoints.
 pub fn record(

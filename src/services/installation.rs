@@ -7,13 +7,14 @@ use entity::{AccountToken, SnapshotToken, vault_key};
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter};
 use sha2::{Digest as _, Sha256};
+use store::{ConnectError, FoundKey};
 use uuid::Uuid;
+use vault::{Purpose, VaultError};
 
 use super::context::Context;
+use crate::Store;
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
-use crate::store::{ConnectError, FoundKey, Store};
-use crate::vault::{Purpose, VaultError};
 
 /// The reasons why this process may not use a database.
 #[derive(Debug, thiserror::Error)]
@@ -133,7 +134,7 @@ pub async fn skip_starts(store: &Store, at_least: u32) -> Result<(), Error> {
         let seed = row.value.split_once(' ').map_or("", |(seed, _)| seed);
         let starts = starts(Some(&row.value)).max(*at_least);
         let later = installation::Model { value: format!("{seed} {starts}"), ..row.clone() };
-        tx.update(&row, &later).await
+        Ok(tx.update(&row, &later).await?)
     });
     unit.await
 }
@@ -150,7 +151,7 @@ pub async fn check_health(ctx: &Context) -> Result<(), Error> {
         return Err(ErrorCode::ServiceUnavailable.into());
     }
     installation::Entity::find_by_id(ENVIRONMENT).one(ctx.store.read()).await?;
-    ctx.store.prove_writable().await
+    Ok(ctx.store.prove_writable().await?)
 }
 
 /// The name of the mark of an account whose rows are being replaced, whose value is the snapshot that takes their place.

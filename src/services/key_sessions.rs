@@ -5,10 +5,10 @@ use entity::Timestamp;
 use entity::ended_session::{Column, Entity, Model};
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QueryOrder, Select};
+use vault::{Purpose, Vault};
 
 use super::context::Context;
 use crate::error::Error;
-use crate::vault::{Purpose, Vault};
 
 /// Ends a session, named by the secret of its forms, whose cookie expires at a time. It may have ended before.
 pub async fn end(ctx: &Context, secret: &str, expires: Timestamp) -> Result<(), Error> {

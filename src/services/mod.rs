@@ -25,7 +25,7 @@ pub mod cards;
 pub mod charges;
 pub mod clock_record;
 pub mod context;
-mod counts;
+pub mod counts;
 pub mod customers;
 pub mod data_keys;
 pub mod deposits;

@@ -6,7 +6,7 @@ use std::future::{Future, ready};
 use std::marker::PhantomData;
 
 use entity::counter::{self, Counted};
-use entity::{AccountToken, Listed, Owned, account};
+use entity::{AccountToken, Listed, Owned, Timestamp, account};
 use sea_orm::sea_query::{
     Asterisk, Condition, DynIden, Expr, ExprTrait, IntoCondition, IntoIden, Order, Query, SelectStatement,
     SimpleExpr,
@@ -15,14 +15,14 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, DbErr, EntityTrait, Iterable, QueryFilter, QueryResult,
     QuerySelect, QueryTrait, Select, Statement, Value, Values,
 };
+use store::{CachedStatement, ColumnReader, FromColumns};
 
 use super::by_key;
 use super::context::Context;
 use super::memory::arrivals::{Topic, Wanted};
 use crate::error::Error;
 use crate::limits::PER_PAGE_DEFAULT;
-use crate::params::{Paging, Waiting};
-use crate::store::{CachedStatement, ColumnReader, FromColumns};
+use crate::params::{Paging, Search, Waiting};
 
 pub use deep::Growth;
 use deep::WholeSize;
@@ -46,6 +46,14 @@ impl<T> ListPage<T> {
             paging: self.paging,
         }
     }
+}
+
+/// Returns the condition that a time lies in the period of a search.
+pub fn in_period(time: &SimpleExpr, search: &Search) -> Condition {
+    let value = |instant| Expr::value(Timestamp::from(instant));
+    Condition::all()
+        .add_option(search.from.map(|from| time.clone().gte(value(from))))
+        .add_option(search.to.map(|to| time.clone().lt(value(to))))
 }
 
 /// A list that clients may wait for.

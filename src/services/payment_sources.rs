@@ -7,6 +7,7 @@ pub mod view;
 use entity::card::SourceType;
 use entity::wallet_payload;
 use sea_orm::ActiveEnum;
+use wallet::{DecryptedPayload, Unreadable, WalletAToken, WalletGToken};
 
 use super::cards::{self, ValidatedCard};
 use super::context::{Account, Caller, Context};
@@ -16,7 +17,6 @@ use crate::error::Error;
 use crate::params::Params;
 use crate::services::payment_sources::params::{NewPaymentSource, unusable};
 use crate::services::payment_sources::view::PaymentSource;
-use crate::wallet::{DecryptedPayload, Unreadable, WalletAToken, WalletGToken};
 
 /// Stores a payment source in exchange for a single-use token. Verifies and decrypts a wallet's payload, which can be
 /// stored only once.

@@ -12,20 +12,21 @@ use entity::audit_entry::Action;
 use entity::person::Role;
 use entity::person_session::{Column, Entity, Model};
 use entity::{JsonText, Timestamp};
+use outbound::identity_provider::Identity;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select, UpdateMany};
 use serde_json::json;
+use store::{Operator, Tx};
+use vault::{Purpose, Vault};
 
 pub use self::person::Person;
 pub(super) use self::person::full_name;
 use super::audit::{self, OperatorAction};
 use super::context::Context;
+use crate::Store;
 use crate::error::{Error, ErrorCode};
-use crate::identity_provider::Identity;
 use crate::limits::{DASHBOARD_SESSION, PERSON_SESSION_IDLE};
 use crate::services::people::view::SignedInPerson;
-use crate::store::{Operator, Store, Tx};
-use crate::vault::{Purpose, Vault};
 
 /// Opens a session for a sign-in. A sign-in opens one session at most, although a browser or a provider repeats its answer.
 pub(super) struct OpenSessionUnit {

@@ -8,6 +8,7 @@ use entity::counter::Counted;
 use entity::{Listed, Owned, TimeSpan, Timestamp, account, event, logged_request, webhook};
 use sea_orm::sea_query::ExprTrait;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select};
+use store::Tx;
 
 use super::context::Context;
 use super::due_work::clocks;
@@ -16,7 +17,6 @@ use super::due_work::{DueRow, DueWork, WorkResult};
 use crate::error::Error;
 use crate::limits::PURGE_BATCH;
 use crate::services::counts;
-use crate::store::Tx;
 
 /// Deletes an account's expired rows: the oldest first, at most a batch. Once none is left, the account is due again at
 /// the first midnight at which a row can expire.

@@ -3,9 +3,8 @@
 use entity::AccountToken;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SimpleExpr};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr};
+use store::Tx;
 use uuid::Uuid;
-
-use crate::store::Tx;
 
 /// SQLite's full-text table of the charges' words; PostgreSQL indexes the row's own column.
 pub const TABLE: &str = "charges_search";

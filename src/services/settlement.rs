@@ -9,6 +9,7 @@ use entity::posting::Book;
 use entity::transfer::{self, TransferKind};
 use entity::{AccountToken, Timestamp, TransferToken};
 use sea_orm::Select;
+use store::Tx;
 
 use super::accounts::settings;
 use super::context::{Account, Context};
@@ -19,7 +20,6 @@ use super::ledger::lines::{self, SettlementLines};
 use super::ledger::{self, BalanceTooLow, Entry, FundsSource};
 use super::{bank_accounts, search_text, transfers};
 use crate::error::Error;
-use crate::store::Tx;
 
 /// The description of a settlement's transfer.
 const DESCRIPTION: &str = "Settlement";

@@ -10,6 +10,7 @@ use entity::{AccountToken, Listed, Owned, WebhookEndpointToken, webhook};
 use futures::future::try_join_all;
 use outbound::signature::generate_key;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
+use store::Tx;
 use url::Url;
 
 use super::context::{Account, Caller, Context};
@@ -22,7 +23,6 @@ use crate::services::by_key;
 use crate::services::counts;
 use crate::services::webhook_endpoints::params::NewWebhookEndpoint;
 use crate::services::webhook_endpoints::view::WebhookEndpoint;
-use crate::store::Tx;
 
 /// Registers an endpoint. It receives every event from then on.
 ///

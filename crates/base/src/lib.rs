@@ -1,7 +1,7 @@
 //! What every room of the server stands on: it knows the columns of the tables (`entity`) and nothing of payments.
 //!
-//! Time, and which of it is believed; ids and randomness, of the system or of a seed; the context of a request, and permits that
-//! accounts share; secrets and card numbers, which appear in no log and no error; texts of strangers, made harmless; durable files
+//! Time, and which of it is believed; ids and randomness, of the system or of a seed; the context of a request, its trace, and permits
+//! that accounts share; secrets and card numbers, which appear in no log and no error; texts of strangers, made harmless; durable files
 //! and crash points; addresses, their networks and zones; times, lists and variables as people write them.
 
 pub mod address_zone;
@@ -10,6 +10,7 @@ pub mod client_network;
 pub mod clock;
 pub mod crash_points;
 pub mod durable_fs;
+pub mod environment;
 pub mod http_address;
 pub mod limits;
 pub mod list;
@@ -24,5 +25,6 @@ pub mod request_permits;
 pub mod secret;
 pub mod secret_shares;
 pub mod time_text;
+pub mod trace;
 pub mod trusted_clock;
 pub mod variables;

@@ -189,6 +189,11 @@ pub async fn waiting<F: Future>(wait: Wait, work: F) -> F::Output {
     output
 }
 
+/// Counts a wait that was over at once.
+pub fn count_wait(wait: Wait) {
+    let _ = REQUEST_CONTEXT.try_with(|request| request.counter(wait).fetch_add(1, Ordering::Relaxed));
+}
+
 /// Marks the request as one that is shed after it was admitted: its refusal is not logged, and its connection ends.
 pub fn mark_shed() {
     let _ = REQUEST_CONTEXT.try_with(|request| request.shed.store(true, Ordering::Relaxed));

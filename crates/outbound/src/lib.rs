@@ -1,15 +1,19 @@
-//! Calls to addresses from clients: which may be called, how long a call takes, how much of the response is read, and how a webhook is
-//! signed. It knows `base`, and nothing of payments.
+//! Calls of the server to others. To addresses from clients: which may be called, how long a call takes, how much of the response is
+//! read, and how a webhook is signed. To what the operator names: a bucket for [`blobs`], an [`identity_provider`], and a collector of
+//! traces ([`trace_export`]). It knows `base` and tokens and roles of `entity`, and nothing of payments.
 //!
 //! A literal address is judged before the call. A name is looked up once, each address is judged, and the connection goes to one that
 //! passed, so a different second answer of a name server changes nothing. A kept connection was judged when it was opened, and serves
 //! only its own host.
 
 mod address_policy;
+pub mod blobs;
+pub mod identity_provider;
 pub mod limits;
 mod lookup;
 pub mod signature;
 pub mod tls;
+pub mod trace_export;
 mod unreached;
 
 use std::cell::Cell;

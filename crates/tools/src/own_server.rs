@@ -52,7 +52,7 @@ impl OwnServer {
             ("CARD_PAYMENTS_SERVER", &self.url),
             ("CARD_PAYMENTS_KEY", &self.secret_key),
         ];
-        let mut command = Command::new(program);
+        let mut command = Command::new(platform::program(program));
         command.args(arguments).envs(variables).env("CARD_PAYMENTS_DATA_DIR", &self.folder);
         for own in OF_THIS_SERVER {
             command.env_remove(own);

@@ -52,7 +52,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     // A restarted server can bind its port although old connections are still closing.
-    socket.set_reuseaddr(true)?;
+    socket.set_reuseaddr(platform::REUSED_PORTS_ARE_FREE)?;
     socket.bind(address)?;
     socket.listen(LISTEN_BACKLOG)
 }

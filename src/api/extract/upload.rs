@@ -10,6 +10,7 @@ use base::request_permits::release_permit;
 use bytes::Bytes;
 use futures::StreamExt;
 use http_body_util::Limited;
+use outbound::blobs::Upload;
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -18,7 +19,6 @@ use super::form::Form;
 use super::part::file_name;
 use super::{Input, content_type, refusal, refuse_announced};
 use crate::api::state::AppState;
-use crate::blobs::Upload;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{
     BODY_BYTES_MAX, FILE_BYTES_MAX, UPLOAD_AHEAD_BYTES_MAX, UPLOAD_BYTES_MAX, UPLOAD_IDLE,

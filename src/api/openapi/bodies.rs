@@ -6,11 +6,11 @@ use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
+use wallet::{WalletAToken, WalletGToken};
 
 use crate::services::bank_accounts::params::NewBankAccount;
 use crate::services::cards::params::NewCard;
 use crate::services::payment_sources::params::NewNetworkToken;
-use crate::wallet::{WalletAToken, WalletGToken};
 
 macro_rules! bodies {
     ($(#[doc = $doc:literal] $name:ident = $schema:expr;)*) => {$(

@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::io::{self, StdoutLock};
 
+use card_payments::Store;
 use card_payments::services::ledger::report::{BookRow, ReportFilter, ReportRow, report};
-use card_payments::store::Store;
 use csv::{Writer, WriterBuilder};
 use entity::{AccountToken, Currency};
 use serde::Serialize;

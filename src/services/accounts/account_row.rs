@@ -4,8 +4,7 @@
 use entity::{AccountToken, account};
 use sea_orm::sea_query::SelectStatement;
 use sea_orm::{DbBackend, DbErr, Value};
-
-use crate::store::{CachedStatement, ColumnReader, FromColumns};
+use store::{CachedStatement, ColumnReader, FromColumns};
 
 /// An account's whole row.
 pub struct AccountRow(pub account::Model);

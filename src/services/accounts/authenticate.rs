@@ -7,7 +7,9 @@ use base::secret::Secret;
 use entity::api_key::KeyKind;
 use entity::{AccountToken, account, api_key};
 use sea_orm::{EntityTrait, QueryTrait};
+use store::CachedStatement;
 use subtle::ConstantTimeEq;
+use vault::{Purpose, Vault};
 
 use super::access::{Access, access};
 use super::account_row::{AccountJoin, AccountRow, AccountWith, IS_PRESENT};
@@ -17,8 +19,6 @@ use crate::services::context::{Account, Context};
 use crate::services::idempotency::{StoredClaim, claim};
 use crate::services::memory::key_uses::UsedKey;
 use crate::services::memory::known_keys::KeyEntry;
-use crate::store::CachedStatement;
-use crate::vault::{Purpose, Vault};
 
 /// An API key's account.
 #[derive(Debug)]

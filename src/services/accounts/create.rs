@@ -7,6 +7,7 @@ use entity::bank_account::{self, BankAccountState};
 use entity::installation;
 use sea_orm::EntityTrait;
 use serde_json::json;
+use store::Tx;
 
 use super::{ApiKeyPair, FIRST_ACCOUNT, NewAccount};
 use crate::config::Environment;
@@ -17,7 +18,6 @@ use crate::services::accounts::view::AccountKeys;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::bank_accounts;
 use crate::services::context::{Account, Context};
-use crate::store::Tx;
 
 /// Returns the validated parameters, or every fault that can be found without a database.
 pub fn checked(mut params: Params<NewAccountParams>) -> Result<NewAccountParams, FieldErrors> {

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
+use acquirer::{Fault, SimulatedOutcome};
 use entity::account::{self, Column};
 use entity::{AccountToken, AcquirerFaults};
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use sha2::{Digest, Sha256};
+use store::Tx;
 
-use crate::acquirer::{Fault, SimulatedOutcome};
 use crate::error::Error;
 use crate::params::{FieldErrors, non_blank};
 use crate::services::context::Account;
-use crate::store::Tx;
 
 /// The header that forces the outcome of one attempt.
 const HEADER: &str = "Sandbox-Outcome";
@@ -52,6 +52,14 @@ pub async fn draw(tx: &Tx, account: &Account) -> Result<FaultPlan, Error> {
     let call = if chance_decides { next_call_number(tx, account.id()).await? } else { 0 };
     let latency = Duration::from_millis(u64::try_from(faults.latency_ms).unwrap_or_default());
     Ok(FaultPlan { outcome: draw_outcome(&faults, call), latency })
+}
+
+/// Returns the faults of each of the account's calls, if neither chance nor latency is one of them.
+pub fn certain(account: &Account) -> Result<Option<FaultPlan>, Error> {
+    let faults = faults_of(account.settings())?;
+    let is_certain =
+        faults.gateway_error_rate.is_none() && faults.drop_rate.is_none() && faults.latency_ms == 0;
+    Ok(is_certain.then(|| FaultPlan { outcome: draw_outcome(&faults, 0), latency: Duration::ZERO }))
 }
 
 /// Returns the number of the call, from 1; concurrent calls each get their own.

@@ -6,6 +6,7 @@ use base::secret::Secret;
 use entity::api_key::KeyKind;
 use entity::{JsonText, Timestamp, account, api_key};
 use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
+use store::{CachedStatement, ColumnReader, FromColumns};
 use subtle::ConstantTimeEq;
 
 use super::access::{Access, access};
@@ -17,7 +18,6 @@ use crate::error::{Error, ErrorCode};
 use crate::services::account_version::{AccountVersion, AssumedVersion};
 use crate::services::context::{Account, Context};
 use crate::services::memory::known_keys::{KeptAccount, KeyEntry};
-use crate::store::{CachedStatement, ColumnReader, FromColumns};
 
 /// Authenticates the key of a payment, by the account that the process keeps if there is one. The payment requires the version
 /// of the account in its first commit, and is not refused before [`find_changed`] has found no other version.

@@ -7,6 +7,7 @@ use entity::{AccountToken, TimeSpan, Timestamp};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 use serde_json::json;
+use store::Tx;
 
 use super::{ApiKeyPair, key_context, key_rows, settings};
 use crate::error::Error;
@@ -14,7 +15,6 @@ use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
 use crate::services::data_keys::reencrypt::SealedTable;
 use crate::services::memory::key_uses::UsedKey;
-use crate::store::Tx;
 
 /// Issues a new pair of keys; restricted keys stay as they are. Former keys work for `grace`, or until the end they already have, whichever comes first.
 /// A running server may cache a key for a few seconds longer.

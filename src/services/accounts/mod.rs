@@ -29,6 +29,8 @@ use entity::{
     AccountToken, JsonText, Owned, TimeSpan, Timestamp, account, api_key, bank_account, deposit, installation,
 };
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
+use store::Tx;
+use vault::Vault;
 
 pub use self::account_row::{AccountJoin, IS_PRESENT};
 pub use self::authenticate::{
@@ -39,6 +41,7 @@ pub use self::kept::{authenticate_payment, find_changed};
 use base::random::{RandomSource, RandomStream};
 use base::secret::Secret;
 
+use crate::Store;
 use crate::error::Error;
 use crate::limits::{
     MAXIMUM_CHARGE_CENTS, OPENING_DEPOSIT_CENTS, RETENTION_DAYS_MIN, SETTLEMENT_DELAY_DAYS,
@@ -47,8 +50,6 @@ use crate::limits::{
 use crate::services::context::{Account, Context};
 use crate::services::data_keys::unseal;
 use crate::services::{bank_accounts, deposits};
-use crate::store::{Store, Tx};
-use crate::vault::Vault;
 
 /// An account's pair of API keys.
 #[derive(Debug, Clone, Default)]

@@ -13,14 +13,14 @@ use sea_orm::{
     QueryFilter, QueryTrait, TryIntoModel, Value,
 };
 use serde_json::{Map, Value as Json};
+use store::Snapshot;
 use uuid::Uuid;
+use vault::DataKeys;
 
 use super::snapshot_rows::{AccountTable, InsertRowsUnit, Rows, Table};
 use super::stored_json::{can_be_read, is_json};
 use crate::error::Error;
 use crate::services::data_keys::reencrypt;
-use crate::store::Snapshot;
-use crate::vault::DataKeys;
 
 /// A row: its columns by name.
 pub type NamedRow = Map<String, Json>;

@@ -7,13 +7,13 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::json;
 
 use super::settings;
+use crate::Store;
 use crate::error::Error;
 use crate::params::{self, Params};
 use crate::services::accounts::params::ChangedSettings;
 use crate::services::accounts::view::AccountSettings;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Account;
-use crate::store::Store;
 
 /// How many accounts are read at a time.
 const PAGE: u64 = 500;

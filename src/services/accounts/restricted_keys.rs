@@ -16,6 +16,7 @@ use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QuerySelect, Select,
 };
 use serde_json::{Value, json};
+use store::Tx;
 
 use super::{key_hash, key_row};
 use crate::error::{Error, ErrorCode};
@@ -28,7 +29,6 @@ use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
 use crate::services::memory::known_keys::KeyEntry;
 use crate::services::page::{List, ListPage};
-use crate::store::Tx;
 
 /// How many characters of a key lists show.
 const SHOWN: usize = 4;

@@ -4,6 +4,7 @@ use entity::account::{self, Column};
 use entity::{AccountToken, JsonText, Timestamp};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
+use store::Tx;
 
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
@@ -12,7 +13,6 @@ use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
 use crate::services::sandbox::params::ChangedAccount;
 use crate::services::sandbox::view::SandboxAccount;
-use crate::store::Tx;
 
 /// Changes the settings that were sent; the rest stays.
 ///

@@ -18,7 +18,9 @@ use sea_orm::{
     TryIntoModel, Value,
 };
 use serde::{Deserialize, Serialize};
+use store::{Snapshot, Tx};
 use uuid::Uuid;
+use vault::DataKeys;
 use zeroize::Zeroizing;
 
 use super::named_rows::NamedRows;
@@ -26,8 +28,6 @@ use super::stored_json::unreadable;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{SNAPSHOT_BYTES_MAX, SNAPSHOT_PAGE_BYTES, SNAPSHOT_ROWS_AT_ONCE, SNAPSHOT_ROWS_MAX};
 use crate::services::data_keys::reencrypt;
-use crate::store::{Snapshot, Tx};
-use crate::vault::DataKeys;
 
 /// A table whose rows are copied and restored.
 pub trait SnapshotTable: NamedRows + Send + Sync {

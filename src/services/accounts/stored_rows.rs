@@ -13,10 +13,11 @@ use entity::{
 use futures::future::BoxFuture;
 use futures::{FutureExt, TryStreamExt};
 use sea_orm::{ConnectionTrait, EntityTrait, FromQueryResult, QueryTrait};
+use store::Snapshot;
 
 use super::stored_json::unreadable;
+use crate::Store;
 use crate::error::Error;
-use crate::store::{Snapshot, Store};
 
 /// What is wrong with the first row that cannot be read, if there is one.
 type Unreadable = Result<Option<String>, Error>;

@@ -20,14 +20,15 @@ use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QueryOrder, QuerySelect,
     QueryTrait, Select, UpdateMany,
 };
+use store::Tx;
 
 use super::snapshot_rows::{AccountTable, SnapshotTable};
+use crate::Store;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{ACCOUNT_QUIET_AFTER, RETENTION_DAYS_MAX, WIPE_BATCH};
 use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
 use crate::services::search_text;
-use crate::store::{Store, Tx};
 
 /// Closes an account made in the sandbox, called by that account or by its maker.
 ///

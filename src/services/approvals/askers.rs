@@ -7,18 +7,19 @@ use entity::Timestamp;
 use entity::approval::{ApprovalState, Column, Entity, Model};
 use entity::audit_entry::Action;
 use entity::section::{Right, Section};
+use outbound::identity_provider::Identity;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 use serde_json::json;
+use store::{Operator, Tx};
 
 use super::{ApprovalAction, DECISION, action_on, decided, next};
+use crate::Store;
 use crate::error::{Error, ErrorCode};
-use crate::identity_provider::Identity;
 use crate::limits::APPROVAL_OPEN;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
 use crate::services::people::view::SignedInPerson;
 use crate::services::people::{self, OpenSessionUnit, Person, full_name};
-use crate::store::{Operator, Store, Tx};
 
 /// Opens a session for a sign-in, and withdraws the person's requests for what the roles do not allow any more. Returns the secret of
 /// the session's cookie.

@@ -10,6 +10,7 @@ use sea_orm::sea_query::LockType;
 use sea_orm::{ConnectionTrait, EntityTrait, QuerySelect, Select};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use wallet::hexadecimal_of;
 
 use super::ApprovalRequest;
 use crate::error::Error;
@@ -20,7 +21,6 @@ use crate::services::context::Account;
 use crate::services::disputes::state::effective_status;
 use crate::services::transfers::create::SELF;
 use crate::services::transfers::params::NewTransfer;
-use crate::wallet::hexadecimal_of;
 
 /// How facts are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,12 +3,13 @@
 use std::io::{self, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use base::platform;
+use outbound::blobs::{Bucket, BucketError};
 use tokio::fs::{File, OpenOptions};
 use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
+use vault::Vault;
 
 use super::head::AuditHead;
-use crate::blobs::{Bucket, BucketError};
-use crate::vault::Vault;
 
 /// How the names of all heads' objects begin.
 const OBJECTS: &str = "audit-";
@@ -42,7 +43,9 @@ impl AuditAnchor {
                 if ends_with(path, &line).await.unwrap_or_default() {
                     return Ok(());
                 }
-                let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(path).await?;
+                let mut new = platform::private_file();
+                new.append(true);
+                let mut file = OpenOptions::from(new).open(path).await?;
                 file.write_all(line.as_bytes()).await?;
                 file.sync_all().await
             }

@@ -13,14 +13,14 @@ use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder,
     QuerySelect, Select, Value,
 };
+use store::{Tx, about};
 use uuid::Uuid;
+use vault::{Purpose, Vault};
 
 use super::head::{AuditHead, HEAD, Mac, tampered};
 use crate::error::Error;
 use crate::limits::{AUDIT_KEPT, AUDIT_READ_AT_ONCE, AUDIT_SEALED_AT_ONCE};
 use crate::services::context::Context;
-use crate::store::{Tx, about};
-use crate::vault::{Purpose, Vault};
 
 impl AuditHead {
     /// Requires that the trail still ends with the last sealed entry.
@@ -41,7 +41,7 @@ impl AuditHead {
     /// Writes the head that follows from a locked one.
     async fn replace(&mut self, tx: &Tx, row: &installation::Model, trail: &Trail) -> Result<(), Error> {
         let value = self.sign(&trail.vault, trail.wall)?;
-        tx.update(row, &installation::Model { value, ..row.clone() }).await
+        Ok(tx.update(row, &installation::Model { value, ..row.clone() }).await?)
     }
 
     /// Takes the oldest entry off the trail, if it is as it was sealed and kept from no later than `until`. Returns its id.

@@ -5,10 +5,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use entity::{Timestamp, installation};
 use sea_orm::{ConnectionTrait, EntityTrait};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use store::Tx;
+use vault::{Purpose, Vault};
 
 use crate::error::Error;
-use crate::store::Tx;
-use crate::vault::{Purpose, Vault};
 
 /// Counts how often the server has met a trail that somebody else has changed.
 pub const TAMPERING: &str = "card_payments_audit_tampering_total";

@@ -3,10 +3,10 @@
 use entity::{AccountToken, Timestamp, audit_entry, key_use};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 
+use crate::Store;
 use crate::error::Error;
 use crate::params::Paging;
 use crate::services::audit::view::AuditRecord;
-use crate::store::Store;
 
 /// A filter of the audit trail.
 #[derive(Debug, Clone, Copy)]

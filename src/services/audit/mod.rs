@@ -19,6 +19,7 @@ use entity::audit_entry::{self, Action};
 use entity::{AccountToken, JsonText, Timestamp, key_use};
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 use serde_json::{Value, json};
+use store::{Operator, Tx};
 use uuid::Uuid;
 
 pub use self::anchor::AuditAnchor;
@@ -28,9 +29,9 @@ pub use self::list::{AuditFilter, list};
 pub use self::verify::{AuditFinding, AuditReport, verify};
 pub use self::watch::TrailWatch;
 use super::context::Context;
+use crate::Store;
 use crate::error::Error;
 use crate::limits::AUDIT_KEPT;
-use crate::store::{Operator, Store, Tx};
 
 #[derive(Debug)]
 pub struct OperatorAction {

@@ -8,13 +8,13 @@ use entity::Timestamp;
 use sea_orm::{ConnectionTrait, PaginatorTrait};
 use serde::Serialize;
 use uuid::Uuid;
+use vault::Vault;
 
 use super::chain::{TrailEntry, link, sealed_after, unsealed};
 use super::head::{AuditHead, Mac};
 use crate::error::Error;
 use crate::limits::{AUDIT_KEPT, AUDIT_READ_AT_ONCE};
 use crate::services::context::Context;
-use crate::vault::Vault;
 
 /// Something in the trail that is not as the server left it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

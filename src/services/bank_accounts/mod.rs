@@ -13,6 +13,7 @@ use entity::bank_account::{self, BankAccountState, Column};
 use entity::{AccountToken, BankAccountToken, JsonText, Listed, Timestamp, account};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, QueryFilter};
+use store::Tx;
 
 use super::context::{Account, Caller, Context};
 use super::data_keys::reencrypt::SealedTable;
@@ -24,7 +25,6 @@ use crate::params::rules::bsb_digits;
 use crate::params::{FieldErrors, Params};
 use crate::services::bank_accounts::params::NewBankAccount;
 use crate::services::bank_accounts::view::BankAccount;
-use crate::store::Tx;
 
 /// A BSB that no bank has (`docs/decisions.md`, 200).
 const REFUSED_BSB: &str = "123456";

@@ -6,12 +6,12 @@ use entity::{Owned, TimeSpan, Timestamp};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select};
 use serde_json::json;
+use store::Tx;
 
 use crate::error::Error;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Account, Context};
 use crate::services::memory::card_testing::READ_BACK;
-use crate::store::Tx;
 
 /// How many attacks one unit of work writes.
 const BATCH: usize = 16;

@@ -1,18 +1,18 @@
 //! Turns the parameters of a card, a network token or a wallet payload into a card's row.
 
+use acquirer::{CardInfo, NetworkProof};
 use base::card_number::{CardNumber, cvc_length};
 use base::secret::Secret;
 use entity::card::{self, CardState, SourceType};
 use sea_orm::ActiveEnum;
+use wallet::WalletCard;
 
-use crate::acquirer::{CardInfo, NetworkProof};
 use crate::error::Error;
 use crate::params::FieldErrors;
 use crate::services::acquirer_lookup;
 use crate::services::cards::params::NewCard;
 use crate::services::context::{Account, Context};
 use crate::services::payment_sources::params::NewNetworkToken;
-use crate::wallet::WalletCard;
 
 /// A card with valid parameters, and the credentials that its row stores only as ciphertext.
 pub struct ValidatedCard {

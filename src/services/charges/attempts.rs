@@ -12,7 +12,7 @@ use crate::params::Params;
 use crate::services::charges::attempt_params::{AttemptSearch, AttemptState};
 use crate::services::charges::view::Charge;
 use crate::services::context::{Account, Context};
-use crate::services::page::{Growth, List, ListPage};
+use crate::services::page::{Growth, List, ListPage, in_period};
 use crate::services::search_text;
 
 /// Searches the account's attempts. No index holds all of them, so this reads the account's charges: it is for the sandbox, whose
@@ -25,12 +25,8 @@ pub async fn attempts(
     params: Params<AttemptSearch>,
 ) -> Result<ListPage<Charge>, Error> {
     let AttemptSearch { search, state, reason } = params.valid()?;
-    let since = search.from.map(|from| Column::CreatedAt.gte(Timestamp::from(from)));
-    let until = search.to.map(|to| Column::CreatedAt.lt(Timestamp::from(to)));
-    let mut found = Condition::all()
+    let mut found = in_period(&Column::CreatedAt.into_expr(), &search)
         .add(Column::Origin.ne(Origin::Authorisation))
-        .add_option(since)
-        .add_option(until)
         .add_option(state.map(|state| condition(state, account.now)))
         .add_option(reason.map(|reason| Column::Failure.eq(reason)));
     if let Some(query) = &search.query {

@@ -5,6 +5,7 @@ use entity::counter::Counted;
 use entity::{AccountToken, ChargeToken, Owned};
 use sea_orm::sea_query::{Expr, ExprTrait, IntoIden, SelectStatement};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, QueryFilter, Value};
+use store::CachedStatement;
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
@@ -15,7 +16,6 @@ use crate::services::context::{Account, Context};
 use crate::services::customers;
 use crate::services::ledger::lines;
 use crate::services::page::{List, ListPage};
-use crate::store::CachedStatement;
 
 /// A charge requested by its token, failed and pending ones included.
 pub struct ChargeByToken(ChargeToken);

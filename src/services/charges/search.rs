@@ -18,6 +18,7 @@ use sea_orm::sea_query::{
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbBackend, QueryFilter, QuerySelect, QueryTrait, Select, Value,
 };
+use store::Reader;
 use uuid::Uuid;
 
 use super::find::shown_columns;
@@ -27,9 +28,8 @@ use crate::services::by_key;
 use crate::services::charges::view::Charge;
 use crate::services::context::{Account, Context};
 use crate::services::memory::charge_search::Sample;
-use crate::services::page::{Growth, List, ListPage};
+use crate::services::page::{Growth, List, ListPage, in_period};
 use crate::services::search_text;
-use crate::store::Reader;
 
 /// The fields that charges can be sorted by.
 pub const SORTS: &[&str] = &["created_at", "amount"];
@@ -40,13 +40,7 @@ const FEW: u64 = 1_000;
 /// Searches the account's charges.
 pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<ListPage<Charge>, Error> {
     let all = charge::Entity::owned_by(account.id()).filter(charge::listed());
-    let within = |time: SimpleExpr| {
-        let value = |at| Expr::value(Timestamp::from(at));
-        Condition::all()
-            .add_option(search.from.map(|from| time.clone().gte(value(from))))
-            .add_option(search.to.map(|to| time.clone().lt(value(to))))
-    };
-    let dates = within(Column::CreatedAt.into_expr());
+    let dates = in_period(&Column::CreatedAt.into_expr(), &search);
     let is_dated = !dates.is_empty();
     let column = match search.sort {
         Some("amount") => (Column::Amount, Growth::Anywhere),
@@ -85,7 +79,7 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
             let list = if size <= FEW {
                 list.part_of(Counted::Charges, dates).found_first()
             } else {
-                list.part_of(Counted::Charges, within(Column::CreatedAt.into_expr().add(0)))
+                list.part_of(Counted::Charges, in_period(&Column::CreatedAt.into_expr().add(0), &search))
             };
             list.of_size(ctx, size, search.paging).await?
         }

@@ -4,10 +4,10 @@ use entity::charge::{self, ChargeState, Column};
 use entity::transfer::{self, ChargeTransferState, TransferStatus};
 use entity::{AuthorisationToken, ChargeToken, Currency, FailureCode, JsonText, Timestamp, TransferToken};
 use macros::view;
+use store::record;
 
 use crate::error::failure_message;
 use crate::services::cards::view::Card;
-use crate::store::record;
 
 /// A payment by card: money that was taken, or that is reserved until it is captured or voided.
 #[view]

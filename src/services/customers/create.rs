@@ -4,6 +4,7 @@ use entity::card::{self, CardState};
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::{CardToken, CustomerToken, customer};
+use store::Tx;
 
 use super::find::view;
 use crate::error::{Error, ErrorCode};
@@ -12,7 +13,6 @@ use crate::services::context::{Account, Caller, Context};
 use crate::services::customers::params::NewCustomer;
 use crate::services::customers::view::Customer;
 use crate::services::{cards, counts, events, idempotency};
-use crate::store::Tx;
 
 /// A card to attach to a customer.
 pub(super) enum CardToAttach {

@@ -9,6 +9,7 @@ use entity::{
 };
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect};
+use store::Tx;
 
 use super::create::deleted_meanwhile;
 use super::find::view;
@@ -16,7 +17,6 @@ use super::update::locked;
 use crate::error::Error;
 use crate::limits::ACCOUNT_QUIET_AFTER;
 use crate::services::{cards, counts, events};
-use crate::store::Tx;
 
 /// Deletes a customer and all its cards permanently, as a part of its caller's unit; its charges stay, with the card as
 /// it was. With a time span, its personal data is erased so long afterwards.

@@ -1,7 +1,7 @@
 //! Searches customers, for the dashboard: the API has no such search (`docs/decisions.md`, 455).
 
 use entity::customer::{self, Column};
-use entity::{AccountToken, CardToken, CustomerToken, Listed, Owned, Timestamp, card};
+use entity::{AccountToken, CardToken, CustomerToken, Listed, Owned, card};
 use sea_orm::sea_query::{Expr, Func, SimpleExpr};
 use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter, QuerySelect, QueryTrait};
 
@@ -10,15 +10,13 @@ use crate::error::Error;
 use crate::params::Search;
 use crate::services::context::{Account, Context};
 use crate::services::customers::view::Customer;
-use crate::services::page::{List, ListPage};
+use crate::services::page::{List, ListPage, in_period};
 use crate::services::search_text;
 
 /// Searches the account's customers, newest first.
 pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<ListPage<Customer>, Error> {
-    let since = search.from.map(|from| Column::CreatedAt.gte(Timestamp::from(from)));
-    let until = search.to.map(|to| Column::CreatedAt.lt(Timestamp::from(to)));
     let words = search.query.as_deref().map(|query| matching(ctx.store.backend(), account.id(), query));
-    let found = Condition::all().add_option(since).add_option(until).add_option(words);
+    let found = in_period(&Column::CreatedAt.into_expr(), &search).add_option(words);
     let rows = customer::Entity::owned_by(account.id()).filter(found);
     let page = List::newest_first(account.id(), rows).ranged(ctx, search.paging).await?;
     shown(ctx, account, page).await

@@ -5,6 +5,7 @@ use entity::customer;
 use entity::event::EventType;
 use sea_orm::sea_query::LockType;
 use sea_orm::{DbBackend, QuerySelect};
+use store::Tx;
 
 use super::create::{CardToAttach, deleted_meanwhile, stored, validate_card};
 use super::find::{by_token, view};
@@ -14,7 +15,6 @@ use crate::services::context::{Account, Caller, Context};
 use crate::services::customers::params::CustomerChanges;
 use crate::services::customers::view::Customer;
 use crate::services::{cards, events, idempotency};
-use crate::store::Tx;
 
 /// A change of the customer's cards.
 enum CardChange {

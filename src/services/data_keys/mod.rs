@@ -13,15 +13,16 @@ use base::clock::IdGenerator;
 use base::random::{RandomSource, RandomStream};
 use entity::{Timestamp, installation, vault_key};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
+use store::{FoundKey, Tx};
 use uuid::{Builder, Uuid, Version};
+use vault::{DataKeys, HashKeys, Key, OperatorKeys, Purpose, Vault, VaultError, Wrapped};
 use zeroize::Zeroizing;
 
 use super::audit;
 use super::context::Context;
 use super::installation::{InstallationError, KEYS};
+use crate::Store;
 use crate::error::Error;
-use crate::store::{FoundKey, Store, Tx};
-use crate::vault::{DataKeys, HashKeys, Key, OperatorKeys, Purpose, Vault, VaultError, Wrapped};
 
 /// The purpose under which a data key is stored; a hash key is stored under its own.
 const DATA: &str = "data";

@@ -18,11 +18,11 @@ use sea_orm::{
     QueryFilter, QueryOrder, QuerySelect, UpdateMany, Value,
 };
 use uuid::Uuid;
+use vault::DataKeys;
 
 use crate::error::Error;
 use crate::limits::SEALED_BATCH;
 use crate::services::context::Context;
-use crate::vault::DataKeys;
 
 /// A table with sealed columns; implemented in the module that seals them.
 pub trait SealedTable: EntityTrait<Model: ModelTrait + Send + Sync + 'static> {

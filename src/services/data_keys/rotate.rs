@@ -10,15 +10,15 @@ use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select};
 use serde::Serialize;
 use serde_json::json;
+use store::Tx;
 use uuid::Uuid;
+use vault::{Key, OperatorKeys};
 
 use super::{DATA, context, fresh, reencrypt, reload, seals, unwrapped};
 use crate::error::Error;
 use crate::limits::DATA_KEY_KEPT;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
-use crate::store::Tx;
-use crate::vault::{Key, OperatorKeys};
 
 /// The result of a rotation.
 #[derive(Debug, Serialize)]

@@ -5,11 +5,11 @@
 use entity::vault_key::{self, Column};
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use store::Tx;
 use uuid::Uuid;
 
 use crate::error::Error;
 use crate::services::context::Context;
-use crate::store::Tx;
 
 /// Adds the counts to the table. Counts that the database rejects stay counted.
 pub async fn write(ctx: &Context) -> Result<(), Error> {

@@ -3,12 +3,12 @@
 use entity::dispute_activity::{self, ActivityKind, Column};
 use entity::{Owned, Timestamp, dispute};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
+use store::Tx;
 
 use super::{enabled, find};
 use crate::error::Error;
 use crate::services::context::{Account, Context};
 use crate::services::disputes::activity_view::Activity;
-use crate::store::Tx;
 
 /// Returns a dispute's activity, newest first; the oldest entry is the charge's capture (`docs/decisions.md`, 214).
 ///

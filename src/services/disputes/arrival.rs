@@ -8,14 +8,15 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_orm::QuerySelect;
 use sea_orm::sea_query::LockType;
+use store::Tx;
 
 use super::open::OpenDisputeUnit;
+use crate::Store;
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Account, Context};
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::payments::capture_listener::{self, CaptureListener};
-use crate::store::{Store, Tx};
 
 /// Opens the dispute scheduled with a capture before the capture is answered, so that the client then finds it. If this
 /// fails, a worker does it as due work.

@@ -7,6 +7,7 @@ use entity::evidence::{self, Column};
 use entity::{AccountToken, DisputeToken, FileToken, Owned, Timestamp, file};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
+use store::Tx;
 
 use super::state::{check_answerable, effective_status};
 use super::transitions::{answer, lock_dispute};
@@ -18,7 +19,6 @@ use crate::services::disputes::evidence_view::EvidenceBatch;
 use crate::services::disputes::params::{ChangedEvidence, ChangedKind};
 use crate::services::files::link::Links;
 use crate::services::idempotency;
-use crate::store::Tx;
 
 /// Returns the current batch.
 ///

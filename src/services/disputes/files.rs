@@ -3,12 +3,12 @@
 use entity::{AccountToken, FileToken, Listed, Owned, Timestamp, evidence, file};
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use store::Tx;
 
 use super::transitions::lock_dispute;
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Caller, Context};
 use crate::services::{files, idempotency};
-use crate::store::Tx;
 
 /// Deletes a file. A batch of evidence that is not submitted loses it.
 ///

@@ -17,7 +17,7 @@ use crate::services::context::{Account, Context};
 use crate::services::disputes::params::DisputeSearch;
 use crate::services::disputes::view::Dispute;
 use crate::services::ledger;
-use crate::services::page::{Growth, List, ListPage};
+use crate::services::page::{Growth, List, ListPage, in_period};
 
 /// The fields that disputes can be sorted by.
 pub const SORTS: &[&str] = &["received_at", "evidence_required_by", "amount"];
@@ -77,9 +77,7 @@ pub async fn search(
         return Err(ErrorCode::InvalidSearchQueryParam.into());
     }
     let DisputeSearch { search, status } = params;
-    let found = Condition::all()
-        .add_option(search.from.map(|from| Column::ReceivedAt.gte(Timestamp::from(from))))
-        .add_option(search.to.map(|to| Column::ReceivedAt.lt(Timestamp::from(to))))
+    let found = in_period(&Column::ReceivedAt.into_expr(), &search)
         .add_option(status.map(|status| Column::Status.eq(status)))
         .add_option(search.query.as_deref().map(matches));
     let (column, growth) = column(search.sort.unwrap_or("received_at"));

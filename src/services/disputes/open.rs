@@ -8,6 +8,7 @@ use entity::dispute_activity::ActivityKind;
 use entity::{AccountToken, ChargeToken, Listed, TimeSpan, Timestamp};
 use sea_orm::QuerySelect;
 use sea_orm::sea_query::LockType;
+use store::Tx;
 
 use super::activity::note;
 use super::{find, state, transitions};
@@ -18,7 +19,6 @@ use crate::services::context::{Caller, Context};
 use crate::services::disputes::params::NewDispute;
 use crate::services::disputes::view::Dispute;
 use crate::services::{charges, counts, events, idempotency};
-use crate::store::Tx;
 
 /// Opens a dispute on request.
 ///

@@ -8,10 +8,10 @@ use serde_json::json;
 
 use super::open::OpenDisputeUnit;
 use super::transitions::decided;
+use crate::Store;
 use crate::error::{Error, ErrorCode};
 use crate::services::audit::{self, OperatorAction};
 use crate::services::disputes::view::Dispute;
-use crate::store::Store;
 
 /// Opens a dispute, of the whole remaining amount if none is given.
 ///

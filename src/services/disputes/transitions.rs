@@ -9,6 +9,7 @@ use entity::posting::Book;
 use entity::{AccountToken, DisputeToken, Listed, Owned, Timestamp, charge};
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
+use store::Tx;
 
 use super::activity::note;
 use super::state::{check_answerable, effective_status, next};
@@ -24,7 +25,6 @@ use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::ledger::{self, Entry};
 use crate::services::{events, idempotency};
-use crate::store::Tx;
 
 /// Accepts a dispute.
 ///

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use base::trace::{self, Span};
 use entity::{AccountToken, Timestamp, account};
 use futures::future::{BoxFuture, join_all, try_join_all};
 use futures::stream::FuturesUnordered;
@@ -28,7 +29,6 @@ use crate::services::{
     payments, people, plans, refunds, retention, settlement, snapshots, subscriptions, three_d_secure,
     transfers, webhook_endpoints, webhooks,
 };
-use crate::trace::{self, Span};
 
 #[derive(Clone, Copy)]
 pub struct DueWorkKind {

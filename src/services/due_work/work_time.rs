@@ -7,11 +7,11 @@ use entity::account::Column;
 use entity::{AccountToken, TimeSpan, Timestamp, account};
 use sea_orm::sea_query::{CaseStatement, Expr};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use store::{Tx, Unit};
 
 use super::super::context::{Account, Context};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{CLOCK_ANSWER, CLOCK_LEASE};
-use crate::store::{Tx, Unit};
 
 /// An account at an instant of its clock.
 #[derive(Debug, Clone)]
@@ -93,7 +93,7 @@ impl WorkTime {
         &self,
         ctx: &Context,
         data: D,
-        unit: impl Unit<D, Option<T>>,
+        unit: impl Unit<D, Option<T>, Error>,
     ) -> Result<Option<T>, Error>
     where
         D: Send + Sync + 'static,

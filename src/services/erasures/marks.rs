@@ -7,15 +7,15 @@ use std::io;
 use entity::audit_entry::Action;
 use entity::erasure::{self, Column};
 use entity::{AccountToken, CustomerToken, JsonText, Owned, account};
+use outbound::blobs::Mark;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde_json::json;
+use vault::{Purpose, Vault};
 
-use crate::blobs::Mark;
 use crate::error::Error;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
 use crate::services::customers::delete::plan_erasure;
-use crate::vault::{Purpose, Vault};
 
 /// Counts the marks that the last start did not obey, because the vault has not signed them.
 pub const MARKS_REFUSED: &str = "card_payments_erasure_marks_refused";

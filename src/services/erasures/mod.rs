@@ -15,6 +15,7 @@ use entity::audit_entry::Action;
 use entity::erasure::{self, Column};
 use entity::{AccountToken, CustomerToken, JsonText, Listed, Owned, TimeSpan, Timestamp, logged_request};
 use serde_json::json;
+use store::Tx;
 
 pub use self::columns::{COLUMNS, Columns, tables_of_customers};
 pub use self::marks::{MARKS_REFUSED, repeat_marked};
@@ -30,7 +31,6 @@ use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::erasures::view::Erasure;
 use crate::services::idempotency;
-use crate::store::Tx;
 
 /// When an erasure looks again at a customer with unfinished business.
 const ERASURE_POSTPONED: TimeSpan = TimeSpan::days(1);

@@ -12,11 +12,11 @@ use sea_orm::sea_query::{Condition, Expr, ExprTrait, LockType};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, ModelTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
 };
+use store::Tx;
 
 use super::columns::erased;
 use crate::error::Error;
 use crate::services::{counts, customers, events, files, search_text};
-use crate::store::Tx;
 
 /// How many charges, with all that belongs to them, one transaction rewrites.
 const ERASED_CHARGES: u64 = 25;

@@ -1,6 +1,7 @@
 //! A ping is an event for one endpoint only. It shows the endpoint's owner whether webhooks arrive and their signatures
 //! verify (`docs/decisions.md`, 261).
 
+use base::trace;
 use entity::audit_entry::Action;
 use entity::counter::Counted;
 use entity::event::EventType;
@@ -10,6 +11,7 @@ use entity::{AccountToken, JsonText, Listed, Timestamp, WebhookEndpointToken, We
 use sea_orm::QuerySelect;
 use sea_orm::sea_query::LockType;
 use serde_json::json;
+use store::Tx;
 
 use super::note;
 use crate::error::{Error, ErrorCode};
@@ -19,8 +21,6 @@ use crate::services::counts;
 use crate::services::idempotency;
 use crate::services::webhook_endpoints::view::PingedEndpoint;
 use crate::services::webhooks::view::Webhook;
-use crate::store::Tx;
-use crate::trace;
 
 /// Sends an endpoint an event of the type `ping`, which is delivered and retried as any other.
 ///

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use entity::{AccountToken, FileToken};
 use futures::TryStreamExt;
+use outbound::blobs::BlobName;
 
 use super::stray;
-use crate::blobs::BlobName;
 use crate::error::Error;
 use crate::services::context::Context;
 

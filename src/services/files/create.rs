@@ -5,10 +5,10 @@ use std::io;
 use base::crash_points;
 use entity::file::{self, FilePurpose, MimeType};
 use entity::stray_blob;
+use outbound::blobs::{BlobName, Upload};
 
 use super::link::Links;
 use super::stray;
-use crate::blobs::{BlobName, Upload};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{FILE_BYTES_MAX, NAME_LENGTH_MAX};
 use crate::params::Params;

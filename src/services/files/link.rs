@@ -5,15 +5,15 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use entity::{AccountToken, FileToken, Listed, Timestamp, account, file};
+use outbound::blobs::{BlobName, Content};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use subtle::ConstantTimeEq;
+use vault::{Purpose, Vault};
 
-use crate::blobs::{BlobName, Content};
 use crate::error::{Error, ErrorCode};
 use crate::limits::LINK_LIFETIME;
 use crate::services::context::{Account, Context};
 use crate::services::files::view::File;
-use crate::vault::{Purpose, Vault};
 
 /// Creates an account's links.
 pub(in crate::services) struct Links {

@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use entity::stray_blob::{self, Column};
 use entity::{AccountToken, FileToken, Listed, Owned, Timestamp, file, snapshot_file};
+use outbound::blobs::BlobName;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
+use store::Tx;
 
-use crate::blobs::BlobName;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{STRAY_BLOB_AFTER, STRAY_BLOBS_AT_ONCE};
 use crate::services::context::Context;
-use crate::store::Tx;
 
 /// Records that a blob is about to be written: unless its file's row follows in time, a worker removes the blob.
 pub(super) async fn announce(

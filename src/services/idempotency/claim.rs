@@ -8,11 +8,11 @@ use entity::api_key::{KeyKind, KeyRestriction};
 use entity::{AccountToken, Timestamp, idempotency_key};
 use serde::Serialize;
 use serde_json::{Value, json};
+use store::Tx;
+use vault::{Purpose, Vault};
 
 use crate::error::{Error, ErrorCode};
 use crate::response::{ApiResponse, ResponseKind};
-use crate::store::Tx;
-use crate::vault::{Purpose, Vault};
 
 /// A request's claim of its Idempotency-Key.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl IdempotencyClaim {
     ///
     /// Refusals: `idempotency_key_in_use`.
     pub fn record(&self, tx: &Tx, account: AccountToken, at: Timestamp) -> Result<(), Error> {
-        tx.append_unique(&self.row(account, at), ErrorCode::IdempotencyKeyInUse)
+        Ok(tx.append_unique(&self.row(account, at), ErrorCode::IdempotencyKeyInUse)?)
     }
 
     /// Returns the row with the hashes of key and request.

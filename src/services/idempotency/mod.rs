@@ -14,6 +14,8 @@ use sea_orm::{
     QueryFilter, QueryOrder, QuerySelect, RelationTrait, Select,
 };
 use serde::Serialize;
+use store::{ColumnReader, FromColumns, Tx, Unit};
+use vault::Vault;
 
 use self::claim::IdempotencyClaim;
 use super::context::{Account, Caller, Context, WriteCondition};
@@ -22,8 +24,6 @@ use super::data_keys::unseal;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{IDEMPOTENCY_KEPT, SEALED_BATCH};
 use crate::response::{ApiResponse, ResponseKind};
-use crate::store::{ColumnReader, FromColumns, Tx, Unit};
-use crate::vault::Vault;
 
 /// A claimed key, and its response if it has one.
 #[derive(Debug)]
@@ -131,7 +131,7 @@ pub async fn write<D, T, F>(ctx: &Context, caller: &Caller, data: D, unit: F) ->
 where
     D: Send + Sync + 'static,
     T: Serialize + Send + 'static,
-    F: Unit<D, T>,
+    F: Unit<D, T, Error>,
 {
     written(ctx, caller, data, unit, false).await
 }
@@ -144,7 +144,7 @@ pub async fn write_exclusively<D, T, F>(ctx: &Context, caller: &Caller, data: D,
 where
     D: Send + Sync + 'static,
     T: Serialize + Send + 'static,
-    F: Unit<D, T>,
+    F: Unit<D, T, Error>,
 {
     written(ctx, caller, data, unit, true).await
 }
@@ -159,7 +159,7 @@ async fn written<D, T, F>(
 where
     D: Send + Sync + 'static,
     T: Serialize + Send + 'static,
-    F: Unit<D, T>,
+    F: Unit<D, T, Error>,
 {
     let claimed = caller.claim.as_ref().map(|claim| ClaimedWrite {
         account: caller.account.id(),
@@ -191,7 +191,7 @@ where
             clear(tx, write.account, write.claim.hash()).await?;
         }
         let answer = write.claim.response(&record)?;
-        store_response(tx, &write.vault, write.account, write.claim.hash(), &answer);
+        store_response(tx, &write.vault, write.account, write.claim.hash(), &answer)?;
         Ok(record)
     });
     let record = record.await?;
@@ -258,15 +258,25 @@ impl<R: Serialize> KeptResult<'_, R> {
 }
 
 /// Stores the response of a claimed key.
-pub fn store_response(tx: &Tx, vault: &Vault, account: AccountToken, hash: &[u8], answer: &ApiResponse) {
+///
+/// Refusals: `idempotency_key_in_use`: in a unit that claims the key as well, PostgreSQL may find another request's response
+/// before its claim.
+pub fn store_response(
+    tx: &Tx,
+    vault: &Vault,
+    account: AccountToken,
+    hash: &[u8],
+    answer: &ApiResponse,
+) -> Result<(), Error> {
     let sealed = vault.seal(&context(account, hash), &answer.body);
-    tx.append(&idempotency_answer::Model {
+    let row = idempotency_answer::Model {
         account_id: account,
         hash: hash.to_vec(),
         status: answer.status.into(),
         sealed: sealed.bytes,
         sealed_by: sealed.key,
-    });
+    };
+    Ok(tx.append_unique(&row, ErrorCode::IdempotencyKeyInUse)?)
 }
 
 /// Releases the key of a request that changed nothing.

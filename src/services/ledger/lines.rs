@@ -10,11 +10,11 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, JoinType, QueryFilter, QuerySelect, QueryTrait, RelationTrait,
     Select, UpdateMany, Value,
 };
+use store::Tx;
 
 use super::sum_of;
 use crate::error::Error;
 use crate::services::by_key;
-use crate::store::Tx;
 
 /// The count and sums of several lines, in AUD cents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -17,22 +17,26 @@ use entity::{
 };
 use sea_orm::sea_query::{Expr, ExprTrait, SelectStatement, SimpleExpr};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select};
+use store::{Sum, Tx};
 use uuid::Uuid;
 
 use crate::error::Error;
 use crate::limits::DEBIT_SLOT;
 use crate::params::Params;
 use crate::services::context::{Account, Context};
-use crate::store::{Sum, Tx};
 
 pub use history::history;
 
-impl Sum for balance::Model {
+/// What an account has, by the day from which it is available.
+struct Balances;
+
+impl Sum for Balances {
+    type Row = balance::Model;
     type Key = (AccountToken, Day);
     const SUMMED: balance::Column = balance::Column::Amount;
 
-    fn row((account_id, available_on): Self::Key, slot: i32, amount: i64) -> Self {
-        Self { account_id, available_on, slot, amount }
+    fn row((account_id, available_on): Self::Key, slot: i32, amount: i64) -> balance::Model {
+        balance::Model { account_id, available_on, slot, amount }
     }
 }
 
@@ -79,7 +83,7 @@ pub enum FundsSource {
 /// see [`debit`].
 pub fn record(tx: &Tx, entry: &Entry, available_on: Day, amount: i64, others: &[(Book, i64)]) {
     post(tx, entry, available_on, amount, others);
-    tx.add::<balance::Model>((entry.account, available_on), amount);
+    tx.add::<Balances>((entry.account, available_on), amount);
 }
 
 /// One of several debits of an account that happen together or not at all.
@@ -125,7 +129,7 @@ pub async fn debit_all(
         return Ok(Err(BalanceTooLow));
     }
     let today = now.day();
-    tx.add_at_once::<balance::Model>((*account, today), DEBIT_SLOT, -sum).await?;
+    tx.add_at_once::<Balances>((*account, today), DEBIT_SLOT, -sum).await?;
     for Debit { entry, amount, to } in debits {
         post(tx, entry, today, -amount, &[(*to, *amount)]);
     }
@@ -163,7 +167,7 @@ async fn available_balance(
         .column_as(sum_of(balance::Column::Amount.into_expr()).sub(arriving), "arrived");
     let written = rows.into_tuple::<i64>().one(tx).await?.unwrap_or_default();
     let counts = |of: AccountToken, day: Day| of == account && up_to.is_none_or(|last| day <= last);
-    Ok(written + tx.added::<balance::Model>(|(of, day)| counts(*of, *day)))
+    Ok(written + tx.added::<Balances>(|(of, day)| counts(*of, *day)))
 }
 
 /// Selects the sum of deposits that have not arrived: all, or those that arrive later today and are in today's balance

@@ -15,8 +15,8 @@ use sea_orm::{
 use serde::Serialize;
 
 use super::{is_posted_by, sum_of};
+use crate::Store;
 use crate::error::Error;
-use crate::store::Store;
 
 /// Selects the movements of a report.
 #[derive(Debug, Clone, Copy, Default)]

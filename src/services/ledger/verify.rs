@@ -9,9 +9,9 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryResul
 use serde::Serialize;
 
 use super::proofs::{LedgerInvariant, proofs};
+use crate::Store;
 use crate::error::Error;
 use crate::services::installation;
-use crate::store::Store;
 
 /// A difference between two sides of the books.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

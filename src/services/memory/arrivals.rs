@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, Weak};
 use base::mutex::lock;
 use base::random::random;
 use entity::AccountToken;
+use store::Tx;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
 use crate::limits::{REMOTE_WAIT_KEPT, WAIT_CHECKS, WAIT_COUNT_MAX, WAIT_TURNS};
-use crate::store::Tx;
 
 /// What is waited for, of which account.
 type Subject = (AccountToken, Topic);

@@ -15,11 +15,12 @@ use base::secret::Secret;
 use entity::api_key::KeyKind;
 use entity::{AccountToken, Day, Timestamp};
 use sea_orm::ConnectionTrait;
+use store::{Tx, about};
+use vault::{Purpose, Vault};
 
+use crate::Store;
 use crate::error::Error;
 use crate::limits::{KEY_ADDRESSES_MAX, KEY_USES_BATCH, KEYS_COUNTED_MAX};
-use crate::store::{Store, Tx, about};
-use crate::vault::{Purpose, Vault};
 
 /// A keyed hash of a key, as in `api_keys`.
 type Hash = [u8; 32];

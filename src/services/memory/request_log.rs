@@ -10,12 +10,13 @@ use entity::logged_request::{self, Column};
 use entity::{AccountToken, LoggedRequestToken, Owned};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::Deserialize;
+use store::Tx;
 use tokio::sync::Notify;
 
 use super::arrivals::{Arrivals, Label, Topic};
+use crate::Store;
 use crate::error::Error;
 use crate::limits::{REQUESTS_LOGGED, REQUESTS_WAITING_MAX, REQUESTS_WRITTEN_AT_ONCE};
-use crate::store::{Store, Tx};
 
 /// The unwritten part of the log.
 pub struct RequestLog {

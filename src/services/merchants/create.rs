@@ -4,6 +4,7 @@ use entity::counter::Counted;
 use entity::event::EventType;
 use entity::merchant::{self, MerchantStatus};
 use entity::{AccountToken, JsonText, MerchantToken, account};
+use store::Tx;
 
 use super::transport;
 use crate::error::Error;
@@ -14,7 +15,6 @@ use crate::services::merchants::params::{Application, NewMerchant};
 use crate::services::merchants::password;
 use crate::services::merchants::view::MerchantSummary;
 use crate::services::{bank_accounts, counts, events, idempotency, search_text};
-use crate::store::Tx;
 
 /// Refers a merchant. Its account begins with its bank account and nothing else, at the time of its partner's clock
 /// (`docs/decisions.md`, 231). Of its two pairs of keys one works in this environment.

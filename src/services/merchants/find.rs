@@ -18,7 +18,7 @@ use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::by_key;
 use crate::services::context::{Account, Context};
 use crate::services::merchants::view::{MerchantDetail, MerchantSummary, OwnAccount, ShownKeys};
-use crate::services::page::{Growth, List, ListPage};
+use crate::services::page::{Growth, List, ListPage, in_period};
 use crate::services::{bank_accounts, search_text};
 
 /// The columns by which merchants can be sorted.
@@ -36,7 +36,6 @@ pub async fn list(
 
 /// Searches the partner's merchants: the query is a part of a name or of the e-mail address, or exactly the token.
 ///
-///
 /// Refusals: `invalid_search_query_param`.
 pub async fn search(
     ctx: &Context,
@@ -46,13 +45,8 @@ pub async fn search(
     if !search.is_searchable() {
         return Err(ErrorCode::InvalidSearchQueryParam.into());
     }
-    let mut rows = merchant::Entity::owned_by(account.id());
-    if let Some(from) = search.from {
-        rows = rows.filter(Column::CreatedAt.gte(Timestamp::from(from)));
-    }
-    if let Some(to) = search.to {
-        rows = rows.filter(Column::CreatedAt.lt(Timestamp::from(to)));
-    }
+    let mut rows =
+        merchant::Entity::owned_by(account.id()).filter(in_period(&Column::CreatedAt.into_expr(), &search));
     if let Some(query) = &search.query {
         let words = search_text::contains(ctx.store.backend(), Column::SearchText.into_expr(), query);
         let token = query.parse::<MerchantToken>().ok().map(|token| Column::Id.eq(token));

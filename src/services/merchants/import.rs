@@ -6,6 +6,7 @@ use entity::audit_entry::Action;
 use entity::{AccountToken, account, merchant};
 use sea_orm::EntityTrait;
 use serde_json::json;
+use store::Tx;
 use validator::Validate;
 
 use super::create::{append, pending_row};
@@ -19,7 +20,6 @@ use crate::services::bank_accounts;
 use crate::services::bank_accounts::params::NewBankAccount;
 use crate::services::context::{Account, Context};
 use crate::services::merchants::params::Application;
-use crate::store::Tx;
 
 /// The reason why a document is refused. No message repeats the document's content.
 #[derive(Debug, thiserror::Error)]

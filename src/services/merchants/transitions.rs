@@ -7,9 +7,11 @@ use entity::{AccountToken, Listed, MerchantToken, Timestamp};
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde_json::json;
+use store::Tx;
 
 use super::find::{by_token, last_charge, own};
 use super::state::next;
+use crate::Store;
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
 use crate::services::accounts::settings;
@@ -19,7 +21,6 @@ use crate::services::context::{Caller, Context};
 use crate::services::merchants::params::DecidedMerchant;
 use crate::services::merchants::view::{MerchantDetail, MerchantSummary};
 use crate::services::{events, idempotency};
-use crate::store::{Store, Tx};
 
 /// Decides about a merchant, in place of the operator.
 ///

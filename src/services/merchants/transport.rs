@@ -4,6 +4,7 @@
 use base::secret::Secret;
 use entity::{AccountToken, MerchantToken, merchant};
 use serde::{Deserialize, Serialize};
+use vault::{SealedBytes, Vault};
 
 use crate::error::Error;
 use crate::services::accounts::ApiKeyPair;
@@ -11,7 +12,6 @@ use crate::services::bank_accounts::params::NewBankAccount;
 use crate::services::context::Context;
 use crate::services::data_keys::{reencrypt, unseal};
 use crate::services::merchants::params::Application;
-use crate::vault::{SealedBytes, Vault};
 
 /// The document's `format`.
 pub(super) const FORMAT: &str = "card-payments merchant";

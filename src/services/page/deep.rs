@@ -4,6 +4,7 @@ use entity::counter::Counted;
 use entity::{Listed, Owned, account};
 use sea_orm::sea_query::{BinOper, Expr, ExprTrait, Order, Query, SelectStatement, SimpleExpr};
 use sea_orm::{DbErr, QueryFilter, QueryResult, QuerySelect, QueryTrait, Select, Statement};
+use store::{ColumnReader, FromColumns};
 use uuid::Uuid;
 
 use super::{List, ListPage, MOVES, TOTAL, clock_moves, count, counter, rows_counted, with_limits_in_text};
@@ -13,7 +14,6 @@ use crate::services::context::Context;
 use crate::services::memory::positions::{
     ANCHOR_DEPTH, Anchored, BEYOND_MAX, DEEP, Found, Key, ListPositions, Start, State,
 };
-use crate::store::{ColumnReader, FromColumns};
 
 /// How rows come and go in the order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use validator::Validate;
+use wallet::{WalletAToken, WalletGToken};
 
 use crate::limits::{NAME_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::params::{FieldErrors, ParameterTree, Params, rules};
 use crate::services::cards::params::NewCard;
-use crate::wallet::{WalletAToken, WalletGToken};
 
 /// What a payment source is made of.
 pub enum NewPaymentSource {

@@ -1,16 +1,17 @@
 //! The second step: acquirer calls, their keys and timeouts (`docs/decisions.md`, 133).
 
+use acquirer::{Approval, CallKey, Failure, NoAnswer};
 use base::crash_points;
-use base::request_context::{Wait, waiting};
+use base::request_context::{Wait, count_wait, waiting};
+use base::trace::{Span, SpanKind};
 use entity::Timestamp;
 use entity::charge::{self, ChargeState};
+use entity::failure::Decline;
 
 use super::state::ChargeAction;
-use crate::acquirer::{CallKey, Failure, NoAnswer};
 use crate::limits::{ACQUIRER_CALL_START, SETTLE_AFTER};
 use crate::services::context::Context;
 use crate::services::due_work::work_time::WorkTime;
-use crate::trace::{Span, SpanKind};
 
 /// Returns the key of a creation. A payment makes only one such call, so its key needs no number. If a restored
 /// snapshot makes a charge pending again, the acquirer repeats its first answer.
@@ -78,6 +79,18 @@ pub(in crate::services) async fn timed_call<T>(
         Err(Failure::Closed) => span.fail("closed"),
     }
     answer
+}
+
+/// Counts and traces a call whose answer is there at once. It releases no permit: the payment's only commit is still to come.
+pub(super) fn note_answer(name: &str, answer: &Result<Approval, Decline>) {
+    crash_points::point(name, "call.before");
+    metrics::counter!("card_payments_acquirer_calls_total").increment(1);
+    let mut span = span(name);
+    if let Err(decline) = answer {
+        span.set_attribute("card_payments.decline", decline.code());
+    }
+    count_wait(Wait::Acquirer);
+    crash_points::point(name, "call.after");
 }
 
 fn span(name: &str) -> Span {

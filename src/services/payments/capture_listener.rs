@@ -3,8 +3,8 @@
 use entity::ChargeToken;
 use futures::future::BoxFuture;
 
+use crate::Store;
 use crate::services::context::{Account, Context};
-use crate::store::Store;
 
 /// Follows a committed capture for which a dispute is scheduled.
 pub(in crate::services) trait CaptureListener: Send + Sync + 'static {

@@ -1,17 +1,19 @@
-//! Makes a payment in three steps: intent, call, outcome.
+//! Makes a payment in three steps: intent, call, outcome; or in one, where nothing leaves the process.
 
 use std::sync::Arc;
 
+use acquirer::{Approval, AuthoriseCall, Failure};
 use base::crash_points;
 use entity::failure::Decline;
 use entity::{Timestamp, charge};
+use store::Tx;
 
 use super::call::{call_acquirer, call_name};
+use super::one_commit;
 use super::order::{ChargeIntent, ChargeOrder};
 use super::outcome::{self, AttemptResult, PaymentOutcome};
 use super::purpose::{CardPayment, PaymentPurpose, rules};
 use super::recovery;
-use crate::acquirer::{Approval, AuthoriseCall, Failure};
 use crate::error::{Error, ErrorCode};
 use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::card_testing::WatchedPayment;
@@ -20,7 +22,6 @@ use crate::services::context::{Caller, Context, Ctx};
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::payer::TokenUse;
-use crate::store::Tx;
 
 /// The first commit of a payment.
 pub(in crate::services) trait PaymentIntent: Send + Sync + 'static {
@@ -97,21 +98,18 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
     Ok(PaymentProgress::Recorded(outcome::commit_outcome(ctx, time, outcome, purpose).await?))
 }
 
-/// Requires the account to be current, claims the Idempotency-Key, records the intent and draws the faults of its call.
+/// Records the intent, and draws the faults of its call.
 ///
 /// Refusals: `unauthorized`, `idempotency_key_in_use`, then the intent's.
 async fn record_intent(
     tx: &Tx,
     intent: &impl PaymentIntent,
-    Caller { account, claim, .. }: &Caller,
+    caller: &Caller,
     claimed_at: Timestamp,
 ) -> Result<Option<(charge::Model, FaultPlan)>, Error> {
-    account.require_current(tx).await?;
-    if let Some(claim) = claim {
-        claim.record(tx, account.id(), claimed_at)?;
-    }
+    admit(tx, caller, claimed_at).await?;
     let Some(row) = intent.record(tx).await? else { return Ok(None) };
-    let faults = faults::draw(tx, account).await?;
+    let faults = faults::draw(tx, &caller.account).await?;
     crash_points::point(call_name(row.state), "intent.before");
     Ok(Some((row, faults)))
 }
@@ -167,6 +165,21 @@ async fn authorise(
     }
 }
 
+/// Requires the account to be current, and claims the Idempotency-Key.
+///
+/// Refusals: `unauthorized`, `idempotency_key_in_use`.
+pub(super) async fn admit(
+    tx: &Tx,
+    Caller { account, claim, .. }: &Caller,
+    claimed_at: Timestamp,
+) -> Result<(), Error> {
+    account.require_current(tx).await?;
+    match claim {
+        Some(claim) => claim.record(tx, account.id(), claimed_at),
+        None => Ok(()),
+    }
+}
+
 /// Makes a payment for its client: captured at once, or authorised for a later capture. Returns the time of the outcome
 /// and the row of an approved payment. May take as long as the acquirer.
 ///
@@ -179,11 +192,18 @@ pub(in crate::services) async fn pay(
     order: ChargeOrder,
 ) -> Result<(Timestamp, charge::Model), Error> {
     let (task, time) = (ctx.clone(), WorkTime::on_running_clock(caller.account.clone()));
-    let ChargeOrder { intent, call } = order.under_key(caller);
-    let (token, claim) = (intent.token, caller.claim.clone());
-    let payment = NewPayment { intent: *intent, token, call, purpose: CardPayment, claim };
+    let mut order = order.under_key(caller);
+    let answer = one_commit::answer(ctx, &caller.account, &mut order.call)?;
+    let caller = Caller { account: caller.account.clone(), claim: caller.claim.clone(), condition: None };
     ctx.in_own_task(async move {
-        let (now, row) = make_payment(&task, &time, payment).await?.into_record()?;
+        let (now, row) = if let Some(answer) = answer {
+            one_commit::make(&task, &time, caller, order, answer).await?
+        } else {
+            let ChargeOrder { intent, call } = order;
+            let (token, claim) = (intent.token, caller.claim);
+            let payment = NewPayment { intent: *intent, token, call, purpose: CardPayment, claim };
+            make_payment(&task, &time, payment).await?.into_record()?
+        };
         outcome::approved(&row)?;
         Ok((now, row))
     })

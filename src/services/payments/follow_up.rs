@@ -1,7 +1,9 @@
 //! Captures or voids an authorised payment in three steps: intent, call, outcome.
 
+use acquirer::{Failure, Fault, FollowUpCall};
 use base::crash_points;
 use entity::{Timestamp, charge};
+use store::Tx;
 
 use super::call::{call_acquirer, call_name, key};
 use super::outcome::{self, AttemptResult, PaymentOutcome};
@@ -9,14 +11,12 @@ use super::purpose::CardPayment;
 use super::recovery;
 use super::row::{advance, reload};
 use super::state::{ChargeAction, ChargeTransition, EffectiveState, next};
-use crate::acquirer::{Failure, Fault, FollowUpCall};
 use crate::error::{Error, ErrorCode};
 use crate::limits::SETTLE_AFTER;
 use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::context::{Caller, Context, Ctx};
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::payer::TokenUse;
-use crate::store::Tx;
 
 /// A capture or void that is to be made.
 pub(in crate::services) struct FollowUp {

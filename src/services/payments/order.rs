@@ -1,12 +1,12 @@
 //! Builds the acquirer call of a payment and the row that records it, from plain data; every module that charges a card
 //! makes a [`ChargeOrder`].
 
+use acquirer::AuthoriseCall;
 use entity::charge::{self, ChargeState, Origin};
 use entity::{ChargeToken, Currency, CustomerToken, JsonText, Rate, Scheme, card};
 use serde_json::Map;
 
 use super::call::creation_key;
-use crate::acquirer::AuthoriseCall;
 use crate::error::Error;
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
 use crate::services::cards::CardCredentials;

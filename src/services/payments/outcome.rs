@@ -9,7 +9,9 @@ use entity::counter::Counted;
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
-use entity::{AuthorisationToken, FailureCode, TimeSpan, Timestamp, scheduled_dispute};
+use entity::{AuthorisationToken, ChargeToken, FailureCode, TimeSpan, Timestamp, scheduled_dispute};
+use store::Tx;
+use vault::Vault;
 
 use super::call::call_name;
 use super::capture_listener;
@@ -26,8 +28,6 @@ use crate::services::payer::TokenUse;
 use crate::services::payments::view::Payment;
 use crate::services::search_text;
 use crate::services::{cards, counts, events};
-use crate::store::Tx;
-use crate::vault::Vault;
 
 /// The result of a call.
 #[derive(Debug, Clone)]
@@ -63,15 +63,15 @@ impl AttemptResult {
     }
 }
 
-/// The outcome of the attempt in `row`, as the second commit records it.
+/// The outcome of the attempt in `row`, as a commit records it.
 pub(in crate::services) struct PaymentOutcome {
-    /// The row as the intent left it.
+    /// The row as the intent has it.
     pub row: charge::Model,
     /// The result of its call.
     pub result: AttemptResult,
     /// By the account's clock.
     pub now: Timestamp,
-    token: TokenUse,
+    pub(super) token: TokenUse,
     settlement_delay_days: i32,
     /// Whether the simulated cardholder disputes the charge once it is captured.
     disputed: bool,
@@ -98,9 +98,16 @@ impl PaymentOutcome {
         matches!(self.result, AttemptResult::Approved { .. })
     }
 
+    /// Returns the charge that the simulated cardholder disputes right after the commit.
+    pub(super) fn disputed(&self) -> Option<ChargeToken> {
+        self.disputed.then(|| self.row.captured_as.unwrap_or(self.row.id))
+    }
+
     /// Keeps the response for repeated requests with the key of this hash.
-    pub fn keep_response(&self, tx: &Tx, hash: &[u8], response: &ApiResponse) {
-        idempotency::store_response(tx, &self.vault, self.row.account_id, hash, response);
+    ///
+    /// Refusals: `idempotency_key_in_use`.
+    pub fn keep_response(&self, tx: &Tx, hash: &[u8], response: &ApiResponse) -> Result<(), Error> {
+        idempotency::store_response(tx, &self.vault, self.row.account_id, hash, response)
     }
 }
 
@@ -122,19 +129,27 @@ pub(in crate::services) async fn commit_outcome<P: PaymentPurpose>(
     purpose: P,
 ) -> Result<P::Record, Error> {
     let name = call_name(outcome.row.state);
-    let disputed = outcome.disputed.then(|| outcome.row.captured_as.unwrap_or(outcome.row.id));
+    let disputed = outcome.disputed();
     let unit = ctx
         .store
         .write((outcome, purpose), async |tx, (outcome, purpose)| purpose.record_outcome(tx, outcome).await);
     let record = unit.await?;
     crash_points::point(name, "outcome.after");
-    if let Some(charge) = disputed {
-        if P::AWAITS_DISPUTE && time.is_on_running_clock() {
-            capture_listener::notify(ctx, time.account(), charge).await;
-        }
-        ctx.memory.due_work_added.notify_waiters();
-    }
+    after_commit::<P>(ctx, time, disputed).await;
     Ok(record)
+}
+
+/// Opens the dispute of a charge, or wakes the workers that do.
+pub(super) async fn after_commit<P: PaymentPurpose>(
+    ctx: &Context,
+    time: &WorkTime,
+    disputed: Option<ChargeToken>,
+) {
+    let Some(charge) = disputed else { return };
+    if P::AWAITS_DISPUTE && time.is_on_running_clock() {
+        capture_listener::notify(ctx, time.account(), charge).await;
+    }
+    ctx.memory.due_work_added.notify_waiters();
 }
 
 /// Records the outcome as a part of its caller's unit: the row, its token, postings, event and kept response. Returns the
@@ -159,7 +174,13 @@ pub(in crate::services) async fn record(
             AttemptResult::Moved(_) | AttemptResult::Back => {}
         }
     }
-    let charge = shown_charge(tx, &row)?;
+    follow(tx, outcome, &row).await?;
+    Ok((row, true))
+}
+
+/// Records what follows from an outcome whose `row` is recorded: postings, event and kept response.
+pub(super) async fn follow(tx: &Tx, outcome: &PaymentOutcome, row: &charge::Model) -> Result<(), Error> {
+    let charge = shown_charge(tx, row)?;
     if charge.state == ChargeState::Captured {
         book(tx, outcome, &charge);
         schedule_dispute(tx, outcome, &charge);
@@ -178,13 +199,13 @@ pub(in crate::services) async fn record(
     // A subscription's client is shown the subscription, not its charge.
     let shows_another = rules(row.origin).is_bill && outcome.is_approved();
     if let Some(hash) = row.claim.as_ref().filter(|_| !shows_another) {
-        match kept_result(&outcome.result, &row, &shown) {
-            Some(result) => outcome.keep_response(tx, hash, &result.response()?),
+        match kept_result(&outcome.result, row, &shown) {
+            Some(result) => outcome.keep_response(tx, hash, &result.response()?)?,
             None => idempotency::release_key(tx, row.account_id, hash).await?,
         }
     }
     crash_points::point(call_name(outcome.row.state), "outcome.before");
-    Ok((row, true))
+    Ok(())
 }
 
 /// Returns the charge that event and responses show: for a captured authorisation, the charge that begins with this
@@ -234,7 +255,7 @@ fn kept_result<'r>(
 }
 
 /// Returns the row with the result applied.
-fn row_after(outcome: &PaymentOutcome) -> charge::Model {
+pub(super) fn row_after(outcome: &PaymentOutcome) -> charge::Model {
     let mut row = outcome.row.clone();
     row.settle_after = None;
     match &outcome.result {

@@ -2,10 +2,10 @@
 
 use entity::Timestamp;
 use entity::charge::{self, Origin};
+use store::Tx;
 
 use super::outcome::{self, PaymentOutcome};
 use crate::error::Error;
-use crate::store::Tx;
 
 /// What follows in the commit of a payment's outcome.
 pub(in crate::services) trait PaymentPurpose: Send + Sync + 'static {

@@ -2,6 +2,7 @@
 //! 135 and 146). A creation reported to the client as not charged is reversed; a capture or void that the acquirer did
 //! is completed, one that it did not goes back.
 
+use acquirer::Settled;
 use entity::charge::{self, ChargeState, Column};
 use entity::{FailureCode, Listed, Owned, Timestamp};
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
@@ -12,7 +13,6 @@ use super::outcome::{self, AttemptResult, PaymentOutcome};
 use super::purpose::{CardPayment, LostAnswer, bills, rules};
 use super::row::advance;
 use super::state::{ChargeAction, EffectiveState, next};
-use crate::acquirer::Settled;
 use crate::error::Error;
 use crate::limits::SETTLE_AFTER;
 use crate::services::context::Context;
@@ -170,7 +170,7 @@ struct ClaimRecoveryUnit {
 }
 
 impl ClaimRecoveryUnit {
-    async fn record(&self, tx: &crate::store::Tx) -> Result<Option<charge::Model>, Error> {
+    async fn record(&self, tx: &store::Tx) -> Result<Option<charge::Model>, Error> {
         let mut row = self.seen.clone();
         row.attempt += 1;
         row.settle_after = Some(self.settle_after);

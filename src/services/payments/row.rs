@@ -2,10 +2,10 @@
 
 use entity::Listed;
 use entity::charge::{self, Column};
+use store::Tx;
 
 use crate::error::Error;
 use crate::services::accounts::wipe::deleted;
-use crate::store::Tx;
 
 /// Changes the row while state and attempt are as seen, and returns whether it did: of several workers or requests, the
 /// one that raised the attempt last succeeds.

@@ -3,9 +3,8 @@
 use entity::Timestamp;
 use entity::api_key::KeyRestriction;
 use entity::section::Section;
-
-use crate::identity_provider::Identity;
-use crate::store::Operator;
+use outbound::identity_provider::Identity;
+use store::Operator;
 
 /// A person who is signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use entity::subscription::SubscriptionState;
 use entity::{AccountToken, Listed, PlanToken};
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
+use store::Tx;
 
 use crate::error::Error;
-use crate::store::Tx;
 
 /// Moves a subscription from one state to another; `from` is none for a new one, `to` for a deleted one. Returns
 /// whether the plan exists.

@@ -7,6 +7,7 @@ use entity::plan::{self, Column};
 use entity::{Listed, Owned, SubscriptionToken, Timestamp, subscription, subscription_entry};
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select};
+use store::Tx;
 
 use super::find::by_token;
 use crate::error::{Error, ErrorCode};
@@ -14,7 +15,6 @@ use crate::limits::{DELETED_ENTRIES, DELETED_SUBSCRIPTIONS};
 use crate::services::context::{Caller, Context};
 use crate::services::plans::view::Plan;
 use crate::services::{counts, events, idempotency};
-use crate::store::Tx;
 
 /// Deletes a plan and all its subscriptions permanently.
 ///

@@ -4,6 +4,7 @@ use entity::Owned;
 use entity::plan::{self, Column};
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use store::Tx;
 
 use super::find::by_token;
 use crate::error::{Error, ErrorCode};
@@ -12,7 +13,6 @@ use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
 use crate::services::plans::params::PlanChanges;
 use crate::services::plans::view::Plan;
-use crate::store::Tx;
 
 /// Changes a plan's name or its customers' permissions. Its prices never change.
 ///

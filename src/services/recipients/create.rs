@@ -4,6 +4,7 @@ use entity::bank_account::{self, BankAccountState};
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::{BankAccountToken, recipient};
+use store::Tx;
 
 use crate::error::Error;
 use crate::params::{FieldErrors, Params, non_blank};
@@ -12,7 +13,6 @@ use crate::services::context::{Account, Caller, Context};
 use crate::services::recipients::params::NewRecipient;
 use crate::services::recipients::view::Recipient;
 use crate::services::{bank_accounts, counts, events, idempotency, search_text};
-use crate::store::Tx;
 
 /// A bank account to attach to a recipient.
 pub(super) enum BankAccountToAttach {

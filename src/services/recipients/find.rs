@@ -5,6 +5,7 @@ use entity::recipient::{self, Column};
 use entity::{Listed, Owned, RecipientToken};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, QueryFilter, QuerySelect};
+use store::Tx;
 
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
@@ -13,7 +14,6 @@ use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::services::recipients::view::Recipient;
 use crate::services::search_text;
-use crate::store::Tx;
 
 /// Returns one recipient.
 ///

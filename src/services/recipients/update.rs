@@ -2,6 +2,7 @@
 
 use entity::RecipientToken;
 use entity::event::EventType;
+use store::Tx;
 
 use super::create::{BankAccountToAttach, RecipientParams};
 use super::find::{by_token, lock_recipient};
@@ -11,7 +12,6 @@ use crate::services::context::{Account, Caller, Context};
 use crate::services::recipients::params::RecipientChanges;
 use crate::services::recipients::view::Recipient;
 use crate::services::{bank_accounts, events, idempotency, search_text};
-use crate::store::Tx;
 
 /// Changes a recipient. Earlier transfers keep the bank account that they were paid to.
 ///

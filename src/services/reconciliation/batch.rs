@@ -12,14 +12,15 @@ use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, EntityTrait, IdenStatic, Iterable, ModelTrait, QueryFilter,
 };
 use serde_json::json;
+use store::{Tx, about};
 use uuid::Uuid;
 
 use super::books::BookMovement;
 use super::import::ReconcileError;
 use super::matching::LedgerSide;
+use crate::Store;
 use crate::error::Error;
 use crate::services::audit::{self, OperatorAction};
-use crate::store::{Store, Tx, about};
 
 /// An exception to record.
 pub(super) struct Finding {

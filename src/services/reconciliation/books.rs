@@ -14,12 +14,13 @@ use entity::{
     RefundToken, TimeSpan, Timestamp, Token, account, charge, dispute,
 };
 use sea_orm::{ColumnTrait, DerivePartialModel, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use store::Reader;
 use uuid::Uuid;
 
 use super::matching::LedgerSide;
+use crate::Store;
 use crate::error::Error;
 use crate::limits::RECONCILIATION_BATCH;
-use crate::store::{Reader, Store};
 
 /// A movement of card money in the books.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,14 +10,15 @@ use entity::statement_line::{self, Column as OfLine};
 use entity::{Day, ExceptionToken, Timestamp};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use store::Reader;
 
 use super::batch::{Batch, Finding, MISSING};
 use super::books::{BookMovement, Books};
 use super::import::ReconcileError;
 use super::matching::{LedgerSide, StatementSide, differences, nearest};
+use crate::Store;
 use crate::error::Error;
 use crate::limits::RECONCILIATION_BATCH;
-use crate::store::{Reader, Store};
 
 /// How many days around the statement movements look for lines: the acquirer may have dated them otherwise.
 const MARGIN_DAYS: i32 = 1;

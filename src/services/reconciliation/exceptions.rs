@@ -9,15 +9,16 @@ use recording::without_card_numbers;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 use serde_json::json;
+use store::{Operator, Tx};
 use uuid::Uuid;
 
 use super::state::{ExceptionAction, next};
+use crate::Store;
 use crate::error::{Error, ErrorCode};
 use crate::limits::NOTE_LENGTH_MAX;
 use crate::params::Paging;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::reconciliation::view::ExceptionRecord;
-use crate::store::{Operator, Store, Tx};
 
 #[derive(Debug, Clone, Copy)]
 pub struct ExceptionFilter {

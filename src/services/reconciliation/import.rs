@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
+use acquirer::statement::{Fault, Heading, Line, StatementReader};
 use base::progress::Progress;
 use entity::Timestamp;
 use entity::statement::{self, Column, Stage};
@@ -15,11 +16,10 @@ use uuid::Uuid;
 use super::batch::Batch;
 use super::compare::{compare_books, compare_rest};
 use super::summary::summary;
-use crate::acquirer::statement::{Fault, Heading, Line, StatementReader};
+use crate::Store;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{RECONCILIATION_BATCH, STATEMENT_FAULTS_MAX};
 use crate::services::reconciliation::view::Reconciled;
-use crate::store::Store;
 
 /// Why a statement is not reconciled.
 #[derive(Debug, thiserror::Error)]

@@ -7,9 +7,9 @@ use entity::{Currency, statement};
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect};
 
+use crate::Store;
 use crate::error::Error;
 use crate::services::reconciliation::view::{Count, Reconciled, Sum};
-use crate::store::Store;
 
 /// Returns the numbers of a statement as they are now.
 pub(super) async fn summary(

@@ -7,6 +7,7 @@ use entity::refund::{self, Column, RefundOutcome, RefundState};
 use entity::{Listed, Timestamp, charge};
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
+use store::Tx;
 
 use super::state::next;
 use crate::error::{Error, ErrorCode};
@@ -18,7 +19,6 @@ use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::ledger::{self, Entry};
 use crate::services::refunds::view::Refund;
 use crate::services::{events, idempotency};
-use crate::store::Tx;
 
 /// Completes accepted refunds with the outcome that the acquirer announced.
 pub struct RefundCompletionWork;

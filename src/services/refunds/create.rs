@@ -10,6 +10,7 @@ use entity::refund::{self, RefundState};
 use entity::{ChargeToken, Listed, RefundToken, Timestamp};
 use sea_orm::QuerySelect;
 use sea_orm::sea_query::LockType;
+use store::Tx;
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{FieldErrors, Params};
@@ -18,7 +19,6 @@ use crate::services::ledger::{self, BalanceTooLow, Entry, FundsSource};
 use crate::services::refunds::params::NewRefund;
 use crate::services::refunds::view::Refund;
 use crate::services::{charges, counts, events, idempotency};
-use crate::store::Tx;
 
 /// Refunds a charge, fully or in part, without waiting for the acquirer.
 ///
@@ -130,5 +130,5 @@ async fn reduce(tx: &Tx, seen: &charge::Model, refund: &refund::Model) -> Result
         refunds_pending: seen.refunds_pending + 1,
         ..seen.clone()
     };
-    tx.update(seen, &charge).await
+    Ok(tx.update(seen, &charge).await?)
 }

@@ -1,15 +1,16 @@
 //! Submits refunds to the acquirer until it accepts or declines them (`docs/decisions.md`, 169).
 
+use acquirer::{CallKey, Failure, Fault, FollowUpCall, RefundAnswer};
 use base::crash_points;
 use entity::event::EventType;
 use entity::refund::{self, Column, RefundOutcome, RefundState};
 use entity::{Listed, Owned, Timestamp, charge};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
+use store::Tx;
 
 use super::complete::{lock_refund, record_outcome};
 use super::state::{RefundAction, next};
-use crate::acquirer::{CallKey, Failure, Fault, FollowUpCall, RefundAnswer};
 use crate::error::Error;
 use crate::limits::REFUND_SETTLES_AFTER;
 use crate::services::accounts::faults::{self, FaultPlan};
@@ -18,7 +19,6 @@ use crate::services::context::{Account, Context};
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult, leased_until, pause};
 use crate::services::payments::call::timed_call;
-use crate::store::Tx;
 
 /// Submits refunds that the acquirer has not answered.
 pub struct RefundSubmissionWork;

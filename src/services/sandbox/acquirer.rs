@@ -1,6 +1,7 @@
 //! GET and PUT /sandbox/acquirer: the faults that the account's acquirer injects.
 
 use entity::{AccountToken, AcquirerFaults, JsonText, account};
+use store::Tx;
 
 use crate::error::Error;
 use crate::params::{Params, Patch};
@@ -9,7 +10,6 @@ use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
 use crate::services::sandbox::params::{ChangedFaults, probability};
 use crate::services::sandbox::view::Faults;
-use crate::store::Tx;
 
 /// Returns the configured faults.
 pub fn show(account: &Account) -> Result<Faults, Error> {

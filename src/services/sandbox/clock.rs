@@ -9,6 +9,7 @@ use entity::account::{self, Column};
 use entity::{AccountToken, TimeSpan, Timestamp};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use store::Tx;
 use tokio::time::{Instant, sleep};
 
 use crate::error::{Error, ErrorCode};
@@ -25,7 +26,6 @@ use crate::services::due_work::{ClockMoveRange, WorkResult};
 use crate::services::idempotency;
 use crate::services::sandbox::clock_params::{MoveClock, RequestedMove};
 use crate::services::sandbox::clock_view::{Clock, MovedClock, RanItem};
-use crate::store::Tx;
 
 /// Returns the time of the account's clock.
 pub fn show(account: &Account) -> Clock {

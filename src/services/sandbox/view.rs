@@ -11,9 +11,9 @@ use serde::Serialize;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
+use wallet::{WalletAToken, WalletGToken};
 
 use crate::services::sandbox::params::{WalletType, drop_rate_schema, gateway_error_rate_schema};
-use crate::wallet::{WalletAToken, WalletGToken};
 
 /// The faults of the account's simulated acquirer.
 #[view]

@@ -1,6 +1,7 @@
 //! POST /sandbox/wallet_payloads: the payload that a device would send.
 
 use base::card_number::CardNumber;
+use wallet::DeviceCard;
 
 use crate::error::Error;
 use crate::params::{Params, non_blank};
@@ -9,7 +10,6 @@ use crate::services::sandbox::params::{NewWalletPayload, WalletType};
 use crate::services::sandbox::view::{WalletPayload, WalletSource};
 use crate::services::wallets::certificates;
 use crate::services::{acquirer_lookup, idempotency};
-use crate::wallet::DeviceCard;
 
 /// Years until a test device's card expires.
 const CARD_YEARS: i32 = 3;

@@ -5,6 +5,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 
+use acquirer::test_cards::TestCards;
 use base::clock::{Clock, FixedClock};
 use base::random::{RandomSource, start_of};
 use base64::Engine;
@@ -15,12 +16,12 @@ use outbound::signature::generate_key;
 use sea_orm::{EntityTrait, IntoActiveModel, TryIntoModel};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use store::Tx;
 use url::Url;
 use uuid::Uuid;
 
 use super::refuse_payments;
 use super::restore::{AccountContents, is_kept};
-use crate::acquirer::test_cards::TestCards;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{SNAPSHOT_BYTES_MAX, SNAPSHOT_ROWS_MAX};
 use crate::services::accounts::named_rows::{self, NamedRow};
@@ -29,7 +30,6 @@ use crate::services::accounts::{self, settings, wipe};
 use crate::services::context::Context;
 use crate::services::ledger::verify::first_difference;
 use crate::services::{files, installation, search_text};
-use crate::store::Tx;
 
 /// The format of the files that this release writes and reads.
 const FORMAT: u32 = 1;

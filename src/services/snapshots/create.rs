@@ -4,6 +4,7 @@ use entity::snapshot::{self, Column};
 use entity::{AccountToken, FileToken, Owned, TimeSpan, account, file, snapshot_file, snapshot_part};
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QuerySelect};
+use store::Tx;
 
 use super::{context, find, refuse_payments, remove};
 use crate::error::{Error, ErrorCode};
@@ -13,7 +14,6 @@ use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::snapshots::view::Snapshot;
 use crate::services::{data_keys, idempotency};
-use crate::store::{self, Tx};
 
 /// After what time a snapshot goes that nobody finishes: its server was stopped.
 const UNFINISHED_KEPT: TimeSpan = TimeSpan::seconds(3600);

@@ -14,6 +14,7 @@ use entity::account::{self, Column};
 use entity::{AccountToken, ChargeToken, Listed, SnapshotToken, Timestamp, charge, installation, snapshot};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use store::Tx;
 use tokio::time::sleep;
 
 use super::restore::{AccountContents, LAST, OTHER_RELEASE, life, read, refuse};
@@ -24,7 +25,6 @@ use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
 use crate::services::installation::{restoring, restoring_mark};
 use crate::services::snapshots::view::Snapshot;
-use crate::store::{self, Tx};
 
 /// How many rows one commit deletes, or how many charges' words it replaces: a few milliseconds of the writer.
 const PART: u64 = 200;

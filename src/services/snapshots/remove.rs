@@ -4,13 +4,13 @@
 use entity::{AccountToken, Owned, SnapshotToken, Timestamp, snapshot, snapshot_file, snapshot_part};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select};
+use store::Tx;
 
 use super::find;
 use crate::error::{Error, ErrorCode};
 use crate::limits::SNAPSHOT_PARTS_AT_ONCE;
 use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
-use crate::store::Tx;
 
 /// Deletes a snapshot.
 ///

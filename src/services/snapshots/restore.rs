@@ -4,6 +4,7 @@ use entity::account::{self, Column};
 use entity::{AccountToken, FileToken, Owned, Timestamp, charge, erasure, file, snapshot, snapshot_part};
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, DbBackend, Iterable, ModelTrait, QueryFilter, QueryOrder, QuerySelect};
+use store::Tx;
 use tokio::task::yield_now;
 
 use super::{context, find, parts, refuse_payments};
@@ -15,7 +16,6 @@ use crate::services::customers::delete::plan_erasure;
 use crate::services::data_keys::unseal;
 use crate::services::snapshots::view::Snapshot;
 use crate::services::{files, idempotency};
-use crate::store::{self, Tx};
 
 /// The error message for a snapshot of another schema.
 pub const OTHER_RELEASE: &str =

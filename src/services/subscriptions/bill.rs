@@ -5,6 +5,7 @@ use entity::charge::Origin;
 use entity::subscription::{self, Column};
 use entity::{Owned, Timestamp, card, charge, customer, plan};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
+use store::Tx;
 
 use super::course::{Bill, next_interval};
 use super::create::order;
@@ -22,7 +23,6 @@ use crate::services::payments::creation::{
 };
 use crate::services::payments::order::{ChargeIntent, ChargeOrder};
 use crate::services::{cards, customers};
-use crate::store::Tx;
 
 /// Bills the next interval of subscriptions: at the end of a trial, of an interval, or of the pause after a failed bill.
 pub struct BillingWork;

@@ -4,6 +4,7 @@ use entity::Timestamp;
 use entity::subscription::{self, Column, SubscriptionState};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use store::Tx;
 
 use super::course::end_billing;
 use super::find::by_token;
@@ -13,7 +14,6 @@ use crate::error::{Error, ErrorCode};
 use crate::services::context::{Account, Caller, Context};
 use crate::services::subscriptions::view::Subscription;
 use crate::services::{customers, idempotency};
-use crate::store::Tx;
 
 /// Cancels a subscription at once. A renewal that is in flight stands.
 ///

@@ -4,6 +4,7 @@ use entity::charge::Origin;
 use entity::counter::Counted;
 use entity::subscription::{self, SubscriptionState};
 use entity::{CardToken, card, charge, customer, plan};
+use store::Tx;
 
 use super::course::{Bill, Subscriber, continue_interval, start};
 use super::record_outcome::{pay, starts};
@@ -17,7 +18,6 @@ use crate::services::payments::order::{ChargeIntent, ChargeOrder, Terms};
 use crate::services::subscriptions::params::{NewPlanSubscription, NewSubscription};
 use crate::services::subscriptions::view::Subscription;
 use crate::services::{acquirer_lookup, cards, counts, customers, idempotency, payer, plans};
-use crate::store::Tx;
 
 /// Subscribes a customer to a plan. May take as long as the acquirer.
 ///

@@ -2,6 +2,7 @@
 
 use entity::Timestamp;
 use entity::subscription::{self, Column};
+use store::Tx;
 
 use super::course::end_billing;
 use super::rows::{lock_subscription, put};
@@ -10,7 +11,6 @@ use crate::error::Error;
 use crate::services::context::Context;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
-use crate::store::Tx;
 
 /// Ends subscriptions whose last interval is over.
 pub struct SubscriptionEndWork;

@@ -4,6 +4,7 @@ use entity::subscription::Model;
 use entity::subscription_entry::{self, Annotation, Column};
 use entity::{ChargeToken, Owned, Timestamp, plan};
 use sea_orm::{ColumnTrait, QueryFilter};
+use store::Tx;
 
 use super::course::Bill;
 use super::find::by_token;
@@ -12,7 +13,6 @@ use crate::params::{Paging, Params};
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::services::subscriptions::view::SubscriptionEntry;
-use crate::store::Tx;
 
 /// Records a bill and the charge that paid it.
 pub(super) fn record(

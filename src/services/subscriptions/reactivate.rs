@@ -3,6 +3,7 @@
 use entity::charge::{self, Origin};
 use entity::plan;
 use entity::subscription;
+use store::Tx;
 
 use super::course::{Bill, continue_interval, restarted};
 use super::create::order;
@@ -18,7 +19,6 @@ use crate::services::payments::order::{ChargeIntent, ChargeOrder};
 use crate::services::subscriptions::params::Reactivation;
 use crate::services::subscriptions::view::Subscription;
 use crate::services::{cards, customers, idempotency, plans};
-use crate::store::Tx;
 
 /// Reactivates a cancelled subscription. May take as long as the acquirer.
 ///

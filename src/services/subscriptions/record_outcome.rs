@@ -3,17 +3,18 @@
 
 use std::sync::Arc;
 
+use acquirer::AuthoriseCall;
 use entity::charge::{self, Origin};
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::subscription::{self, SubscriptionState};
 use entity::{Listed, Timestamp, plan};
+use store::Tx;
 
 use super::course::{Bill, continue_interval, end_billing, next_interval, record_failure, restarted};
 use super::entries;
 use super::rows::{customer_held, lock_charged, plan_of, put, record_event};
 use super::state::{SubscriptionAction, next};
-use crate::acquirer::AuthoriseCall;
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Caller, Context, Ctx};
 use crate::services::counts;
@@ -26,7 +27,6 @@ use crate::services::payments::purpose::PaymentPurpose;
 use crate::services::payments::recovery;
 use crate::services::plans;
 use crate::services::subscriptions::view::Subscription;
-use crate::store::Tx;
 
 /// What became of a bill.
 pub(super) enum BillingOutcome {
@@ -154,7 +154,7 @@ impl BillPayment {
         entries::record(tx, &after, plan, &bill, outcome.row.id, outcome.now);
         let subscription = put(tx, before, after, step.emits, outcome.now).await?;
         if let Some(claim) = &self.claim {
-            outcome.keep_response(tx, claim.hash(), &claim.response(&subscription)?);
+            outcome.keep_response(tx, claim.hash(), &claim.response(&subscription)?)?;
         }
         Ok((subscription, step.emits))
     }
@@ -172,7 +172,7 @@ async fn record_failed_renewal(tx: &Tx, row: &subscription::Model, now: Timestam
         let over = end_billing(&after, step, now);
         return put(tx, row, over, step.emits, now).await.map(drop);
     }
-    tx.update(row, &after).await
+    Ok(tx.update(row, &after).await?)
 }
 
 /// Returns how a subscription begins: with a trial or with its first interval.
@@ -189,5 +189,5 @@ async fn abandon_subscription(tx: &Tx, row: subscription::Model) -> Result<(), E
         return Ok(());
     }
     plans::count::count_charge_end(tx, row.account_id, row.plan_id).await?;
-    tx.update(&row, &subscription::Model { charge_id: None, ..row.clone() }).await
+    Ok(tx.update(&row, &subscription::Model { charge_id: None, ..row.clone() }).await?)
 }

@@ -5,11 +5,11 @@ use entity::subscription::{self, Column, SubscriptionState};
 use entity::{AccountToken, ChargeToken, CustomerToken, Listed, Owned, PlanToken, Timestamp, customer, plan};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect, QueryTrait, Select};
+use store::Tx;
 
 use crate::error::Error;
 use crate::services::subscriptions::view::Subscription;
 use crate::services::{events, plans};
-use crate::store::Tx;
 
 /// Selects the subscriptions that clients see: not those whose first charge is in flight, nor those of a deleted plan.
 pub(super) fn visible(account: AccountToken) -> Select<subscription::Entity> {

@@ -1,16 +1,14 @@
 //! Searches subscriptions, for the dashboard: the API has no such search (`docs/decisions.md`, 455).
 
 use entity::subscription::Column;
-use entity::{
-    AccountToken, CardToken, CustomerToken, Owned, PlanToken, SubscriptionToken, Timestamp, customer, plan,
-};
+use entity::{AccountToken, CardToken, CustomerToken, Owned, PlanToken, SubscriptionToken, customer, plan};
 use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter, QuerySelect, QueryTrait};
 
 use super::rows::visible;
 use crate::error::Error;
 use crate::params::Params;
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, ListPage};
+use crate::services::page::{List, ListPage, in_period};
 use crate::services::subscriptions::search_params::SubscriptionSearch;
 use crate::services::subscriptions::view::Subscription;
 use crate::services::{customers, search_text};
@@ -24,12 +22,8 @@ pub async fn search(
     params: Params<SubscriptionSearch>,
 ) -> Result<ListPage<Subscription>, Error> {
     let SubscriptionSearch { search, state } = params.valid()?;
-    let since = search.from.map(|from| Column::CreatedAt.gte(Timestamp::from(from)));
-    let until = search.to.map(|to| Column::CreatedAt.lt(Timestamp::from(to)));
     let words = search.query.as_deref().map(|query| matching(ctx.store.backend(), account.id(), query));
-    let found = Condition::all()
-        .add_option(since)
-        .add_option(until)
+    let found = in_period(&Column::CreatedAt.into_expr(), &search)
         .add_option(state.map(|state| Column::State.eq(state)))
         .add_option(words);
     let list = List::newest_first(account.id(), visible(account.id()).filter(found));

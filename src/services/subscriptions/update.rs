@@ -1,6 +1,7 @@
 //! PUT /subscriptions/{token}.
 
 use entity::{CardToken, subscription};
+use store::Tx;
 
 use super::create::{card_of, check_card};
 use super::find::by_token;
@@ -11,7 +12,6 @@ use crate::services::context::{Caller, Context};
 use crate::services::subscriptions::params::SubscriptionChanges;
 use crate::services::subscriptions::view::Subscription;
 use crate::services::{customers, idempotency};
-use crate::store::Tx;
 
 /// Changes the card that pays.
 ///

@@ -1,5 +1,6 @@
 //! POST /charges: makes a charge immediately, or a pending one that waits for its cardholder.
 
+use acquirer::test_cards::TestCards;
 use base::card_number::CardNumber;
 use base::random::RandomStream;
 use entity::charge::{ChargeState, Origin};
@@ -7,7 +8,6 @@ use entity::three_d_secure::{self, SessionState, SimulatedChallenge};
 use entity::{SessionToken, card, challenge_page};
 
 use super::find::page_hash;
-use crate::acquirer::test_cards::TestCards;
 use crate::config::Environment;
 use crate::error::Error;
 use crate::limits::SESSION_LIFETIME;

@@ -1,16 +1,17 @@
 //! Records the cardholder's decision on the session's page. Only the first one counts: later posts are redirected with
 //! the same result.
 
+use acquirer::SimulatedOutcome as Forced;
 use entity::charge::{self, ChargeState};
 use entity::three_d_secure::{self, Column, SessionState, SimulatedChallenge};
 use entity::{FailureCode, Owned, Timestamp, challenge_page};
 use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Deserialize;
+use store::Tx;
 use url::Url;
 
 use super::find;
 use super::state::{ChallengeDecision, next};
-use crate::acquirer::SimulatedOutcome as Forced;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
 use crate::services::cards;
@@ -22,7 +23,6 @@ use crate::services::payments::outcome::{self, AttemptResult, PaymentOutcome};
 use crate::services::payments::purpose::CardPayment;
 use crate::services::payments::recovery::single_use;
 use crate::services::payments::row::advance;
-use crate::store::Tx;
 
 /// The content of a session's page.
 #[derive(Debug, Clone, PartialEq, Eq)]

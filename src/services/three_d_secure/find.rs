@@ -4,11 +4,11 @@ use entity::three_d_secure::{self, SessionState};
 use entity::{AccountToken, Listed, SessionToken, Timestamp, account, card, challenge_page, charge};
 use sea_orm::EntityTrait;
 use subtle::ConstantTimeEq;
+use vault::{Purpose, Vault};
 
 use crate::error::{Error, ErrorCode};
 use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Account, Context};
-use crate::vault::{Purpose, Vault};
 
 /// Returns the keyed hash under which a page's secret is stored.
 pub fn page_hash(vault: &Vault, secret: &str) -> [u8; 32] {

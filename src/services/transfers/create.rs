@@ -5,6 +5,7 @@ use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::transfer::{self, TransferKind, TransferStatus};
 use entity::{Currency, RecipientToken, TransferToken, bank_account};
+use store::Tx;
 
 use super::record;
 use crate::error::{Error, ErrorCode};
@@ -15,7 +16,6 @@ use crate::services::ledger::{self, BalanceTooLow, Debit, Entry, FundsSource};
 use crate::services::transfers::params::NewTransfer;
 use crate::services::transfers::view::Transfer;
 use crate::services::{bank_accounts, idempotency, recipients, search_text};
-use crate::store::Tx;
 
 /// Names the account's own bank account as the recipient.
 pub const SELF: &str = "self";

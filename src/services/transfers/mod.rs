@@ -11,6 +11,7 @@ pub mod view;
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::transfer;
+use store::Tx;
 
 pub use create::{create, transfer_row};
 pub use find::{line_items, list, of_recipient, show};
@@ -20,7 +21,6 @@ use crate::error::Error;
 use crate::services::counts;
 use crate::services::events;
 use crate::services::transfers::view::Transfer;
-use crate::store::Tx;
 
 /// Records a transfer whose money has been debited, with its count and its event.
 pub fn record(tx: &Tx, row: transfer::Model) -> Result<Transfer, Error> {

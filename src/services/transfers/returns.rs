@@ -6,6 +6,7 @@ use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::transfer::{self, Column};
+use store::Tx;
 
 use super::state::{TransferAction, next};
 use crate::error::Error;
@@ -15,7 +16,6 @@ use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::events;
 use crate::services::ledger::{self, Entry};
 use crate::services::transfers::view::Transfer;
-use crate::store::Tx;
 
 /// Returns amount and fee a day after the transfer.
 pub struct TransferReturnWork;

@@ -3,14 +3,14 @@
 
 use entity::counter::Counted;
 use entity::transfer::{self, Column};
-use entity::{AccountToken, Owned, RecipientToken, Timestamp, TransferToken, recipient};
+use entity::{AccountToken, Owned, RecipientToken, TransferToken, recipient};
 use sea_orm::sea_query::{Expr, ExprTrait, SelectStatement, SimpleExpr, UnionType};
 use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter, QuerySelect, QueryTrait};
 
 use crate::error::Error;
 use crate::params::Search;
 use crate::services::context::{Account, Context};
-use crate::services::page::{Growth, List, ListPage};
+use crate::services::page::{Growth, List, ListPage, in_period};
 use crate::services::search_text;
 use crate::services::transfers::view::Transfer;
 
@@ -18,9 +18,7 @@ use crate::services::transfers::view::Transfer;
 pub const SORTS: &[&str] = &["paid_at"];
 
 pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<ListPage<Transfer>, Error> {
-    let since = search.from.map(|from| Column::CreatedAt.gte(Timestamp::from(from)));
-    let until = search.to.map(|to| Column::CreatedAt.lt(Timestamp::from(to)));
-    let mut found = Condition::all().add_option(since).add_option(until);
+    let mut found = in_period(&Column::CreatedAt.into_expr(), &search);
     if let Some(query) = &search.query {
         let backend = ctx.store.backend();
         found = found.add(if backend == DbBackend::Postgres {

@@ -3,6 +3,9 @@
 use entity::wallet_certificate::{self, CertificateState, Column};
 use entity::{AccountToken, Listed, Owned, WalletCertificateToken};
 use sea_orm::{ColumnTrait, QueryFilter};
+use store::Tx;
+use wallet::certificate::{Certified, MerchantKey};
+use wallet::{Merchant, Unreadable};
 
 use super::enabled;
 use crate::error::{Error, ErrorCode};
@@ -14,9 +17,6 @@ use crate::services::idempotency;
 use crate::services::page::{List, ListPage};
 use crate::services::wallets::params::IssuedCertificate;
 use crate::services::wallets::view::WalletCertificate;
-use crate::store::Tx;
-use crate::wallet::certificate::{Certified, MerchantKey};
-use crate::wallet::{Merchant, Unreadable};
 
 /// Generates a key and its certificate signing request.
 ///

@@ -5,10 +5,10 @@ use entity::{AccountToken, Owned, Timestamp};
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
 use sha2::{Digest as _, Sha256};
+use store::Tx;
 
 use crate::error::Error;
 use crate::services::context::Context;
-use crate::store::Tx;
 
 /// Returns the record of a payload's use; `payment` is the wallet's identifier of the payment.
 pub fn used(account: AccountToken, wallet: &str, payment: &[u8], until: Timestamp) -> wallet_payload::Model {

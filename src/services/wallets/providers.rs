@@ -5,9 +5,8 @@ use std::sync::Arc;
 use base::random::RandomSource;
 use base::secret::Secret;
 use outbound::{AddressPolicy, Identity, Outbound};
-
-use crate::wallet::certificate::Certified;
-use crate::wallet::{Gateway, Issuer, Roots};
+use wallet::certificate::Certified;
+use wallet::{Gateway, Issuer, Roots};
 
 /// The operator's wallet settings.
 #[derive(Default)]

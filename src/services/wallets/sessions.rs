@@ -5,6 +5,7 @@ use entity::TimeSpan;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use url::Url;
+use wallet::hexadecimal_of;
 
 use super::{Provider, domains, enabled};
 use crate::error::{Error, ErrorCode};
@@ -14,7 +15,6 @@ use crate::services::context::{Account, Caller, Context};
 use crate::services::idempotency;
 use crate::services::wallets::params::{Initiative, NewSession};
 use crate::services::wallets::view::WalletSession;
-use crate::wallet::hexadecimal_of;
 
 /// The time for which a device may show the payment.
 const LIFETIME: TimeSpan = TimeSpan::seconds(5 * 60);

@@ -11,7 +11,9 @@ use outbound::signature::generate_key;
 use sea_orm::sea_query::LockType;
 use sea_orm::{FromQueryResult, QuerySelect};
 use serde_json::json;
+use store::Tx;
 use uuid::Uuid;
+use vault::{DataKeys, VaultError};
 
 use crate::error::{Error, ErrorCode};
 use crate::services::audit::{self, OperatorAction};
@@ -22,8 +24,6 @@ use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::idempotency;
 use crate::services::webhook_endpoints::view::RotatedKey;
-use crate::store::Tx;
-use crate::vault::{DataKeys, VaultError};
 
 /// An endpoint's decrypted keys.
 pub struct SigningKeys {

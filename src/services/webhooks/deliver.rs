@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use base::random::RandomStream;
+use base::trace::{self, SpanKind};
 use bytes::Bytes;
 use entity::webhook::WebhookState;
 use entity::{
@@ -12,6 +13,7 @@ use outbound::limits::WEBHOOK_ANSWER;
 use outbound::signature;
 use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde_json::{Map, Value};
+use store::{Tx, about};
 
 use super::inboxes::{self, receive};
 use super::state::{WebhookAction, next};
@@ -20,8 +22,6 @@ use crate::limits::WEBHOOK_RETRIES;
 use crate::services::context::Context;
 use crate::services::webhook_endpoints::keys::SigningKeys;
 use crate::services::webhooks::view::{WebhookError, WebhookErrorCode};
-use crate::store::{Tx, about};
-use crate::trace::{self, SpanKind};
 
 /// A webhook leased to this process, with everything its delivery needs.
 pub struct LeasedWebhook {

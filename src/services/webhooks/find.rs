@@ -6,9 +6,10 @@ use entity::counter::Counted;
 use entity::event::{self, EventType};
 use entity::section::Right;
 use entity::webhook::{self, Column};
-use entity::{AccountToken, Listed, Owned, WebhookEndpointToken, WebhookToken, webhook_endpoint};
+use entity::{AccountToken, EventToken, Listed, Owned, WebhookEndpointToken, WebhookToken, webhook_endpoint};
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
-use sea_orm::{ConnectionTrait, QueryFilter, QuerySelect, QueryTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
+use uuid::Uuid;
 
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Account, Context};
@@ -53,6 +54,25 @@ pub async fn list(
         Some(Webhook::new(row, url))
     });
     Ok(ListPage { records: shown.collect(), count, paging })
+}
+
+/// Returns the webhooks of an event, at most one for each endpoint. Their tokens were made right after the event's, so that the primary
+/// key finds them.
+///
+/// Refusals: `resource_not_found`.
+pub async fn of_event(ctx: &Context, account: &Account, token: &str) -> Result<Vec<Webhook>, Error> {
+    // UUIDv7 begins with 48 bits of milliseconds.
+    const SECOND: u128 = 1000 << 80;
+    let event: EventToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
+    let soon = Uuid::from_u128(event.id().as_u128().saturating_add(SECOND));
+    let rows = webhook::Entity::owned_by(account.id())
+        .filter(Column::Id.gt(event.id()))
+        .filter(Column::Id.lt(soon))
+        .filter(Column::EventId.eq(event))
+        .inner_join(webhook_endpoint::Entity)
+        .select_also(webhook_endpoint::Entity);
+    let rows = rows.all(ctx.store.read()).await?;
+    Ok(rows.into_iter().filter_map(|(row, endpoint)| Some(Webhook::new(row, endpoint?.url))).collect())
 }
 
 /// Returns the condition that a webhook's event has a type. Each event is looked up by its key while the webhooks are walked from

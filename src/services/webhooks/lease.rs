@@ -13,6 +13,7 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter, QueryOrder,
     QueryResult, QuerySelect, Select, Value,
 };
+use store::about;
 use uuid::Uuid;
 
 use super::deliver::LeasedWebhook;
@@ -23,7 +24,6 @@ use crate::services::context::Context;
 use crate::services::due_work::clocks;
 use crate::services::event_sequence;
 use crate::services::webhook_endpoints::keys::SealedKeys;
-use crate::store::about;
 
 /// A webhook that is due and not leased.
 #[derive(Debug, Clone, Copy)]

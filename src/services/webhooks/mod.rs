@@ -12,6 +12,6 @@ pub mod state;
 pub mod view;
 
 pub use deliver::{DeliveryAttempt, LeasedWebhook, record, send};
-pub use find::{list, show};
+pub use find::{list, of_event, show};
 pub use lease::{DueWebhook, announced, due, lease, make_due_now, release, waiting};
 pub use replay::replay;

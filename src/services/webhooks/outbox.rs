@@ -15,11 +15,12 @@ use entity::{
 use futures::FutureExt;
 use sea_orm::sea_query::{LockType, ValueType};
 use sea_orm::{DbErr, EntityName, QuerySelect, Value};
+use store::{Derivation, Tx};
 use tokio::sync::mpsc;
 
+use crate::Store;
 use crate::limits::{ANNOUNCEMENTS_WAITING_MAX, WEBHOOK_ENDPOINTS_MAX, WEBHOOK_LEASE};
 use crate::services::counts;
-use crate::store::{Derivation, Store, Tx};
 
 /// An event to publish, with the tokens of the webhooks it may need: one for each slot that an endpoint can have.
 #[derive(Debug, Clone, Copy)]

@@ -2,6 +2,7 @@
 
 use entity::webhook::{self, Column};
 use entity::{AccountToken, JsonText, Timestamp, WebhookToken};
+use store::Tx;
 
 use super::find::by_token;
 use super::state::{WebhookAction, next};
@@ -9,7 +10,6 @@ use crate::error::{Error, ErrorCode};
 use crate::services::context::{Caller, Context};
 use crate::services::idempotency;
 use crate::services::webhooks::view::Webhook;
-use crate::store::Tx;
 
 /// Sends a webhook again as if for the first time and erases its earlier errors. A delivery in flight continues, but
 /// its outcome is not recorded.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use card_payments::acquirer::test_cards::{TABLE, TestCards};
+use acquirer::test_cards::{TABLE, TestCards};
 use card_payments::services::accounts::snapshot_rows::SnapshotTable;
 use card_payments::services::accounts::wipe;
 use card_payments::services::snapshots::account_file::{self, AccountFile, LEFT_OUT};

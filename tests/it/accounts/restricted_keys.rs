@@ -398,7 +398,7 @@ rules! {
         let before = app.ctx().store.statements();
         client.captured(400).await;
         let costs = since(before, app.ctx().store.statements());
-        assert_eq!(costs, if is_one(app) { (0, 2, 2) } else { (1, 3, 2) });
+        assert_eq!(costs, if is_one(app) { (0, 1, 1) } else { (1, 1, 1) });
     }
 
     async fn a_restored_snapshot_and_a_deleted_account_treat_it_as_every_key(app) {

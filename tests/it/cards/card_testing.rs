@@ -2,8 +2,8 @@
 
 mod proof;
 
-use card_payments::acquirer::SimulatedOutcome;
-use card_payments::acquirer::test_cards::{TABLE, TestCards};
+use acquirer::SimulatedOutcome;
+use acquirer::test_cards::{TABLE, TestCards};
 use card_payments::params::Paging;
 use card_payments::services::audit::{self, AuditFilter};
 use card_payments::services::card_testing::synchronise;

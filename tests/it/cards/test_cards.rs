@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use card_payments::acquirer::test_cards::{TABLE, TestCards};
-use card_payments::acquirer::{Aftermath, Fault, SimulatedOutcome};
+use acquirer::test_cards::{TABLE, TestCards};
+use acquirer::{Aftermath, Fault, SimulatedOutcome};
 use serde_json::{Value, json};
 
 use crate::document::site::committed_below;

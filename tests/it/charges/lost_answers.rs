@@ -289,15 +289,15 @@ fn sources(folder: &Path) -> Vec<(String, String)> {
 
 #[test]
 fn no_call_of_the_acquirer_is_without_a_lost_answer() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let trait_of = std::fs::read_to_string(root.join("acquirer/mod.rs")).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let trait_of = std::fs::read_to_string(root.join("crates/acquirer/src/lib.rs")).unwrap();
     let methods: BTreeSet<_> = trait_of
         .lines()
         .filter(|line| line.ends_with("Failure>>;"))
         .map(|line| line.trim().strip_prefix("fn ").unwrap().split('(').next().unwrap())
         .collect();
     assert_eq!(methods, CALLS.iter().map(|(_, method)| *method).collect());
-    let services = root.join("services");
+    let services = root.join("src/services");
     let mut calls = BTreeSet::new();
     for (file, text) in sources(&services) {
         let file = Path::new(&file).strip_prefix(&services).unwrap().display().to_string();

@@ -60,7 +60,7 @@ operated! {
         agrees(&run, &json!({ "unlike_acquirer": null, "books_are_right": null }));
         assert_eq!((&run["system"], &run["acquirer"]), (&json!(address), &Value::Null));
         let listed = server.ask("GET", "/1/charges", Some(&server.keys().0), "").json();
-        assert_eq!(listed["count"], run["proof"]["charged"]);
+        assert_eq!(listed["pagination"]["count"], run["proof"]["charged"]);
         server.stopped();
     }
 }

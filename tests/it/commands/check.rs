@@ -6,8 +6,8 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 
-use card_payments::vault::OperatorKeys;
 use serde_json::Value;
+use vault::OperatorKeys;
 
 use crate::harness::process::{PAYMENT, Process, output, program, repeatable_request, try_to_ask};
 use crate::harness::{Database, Installed, fields, operated};

@@ -1,9 +1,9 @@
 //! The live environment (`docs/decisions.md`, 137, 278 and 323): real cards, no sandbox, nothing unsafe, and no secret
 //! printed.
 
-use card_payments::vault::OperatorKeys;
-use card_payments::wallet::Issuer;
 use serde_json::{Value, json};
+use vault::OperatorKeys;
+use wallet::Issuer;
 
 use crate::harness::app::DOCUMENT;
 use crate::harness::process::{PAYMENT, Process, RawResponse, ask, free_address};

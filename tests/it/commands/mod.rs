@@ -431,7 +431,7 @@ fn what_needs_no_database_tells_programs_too() {
     let completions = run(&["completions", "fish"]);
     assert_eq!((fields(&completions), &completions["shell"]), (vec!["shell", "script"], &json!("fish")));
     assert_eq!(text(&completions, "script"), output(program(folder.path()).args(["completions", "fish"])).1);
-    assert_eq!(run(&["acquirer", "--openapi"]), card_payments::acquirer::http::document::document());
+    assert_eq!(run(&["acquirer", "--openapi"]), acquirer::http::document::document());
     assert_eq!(run(&["openapi"])["openapi"], run(&["acquirer", "--openapi"])["openapi"]);
 }
 

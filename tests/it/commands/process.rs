@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use card_payments::vault::OperatorKeys;
 use serde_json::{Value, json};
+use vault::OperatorKeys;
 
 use crate::harness::process::{
     PAYMENT, Process, ask, free_address, output, pause, program, read_response, request, try_to_ask,

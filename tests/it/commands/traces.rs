@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use axum::body::Body;
-use card_payments::trace::TraceContext;
+use base::trace::TraceContext;
 use entity::TimeSpan;
 use http::{Method, header};
 use serde_json::Value;
@@ -80,7 +80,7 @@ operated! {
         assert_eq!((call.kind, below(call)), (3, true));
         assert_eq!(call.attributes, attributes([("card_payments.acquirer_call", "charge")]));
         let writes: Vec<_> = spans.iter().filter(|span| span.name == "database write").collect();
-        assert_eq!(writes.len(), 2, "intent and outcome");
+        assert_eq!(writes.len(), 1, "intent and outcome are one commit");
         let system = match installed.database { Database::Sqlite => "sqlite", Database::Postgres => "postgresql" };
         assert!(writes.iter().all(|span| below(span) && span.attributes == attributes([("db.system.name", system)])));
         let delivery = one(&spans, "webhook delivery");
@@ -275,7 +275,7 @@ rules! {
         }
         let everything = app.everything().await;
         assert!(!everything.windows(9).any(|window| window == b"shop=4200"), "a state is half a kilobyte of any text");
-        assert_eq!(card_payments::trace::current(), None);
+        assert_eq!(base::trace::current(), None);
     }
 
     async fn what_is_of_no_trace_names_none(app) {
@@ -318,15 +318,17 @@ fn every_variable_of_opentelemetry_is_in_the_operators_guide() {
         });
         found.filter(|found| found != "OTEL_").collect()
     };
-    assert_eq!(variables("docs/operating/monitor.md"), variables("src/trace/settings.rs"));
+    assert_eq!(
+        variables("docs/operating/monitor.md"),
+        variables("crates/outbound/src/trace_export/settings.rs")
+    );
 }
 
 #[test]
 fn a_call_names_what_it_is_made_for() {
     let context: TraceContext = traceparent("01").parse().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let inside = runtime
-        .block_on(card_payments::trace::within(Some(context), async { card_payments::trace::headers() }));
+    let inside = runtime.block_on(base::trace::within(Some(context), async { base::trace::headers() }));
     assert_eq!((&inside, inside.len()), (&context.headers(), 1));
-    assert!(card_payments::trace::headers().is_empty());
+    assert!(base::trace::headers().is_empty());
 }

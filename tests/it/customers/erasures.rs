@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use card_payments::services::accounts::find_by_token;
 use card_payments::services::erasures::view::Erasure;
 use card_payments::services::erasures::{self, COLUMNS, tables_of_customers};
-use card_payments::store::{self, Operator, Rewriting};
 use entity::{AccountToken, CustomerToken, TimeSpan};
 use http::Method;
 use serde_json::{Value, json};
+use store::{Operator, Rewriting};
 
 use crate::harness::app::another_account;
 use crate::harness::process::Process;

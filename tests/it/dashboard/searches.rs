@@ -121,9 +121,12 @@ rules! {
         let dispute = token_of(&client.post("/1/sandbox/disputes", &json!({ "charge_token": charge, "amount": 100 })).await.ok(201));
         app.do_due_work().await;
         let page = browser.page(&format!("/charges/{charge}")).await;
-        let webhook = client.get("/1/webhooks").await.ok(200).as_array().unwrap().iter().map(token_of)
-            .find(|webhook| page.contains(&format!("href=\"/dashboard/webhooks/{webhook}\"")));
-        let webhook = webhook.unwrap_or_else(|| panic!("{page}"));
+        let (events, webhooks) = (client.get("/1/events").await.ok(200), client.get("/1/webhooks").await.ok(200));
+        let captured = events.as_array().unwrap().iter().find(|event| event["type"] == "charge.captured").map(token_of);
+        let webhook = webhooks.as_array().unwrap().iter().find(|webhook| webhook["event_token"] == json!(captured));
+        let webhook = token_of(webhook.unwrap());
+        let event = browser.page(&format!("/events/{}", captured.unwrap())).await;
+        assert!(event.contains(&format!("href=\"/dashboard/webhooks/{webhook}\"")), "{event}");
         for part in [
             format!("href=\"/dashboard/requests?token={charge}\""),
             format!("href=\"/dashboard/events?about={charge}\""),

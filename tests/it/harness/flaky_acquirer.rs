@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use base::card_number::CardNumber;
-use card_payments::acquirer::simulator::{Numbers, Simulator};
-use card_payments::acquirer::{
+use acquirer::simulator::{Numbers, Simulator};
+use acquirer::{
     Acquirer, Approval, AuthoriseCall, CallKey, CardInfo, Failure, Fault, FollowUpCall, NoAnswer,
     RefundAnswer, Settled, SimulatedOutcome,
 };
+use base::card_number::CardNumber;
 use entity::failure::Decline;
 use entity::{Currency, Rate};
 use futures::FutureExt;

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::clock::IdGenerator;
-use card_payments::store::{self, Location, Migrator, Store, distribute};
+use card_payments::Store;
+use store::{Location, Migrator, distribute};
 use tokio::sync::OnceCell;
 
 use super::app::Database;

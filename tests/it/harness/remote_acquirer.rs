@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
+use acquirer::Acquirer;
+use acquirer::http::{Address, HttpAcquirer, Secrets, router};
 use base::clock::{Clock, SystemClock};
 use base::secret::Secret;
-use card_payments::acquirer::Acquirer;
-use card_payments::acquirer::http::{Address, HttpAcquirer, Secrets, router};
 use card_payments::config::Environment;
 use tokio::net::TcpListener;
 use tokio::sync::watch;

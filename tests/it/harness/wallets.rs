@@ -4,7 +4,6 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use card_payments::wallet::{Issuer, hexadecimal_of};
 use der::EncodePem;
 use der::asn1::{GeneralizedTime, ObjectIdentifier, OctetString};
 use der::pem::LineEnding;
@@ -13,6 +12,7 @@ use p256::ecdsa::{DerSignature, SigningKey};
 use p256::pkcs8::DecodePublicKey;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use wallet::{Issuer, hexadecimal_of};
 use x509_cert::builder::profile::BuilderProfile;
 use x509_cert::builder::{Builder, CertificateBuilder};
 use x509_cert::certificate::TbsCertificate;

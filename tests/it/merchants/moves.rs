@@ -6,10 +6,10 @@ use std::path::Path;
 
 use card_payments::config::Environment;
 use card_payments::services::accounts::access::{Access, access};
-use card_payments::vault::OperatorKeys;
 use entity::merchant::MerchantStatus;
 use entity::{AccountToken, TimeSpan};
 use serde_json::{Value, json};
+use vault::OperatorKeys;
 
 use crate::harness::process::{Process, output, program};
 use crate::harness::sending::post_with;

@@ -15,13 +15,13 @@ use card_payments::services::merchants::decide_as_operator;
 use card_payments::services::merchants::export::export;
 use card_payments::services::webhook_endpoints::keys as signing_keys;
 use card_payments::services::{Account, Caller, deposits, disputes};
-use card_payments::store::Operator;
-use card_payments::vault::OperatorKeys;
 use entity::dispute::{DisputeCategory, DisputeStatus};
 use entity::merchant::MerchantStatus;
 use entity::{AccountToken, TimeSpan};
 use futures::future::join_all;
 use serde_json::{Value, json};
+use store::Operator;
+use vault::OperatorKeys;
 
 use crate::commands::helps;
 use crate::harness::process::{PAYMENT, request, try_to_ask};

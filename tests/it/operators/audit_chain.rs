@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 
 use base::clock::Clock;
 use card_payments::services::audit::{self, AuditFinding, AuditReport, TrailWatch};
-use card_payments::vault::Wrapped;
 use entity::audit_entry::{self, Column};
 use entity::installation::vault_key;
 use entity::{TimeSpan, installation};
@@ -16,6 +15,7 @@ use futures::future::join_all;
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder};
 use serde_json::{Value, json};
 use uuid::Uuid;
+use vault::Wrapped;
 
 use crate::harness::process::Process;
 use crate::harness::{App, Database, eventually, operated, postgres, rules};

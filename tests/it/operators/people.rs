@@ -8,15 +8,16 @@ use std::process::Command;
 
 use base::clock::{Clock, SystemClock};
 use base::secret::Secret;
-use card_payments::identity_provider::IdentityProvider;
-use card_payments::limits::{DASHBOARD_SESSION, PERSON_SESSION_IDLE, PERSON_SIGN_IN, PROVIDER_BYTES_MAX};
+use card_payments::limits::{DASHBOARD_SESSION, PERSON_SESSION_IDLE, PERSON_SIGN_IN};
 use card_payments::services::reconciliation::reconcile;
-use card_payments::vault::OperatorKeys;
 use entity::TimeSpan;
 use futures::executor::block_on;
 use http::header;
+use outbound::identity_provider::IdentityProvider;
+use outbound::limits::PROVIDER_BYTES_MAX;
 use serde_json::{Value, json};
 use url::Url;
+use vault::OperatorKeys;
 
 use crate::harness::browser::{Browser, assert_sign_in, carried, guarded, led, refused};
 use crate::harness::identity_provider::{CLIENT_ID, CLIENT_SECRET, Signing, StubProvider};

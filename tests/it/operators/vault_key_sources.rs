@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use card_payments::vault::OperatorKeys;
 use serde_json::{Value, json};
+use vault::OperatorKeys;
 
 use crate::harness::postgres::skipped;
 use crate::harness::process::{Process, output, program};

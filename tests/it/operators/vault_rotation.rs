@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use card_payments::services::data_keys::reencrypt::{TABLES, Table};
 use card_payments::services::data_keys::rotate::{RotationReport, rotate};
-use card_payments::vault::OperatorKeys;
 use entity::{TimeSpan, vault_key};
 use futures::future::{join, join_all};
 use http::Method;
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 use uuid::Uuid;
+use vault::OperatorKeys;
 
 use crate::harness::process::{PAYMENT, repeatable_request, try_to_ask};
 use crate::harness::wallets::network_token;

@@ -4,10 +4,10 @@ use card_payments::app::Parts;
 use card_payments::config::{
     DatabaseOptions, Environment, LoadOptions, PeopleOptions, Secrets, ServeOptions,
 };
-use card_payments::vault::OperatorKeys;
 use futures::executor::block_on;
 use outbound::{AddressPolicy, Allowed, Outbound, OutboundError};
 use url::Url;
+use vault::OperatorKeys;
 
 use super::call;
 use crate::harness::Receiver;

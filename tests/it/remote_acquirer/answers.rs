@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use acquirer::http::AcquirerClientError;
+use acquirer::{Acquirer, AuthoriseCall, CallKey, Failure, FollowUpCall, NoAnswer};
 use base::card_number::CardNumber;
 use base::secret::Secret;
-use card_payments::acquirer::http::AcquirerClientError;
-use card_payments::acquirer::{Acquirer, AuthoriseCall, CallKey, Failure, FollowUpCall, NoAnswer};
 use card_payments::config::Environment;
 use entity::Currency;
 use tokio::io::AsyncWriteExt;

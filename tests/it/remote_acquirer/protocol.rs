@@ -270,7 +270,7 @@ fn a_request_that_somebody_kept_and_sends_again_does_nothing_more() {
 
 #[test]
 fn the_committed_document_of_the_protocol_is_current() {
-    committed("docs/acquirer/openapi.yaml", &card_payments::acquirer::http::document::yaml());
+    committed("docs/acquirer/openapi.yaml", &acquirer::http::document::yaml());
 }
 
 #[test]

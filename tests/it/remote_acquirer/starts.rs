@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
 
-use card_payments::vault::OperatorKeys;
+use vault::OperatorKeys;
 
 use crate::harness::process::{PAYMENT, Process, output, program};
 use crate::harness::remote_acquirer::{self, SECRET};

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use card_payments::limits::WAIT_CHECKS;
-use card_payments::store::distribute;
-use card_payments::vault::OperatorKeys;
 use sea_orm::sqlx::postgres::PgListener;
+use store::distribute;
 use tokio::runtime::Handle;
 use url::Url;
+use vault::OperatorKeys;
 use web::server::ServerPhase;
 
 use crate::harness::postgres::{Database, Template, is_distributed};

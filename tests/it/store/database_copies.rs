@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use base::clock::IdGenerator;
-use card_payments::store::{Copy, CopyError, FollowingCopy, Location, Store};
+use card_payments::Store;
 use sea_orm::{ConnectionTrait, TransactionTrait};
 use serde_json::Value;
+use store::{Copy, CopyError, FollowingCopy, Location};
 
 use crate::harness::postgres::is_distributed;
 use crate::harness::process::{PAYMENT, Process, pause, peak_memory, repeatable_request, try_to_ask};

@@ -5,7 +5,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use card_payments::store;
 use migration::{DbErr, MigrationName, MigrationTrait, Migrator, MigratorTrait, SchemaManager, Sql};
 use sea_orm::DbBackend;
 use sha2::{Digest, Sha256};

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use card_payments::services::audit;
-use card_payments::store;
 use migration::{Migrator, MigratorTrait};
 use sea_orm::{DbBackend, Statement};
 

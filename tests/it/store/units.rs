@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use card_payments::error::{Error, ErrorCode};
+use card_payments::services::counts::Counts;
 use card_payments::services::webhooks::outbox;
-use card_payments::store::Tx;
 use entity::counter::{self, Counted};
 use entity::installation;
 use futures::future::{join_all, join3};
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, Statement};
 use serde_json::json;
+use store::Tx;
 use tokio::sync::{Barrier, Semaphore};
 
 use crate::harness::{App, Database, charge, charge_with, eventually, postgres, rules};
@@ -172,7 +173,7 @@ async fn postgres_counts_in_the_slot_of_the_session_that_writes() {
                 let slot: i32 = tx.query_one_raw(session).await?.unwrap().try_get("", "slot")?;
                 // No unit ends before each has a session.
                 everybody.wait().await;
-                tx.add::<counter::Model>((*account, Counted::Deposits), 1);
+                tx.add::<Counts>((*account, Counted::Deposits), 1);
                 Ok(slot)
             })
         });

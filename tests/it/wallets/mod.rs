@@ -11,13 +11,13 @@ use card_payments::config::{
     DatabaseOptions, Environment, LoadOptions, PeopleOptions, Secrets, ServeOptions,
 };
 use card_payments::services::wallets::{Provider, Wallets};
-use card_payments::vault::OperatorKeys;
-use card_payments::wallet::Issuer;
-use card_payments::wallet::certificate::MerchantKey;
 use futures::executor::block_on;
 use http::Method;
 use outbound::AddressPolicy;
 use serde_json::{Value, json};
+use vault::OperatorKeys;
+use wallet::Issuer;
+use wallet::certificate::MerchantKey;
 
 use crate::harness::sending::{request, send};
 use crate::harness::wallets::{MERCHANT, VALID, certify};

@@ -6,11 +6,11 @@
 use base::random::{RandomSource, random};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use card_payments::wallet::certificate::{Certified, MerchantKey};
-use card_payments::wallet::{DecryptedPayload, DeviceCard, Merchant, Roots, WalletAToken, WalletGToken};
 use entity::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use wallet::certificate::{Certified, MerchantKey};
+use wallet::{DecryptedPayload, DeviceCard, Merchant, Roots, WalletAToken, WalletGToken};
 
 use crate::harness::wallets::{DEVICE, MERCHANT, VALID, certify, texts};
 

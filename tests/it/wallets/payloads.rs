@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use card_payments::services::wallets::Wallets;
-use card_payments::wallet::{DeviceCard, Issuer, Roots};
 use entity::{TimeSpan, Timestamp};
 use http::Method;
 use serde_json::{Value, json};
 use url::form_urlencoded;
+use wallet::{DeviceCard, Issuer, Roots};
 
 use crate::harness::sending::{FORM, send};
 use crate::harness::wallets::{DEVICE, MERCHANT, VALID, certify, texts};

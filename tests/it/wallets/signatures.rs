@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use base::random::RandomSource;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use card_payments::wallet::certificate::MerchantKey;
-use card_payments::wallet::{DeviceCard, Merchant, WalletAToken};
 use entity::Timestamp;
+use wallet::certificate::MerchantKey;
+use wallet::{DeviceCard, Merchant, WalletAToken};
 
 use crate::harness::wallets::{DEVICE, MERCHANT};
 use crate::wallets::parsers::{Fuzzer, rounds};

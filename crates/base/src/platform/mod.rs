@@ -1,6 +1,7 @@
 //! What operating systems do differently: the same functions for Unix and for Windows, each in a file of its own. Nothing else in the
 //! program asks where it runs.
 
+pub mod processor_time;
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(windows, path = "windows.rs")]
 mod system;
@@ -10,9 +11,10 @@ use std::io;
 use tokio::sync::mpsc;
 
 pub use system::{
-    FILE_LOCKS_ARE_SEPARATE, FileId, HiddenInput, create_private_folder, exit_code, flush_folder, free_bytes,
-    hide_new_files, host_name, in_own_group, is_in_foreground, kill_group, mode_of, notify_service_manager,
-    private_file, raise_open_files, send_signal, set_mode, since_boot, user,
+    FILE_LOCKS_ARE_SEPARATE, FileId, HiddenInput, LACKS, REUSED_PORTS_ARE_FREE, create_private_folder,
+    exit_code, flush_folder, free_bytes, hide_new_files, host_name, in_own_group, is_in_foreground,
+    kill_group, mode_of, notify_service_manager, private_file, program, raise_open_files, send_signal,
+    set_mode, since_boot, user,
 };
 
 /// The permission bits of everybody but the owner.
@@ -22,6 +24,12 @@ pub const OTHERS: u32 = 0o077;
 pub const READY: &str = "READY=1";
 /// And of one that ends.
 pub const STOPPING: &str = "STOPPING=1";
+
+/// What a server does without on systems on which [`FILE_LOCKS_ARE_SEPARATE`] is false, and how to live with it.
+const ONE_NAME: (&str, &str) = (
+    "a second server is not refused if it opens the database's file by another name (a hard link)",
+    "give the file one name",
+);
 
 /// A signal to end, with its number on all systems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

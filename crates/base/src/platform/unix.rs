@@ -1,6 +1,6 @@
 //! Unix.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
@@ -19,6 +19,7 @@ use rustix::fs::{Mode, statvfs};
 use rustix::process::{
     Pid, Resource, Rlimit, getpgrp, getrlimit, getuid, kill_process, kill_process_group, setrlimit, umask,
 };
+use rustix::system::uname;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::process::Command;
@@ -29,6 +30,12 @@ use crate::variables::set_variable;
 
 /// Whether locks of files (flock) and those of SQLite do not meet.
 pub const FILE_LOCKS_ARE_SEPARATE: bool = cfg!(target_os = "linux");
+
+/// Whether a port that is bound with its address reused is nobody else's.
+pub const REUSED_PORTS_ARE_FREE: bool = true;
+
+/// What a server does without here, and how to live with it.
+pub const LACKS: &[(&str, &str)] = if FILE_LOCKS_ARE_SEPARATE { &[] } else { &[super::ONE_NAME] };
 
 /// Device and inode, which identify a file whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,8 +91,9 @@ pub fn raise_open_files(wanted: u64) -> u64 {
     // None means no limit.
     let Some(current) = current.filter(|current| *current < wanted) else { return wanted };
     let raised = maximum.map_or(wanted, |maximum| maximum.min(wanted));
-    let done = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum }).is_ok();
-    if done { raised } else { current }
+    let raise = |to| setrlimit(Resource::Nofile, Rlimit { current: Some(to), maximum }).is_ok();
+    // macOS names no maximum and has one, which is never less than the second number.
+    [raised, raised.min(10_240)].into_iter().find(|to| *to > current && raise(*to)).unwrap_or(current)
 }
 
 /// Says to the service manager that started this process how it is, as sd_notify(3) does; without one, to nobody.
@@ -125,6 +133,11 @@ pub fn send_signal(process: u32, signal: Signal) {
     if let Some(process) = Pid::from_raw(process.cast_signed()) {
         let _ = kill_process(process, signal);
     }
+}
+
+/// Returns the program that a word names.
+pub fn program(word: &OsStr) -> OsString {
+    word.to_owned()
 }
 
 /// Starts a command in a process group of its own.
@@ -191,8 +204,8 @@ pub fn user() -> String {
 
 /// Returns the machine's name.
 pub fn host_name() -> Option<String> {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-    name.or_else(|| std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty()))
+    let system = uname();
+    system.nodename().to_str().ok().filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
 /// Returns the login's user number, which `sudo` does not change, and the effective one if it differs; only the latter if there

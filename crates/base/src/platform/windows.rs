@@ -1,9 +1,11 @@
 //! Windows. Access is a matter of lists there, which folders hand down: files have no mode.
 
+use std::env::{split_paths, var, var_os};
+use std::ffi::{OsStr, OsString};
 use std::fs::{Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::windows::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -15,6 +17,26 @@ use super::Signal;
 
 /// Whether locks of files and those of SQLite do not meet: both lock bytes of the file.
 pub const FILE_LOCKS_ARE_SEPARATE: bool = false;
+
+/// Whether a port that is bound with its address reused is nobody else's: another server may have it.
+pub const REUSED_PORTS_ARE_FREE: bool = false;
+
+/// What a server does without here, and how to live with it.
+pub const LACKS: &[(&str, &str)] = &[
+    super::ONE_NAME,
+    (
+        "files have no modes: who else can read the data directory is not checked",
+        "let nobody but the server's user on the directory's list of access: icacls shows it",
+    ),
+    (
+        "shares of a key are shown while they are typed",
+        "name the shares' files in CARD_PAYMENTS_VAULT_KEY_SHARES",
+    ),
+    (
+        "no signal of another program lets a server finish what is in flight; Ctrl-C at its console does",
+        "end it by Ctrl-C; a server that is killed recovers its payments at the next start",
+    ),
+];
 
 /// When a file was created, which tells it from another one of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +115,20 @@ pub(super) fn on_signal(signal: Signal, report: impl Fn() + Send + 'static) -> i
 /// Does nothing: a console sends its signals to all of its programs.
 pub fn send_signal(_process: u32, _signal: Signal) {}
 
+/// Returns the program that a word names: for a plain name, the first of a folder in PATH with one of the endings in PATHEXT, as a
+/// shell finds `npm.cmd`. The system itself adds nothing but `.exe`.
+pub fn program(word: &OsStr) -> OsString {
+    let (folders, endings) = (var_os("PATH").unwrap_or_default(), var("PATHEXT").unwrap_or_default());
+    let with_endings = |path: PathBuf| {
+        let mut named =
+            endings.split(';').map(|ending| path.with_added_extension(ending.trim_start_matches('.')));
+        named.find(|path| path.is_file())
+    };
+    let is_plain = Path::new(word).file_stem() == Some(word);
+    let mut paths = split_paths(&folders).map(|folder| folder.join(word)).filter(|_| is_plain);
+    paths.find_map(with_endings).map_or_else(|| word.to_owned(), PathBuf::into_os_string)
+}
+
 /// Does nothing: [`kill_group`] finds the programs that a command has started.
 pub fn in_own_group(_command: &mut Command) {}
 
@@ -129,10 +165,10 @@ pub fn since_boot() -> Duration {
 
 /// Returns the domain of the user who runs this process: users have no number.
 pub fn user() -> String {
-    std::env::var("USERDOMAIN").unwrap_or_default()
+    var("USERDOMAIN").unwrap_or_default()
 }
 
 /// Returns the machine's name.
 pub fn host_name() -> Option<String> {
-    std::env::var("COMPUTERNAME").ok()
+    var("COMPUTERNAME").ok()
 }

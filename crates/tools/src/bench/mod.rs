@@ -5,7 +5,6 @@ pub mod acquirer;
 mod draws;
 mod figures;
 mod load;
-mod processor_time;
 mod proof;
 mod rate_search;
 mod servers;

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use base::clock::TESTS_AS_OF;
-use base::platform::{self, Signal};
+use base::platform::{self, Signal, processor_time};
 use base::secret::Secret;
 use base::variables::set_variable;
 use serde_json::Value;
@@ -17,7 +17,6 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 use url::Url;
 
-use super::processor_time;
 use crate::api_client::{ApiClient, ApiClientError};
 
 /// Variables of this program that a server of the run takes over: all others would measure another setting than the one that is told.

@@ -3,11 +3,11 @@
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
+use base::platform::processor_time;
 use entity::Probability;
 use serde::Serialize;
 
 use super::figures::{self, ADDED_P99_MAX, Figures};
-use super::processor_time;
 use super::proof::Proof;
 use super::servers::OwnServers;
 use crate::terminal::{BAD, GOOD, HEAD};

@@ -8,12 +8,12 @@ use entity::{AccountToken, ChargeToken, Owned};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, QueryFilter, QueryOrder, QuerySelect, Select, Statement,
 };
+use store::Reader;
 use uuid::Uuid;
 
 use crate::error::Error;
 use crate::services::memory::charge_search::Sample;
 use crate::services::page;
-use crate::store::Reader;
 
 /// The sample is read at so many times of the account's life...
 const SPOTS: u128 = 12;

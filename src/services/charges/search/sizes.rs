@@ -10,12 +10,12 @@ use entity::counter::Counted;
 use entity::{AccountToken, Owned, TimeSpan, Timestamp};
 use sea_orm::sea_query::{CaseStatement, Expr, ExprTrait, SimpleExpr};
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
+use store::Reader;
 
 use crate::error::Error;
 use crate::services::context::Account;
 use crate::services::memory::charge_search::{Size, SizeState, Sizes};
 use crate::services::page;
-use crate::store::Reader;
 
 /// Charges of the last minute are counted each time: others of that time are still under way.
 const RECENT: TimeSpan = TimeSpan::seconds(60);

@@ -6,8 +6,7 @@ use base::address_zone::{AddressZone, plain};
 use base::client_network::ClientNetwork;
 use base::secret::Secret;
 use entity::{AccountToken, CustomerToken};
-
-use crate::vault::{Purpose, Vault};
+use vault::{Purpose, Vault};
 
 /// Returns the network of an address that a payment names: neighbours are counted together, because an attacker changes addresses
 /// within a site. `None` if no cardholder has the address: merchants without one of their cardholder send that of a machine of

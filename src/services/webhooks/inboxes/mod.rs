@@ -8,6 +8,7 @@ pub mod view;
 use entity::{AccountToken, InboxToken, Listed, Owned, account, inbox, inbox_delivery};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, PaginatorTrait, QueryFilter, QuerySelect};
+use store::Tx;
 
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
@@ -18,7 +19,6 @@ use crate::services::idempotency;
 use crate::services::page::{List, ListPage};
 use crate::services::webhooks::inboxes::params::ChangedInbox;
 use crate::services::webhooks::inboxes::view::Inbox;
-use crate::store::Tx;
 
 /// Where an inbox is, below the server's address.
 const PATH: &str = "/inboxes/";

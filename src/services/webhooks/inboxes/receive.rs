@@ -15,6 +15,7 @@ use outbound::limits::WEBHOOK_ANSWER;
 use outbound::{OutboundError, signature};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::{Map, Value};
+use store::Tx;
 use tokio::time::{Instant, sleep};
 
 use super::{PATH, lock};
@@ -23,7 +24,6 @@ use crate::limits::INBOX_DELIVERIES_KEPT;
 use crate::services::context::Context;
 use crate::services::memory::arrivals::{Arrivals, Topic};
 use crate::services::webhook_endpoints::keys::SealedKeys;
-use crate::store::Tx;
 
 /// What an inbox answers to one delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

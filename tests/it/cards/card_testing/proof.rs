@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use card_payments::acquirer::simulator::{Numbers, Simulator};
+use acquirer::simulator::{Numbers, Simulator};
 
 use super::*;
 use crate::harness::random::Random;

@@ -1,0 +1,74 @@
+//! The location of a database.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::connect::ConnectError;
+use super::probe;
+use super::sqlite::FileLock;
+
+/// The location of the data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Location {
+    /// A SQLite file.
+    Sqlite {
+        /// The path of the file.
+        path: PathBuf,
+    },
+    /// A PostgreSQL server.
+    Postgres {
+        /// Its URL, with credentials: never printed.
+        url: String,
+    },
+}
+
+impl FromStr for Location {
+    type Err = ConnectError;
+
+    fn from_str(url: &str) -> Result<Self, ConnectError> {
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            return Ok(Self::Postgres { url: url.into() });
+        }
+        let path = url.strip_prefix("sqlite:").ok_or(ConnectError::Scheme)?;
+        let path = path.strip_prefix("//").unwrap_or(path);
+        if path.is_empty() || path == ":memory:" {
+            return Err(ConnectError::Scheme);
+        }
+        Ok(Self::Sqlite { path: path.into() })
+    }
+}
+
+impl Location {
+    /// Returns the database at a URL, or else the file in the data directory, which has the directory's very name: a URL could not
+    /// always hold it.
+    pub fn new(url: Option<&str>, data_dir: &Path) -> Result<Self, ConnectError> {
+        match url {
+            Some(url) => url.parse(),
+            None => Ok(Self::Sqlite { path: data_dir.join("card-payments.db") }),
+        }
+    }
+
+    /// Returns the database as people are told of it: without user and password.
+    pub fn display(&self) -> String {
+        match self {
+            Self::Sqlite { path } => path.display().to_string(),
+            Self::Postgres { url } => probe::display(url),
+        }
+    }
+
+    /// Refuses a SQLite file that does not exist.
+    pub fn refuse_missing(&self) -> Result<(), ConnectError> {
+        match self {
+            Self::Sqlite { path } if !path.exists() => Err(ConnectError::Missing(path.clone())),
+            Self::Sqlite { .. } | Self::Postgres { .. } => Ok(()),
+        }
+    }
+
+    /// Locks a SQLite file: one server per file, whatever its names.
+    pub fn lock(&self) -> Result<Option<FileLock>, ConnectError> {
+        match self {
+            Self::Sqlite { path } => FileLock::take(path).map(Some),
+            Self::Postgres { .. } => Ok(None),
+        }
+    }
+}
