@@ -71,7 +71,7 @@ fn options_that_do_not_fit_are_refused_in_plain_words() {
     let nobody = "http://127.0.0.1:9";
     for (arguments, code, words) in [
         (&["--acquirer", "380/120"][..], 2, "must be p50 and p99 in milliseconds, such as 120/380"),
-        (&["--faults", "2"], 2, "must be at most 1"),
+        (&["--faults", "0.2"], 2, "must be a number from 0 to 0.1: with more, recoveries fail too often"),
         (&["--rate", "0"], 2, "0 is not in 1..=100000"),
         (
             &["--database", "mysql"],

@@ -132,7 +132,7 @@ impl Display for Figures {
 
 #[cfg(test)]
 mod tests {
-    use super::super::load::Answer;
+    use super::super::load::PayerAnswer;
     use super::*;
 
     const fn millis(count: u64) -> Duration {
@@ -145,7 +145,7 @@ mod tests {
             late: Duration::ZERO,
             whole: millis(whole),
             at_acquirer: millis(at_acquirer),
-            answer: Answer::Charged,
+            answer: PayerAnswer::Charged,
             is_faulty: false,
             refusal: None,
         }
@@ -188,7 +188,7 @@ mod tests {
         assert!(!figures(hundred(170), true).is_held());
         let not_charged = |is_faulty| {
             let refusal = Some("502 gateway_error".to_owned());
-            Payment { answer: Answer::NotCharged, is_faulty, refusal, ..payment(0, 1, 0) }
+            Payment { answer: PayerAnswer::NotCharged, is_faulty, refusal, ..payment(0, 1, 0) }
         };
         assert!(figures(vec![not_charged(true)], false).is_held());
         let refused = figures(vec![not_charged(false)], false);

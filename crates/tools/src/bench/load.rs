@@ -55,7 +55,7 @@ pub struct Payment {
     pub whole: Duration,
     /// What the acquirer took of that.
     pub at_acquirer: Duration,
-    pub answer: Answer,
+    pub answer: PayerAnswer,
     /// Whether the acquirer failed it.
     pub is_faulty: bool,
     /// What else than a charge was answered.
@@ -64,7 +64,7 @@ pub struct Payment {
 
 /// What the payer was told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum PayerAnswer {
     /// The charge.
     Charged,
     /// Nothing was charged.
@@ -81,7 +81,7 @@ impl Payment {
 
     /// Returns whether it ended otherwise than as a charge, though the acquirer did not fail it.
     pub fn is_refused(&self) -> bool {
-        self.answer != Answer::Charged && !self.is_faulty
+        self.answer != PayerAnswer::Charged && !self.is_faulty
     }
 }
 
@@ -137,13 +137,13 @@ impl Load {
         let whole = due.elapsed();
         let seen = self.acquirer.as_ref().map(|acquirer| acquirer.seen(number)).unwrap_or_default();
         let (answer, refusal) = match answered {
-            Ok(answered) if answered.status == 201 => (Answer::Charged, None),
+            Ok(answered) if answered.status == 201 => (PayerAnswer::Charged, None),
             Ok(answered) => {
                 let is_certain = matches!(answered.status, 400..=499 | 502);
-                let answer = if is_certain { Answer::NotCharged } else { Answer::Unknown };
+                let answer = if is_certain { PayerAnswer::NotCharged } else { PayerAnswer::Unknown };
                 (answer, Some(format!("{} {}", answered.status, answered.code())))
             }
-            Err(error) => (Answer::Unknown, Some(error.to_string())),
+            Err(error) => (PayerAnswer::Unknown, Some(error.to_string())),
         };
         Payment { number, late, whole, at_acquirer: seen.took, answer, is_faulty: seen.faults > 0, refusal }
     }

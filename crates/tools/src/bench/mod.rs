@@ -28,7 +28,7 @@ use tokio::time::{Instant, sleep};
 use self::acquirer::{BenchAcquirer, PaymentNames};
 use self::draws::{AcquirerTimes, Draws};
 use self::figures::Figures;
-use self::load::{Answer, Load};
+use self::load::{Load, PayerAnswer};
 use self::proof::{Listed, Proof, balance};
 use self::rate_search::{FIRST, RATE_MAX, RateSearch, Trial};
 use self::servers::{BenchDatabase, OwnServers, ServerPlan};
@@ -63,7 +63,7 @@ pub struct Bench {
     #[arg(long, value_name = "P50/P99")]
     acquirer: Option<AcquirerTimes>,
     /// The share of its calls that fail: done without an answer, not done without one, or answered with an error, each as often. 0.007 by default.
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = parse_faults)]
     faults: Option<Probability>,
     /// What the servers run on: sqlite, postgres (an empty database at DATABASE_URL), or postgres://USER@HOST/DATABASE.
     #[arg(long, default_value = "sqlite")]
@@ -92,6 +92,14 @@ pub struct Bench {
     json: bool,
 }
 
+/// Parses the share of calls that fail.
+fn parse_faults(text: &str) -> Result<Probability, &'static str> {
+    const WRONG: &str =
+        "must be a number from 0 to 0.1: with more, recoveries fail too often for the proof to end";
+    let share: Probability = text.parse().map_err(|_| WRONG)?;
+    "0.1".parse().is_ok_and(|most| share <= most).then_some(share).ok_or(WRONG)
+}
+
 /// Payments before anything is measured, so that connections and caches are there.
 const WARM_UP: Duration = Duration::from_secs(2);
 /// A step of the search is a part of the whole time.
@@ -100,7 +108,8 @@ const STEPS_A_WHOLE: u64 = 6;
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long a system may take to find out what became of calls without an answer.
 const RECOVERY: Duration = Duration::from_mins(3);
-const RECOVERY_POLL: Duration = Duration::from_millis(200);
+/// Between two comparisons.
+const COMPARE_PAUSE: Duration = Duration::from_secs(5);
 
 /// A run that has not begun.
 pub struct BenchRun {
@@ -213,7 +222,7 @@ struct Measurement<'a> {
     load: Arc<Load>,
     own: Option<OwnServers>,
     /// What each payment's payer was told.
-    answers: Vec<Answer>,
+    answers: Vec<PayerAnswer>,
     /// Of the last step.
     processors: Option<ProcessorTimes>,
 }
@@ -274,22 +283,45 @@ impl Measurement<'_> {
         Ok(Figures::new(rate, span.as_secs(), &step))
     }
 
-    /// Waits until the system knows what became of every call, and compares all books.
+    /// Compares all books, again and again while the system may not know yet what became of every call.
     async fn prove(&self, before: Option<i64>) -> Result<Proof, Box<dyn Error>> {
-        let Load { servers, names, acquirer, .. } = &*self.load;
         let began = Instant::now();
-        let open_calls = || acquirer.as_ref().map(|acquirer| acquirer.open_calls()).unwrap_or_default();
-        while open_calls() > 0 && began.elapsed() < RECOVERY {
-            sleep(RECOVERY_POLL).await;
+        let mut proof = self.compare(before).await?;
+        let seconds = RECOVERY.as_secs();
+        if proof.may_come_right() {
+            terminal::print_notice(format_args!(
+                "The system has up to {seconds} seconds to find out what became of calls without an answer"
+            ));
         }
-        let listed = Listed::read(&servers[0], names, self.answers.len()).await?;
-        let taken = acquirer.as_ref().map(|acquirer| acquirer.taken(self.answers.len()));
-        let after = balance(&servers[0]).await?;
-        let proof = Proof::new(&self.answers, &listed, taken.as_deref()).with_balance(before, after, &listed);
+        while proof.may_come_right() && began.elapsed() < RECOVERY {
+            sleep(COMPARE_PAUSE).await;
+            proof = self.compare(before).await?;
+        }
+        let has_lost_recovery = |number: &usize| {
+            self.load.acquirer.as_ref().is_some_and(|acquirer| acquirer.seen(*number).is_recovery_lost)
+        };
+        let concerned = &proof.concerned;
+        if proof.may_come_right() && !concerned.is_empty() && concerned.iter().all(has_lost_recovery) {
+            return Err(format!(
+                "no verdict: after {seconds} seconds the outcome of {} payments is still unknown, because their \
+                recoveries failed, too. Try another --seed or fewer --faults",
+                concerned.len()
+            )
+            .into());
+        }
         let books_are_right = match &self.own {
             Some(own) => Some(own.verify_ledger().await?),
             None => None,
         };
         Ok(Proof { books_are_right, ..proof })
+    }
+
+    /// Compares all books but the ledger.
+    async fn compare(&self, before: Option<i64>) -> Result<Proof, Box<dyn Error>> {
+        let Load { servers, names, acquirer, .. } = &*self.load;
+        let listed = Listed::read(&servers[0], names, self.answers.len()).await?;
+        let taken = acquirer.as_ref().map(|acquirer| acquirer.taken(self.answers.len()));
+        let after = balance(&servers[0]).await?;
+        Ok(Proof::new(&self.answers, &listed, taken.as_deref()).with_balance(before, after, &listed))
     }
 }
