@@ -102,7 +102,7 @@ fn options_that_do_not_fit_are_refused_in_plain_words() {
             "error: CARD_PAYMENTS_ACQUIRER_SECRET must be a secret of 32",
         ),
         (&["--folder", "/no/such/folder"], 1, "error: /no/such/folder: "),
-        (&["--database", "postgres://nobody@127.0.0.1:9/none"], 1, "error: the server does not start: "),
+        (&["--database", "postgres://nobody@127.0.0.1:9/none"], 1, ". A run needs an empty database"),
     ] {
         let command = &mut program(&folder.path().join("data"));
         command.current_dir(folder.path());

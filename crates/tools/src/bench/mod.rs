@@ -65,7 +65,7 @@ pub struct Bench {
     /// The share of its calls that fail: done without an answer, not done without one, or answered with an error, each as often. 0.007 by default.
     #[arg(long, value_name = "SHARE", value_parser = parse_faults)]
     faults: Option<Probability>,
-    /// What the servers run on: sqlite, postgres (an empty database at DATABASE_URL), or postgres://USER@HOST/DATABASE.
+    /// What the servers run on: sqlite, postgres (at DATABASE_URL), or postgres://USER@HOST/DATABASE. A run needs an empty database.
     #[arg(long, default_value = "sqlite")]
     database: BenchDatabase,
     /// How many servers share the database. Payments go to them in turn.
@@ -280,7 +280,16 @@ impl Measurement<'_> {
         let step = self.load.run(self.answers.len(), rate, span, self.run.times.p99).await?;
         self.processors = Some(ProcessorTimes::now(self.own.as_ref()).of_each(before, step.payments.len()));
         self.answers.extend(step.payments.iter().map(|payment| payment.answer));
-        Ok(Figures::new(rate, span.as_secs(), &step))
+        if let Some(own) = &mut self.own {
+            own.check()?;
+        }
+        let figures = Figures::new(rate, span.as_secs(), &step);
+        let is_dead = step.payments.iter().all(|payment| payment.answer != PayerAnswer::Charged);
+        if let (true, Some(refusal)) = (is_dead, &figures.refusal) {
+            let log = self.own.as_ref().map(|own| format!("; the server's log: {}", own.last_words(1)));
+            return Err(format!("nothing was charged: {refusal}{}", log.unwrap_or_default()).into());
+        }
+        Ok(figures)
     }
 
     /// Compares all books, again and again while the system may not know yet what became of every call.
