@@ -29,8 +29,9 @@ const PARAMETERS: [(&str, &str); 11] = [
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// More payments that wait for their answers are more than an overload.
-const WAITING_MAX: usize = 1000;
+/// More payments that wait for their answers, beside those at the acquirer, are more than an overload. At a high rate they are those of
+/// a second.
+const WAITING_MAX: u32 = 1000;
 
 /// The time between a step's beginning and its first moment, in which nothing is late yet.
 const LEAD: Duration = Duration::from_millis(50);
@@ -89,12 +90,14 @@ impl Payment {
 pub struct Step {
     /// In the order of their due times.
     pub payments: Vec<Payment>,
-    /// Whether it ended early, because too many payments waited.
-    pub is_overloaded: bool,
+    /// How long payments arrived.
+    pub span: Duration,
+    /// It ended early, because more payments than this waited.
+    pub waited: Option<usize>,
 }
 
 impl Load {
-    /// Sends payments from this number on at a rate for a time, and waits for their answers.
+    /// Sends payments from this number on at a rate for a time, one at least, and waits for their answers.
     pub async fn run(
         self: &Arc<Self>,
         first: usize,
@@ -103,26 +106,26 @@ impl Load {
         slowest: Duration,
     ) -> Result<Step, JoinError> {
         let (began, mut tasks) = (Instant::now() + LEAD, JoinSet::new());
-        let (mut payments, mut is_overloaded) = (Vec::new(), false);
-        let most = WAITING_MAX + waiting_at_acquirer(rate, slowest);
-        let due = self.draws.arrivals(first, rate).take_while(|due| *due < span);
-        for (number, due) in (first..).zip(due) {
+        let mut step = Step { payments: Vec::new(), span, waited: None };
+        let most = waiting_max(rate, slowest);
+        let arrivals = (first..).zip(self.draws.arrivals(first, rate));
+        for (number, due) in arrivals.take_while(|(number, due)| *number == first || *due < span) {
             sleep_until(began + due).await;
             while let Some(ended) = tasks.try_join_next() {
-                payments.push(ended?);
+                step.payments.push(ended?);
             }
-            is_overloaded = tasks.len() >= most;
-            if is_overloaded {
+            if tasks.len() > most {
+                (step.span, step.waited) = (due, Some(most));
                 break;
             }
             let load = Arc::clone(self);
             tasks.spawn(async move { load.pay(number, began + due).await });
         }
         while let Some(ended) = tasks.join_next().await {
-            payments.push(ended?);
+            step.payments.push(ended?);
         }
-        payments.sort_unstable_by_key(|payment: &Payment| payment.number);
-        Ok(Step { payments, is_overloaded })
+        step.payments.sort_unstable_by_key(|payment| payment.number);
+        Ok(step)
     }
 
     async fn pay(&self, number: usize, due: Instant) -> Payment {
@@ -149,8 +152,8 @@ impl Load {
     }
 }
 
-/// Returns how many payments wait at an acquirer whose calls all take the longest time.
-fn waiting_at_acquirer(rate: u32, slowest: Duration) -> usize {
-    let waiting = u128::from(rate) * slowest.as_millis() / 1000;
-    usize::try_from(waiting).unwrap_or(usize::MAX)
+/// Returns how many payments may wait if all calls of the acquirer take the longest time.
+fn waiting_max(rate: u32, slowest: Duration) -> usize {
+    let at_acquirer = u128::from(rate) * slowest.as_millis() / 1000;
+    usize::try_from(at_acquirer + u128::from(rate.max(WAITING_MAX))).unwrap_or(usize::MAX)
 }

@@ -265,8 +265,14 @@ impl Measurement<'_> {
         let (mut search, mut last) = (RateSearch::new(), None);
         while let Some(Trial { rate, is_whole }) = search.next_trial() {
             let seconds = if is_whole { seconds } else { seconds.div_ceil(STEPS_A_WHOLE) };
-            let figures = self.step(rate, Duration::from_secs(seconds)).await?;
+            let span = Duration::from_secs(seconds);
+            let mut figures = self.step(rate, span).await?;
             terminal::print_notice(&figures);
+            if !figures.is_held() {
+                // One stall must not decide.
+                figures = self.step(rate, span).await?;
+                terminal::print_notice(&figures);
+            }
             search = search.after(figures.is_held());
             last = Some((figures.is_held().then_some(rate), figures));
         }
@@ -283,7 +289,7 @@ impl Measurement<'_> {
         if let Some(own) = &mut self.own {
             own.check()?;
         }
-        let figures = Figures::new(rate, span.as_secs(), &step);
+        let figures = Figures::new(rate, &step);
         let is_dead = step.payments.iter().all(|payment| payment.answer != PayerAnswer::Charged);
         if let (true, Some(refusal)) = (is_dead, &figures.refusal) {
             let log = self.own.as_ref().map(|own| format!("; the server's log: {}", own.last_words(1)));
