@@ -157,3 +157,15 @@ fn waiting_max(rate: u32, slowest: Duration) -> usize {
     let at_acquirer = u128::from(rate) * slowest.as_millis() / 1000;
     usize::try_from(at_acquirer + u128::from(rate.max(WAITING_MAX))).unwrap_or(usize::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_may_wait_or_those_of_a_second_besides_those_at_the_acquirer() {
+        let slowest = Duration::from_millis(380);
+        assert_eq!(waiting_max(50, slowest), 1019);
+        assert_eq!(waiting_max(4000, slowest), 5520);
+    }
+}

@@ -46,7 +46,8 @@ use crate::terminal::{self, print_result};
 /// At the end it compares its own list of payments with the system's list, balance and ledger, and with the acquirer's books.
 /// docs/benchmark.md has the rules.
 ///
-/// Exit code 1 if a payment was lost, doubled or charged against its answer, or if books differ.
+/// Exit code 1 if a payment was lost, doubled or charged against its answer, or if books differ. Then the servers' logs and their SQLite
+/// file are kept.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  card-payments bench\n  card-payments bench --rate 200 --seconds 30\n  \
     DATABASE_URL=postgres://me@localhost/empty card-payments bench --database postgres --copies 2\n  \
@@ -71,7 +72,7 @@ pub struct Bench {
     /// How many servers share the database. Payments go to them in turn.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     copies: u16,
-    /// A folder on the disk that is to be measured. At the end nothing is left in it.
+    /// A folder on the disk that is to be measured. At the end nothing is left in it, unless something is wrong.
     #[arg(long, default_value = ".")]
     folder: PathBuf,
     /// Measure this running system instead: a test server, a cluster (once for each address), or another system.
@@ -108,6 +109,8 @@ const STEPS_A_WHOLE: u64 = 6;
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long a system may take to find out what became of calls without an answer.
 const RECOVERY: Duration = Duration::from_mins(3);
+/// How many of the payments with which something is wrong are named.
+const CONCERNED_SHOWN: usize = 5;
 /// Between two comparisons.
 const COMPARE_PAUSE: Duration = Duration::from_secs(5);
 
@@ -170,7 +173,7 @@ impl BenchRun {
         self.brings_servers().then_some(&*self.options.folder)
     }
 
-    /// Measures, prints the result, and returns the exit code.
+    /// Measures, prints the result, and returns the exit code: a failure if something is wrong.
     pub async fn measure(
         self,
         acquirer: Option<Arc<BenchAcquirer>>,
@@ -192,11 +195,20 @@ impl BenchRun {
         let mut measurement =
             Measurement { run: &self, load: Arc::new(load), own, answers: Vec::new(), processors: None };
         let result = measurement.take().await?;
+        let printed = print_result(&result, &result, self.options.json);
         if let Some(own) = measurement.own {
             own.stop().await;
         }
-        print_result(&result, &result, self.options.json)?;
-        Ok(if result.proof.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        printed?;
+        if result.proof.is_good() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let concerned = result.proof.concerned.iter().take(CONCERNED_SHOWN);
+        let concerned: Vec<_> = concerned.map(|number| self.names.name(*number)).collect();
+        if !concerned.is_empty() {
+            terminal::print_notice(format_args!("The first payments concerned: {}", concerned.join(", ")));
+        }
+        Ok(ExitCode::FAILURE)
     }
 }
 
@@ -207,9 +219,15 @@ async fn named(options: &Bench) -> Result<Vec<ApiClient>, Box<dyn Error>> {
         let server = ApiClient::at(address, options.key.clone()).await?;
         let sandbox =
             server.answer_once(Some(server.key()), Method::GET, "/1/sandbox/clock", None, &[]).await?;
-        // Another system has no such address either, and no such code.
-        if sandbox.status == 404 && sandbox.code() == "resource_not_found" {
-            return Err(format!("{address} has no sandbox: nothing is charged where cards are real").into());
+        // Another system has no such address, but neither has a live server of this program, which has a code for that.
+        let is_test = matches!(sandbox.status, 200..=299);
+        if !is_test && (sandbox.status != 404 || sandbox.code() == "resource_not_found") {
+            return Err(format!(
+                "{address} may be live (GET /1/sandbox/clock: {} {}): nothing is charged where cards may be real",
+                sandbox.status,
+                sandbox.code()
+            )
+            .into());
         }
         servers.push(server);
     }
@@ -305,7 +323,7 @@ impl Measurement<'_> {
         let seconds = RECOVERY.as_secs();
         if proof.may_come_right() {
             terminal::print_notice(format_args!(
-                "The system has up to {seconds} seconds to find out what became of calls without an answer"
+                "Waiting up to {seconds} seconds: the system may still find out what became of calls without an answer"
             ));
         }
         while proof.may_come_right() && began.elapsed() < RECOVERY {

@@ -23,19 +23,18 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// Reads the charges of a run. The list begins with the newest ones.
+    /// Reads the charges of a run. The list begins with the newest ones; a page may be shorter than was asked for.
     pub async fn read(
         server: &ApiClient,
         names: &PaymentNames,
         payments: usize,
     ) -> Result<Self, Box<dyn Error>> {
         let mut listed = Self { charges: vec![0; payments], earned: 0 };
-        for page in 1.. {
+        for page in 1..=payments + 1 {
             let path = format!("/1/charges?per_page={PAGE}&page={page}");
             let answer = server.answer_to(Method::GET, &path, None, &[]).await?;
             let charges = answer.record()?.as_array().ok_or("the list of charges is no list")?;
-            let own = charges.iter().filter(|charge| listed.add(names, charge)).count();
-            if own == 0 || charges.len() < PAGE {
+            if charges.iter().filter(|charge| listed.add(names, charge)).count() == 0 {
                 break;
             }
         }
@@ -56,11 +55,13 @@ impl Listed {
 
 /// Returns what an account owns, in cents; `None` if the system does not tell.
 pub async fn balance(server: &ApiClient) -> Result<Option<i64>, Box<dyn Error>> {
-    let answer = server.answer_to(Method::GET, "/1/balance", None, &[]).await?;
-    if answer.status == 404 {
-        return Ok(None);
+    let answer = server.answer_once(Some(server.key()), Method::GET, "/1/balance", None, &[]).await?;
+    match answer.status {
+        200 => {}
+        404 => return Ok(None),
+        status => return Err(format!("GET /1/balance: {status} {}", answer.code()).into()),
     }
-    let balance = answer.record()?;
+    let balance = &answer.body["response"];
     let parts = ["available", "pending"].iter().filter_map(|part| balance[*part].as_array()).flatten();
     Ok(Some(parts.filter_map(|money| money["amount"].as_i64()).sum()))
 }
@@ -86,7 +87,7 @@ pub struct Proof {
     pub balance_off_cents: Option<i64>,
     /// Whether `ledger verify` finds the books right. None if the server is not ours.
     pub books_are_right: Option<bool>,
-    /// The numbers of the payments of which something is wrong.
+    /// The numbers of the payments with which something is wrong.
     #[serde(skip)]
     pub concerned: Vec<usize>,
 }
