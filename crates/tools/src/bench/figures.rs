@@ -25,8 +25,8 @@ pub struct Figures {
     pub refused: usize,
     /// What the first of them was answered.
     pub refusal: Option<String>,
-    /// It ended early, because more payments than this waited.
-    pub waited: Option<usize>,
+    /// If it ended early: more payments than this waited. Else null.
+    pub overload: Option<usize>,
     /// What the system added to the acquirer's time.
     #[serde(rename = "added_us")]
     pub added: Percentiles,
@@ -62,7 +62,7 @@ impl Figures {
             faulty: step.payments.iter().filter(|payment| payment.is_faulty).count(),
             refused: refused().count(),
             refusal: refused().find_map(|payment| payment.refusal.clone()),
-            waited: step.waited,
+            overload: step.overload,
             added: of(Payment::added),
             whole: of(|payment| payment.whole),
             acquirer: of(|payment| payment.at_acquirer),
@@ -72,12 +72,12 @@ impl Figures {
 
     /// Returns whether the system held the rate: it added little, and refused nothing.
     pub fn is_held(&self) -> bool {
-        self.added.p99 <= micros(ADDED_P99_MAX) && self.refused == 0 && self.waited.is_none()
+        self.added.p99 <= micros(ADDED_P99_MAX) && self.refused == 0 && self.overload.is_none()
     }
 
     /// Returns what became of the rate, and why.
     pub fn verdict(&self) -> String {
-        if let Some(waited) = self.waited {
+        if let Some(waited) = self.overload {
             return format!("stopped: over {} payments waited", grouped(waited));
         }
         if let Some(refusal) = &self.refusal {
@@ -170,8 +170,8 @@ mod tests {
         }
     }
 
-    fn figures(payments: Vec<Payment>, waited: Option<usize>) -> Figures {
-        Figures::new(100, &Step { payments, span: millis(900), waited })
+    fn figures(payments: Vec<Payment>, overload: Option<usize>) -> Figures {
+        Figures::new(100, &Step { payments, span: millis(900), overload })
     }
 
     #[test]

@@ -29,8 +29,7 @@ const PARAMETERS: [(&str, &str); 11] = [
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// More payments that wait for their answers, beside those at the acquirer, are more than an overload. At a high rate they are those of
-/// a second.
+/// So many payments may wait for their answers, beside those at the acquirer; at a high rate those of a second may.
 const WAITING_MAX: u32 = 1000;
 
 /// The time between a step's beginning and its first moment, in which nothing is late yet.
@@ -92,8 +91,8 @@ pub struct Step {
     pub payments: Vec<Payment>,
     /// How long payments arrived.
     pub span: Duration,
-    /// It ended early, because more payments than this waited.
-    pub waited: Option<usize>,
+    /// If it ended early: more payments than this waited.
+    pub overload: Option<usize>,
 }
 
 impl Load {
@@ -106,7 +105,7 @@ impl Load {
         slowest: Duration,
     ) -> Result<Step, JoinError> {
         let (began, mut tasks) = (Instant::now() + LEAD, JoinSet::new());
-        let mut step = Step { payments: Vec::new(), span, waited: None };
+        let mut step = Step { payments: Vec::new(), span, overload: None };
         let most = waiting_max(rate, slowest);
         let arrivals = (first..).zip(self.draws.arrivals(first, rate));
         for (number, due) in arrivals.take_while(|(number, due)| *number == first || *due < span) {
@@ -115,7 +114,7 @@ impl Load {
                 step.payments.push(ended?);
             }
             if tasks.len() > most {
-                (step.span, step.waited) = (due, Some(most));
+                (step.span, step.overload) = (due, Some(most));
                 break;
             }
             let load = Arc::clone(self);

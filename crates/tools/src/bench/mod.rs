@@ -110,7 +110,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How long a system may take to find out what became of calls without an answer.
 const RECOVERY: Duration = Duration::from_mins(3);
 /// How many of the payments with which something is wrong are named.
-const CONCERNED_SHOWN: usize = 5;
+const NAMES_SHOWN: usize = 5;
 /// Between two comparisons.
 const COMPARE_PAUSE: Duration = Duration::from_secs(5);
 
@@ -203,7 +203,7 @@ impl BenchRun {
         if result.proof.is_good() {
             return Ok(ExitCode::SUCCESS);
         }
-        let concerned = result.proof.concerned.iter().take(CONCERNED_SHOWN);
+        let concerned = result.proof.wrong_payments.iter().take(NAMES_SHOWN);
         let concerned: Vec<_> = concerned.map(|number| self.names.name(*number)).collect();
         if !concerned.is_empty() {
             terminal::print_notice(format_args!("The first payments concerned: {}", concerned.join(", ")));
@@ -305,12 +305,12 @@ impl Measurement<'_> {
         self.processors = Some(ProcessorTimes::now(self.own.as_ref()).of_each(before, step.payments.len()));
         self.answers.extend(step.payments.iter().map(|payment| payment.answer));
         if let Some(own) = &mut self.own {
-            own.check()?;
+            own.check_alive()?;
         }
         let figures = Figures::new(rate, &step);
         let is_dead = step.payments.iter().all(|payment| payment.answer != PayerAnswer::Charged);
-        if let (true, Some(refusal)) = (is_dead, &figures.refusal) {
-            let log = self.own.as_ref().map(|own| format!("; the server's log: {}", own.last_words(1)));
+        if is_dead && let Some(refusal) = &figures.refusal {
+            let log = self.own.as_ref().map(|own| format!("; the server's log: {}", own.last_log_line(1)));
             return Err(format!("nothing was charged: {refusal}{}", log.unwrap_or_default()).into());
         }
         Ok(figures)
@@ -330,10 +330,11 @@ impl Measurement<'_> {
             sleep(COMPARE_PAUSE).await;
             proof = self.compare(before).await?;
         }
+        // Neither right nor wrong can be said of a payment whose recovery the acquirer itself has failed.
         let has_lost_recovery = |number: &usize| {
             self.load.acquirer.as_ref().is_some_and(|acquirer| acquirer.seen(*number).is_recovery_lost)
         };
-        let concerned = &proof.concerned;
+        let concerned = &proof.wrong_payments;
         if proof.may_come_right() && !concerned.is_empty() && concerned.iter().all(has_lost_recovery) {
             return Err(format!(
                 "no verdict: after {seconds} seconds the outcome of {} payments is still unknown, because their \

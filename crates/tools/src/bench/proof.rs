@@ -89,7 +89,7 @@ pub struct Proof {
     pub books_are_right: Option<bool>,
     /// The numbers of the payments with which something is wrong.
     #[serde(skip)]
-    pub concerned: Vec<usize>,
+    pub wrong_payments: Vec<usize>,
 }
 
 impl Proof {
@@ -112,7 +112,7 @@ impl Proof {
             proof.contradicted += usize::from(is_contradicted);
             proof.unlike_acquirer = proof.unlike_acquirer.map(|unlike| unlike + usize::from(is_unlike));
             if is_lost || is_doubled || is_contradicted || is_unlike {
-                proof.concerned.push(number);
+                proof.wrong_payments.push(number);
             }
         }
         proof
@@ -211,8 +211,11 @@ mod tests {
                 proof.may_come_right(),
                 (expected.lost, expected.doubled, expected.contradicted) == (0, 0, 0)
             );
-            let concerned = vec![0];
-            assert_eq!(proof, Proof { charged, not_charged, unlike_acquirer: unlike, concerned, ..expected });
+            let wrong_payments = vec![0];
+            assert_eq!(
+                proof,
+                Proof { charged, not_charged, unlike_acquirer: unlike, wrong_payments, ..expected }
+            );
         }
     }
 

@@ -119,7 +119,7 @@ impl OwnServers {
                 BenchDatabase::Sqlite => "",
                 BenchDatabase::Postgres(_) => ". A run needs an empty database",
             };
-            return Err(format!("the server does not start: {}{hint}", self.last_words(number)).into());
+            return Err(format!("the server does not start: {}{hint}", self.last_log_line(number)).into());
         };
         self.key = key.into();
         self.servers.push((server, address.to_owned()));
@@ -132,16 +132,16 @@ impl OwnServers {
     }
 
     /// Returns the last line of a server's log.
-    pub fn last_words(&self, number: u16) -> String {
+    pub fn last_log_line(&self, number: u16) -> String {
         let log = fs::read_to_string(self.log(number)).unwrap_or_default();
         log.lines().last().unwrap_or("it says nothing").trim_start_matches("error: ").to_owned()
     }
 
     /// Returns an error if a server has ended.
-    pub fn check(&mut self) -> Result<(), Box<dyn Error>> {
+    pub fn check_alive(&mut self) -> Result<(), Box<dyn Error>> {
         for number in 1..=self.plan.copies {
             if let Some(status) = self.servers[usize::from(number) - 1].0.try_wait()? {
-                return Err(format!("a server has ended ({status}): {}", self.last_words(number)).into());
+                return Err(format!("a server has ended ({status}): {}", self.last_log_line(number)).into());
             }
         }
         Ok(())
