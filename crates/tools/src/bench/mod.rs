@@ -219,19 +219,22 @@ async fn named(options: &Bench) -> Result<Vec<ApiClient>, Box<dyn Error>> {
         let server = ApiClient::at(address, options.key.clone()).await?;
         let sandbox =
             server.answer_once(Some(server.key()), Method::GET, "/1/sandbox/clock", None, &[]).await?;
-        // Another system has no such address, but neither has a live server of this program, which has a code for that.
-        let is_test = matches!(sandbox.status, 200..=299);
-        if !is_test && (sandbox.status != 404 || sandbox.code() == "resource_not_found") {
+        let (status, code) = (sandbox.status, sandbox.code());
+        if !is_test_system(status, code) {
             return Err(format!(
-                "{address} may be live (GET /1/sandbox/clock: {} {}): nothing is charged where cards may be real",
-                sandbox.status,
-                sandbox.code()
+                "{address} may be live (GET /1/sandbox/clock: {status} {code}): nothing is charged where cards may be real"
             )
             .into());
         }
         servers.push(server);
     }
     Ok(servers)
+}
+
+/// Returns whether cards are not real, by what was answered to a question about the sandbox. Another system has no such address; neither
+/// has a live server of this program, which has a code for that.
+fn is_test_system(status: u16, code: &str) -> bool {
+    matches!(status, 200..=299) || (status == 404 && code != "resource_not_found")
 }
 
 /// A run in progress.
@@ -357,5 +360,33 @@ impl Measurement<'_> {
         let taken = acquirer.as_ref().map(|acquirer| acquirer.taken(self.answers.len()));
         let after = balance(&servers[0]).await?;
         Ok(Proof::new(&self.answers, &listed, taken.as_deref()).with_balance(before, after, &listed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_charged_where_cards_may_be_real() {
+        for (status, code, is_test) in [
+            (200, "", true),
+            (404, "", true),
+            (404, "no_such_page", true),
+            (404, "resource_not_found", false),
+            (401, "invalid_key", false),
+            (302, "", false),
+            (503, "", false),
+        ] {
+            assert_eq!(is_test_system(status, code), is_test, "{status} {code}");
+        }
+    }
+
+    #[test]
+    fn a_tenth_of_the_calls_may_fail() {
+        assert_eq!(parse_faults("0.1"), Ok("0.1".parse().unwrap()));
+        for wrong in ["0.100001", "-1", "2", "x"] {
+            assert!(parse_faults(wrong).is_err(), "{wrong}");
+        }
     }
 }
