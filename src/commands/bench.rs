@@ -1,6 +1,7 @@
 //! `card-payments bench`: the benchmark is the tools'; this is the acquirer that it serves, by the protocol of remote acquirers.
 
 use std::error::Error;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -24,18 +25,20 @@ use tokio::sync::watch;
 use tools::bench::acquirer::{BenchAcquirer, CallAnswer};
 use tools::bench::{Bench, BenchRun, Surroundings};
 use tools::own_server::code_of;
+use tools::terminal;
 use web::connections::Connections;
 use web::server::{self, ServerPhase};
 
-use super::serve::bind;
+use super::serve::{bind, log};
 
 /// As many connections as the system under test may want: the acquirer is not to be what is measured.
 const CONNECTIONS: usize = 16 * 1024;
 
 /// Runs the command.
 pub async fn run(command: Bench) -> Result<ExitCode, Box<dyn Error>> {
-    let mut signals = on_signals(Signal::STOP)?;
+    let mut signals = on_signals([Signal::Interrupt, Signal::Terminate, Signal::HangUp, Signal::Quit])?;
     let run = BenchRun::new(command)?;
+    log("warn", io::stderr, io::stderr().is_terminal())?;
     server::raise_file_limit(2 * CONNECTIONS);
     let secret = if run.brings_servers() {
         URL_SAFE_NO_PAD.encode(random::<32>()).into()
@@ -64,13 +67,21 @@ pub async fn run(command: Bench) -> Result<ExitCode, Box<dyn Error>> {
         let folder = named.prefix("card-payments-bench-").tempdir_in(parent);
         folder.map_err(|error| format!("{}: {error}", parent.display()))
     });
-    let folder = folder.transpose()?;
+    let mut folder = folder.transpose()?;
     let path = folder.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default();
     let surroundings = Surroundings { folder: path, acquirer: address, secret };
-    tokio::select! {
-        ended = Box::pin(run.measure(acquirer, surroundings)) => ended,
-        Some(signal) = signals.recv() => Ok(code_of(signal)),
+    let ended = tokio::select! {
+        ended = Box::pin(run.measure(acquirer, surroundings)) => ended?,
+        Some(signal) = signals.recv() => return Ok(code_of(signal)),
+    };
+    if let Some(folder) = folder.as_mut().filter(|_| ended != ExitCode::SUCCESS) {
+        folder.disable_cleanup(true);
+        terminal::print_notice(format_args!(
+            "Logs and database files are kept in {}",
+            folder.path().display()
+        ));
     }
+    Ok(ended)
 }
 
 /// The benchmark's acquirer behind the protocol. Questions about cards and rates are answered at once: servers remember the answers.

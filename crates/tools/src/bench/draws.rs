@@ -10,6 +10,9 @@ use sha2::{Digest, Sha256};
 /// What 99 % of a standard normal distribution are below.
 const NORMAL_P99: f64 = 2.326_347_874;
 
+/// The longest p99 of an acquirer, in milliseconds.
+const P99_MAX: u64 = 5_000;
+
 /// Draws from a seed.
 #[derive(Debug, Clone, Copy)]
 pub struct Draws(pub u64);
@@ -73,6 +76,11 @@ impl FromStr for AcquirerTimes {
         if p50 == 0 || p99 < p50 {
             return Err(WRONG);
         }
+        if p99 > P99_MAX {
+            return Err(
+                "p99 must be at most 5000: a server waits 20 seconds for an answer, and some calls take several times the p99",
+            );
+        }
         Ok(Self { p50: Duration::from_millis(p50), p99: Duration::from_millis(p99) })
     }
 }
@@ -121,7 +129,7 @@ mod tests {
     #[test]
     fn times_are_two_numbers_of_which_the_second_is_no_less() {
         assert_eq!("120/380".parse::<AcquirerTimes>().unwrap().to_string(), "120/380");
-        for wrong in ["", "120", "0/0", "380/120", "a/b", "120/380/1", "-1/5", "1/99999"] {
+        for wrong in ["", "120", "0/0", "380/120", "a/b", "120/380/1", "-1/5", "1/99999", "1/5001"] {
             assert!(wrong.parse::<AcquirerTimes>().is_err(), "{wrong}");
         }
     }

@@ -15,6 +15,7 @@ pub const ADDED_P99_MAX: Duration = Duration::from_millis(50);
 pub struct Figures {
     /// Payments a second.
     pub rate: u32,
+    /// How long they arrived.
     pub seconds: u64,
     /// How many payments arrived.
     pub payments: usize,
@@ -24,8 +25,8 @@ pub struct Figures {
     pub refused: usize,
     /// What the first of them was answered.
     pub refusal: Option<String>,
-    /// Whether it ended early, because too many payments waited.
-    pub is_overloaded: bool,
+    /// If it ended early: more payments than this waited. Else null.
+    pub overload: Option<usize>,
     /// What the system added to the acquirer's time.
     #[serde(rename = "added_us")]
     pub added: Percentiles,
@@ -51,17 +52,17 @@ pub struct Percentiles {
 
 impl Figures {
     /// Returns those of a step.
-    pub fn new(rate: u32, seconds: u64, step: &Step) -> Self {
+    pub fn new(rate: u32, step: &Step) -> Self {
         let of = |time: fn(&Payment) -> Duration| Percentiles::new(step.payments.iter().map(time).collect());
         let refused = || step.payments.iter().filter(|payment| payment.is_refused());
         Self {
             rate,
-            seconds,
+            seconds: u64::try_from(step.span.as_millis().div_ceil(1000)).unwrap_or(u64::MAX),
             payments: step.payments.len(),
             faulty: step.payments.iter().filter(|payment| payment.is_faulty).count(),
             refused: refused().count(),
             refusal: refused().find_map(|payment| payment.refusal.clone()),
-            is_overloaded: step.is_overloaded,
+            overload: step.overload,
             added: of(Payment::added),
             whole: of(|payment| payment.whole),
             acquirer: of(|payment| payment.at_acquirer),
@@ -71,7 +72,23 @@ impl Figures {
 
     /// Returns whether the system held the rate: it added little, and refused nothing.
     pub fn is_held(&self) -> bool {
-        self.added.p99 <= micros(ADDED_P99_MAX) && self.refused == 0 && !self.is_overloaded
+        self.added.p99 <= micros(ADDED_P99_MAX) && self.refused == 0 && self.overload.is_none()
+    }
+
+    /// Returns what became of the rate, and why.
+    pub fn verdict(&self) -> String {
+        if let Some(waited) = self.overload {
+            return format!("stopped: over {} payments waited", grouped(waited));
+        }
+        if let Some(refusal) = &self.refusal {
+            return format!("not held: {} refused, the first by {refusal}", self.refused);
+        }
+        if self.is_held() { "held".to_owned() } else { "not held: late".to_owned() }
+    }
+
+    /// Returns whether the generator itself has a large part in the added latency.
+    pub const fn is_generator_late(&self) -> bool {
+        self.late.p99 > self.added.p99 / 3
     }
 }
 
@@ -90,6 +107,15 @@ impl Percentiles {
 /// Returns a time in microseconds.
 pub fn micros(time: Duration) -> u64 {
     time.as_micros().try_into().unwrap_or(u64::MAX)
+}
+
+/// Returns a number with commas between its thousands.
+fn grouped(number: usize) -> String {
+    if number < 1000 {
+        number.to_string()
+    } else {
+        format!("{},{:03}", grouped(number / 1000), number % 1000)
+    }
 }
 
 /// Microseconds as milliseconds with one decimal.
@@ -117,22 +143,15 @@ impl Display for Figures {
         let (p50, p99) = (Millis(added.p50), Millis(added.p99));
         write!(
             f,
-            "{rate}/s for {seconds} s: {payments} payments, {faulty} faulty, added p50 {p50}, p99 {p99}"
-        )?;
-        if let Some(refusal) = &self.refusal {
-            write!(f, ", {} refused: {refusal}", self.refused)?;
-        }
-        f.write_str(match (self.is_overloaded, self.is_held()) {
-            (true, _) => ", too many wait",
-            (false, true) => ", held",
-            (false, false) => ", missed",
-        })
+            "{rate}/s for {seconds} s: {payments} payments, {faulty} faulty, added p50 {p50}, p99 {p99}, {}",
+            self.verdict()
+        )
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::load::Answer;
+    use super::super::load::PayerAnswer;
     use super::*;
 
     const fn millis(count: u64) -> Duration {
@@ -145,14 +164,14 @@ mod tests {
             late: Duration::ZERO,
             whole: millis(whole),
             at_acquirer: millis(at_acquirer),
-            answer: Answer::Charged,
+            answer: PayerAnswer::Charged,
             is_faulty: false,
             refusal: None,
         }
     }
 
-    fn figures(payments: Vec<Payment>, is_overloaded: bool) -> Figures {
-        Figures::new(100, 1, &Step { payments, is_overloaded })
+    fn figures(payments: Vec<Payment>, overload: Option<usize>) -> Figures {
+        Figures::new(100, &Step { payments, span: millis(900), overload })
     }
 
     #[test]
@@ -172,7 +191,7 @@ mod tests {
 
     #[test]
     fn added_is_what_the_acquirer_did_not_take() {
-        let shown = figures(vec![payment(0, 130, 120), payment(1, 400, 380), payment(2, 5, 6)], false);
+        let shown = figures(vec![payment(0, 130, 120), payment(1, 400, 380), payment(2, 5, 6)], None);
         assert_eq!((shown.added.p50, shown.added.max), (10_000, 20_000));
         assert_eq!((shown.whole.max, shown.acquirer.p50), (400_000, 120_000));
     }
@@ -183,19 +202,20 @@ mod tests {
         let hundred = |whole| {
             (0..99).map(|number| payment(number, whole, 120)).chain([payment(99, 9000, 120)]).collect()
         };
-        assert!(figures(hundred(170), false).is_held());
-        assert!(!figures(hundred(171), false).is_held());
-        assert!(!figures(hundred(170), true).is_held());
+        assert_eq!(figures(hundred(170), None).verdict(), "held");
+        assert_eq!(figures(hundred(171), None).verdict(), "not held: late");
+        let stopped = figures(hundred(170), Some(1000));
+        assert_eq!((stopped.is_held(), &*stopped.verdict()), (false, "stopped: over 1,000 payments waited"));
         let not_charged = |is_faulty| {
             let refusal = Some("502 gateway_error".to_owned());
-            Payment { answer: Answer::NotCharged, is_faulty, refusal, ..payment(0, 1, 0) }
+            Payment { answer: PayerAnswer::NotCharged, is_faulty, refusal, ..payment(0, 1, 0) }
         };
-        assert!(figures(vec![not_charged(true)], false).is_held());
-        let refused = figures(vec![not_charged(false)], false);
+        assert!(figures(vec![not_charged(true)], None).is_held());
+        let refused = figures(vec![not_charged(false)], None);
         assert!(!refused.is_held());
         assert_eq!(
             refused.to_string(),
-            "100/s for 1 s: 1 payments, 0 faulty, added p50 1.0 ms, p99 1.0 ms, 1 refused: 502 gateway_error, missed"
+            "100/s for 1 s: 1 payments, 0 faulty, added p50 1.0 ms, p99 1.0 ms, not held: 1 refused, the first by 502 gateway_error"
         );
     }
 }

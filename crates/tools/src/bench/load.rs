@@ -29,8 +29,8 @@ const PARAMETERS: [(&str, &str); 11] = [
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// More payments that wait for their answers are more than an overload.
-const WAITING_MAX: usize = 1000;
+/// So many payments may wait for their answers, beside those at the acquirer; at a high rate those of a second may.
+const WAITING_MAX: u32 = 1000;
 
 /// The time between a step's beginning and its first moment, in which nothing is late yet.
 const LEAD: Duration = Duration::from_millis(50);
@@ -55,7 +55,7 @@ pub struct Payment {
     pub whole: Duration,
     /// What the acquirer took of that.
     pub at_acquirer: Duration,
-    pub answer: Answer,
+    pub answer: PayerAnswer,
     /// Whether the acquirer failed it.
     pub is_faulty: bool,
     /// What else than a charge was answered.
@@ -64,7 +64,7 @@ pub struct Payment {
 
 /// What the payer was told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum PayerAnswer {
     /// The charge.
     Charged,
     /// Nothing was charged.
@@ -81,7 +81,7 @@ impl Payment {
 
     /// Returns whether it ended otherwise than as a charge, though the acquirer did not fail it.
     pub fn is_refused(&self) -> bool {
-        self.answer != Answer::Charged && !self.is_faulty
+        self.answer != PayerAnswer::Charged && !self.is_faulty
     }
 }
 
@@ -89,12 +89,14 @@ impl Payment {
 pub struct Step {
     /// In the order of their due times.
     pub payments: Vec<Payment>,
-    /// Whether it ended early, because too many payments waited.
-    pub is_overloaded: bool,
+    /// How long payments arrived.
+    pub span: Duration,
+    /// If it ended early: more payments than this waited.
+    pub overload: Option<usize>,
 }
 
 impl Load {
-    /// Sends payments from this number on at a rate for a time, and waits for their answers.
+    /// Sends payments from this number on at a rate for a time, one at least, and waits for their answers.
     pub async fn run(
         self: &Arc<Self>,
         first: usize,
@@ -103,26 +105,26 @@ impl Load {
         slowest: Duration,
     ) -> Result<Step, JoinError> {
         let (began, mut tasks) = (Instant::now() + LEAD, JoinSet::new());
-        let (mut payments, mut is_overloaded) = (Vec::new(), false);
-        let most = WAITING_MAX + waiting_at_acquirer(rate, slowest);
-        let due = self.draws.arrivals(first, rate).take_while(|due| *due < span);
-        for (number, due) in (first..).zip(due) {
+        let mut step = Step { payments: Vec::new(), span, overload: None };
+        let most = waiting_max(rate, slowest);
+        let arrivals = (first..).zip(self.draws.arrivals(first, rate));
+        for (number, due) in arrivals.take_while(|(number, due)| *number == first || *due < span) {
             sleep_until(began + due).await;
             while let Some(ended) = tasks.try_join_next() {
-                payments.push(ended?);
+                step.payments.push(ended?);
             }
-            is_overloaded = tasks.len() >= most;
-            if is_overloaded {
+            if tasks.len() > most {
+                (step.span, step.overload) = (due, Some(most));
                 break;
             }
             let load = Arc::clone(self);
             tasks.spawn(async move { load.pay(number, began + due).await });
         }
         while let Some(ended) = tasks.join_next().await {
-            payments.push(ended?);
+            step.payments.push(ended?);
         }
-        payments.sort_unstable_by_key(|payment: &Payment| payment.number);
-        Ok(Step { payments, is_overloaded })
+        step.payments.sort_unstable_by_key(|payment| payment.number);
+        Ok(step)
     }
 
     async fn pay(&self, number: usize, due: Instant) -> Payment {
@@ -137,20 +139,32 @@ impl Load {
         let whole = due.elapsed();
         let seen = self.acquirer.as_ref().map(|acquirer| acquirer.seen(number)).unwrap_or_default();
         let (answer, refusal) = match answered {
-            Ok(answered) if answered.status == 201 => (Answer::Charged, None),
+            Ok(answered) if answered.status == 201 => (PayerAnswer::Charged, None),
             Ok(answered) => {
                 let is_certain = matches!(answered.status, 400..=499 | 502);
-                let answer = if is_certain { Answer::NotCharged } else { Answer::Unknown };
+                let answer = if is_certain { PayerAnswer::NotCharged } else { PayerAnswer::Unknown };
                 (answer, Some(format!("{} {}", answered.status, answered.code())))
             }
-            Err(error) => (Answer::Unknown, Some(error.to_string())),
+            Err(error) => (PayerAnswer::Unknown, Some(error.to_string())),
         };
         Payment { number, late, whole, at_acquirer: seen.took, answer, is_faulty: seen.faults > 0, refusal }
     }
 }
 
-/// Returns how many payments wait at an acquirer whose calls all take the longest time.
-fn waiting_at_acquirer(rate: u32, slowest: Duration) -> usize {
-    let waiting = u128::from(rate) * slowest.as_millis() / 1000;
-    usize::try_from(waiting).unwrap_or(usize::MAX)
+/// Returns how many payments may wait if all calls of the acquirer take the longest time.
+fn waiting_max(rate: u32, slowest: Duration) -> usize {
+    let at_acquirer = u128::from(rate) * slowest.as_millis() / 1000;
+    usize::try_from(at_acquirer + u128::from(rate.max(WAITING_MAX))).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_may_wait_or_those_of_a_second_besides_those_at_the_acquirer() {
+        let slowest = Duration::from_millis(380);
+        assert_eq!(waiting_max(50, slowest), 1019);
+        assert_eq!(waiting_max(4000, slowest), 5520);
+    }
 }

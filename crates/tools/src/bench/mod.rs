@@ -28,7 +28,7 @@ use tokio::time::{Instant, sleep};
 use self::acquirer::{BenchAcquirer, PaymentNames};
 use self::draws::{AcquirerTimes, Draws};
 use self::figures::Figures;
-use self::load::{Answer, Load};
+use self::load::{Load, PayerAnswer};
 use self::proof::{Listed, Proof, balance};
 use self::rate_search::{FIRST, RATE_MAX, RateSearch, Trial};
 use self::servers::{BenchDatabase, OwnServers, ServerPlan};
@@ -46,7 +46,8 @@ use crate::terminal::{self, print_result};
 /// At the end it compares its own list of payments with the system's list, balance and ledger, and with the acquirer's books.
 /// docs/benchmark.md has the rules.
 ///
-/// Exit code 1 if a payment was lost, doubled or charged against its answer, or if books differ.
+/// Exit code 1 if a payment was lost, doubled or charged against its answer, or if books differ. Then the servers' logs and their SQLite
+/// file are kept.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  card-payments bench\n  card-payments bench --rate 200 --seconds 30\n  \
     DATABASE_URL=postgres://me@localhost/empty card-payments bench --database postgres --copies 2\n  \
@@ -63,15 +64,15 @@ pub struct Bench {
     #[arg(long, value_name = "P50/P99")]
     acquirer: Option<AcquirerTimes>,
     /// The share of its calls that fail: done without an answer, not done without one, or answered with an error, each as often. 0.007 by default.
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = parse_faults)]
     faults: Option<Probability>,
-    /// What the servers run on: sqlite, postgres (an empty database at DATABASE_URL), or postgres://USER@HOST/DATABASE.
+    /// What the servers run on: sqlite, postgres (at DATABASE_URL), or postgres://USER@HOST/DATABASE. A run needs an empty database.
     #[arg(long, default_value = "sqlite")]
     database: BenchDatabase,
     /// How many servers share the database. Payments go to them in turn.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     copies: u16,
-    /// A folder on the disk that is to be measured. At the end nothing is left in it.
+    /// A folder on the disk that is to be measured. At the end nothing is left in it, unless something is wrong.
     #[arg(long, default_value = ".")]
     folder: PathBuf,
     /// Measure this running system instead: a test server, a cluster (once for each address), or another system.
@@ -92,6 +93,14 @@ pub struct Bench {
     json: bool,
 }
 
+/// Parses the share of calls that fail.
+fn parse_faults(text: &str) -> Result<Probability, &'static str> {
+    const WRONG: &str =
+        "must be a number from 0 to 0.1: with more, recoveries fail too often for the proof to end";
+    let share: Probability = text.parse().map_err(|_| WRONG)?;
+    "0.1".parse().is_ok_and(|most| share <= most).then_some(share).ok_or(WRONG)
+}
+
 /// Payments before anything is measured, so that connections and caches are there.
 const WARM_UP: Duration = Duration::from_secs(2);
 /// A step of the search is a part of the whole time.
@@ -100,7 +109,10 @@ const STEPS_A_WHOLE: u64 = 6;
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long a system may take to find out what became of calls without an answer.
 const RECOVERY: Duration = Duration::from_mins(3);
-const RECOVERY_POLL: Duration = Duration::from_millis(200);
+/// How many of the payments with which something is wrong are named.
+const NAMES_SHOWN: usize = 5;
+/// Between two comparisons.
+const COMPARE_PAUSE: Duration = Duration::from_secs(5);
 
 /// A run that has not begun.
 pub struct BenchRun {
@@ -161,7 +173,7 @@ impl BenchRun {
         self.brings_servers().then_some(&*self.options.folder)
     }
 
-    /// Measures, prints the result, and returns the exit code.
+    /// Measures, prints the result, and returns the exit code: a failure if something is wrong.
     pub async fn measure(
         self,
         acquirer: Option<Arc<BenchAcquirer>>,
@@ -183,11 +195,20 @@ impl BenchRun {
         let mut measurement =
             Measurement { run: &self, load: Arc::new(load), own, answers: Vec::new(), processors: None };
         let result = measurement.take().await?;
+        let printed = print_result(&result, &result, self.options.json);
         if let Some(own) = measurement.own {
             own.stop().await;
         }
-        print_result(&result, &result, self.options.json)?;
-        Ok(if result.proof.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        printed?;
+        if result.proof.is_good() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let concerned = result.proof.wrong_payments.iter().take(NAMES_SHOWN);
+        let concerned: Vec<_> = concerned.map(|number| self.names.name(*number)).collect();
+        if !concerned.is_empty() {
+            terminal::print_notice(format_args!("The first payments concerned: {}", concerned.join(", ")));
+        }
+        Ok(ExitCode::FAILURE)
     }
 }
 
@@ -198,13 +219,22 @@ async fn named(options: &Bench) -> Result<Vec<ApiClient>, Box<dyn Error>> {
         let server = ApiClient::at(address, options.key.clone()).await?;
         let sandbox =
             server.answer_once(Some(server.key()), Method::GET, "/1/sandbox/clock", None, &[]).await?;
-        // Another system has no such address either, and no such code.
-        if sandbox.status == 404 && sandbox.code() == "resource_not_found" {
-            return Err(format!("{address} has no sandbox: nothing is charged where cards are real").into());
+        let (status, code) = (sandbox.status, sandbox.code());
+        if !is_test_system(status, code) {
+            return Err(format!(
+                "{address} may be live (GET /1/sandbox/clock: {status} {code}): nothing is charged where cards may be real"
+            )
+            .into());
         }
         servers.push(server);
     }
     Ok(servers)
+}
+
+/// Returns whether cards are not real, by what was answered to a question about the sandbox. Another system has no such address; neither
+/// has a live server of this program, which has a code for that.
+fn is_test_system(status: u16, code: &str) -> bool {
+    matches!(status, 200..=299) || (status == 404 && code != "resource_not_found")
 }
 
 /// A run in progress.
@@ -213,7 +243,7 @@ struct Measurement<'a> {
     load: Arc<Load>,
     own: Option<OwnServers>,
     /// What each payment's payer was told.
-    answers: Vec<Answer>,
+    answers: Vec<PayerAnswer>,
     /// Of the last step.
     processors: Option<ProcessorTimes>,
 }
@@ -256,8 +286,14 @@ impl Measurement<'_> {
         let (mut search, mut last) = (RateSearch::new(), None);
         while let Some(Trial { rate, is_whole }) = search.next_trial() {
             let seconds = if is_whole { seconds } else { seconds.div_ceil(STEPS_A_WHOLE) };
-            let figures = self.step(rate, Duration::from_secs(seconds)).await?;
+            let span = Duration::from_secs(seconds);
+            let mut figures = self.step(rate, span).await?;
             terminal::print_notice(&figures);
+            if !figures.is_held() {
+                // One stall must not decide.
+                figures = self.step(rate, span).await?;
+                terminal::print_notice(&figures);
+            }
             search = search.after(figures.is_held());
             last = Some((figures.is_held().then_some(rate), figures));
         }
@@ -271,25 +307,86 @@ impl Measurement<'_> {
         let step = self.load.run(self.answers.len(), rate, span, self.run.times.p99).await?;
         self.processors = Some(ProcessorTimes::now(self.own.as_ref()).of_each(before, step.payments.len()));
         self.answers.extend(step.payments.iter().map(|payment| payment.answer));
-        Ok(Figures::new(rate, span.as_secs(), &step))
+        if let Some(own) = &mut self.own {
+            own.check_alive()?;
+        }
+        let figures = Figures::new(rate, &step);
+        let is_dead = step.payments.iter().all(|payment| payment.answer != PayerAnswer::Charged);
+        if is_dead && let Some(refusal) = &figures.refusal {
+            let log = self.own.as_ref().map(|own| format!("; the server's log: {}", own.last_log_line(1)));
+            return Err(format!("nothing was charged: {refusal}{}", log.unwrap_or_default()).into());
+        }
+        Ok(figures)
     }
 
-    /// Waits until the system knows what became of every call, and compares all books.
+    /// Compares all books, again and again while the system may not know yet what became of every call.
     async fn prove(&self, before: Option<i64>) -> Result<Proof, Box<dyn Error>> {
-        let Load { servers, names, acquirer, .. } = &*self.load;
         let began = Instant::now();
-        let open_calls = || acquirer.as_ref().map(|acquirer| acquirer.open_calls()).unwrap_or_default();
-        while open_calls() > 0 && began.elapsed() < RECOVERY {
-            sleep(RECOVERY_POLL).await;
+        let mut proof = self.compare(before).await?;
+        let seconds = RECOVERY.as_secs();
+        if proof.may_come_right() {
+            terminal::print_notice(format_args!(
+                "Waiting up to {seconds} seconds: the system may still find out what became of calls without an answer"
+            ));
         }
-        let listed = Listed::read(&servers[0], names, self.answers.len()).await?;
-        let taken = acquirer.as_ref().map(|acquirer| acquirer.taken(self.answers.len()));
-        let after = balance(&servers[0]).await?;
-        let proof = Proof::new(&self.answers, &listed, taken.as_deref()).with_balance(before, after, &listed);
+        while proof.may_come_right() && began.elapsed() < RECOVERY {
+            sleep(COMPARE_PAUSE).await;
+            proof = self.compare(before).await?;
+        }
+        // Neither right nor wrong can be said of a payment whose recovery the acquirer itself has failed.
+        let has_lost_recovery = |number: &usize| {
+            self.load.acquirer.as_ref().is_some_and(|acquirer| acquirer.seen(*number).is_recovery_lost)
+        };
+        let concerned = &proof.wrong_payments;
+        if proof.may_come_right() && !concerned.is_empty() && concerned.iter().all(has_lost_recovery) {
+            return Err(format!(
+                "no verdict: after {seconds} seconds the outcome of {} payments is still unknown, because their \
+                recoveries failed, too. Try another --seed or fewer --faults",
+                concerned.len()
+            )
+            .into());
+        }
         let books_are_right = match &self.own {
             Some(own) => Some(own.verify_ledger().await?),
             None => None,
         };
         Ok(Proof { books_are_right, ..proof })
+    }
+
+    /// Compares all books but the ledger.
+    async fn compare(&self, before: Option<i64>) -> Result<Proof, Box<dyn Error>> {
+        let Load { servers, names, acquirer, .. } = &*self.load;
+        let listed = Listed::read(&servers[0], names, self.answers.len()).await?;
+        let taken = acquirer.as_ref().map(|acquirer| acquirer.taken(self.answers.len()));
+        let after = balance(&servers[0]).await?;
+        Ok(Proof::new(&self.answers, &listed, taken.as_deref()).with_balance(before, after, &listed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_charged_where_cards_may_be_real() {
+        for (status, code, is_test) in [
+            (200, "", true),
+            (404, "", true),
+            (404, "no_such_page", true),
+            (404, "resource_not_found", false),
+            (401, "invalid_key", false),
+            (302, "", false),
+            (503, "", false),
+        ] {
+            assert_eq!(is_test_system(status, code), is_test, "{status} {code}");
+        }
+    }
+
+    #[test]
+    fn a_tenth_of_the_calls_may_fail() {
+        assert_eq!(parse_faults("0.1"), Ok("0.1".parse().unwrap()));
+        for wrong in ["0.100001", "-1", "2", "x"] {
+            assert!(parse_faults(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::acquirer::PaymentNames;
-use super::load::Answer;
+use super::load::PayerAnswer;
 use crate::api_client::ApiClient;
 
 /// The largest page.
@@ -23,19 +23,18 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// Reads the charges of a run. The list begins with the newest ones.
+    /// Reads the charges of a run. The list begins with the newest ones; a page may be shorter than was asked for.
     pub async fn read(
         server: &ApiClient,
         names: &PaymentNames,
         payments: usize,
     ) -> Result<Self, Box<dyn Error>> {
         let mut listed = Self { charges: vec![0; payments], earned: 0 };
-        for page in 1.. {
+        for page in 1..=payments + 1 {
             let path = format!("/1/charges?per_page={PAGE}&page={page}");
             let answer = server.answer_to(Method::GET, &path, None, &[]).await?;
             let charges = answer.record()?.as_array().ok_or("the list of charges is no list")?;
-            let own = charges.iter().filter(|charge| listed.add(names, charge)).count();
-            if own == 0 || charges.len() < PAGE {
+            if charges.iter().filter(|charge| listed.add(names, charge)).count() == 0 {
                 break;
             }
         }
@@ -56,11 +55,13 @@ impl Listed {
 
 /// Returns what an account owns, in cents; `None` if the system does not tell.
 pub async fn balance(server: &ApiClient) -> Result<Option<i64>, Box<dyn Error>> {
-    let answer = server.answer_to(Method::GET, "/1/balance", None, &[]).await?;
-    if answer.status == 404 {
-        return Ok(None);
+    let answer = server.answer_once(Some(server.key()), Method::GET, "/1/balance", None, &[]).await?;
+    match answer.status {
+        200 => {}
+        404 => return Ok(None),
+        status => return Err(format!("GET /1/balance: {status} {}", answer.code()).into()),
     }
-    let balance = answer.record()?;
+    let balance = &answer.body["response"];
     let parts = ["available", "pending"].iter().filter_map(|part| balance[*part].as_array()).flatten();
     Ok(Some(parts.filter_map(|money| money["amount"].as_i64()).sum()))
 }
@@ -86,24 +87,32 @@ pub struct Proof {
     pub balance_off_cents: Option<i64>,
     /// Whether `ledger verify` finds the books right. None if the server is not ours.
     pub books_are_right: Option<bool>,
+    /// The numbers of the payments with which something is wrong.
+    #[serde(skip)]
+    pub wrong_payments: Vec<usize>,
 }
 
 impl Proof {
     /// Compares the payments of a run.
-    pub fn new(answers: &[Answer], listed: &Listed, taken: Option<&[u32]>) -> Self {
+    pub fn new(answers: &[PayerAnswer], listed: &Listed, taken: Option<&[u32]>) -> Self {
         let mut proof = Self { unlike_acquirer: taken.map(|_| 0), ..Self::default() };
         for (number, (answer, &listed)) in answers.iter().zip(&listed.charges).enumerate() {
             match answer {
-                Answer::Charged => proof.charged += 1,
-                Answer::NotCharged => proof.not_charged += 1,
-                Answer::Unknown => proof.unknown += 1,
+                PayerAnswer::Charged => proof.charged += 1,
+                PayerAnswer::NotCharged => proof.not_charged += 1,
+                PayerAnswer::Unknown => proof.unknown += 1,
             }
             let taken = taken.and_then(|taken| taken.get(number)).copied();
-            proof.lost += usize::from(*answer == Answer::Charged && listed == 0);
-            proof.doubled += usize::from(listed > 1 || taken.is_some_and(|taken| taken > 1));
-            proof.contradicted += usize::from(*answer == Answer::NotCharged && listed > 0);
-            if let Some(unlike) = &mut proof.unlike_acquirer {
-                *unlike += usize::from(taken != Some(listed));
+            let is_lost = *answer == PayerAnswer::Charged && listed == 0;
+            let is_doubled = listed > 1 || taken.is_some_and(|taken| taken > 1);
+            let is_contradicted = *answer == PayerAnswer::NotCharged && listed > 0;
+            let is_unlike = proof.unlike_acquirer.is_some() && taken != Some(listed);
+            proof.lost += usize::from(is_lost);
+            proof.doubled += usize::from(is_doubled);
+            proof.contradicted += usize::from(is_contradicted);
+            proof.unlike_acquirer = proof.unlike_acquirer.map(|unlike| unlike + usize::from(is_unlike));
+            if is_lost || is_doubled || is_contradicted || is_unlike {
+                proof.wrong_payments.push(number);
             }
         }
         proof
@@ -114,6 +123,11 @@ impl Proof {
     pub fn with_balance(self, before: Option<i64>, after: Option<i64>, listed: &Listed) -> Self {
         let off = before.zip(after).map(|(before, after)| after - before - listed.earned);
         Self { balance_off_cents: off, ..self }
+    }
+
+    /// Returns whether something is wrong that comes right once the system knows what became of every call.
+    pub fn may_come_right(&self) -> bool {
+        !self.is_good() && self.lost + self.doubled + self.contradicted == 0
     }
 
     /// Returns whether nothing is wrong.
@@ -134,10 +148,10 @@ impl Display for Proof {
         )?;
         write!(
             f,
-            "  lost {lost}, doubled {doubled}, charged though the payer was told otherwise {contradicted}"
+            "  {lost} were lost, {doubled} doubled, {contradicted} charged though the payer was told otherwise"
         )?;
         if let Some(unlike) = self.unlike_acquirer {
-            write!(f, ", otherwise in the acquirer's books {unlike}")?;
+            write!(f, ", {unlike} differ from the acquirer's books")?;
         }
         if let Some(off) = self.balance_off_cents {
             write!(f, "\n  the balance is off by {off} cents")?;
@@ -162,7 +176,8 @@ mod tests {
 
     #[test]
     fn what_agrees_is_good_and_an_uncertain_answer_may_be_either() {
-        let answers = [Answer::Charged, Answer::NotCharged, Answer::Unknown, Answer::Unknown];
+        let answers =
+            [PayerAnswer::Charged, PayerAnswer::NotCharged, PayerAnswer::Unknown, PayerAnswer::Unknown];
         let listed = listed(&[1, 0, 1, 0]);
         let proof = Proof::new(&answers, &listed, Some(&[1, 0, 1, 0]));
         assert!(proof.is_good(), "{proof:?}");
@@ -171,12 +186,13 @@ mod tests {
         assert_eq!((proof.balance_off_cents, proof.is_good()), (Some(0), true));
         let proof = proof.with_balance(Some(1000), Some(1363), &listed);
         assert_eq!((proof.balance_off_cents, proof.is_good()), (Some(-363), false));
+        assert!(proof.may_come_right(), "the balance may be late");
         assert!(!Proof { books_are_right: Some(false), ..Proof::default() }.is_good());
     }
 
     #[test]
     fn each_way_to_be_wrong_is_counted() {
-        use Answer::{Charged, NotCharged};
+        use PayerAnswer::{Charged, NotCharged};
         for (answer, listed_times, taken, expected) in [
             (Charged, 0, Some(0), Proof { lost: 1, ..Proof::default() }),
             (Charged, 0, Some(1), Proof { lost: 1, unlike_acquirer: Some(1), ..Proof::default() }),
@@ -191,7 +207,15 @@ mod tests {
             assert!(!proof.is_good());
             let unlike = expected.unlike_acquirer.or(taken.map(|_| 0));
             let (charged, not_charged) = if answer == Charged { (1, 0) } else { (0, 1) };
-            assert_eq!(proof, Proof { charged, not_charged, unlike_acquirer: unlike, ..expected });
+            assert_eq!(
+                proof.may_come_right(),
+                (expected.lost, expected.doubled, expected.contradicted) == (0, 0, 0)
+            );
+            let wrong_payments = vec![0];
+            assert_eq!(
+                proof,
+                Proof { charged, not_charged, unlike_acquirer: unlike, wrong_payments, ..expected }
+            );
         }
     }
 

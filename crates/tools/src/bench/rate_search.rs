@@ -4,9 +4,11 @@
 pub const FIRST: u32 = 50;
 /// The highest rate that is tried.
 pub const RATE_MAX: u32 = 100_000;
+/// How often a rate is tried for the whole time.
+const HOLDING_TRIES: u32 = 8;
 
 /// The search: doubles the rate until it is missed, narrows the gap to a twentieth, and then has the rate held for the whole time, each
-/// time a twentieth less.
+/// time a twentieth less, a few times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateSearch {
     /// The highest rate that was held for a moment, and the lowest that was missed.
@@ -16,7 +18,11 @@ pub enum RateSearch {
         missed: Option<u32>,
     },
     /// The rate to hold for the whole time.
-    Holding(u32),
+    Holding {
+        rate: u32,
+        /// How many tries are left after this one.
+        left: u32,
+    },
     /// The rate that was held for the whole time; 0 if none was.
     Found(u32),
 }
@@ -43,7 +49,7 @@ impl RateSearch {
                 let rate = missed.map_or((held * 2).clamp(FIRST, RATE_MAX), |missed| held.midpoint(missed));
                 Some(Trial { rate, is_whole: false })
             }
-            Self::Holding(rate) => Some(Trial { rate, is_whole: true }),
+            Self::Holding { rate, .. } => Some(Trial { rate, is_whole: true }),
             Self::Found(_) => None,
         }
     }
@@ -55,20 +61,20 @@ impl RateSearch {
         match self {
             Self::Narrowing { missed, .. } if is_held => Self::narrowing(rate, missed),
             Self::Narrowing { held, .. } => Self::narrowing(held, Some(rate)),
-            Self::Holding(_) if is_held => Self::Found(rate),
-            Self::Holding(_) if rate == 1 => Self::Found(0),
-            Self::Holding(_) => Self::Holding(rate - rate.div_ceil(20)),
+            Self::Holding { .. } if is_held => Self::Found(rate),
+            Self::Holding { left: 0, .. } => Self::Found(0),
+            Self::Holding { left, .. } => Self::holding(rate - rate.div_ceil(20), left - 1),
             Self::Found(_) => self,
         }
     }
 
     fn narrowing(held: u32, missed: Option<u32>) -> Self {
         let is_narrow = missed.map_or(held == RATE_MAX, |missed| missed - held <= (held / 20).max(1));
-        match (is_narrow, held) {
-            (true, 0) => Self::Found(0),
-            (true, _) => Self::Holding(held),
-            (false, _) => Self::Narrowing { held, missed },
-        }
+        if is_narrow { Self::holding(held, HOLDING_TRIES - 1) } else { Self::Narrowing { held, missed } }
+    }
+
+    const fn holding(rate: u32, left: u32) -> Self {
+        if rate == 0 { Self::Found(0) } else { Self::Holding { rate, left } }
     }
 }
 
@@ -99,6 +105,8 @@ mod tests {
         let (trials, rate) = search(730, 650);
         assert_eq!(trials[9..], [725, 688, 653, 620]);
         assert_eq!(rate, 620);
+        let (trials, rate) = search(730, 400);
+        assert_eq!((trials.len(), trials[16], rate), (17, 504, 0), "tries end");
     }
 
     #[test]

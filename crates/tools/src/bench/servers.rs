@@ -105,9 +105,8 @@ impl OwnServers {
     }
 
     async fn add(&mut self, number: u16) -> Result<(), Box<dyn Error>> {
-        let log = self.plan.folder.join(format!("server{number}.log"));
         let mut command = self.command()?;
-        command.args(["serve", "--json"]).stdout(Stdio::piped()).stderr(File::create(&log)?);
+        command.args(["serve", "--json"]).stdout(Stdio::piped()).stderr(File::create(self.log(number))?);
         let mut server = command.spawn()?;
         let mut line = String::new();
         if let Some(output) = server.stdout.take() {
@@ -116,12 +115,35 @@ impl OwnServers {
         }
         let banner: Value = serde_json::from_str(&line).unwrap_or_default();
         let (Some(address), Some(key)) = (banner["listening"].as_str(), banner["secret_key"].as_str()) else {
-            let log = fs::read_to_string(&log).unwrap_or_default();
-            let why = log.lines().last().unwrap_or("it says nothing").trim_start_matches("error: ");
-            return Err(format!("the server does not start: {why}").into());
+            let hint = match self.plan.database {
+                BenchDatabase::Sqlite => "",
+                BenchDatabase::Postgres(_) => ". A run needs an empty database",
+            };
+            return Err(format!("the server does not start: {}{hint}", self.last_log_line(number)).into());
         };
         self.key = key.into();
         self.servers.push((server, address.to_owned()));
+        Ok(())
+    }
+
+    /// Returns the file of a server's log. They are numbered from 1.
+    fn log(&self, number: u16) -> PathBuf {
+        self.plan.folder.join(format!("server{number}.log"))
+    }
+
+    /// Returns the last line of a server's log.
+    pub fn last_log_line(&self, number: u16) -> String {
+        let log = fs::read_to_string(self.log(number)).unwrap_or_default();
+        log.lines().last().unwrap_or("it says nothing").trim_start_matches("error: ").to_owned()
+    }
+
+    /// Returns an error if a server has ended.
+    pub fn check_alive(&mut self) -> Result<(), Box<dyn Error>> {
+        for number in 1..=self.plan.copies {
+            if let Some(status) = self.servers[usize::from(number) - 1].0.try_wait()? {
+                return Err(format!("a server has ended ({status}): {}", self.last_log_line(number)).into());
+            }
+        }
         Ok(())
     }
 

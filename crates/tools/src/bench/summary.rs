@@ -70,8 +70,8 @@ impl ProcessorTimes {
 impl Display for Summary {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { system, copies, acquirer, faults, seed, held, figures, processor_us, proof } = self;
-        let Figures { rate, seconds, payments, faulty, refused, refusal, .. } = figures;
-        let Figures { added, whole, acquirer: at_acquirer, late, .. } = figures;
+        let Figures { rate, seconds, payments, faulty, added, whole, acquirer: at_acquirer, late, .. } =
+            figures;
         write!(f, "{HEAD}{system}{HEAD:#}")?;
         if *copies > 1 {
             write!(f, ", {copies} servers")?;
@@ -81,21 +81,22 @@ impl Display for Summary {
         }
         writeln!(f, ", seed {seed}")?;
         let most = ADDED_P99_MAX.as_millis();
-        let (style, held) = if held.is_some() { (GOOD, "held") } else { (BAD, "not held") };
+        let style = if held.is_some() { GOOD } else { BAD };
+        let verdict = figures.verdict();
         writeln!(
             f,
-            "{style}{rate} payments a second were {held}{style:#} within {most} ms of added latency at p99"
+            "{rate} payments a second, within {most} ms of added latency at p99: {style}{verdict}{style:#}"
         )?;
         writeln!(f, "  {payments} payments arrived in {seconds} s, {faulty} of them failed by the acquirer")?;
-        if let Some(refusal) = refusal {
-            writeln!(f, "  {refused} were refused, the first by {refusal}")?;
-        }
         writeln!(f, "  added     {added}")?;
         writeln!(f, "  whole     {whole}")?;
         if acquirer.is_some() {
             writeln!(f, "  acquirer  {at_acquirer}")?;
         }
         writeln!(f, "  sent late {late}")?;
+        if figures.is_generator_late() {
+            writeln!(f, "  the generator itself was late: it needs more of the machine")?;
+        }
         let ProcessorTimes { servers, database, bench } = processor_us;
         let parts = [("servers", servers), ("database", database), ("generator and acquirer", bench)];
         let parts: Vec<_> =
