@@ -32,14 +32,13 @@ use web::server::{self, ServerPhase};
 use super::serve::{bind, log};
 
 /// As many connections as the system under test may want: the acquirer is not to be what is measured.
-const CONNECTIONS: usize = 16 * 1024;
+const CONNECTIONS: usize = 8 * 1024;
 
 /// Runs the command.
 pub async fn run(command: Bench) -> Result<ExitCode, Box<dyn Error>> {
     let mut signals = on_signals([Signal::Interrupt, Signal::Terminate, Signal::HangUp, Signal::Quit])?;
     let run = BenchRun::new(command)?;
     log("warn", io::stderr, io::stderr().is_terminal())?;
-    server::raise_file_limit(2 * CONNECTIONS);
     let secret = if run.brings_servers() {
         URL_SAFE_NO_PAD.encode(random::<32>()).into()
     } else {
@@ -49,6 +48,8 @@ pub async fn run(command: Bench) -> Result<ExitCode, Box<dyn Error>> {
     let (_phase, phases) = watch::channel(ServerPhase::Serving);
     let (mut acquirer, mut address) = (None, String::new());
     if let Some(listen) = run.acquirer_address() {
+        // Of each, and of each payer.
+        server::raise_file_limit(2 * CONNECTIONS);
         let secrets =
             Secrets::parse(&secret).map_err(|wrong| format!("CARD_PAYMENTS_ACQUIRER_SECRET {wrong}"))?;
         let listener = bind(listen)?;

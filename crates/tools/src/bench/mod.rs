@@ -221,10 +221,12 @@ async fn named(options: &Bench) -> Result<Vec<ApiClient>, Box<dyn Error>> {
             server.answer_once(Some(server.key()), Method::GET, "/1/sandbox/clock", None, &[]).await?;
         let (status, code) = (sandbox.status, sandbox.code());
         if !is_test_system(status, code) {
-            return Err(format!(
-                "{address} may be live (GET /1/sandbox/clock: {status} {code}): nothing is charged where cards may be real"
-            )
-            .into());
+            let why = if status == 404 {
+                "has no sandbox".to_owned()
+            } else {
+                format!("answers GET /1/sandbox/clock with {status} {code}")
+            };
+            return Err(format!("{address} {why}: nothing is charged where cards are real").into());
         }
         servers.push(server);
     }
