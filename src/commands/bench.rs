@@ -48,7 +48,7 @@ pub async fn run(command: Bench) -> Result<ExitCode, Box<dyn Error>> {
     let (_phase, phases) = watch::channel(ServerPhase::Serving);
     let (mut acquirer, mut address) = (None, String::new());
     if let Some(listen) = run.acquirer_address() {
-        // Of each, and of each payer.
+        // The acquirer's, and the payers'.
         server::raise_file_limit(2 * CONNECTIONS);
         let secrets =
             Secrets::parse(&secret).map_err(|wrong| format!("CARD_PAYMENTS_ACQUIRER_SECRET {wrong}"))?;
