@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use base::platform::processor_time;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -72,12 +73,9 @@ impl Server {
         Connection::to(&self.address)
     }
 
-    /// CPU that its process has used so far. A tick of Linux is ten milliseconds.
+    /// CPU that its process has used so far.
     pub fn cpu(&self) -> Fallible<Duration> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-        let ticks = fields.skip(11).take(2).map(str::parse::<u64>).sum::<Result<u64, _>>()?;
-        Ok(Duration::from_millis(10 * ticks))
+        Ok(processor_time::of_process(self.child.id()).ok_or("the system tells no processor time")?)
     }
 
     /// Sends a GET. Returns the answer.

@@ -18,16 +18,16 @@ const P99_MAX: u64 = 5_000;
 pub struct Draws(pub u64);
 
 impl Draws {
-    /// Returns three numbers for a subject, whenever and in whatever order they are drawn.
-    fn numbers(self, subject: impl Display) -> [u32; 3] {
+    /// Returns two numbers for a subject, whenever and in whatever order they are drawn.
+    fn numbers(self, subject: impl Display) -> [u32; 2] {
         let hash = Sha256::digest(format!("{} {subject}", self.0));
         let number = |at: usize| hash[at..at + 4].iter().fold(0, |all, byte| (all << 8) | u32::from(*byte));
-        [number(0), number(4), number(8)]
+        [number(0), number(4)]
     }
 
     /// Returns a roll of 0 to 999,999, and one of the others.
     pub fn rolls(self, subject: impl Display) -> (u32, u32) {
-        let [first, second, _] = self.numbers(format!("roll {subject}"));
+        let [first, second] = self.numbers(format!("roll {subject}"));
         (first % 1_000_000, second)
     }
 
@@ -35,7 +35,7 @@ impl Draws {
     /// process: independent payers do not take turns.
     pub fn arrivals(self, first: usize, rate: u32) -> impl Iterator<Item = Duration> {
         (first..).scan(Duration::ZERO, move |at, number| {
-            let [random, ..] = self.numbers(format!("arrival {number}"));
+            let [random, _] = self.numbers(format!("arrival {number}"));
             *at += Duration::from_secs_f64(-share(random).ln() / f64::from(rate));
             Some(*at)
         })
@@ -58,7 +58,7 @@ pub struct AcquirerTimes {
 impl AcquirerTimes {
     /// Returns the time of a call.
     pub fn draw(&self, draws: Draws, subject: impl Display) -> Duration {
-        let [radius, angle, _] = draws.numbers(format!("time {subject}"));
+        let [radius, angle] = draws.numbers(format!("time {subject}"));
         let normal = (-2.0 * share(radius).ln()).sqrt() * (TAU * share(angle)).cos();
         let spread = self.p99.div_duration_f64(self.p50).ln() / NORMAL_P99;
         self.p50.mul_f64((normal * spread).exp())

@@ -184,7 +184,7 @@ impl OwnServers {
         self.servers.iter().map(|(server, _)| processor_time::of_process(server.id()?)).sum()
     }
 
-    /// Returns the same of a PostgreSQL on this machine: of all its processes, whoever they work for.
+    /// Returns the same of a PostgreSQL on this machine: of all its processes, also those that work for others.
     pub fn database_time(&self) -> Option<Duration> {
         self.plan.database.is_server_here().then(|| processor_time::of_program("postgres"))?
     }
