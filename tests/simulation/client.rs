@@ -145,16 +145,20 @@ impl Client {
 
     /// Returns routes that forward each request over the cable, with a key if it changes something, until there is an answer.
     pub fn forwarding(self) -> Router {
-        Router::new().fallback(async move |request: Request<Body>| {
-            let (mut head, body) = request.into_parts();
-            if head.method != Method::GET && !head.headers.contains_key(KEY) {
-                let number = self.forwarded.fetch_add(1, Ordering::Relaxed);
-                head.headers.insert(KEY, HeaderValue::from_str(&format!("forwarded-{number}")).unwrap());
-            }
-            let body = to_bytes(body, ANSWER_BYTES_MAX).await.unwrap().to_vec();
-            let answer = self.repeat(&Request::from_parts(head, body), is_definite).await;
-            answer.map(Body::from)
+        Router::new().fallback(move |request: Request<Body>| {
+            let client = self.clone();
+            async move { client.forward(request).await }
         })
+    }
+
+    async fn forward(self, request: Request<Body>) -> Response<Body> {
+        let (mut head, body) = request.into_parts();
+        if head.method != Method::GET && !head.headers.contains_key(KEY) {
+            let number = self.forwarded.fetch_add(1, Ordering::Relaxed);
+            head.headers.insert(KEY, HeaderValue::from_str(&format!("forwarded-{number}")).unwrap());
+        }
+        let body = to_bytes(body, ANSWER_BYTES_MAX).await.unwrap().to_vec();
+        self.repeat(&Request::from_parts(head, body), is_definite).await.map(Body::from)
     }
 }
 

@@ -125,7 +125,9 @@ impl Account {
                 .or_default()
                 .push(event["data"]["token"].as_str().unwrap_or_default().into());
         }
-        let with = |flag: &str| charges.values().filter(|charge| charge[flag] == true).map(token).collect();
+        let with = |flag: &str| -> Vec<String> {
+            charges.values().filter(|charge| charge[flag] == true).map(token).collect()
+        };
         let refunds: Vec<_> = refunds.iter().map(token).collect();
         for (kind, mut expected) in [
             ("charge.captured", with("captured")),
@@ -134,7 +136,8 @@ impl Account {
             ("refund.succeeded", refunds),
         ] {
             let mut found = happened.remove(kind).unwrap_or_default();
-            (expected.sort(), found.sort());
+            expected.sort();
+            found.sort();
             if found != expected {
                 history
                     .fail(format_args!("{}: {kind} of {found:?} where {expected:?} was expected", self.path));
@@ -143,7 +146,7 @@ impl Account {
         let end = simulated_machine::now() + RETRIED_MAX;
         loop {
             let accepted = receivers.accepted(&self.path);
-            let missing = |event: &&Value| accepted.get(&event["sequence"].as_u64().unwrap()) != Some(event);
+            let missing = |event: &&Value| accepted.get(&event["sequence"].as_u64().unwrap()) != Some(*event);
             let missing: Vec<_> = events.iter().skip(self.events).filter(missing).collect();
             if missing.is_empty() {
                 return;

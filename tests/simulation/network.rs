@@ -68,7 +68,7 @@ impl Network {
         self.travel().await;
         let is_lost = self.0.loses.load(Ordering::Relaxed) && self.draw(self.0.lost) == 0;
         // Before the first byte, in the middle of a request, or of an answer.
-        let mut most = |out: bool| is_lost.then(|| self.draw(if out { 1_500 } else { 3_000 }));
+        let most = |out: bool| is_lost.then(|| self.draw(if out { 1_500 } else { 3_000 }));
         let (out, back) = (most(true), most(false));
         if out == Some(0) {
             return;
