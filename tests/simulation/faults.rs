@@ -88,7 +88,7 @@ impl Fate {
     /// Lets faults happen until this time of the machine.
     pub async fn strike_until(&mut self, end: Duration) {
         while simulated_machine::now() < end {
-            let pause = Duration::from_millis(200 + self.random.below(15_000));
+            let pause = Duration::from_millis(200 + self.random.below(2_500));
             sleep(pause.min(end.saturating_sub(simulated_machine::now()))).await;
             let kind = KINDS[usize::try_from(self.random.below(KINDS.len() as u64)).unwrap()];
             let is_over = simulated_machine::now() >= end || self.number + 3 >= SERVERS_MAX;

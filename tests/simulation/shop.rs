@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use http::Method;
+use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::json;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
@@ -38,6 +39,7 @@ const TO_RECEIVERS: u16 = 9082;
 
 /// Runs the history of a seed, and prints what is wrong with it and its digest.
 pub fn run(seed: u64, options: &Options) -> ExitCode {
+    measure_processor();
     simulated_machine::start(seed, MONDAY.millis() * 1_000_000);
     let history = History::new(options.prints);
     let panics = history.clone();
@@ -53,6 +55,13 @@ pub fn run(seed: u64, options: &Options) -> ExitCode {
     }
     println!("digest: {digest}");
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The recorder of metrics measures the processor's counter against the clock, once a process, for as long as the real ones need. It does so
+/// before the machine starts, in a thread of its own, so that the main thread's hashes are the seed's.
+fn measure_processor() {
+    let measuring = std::thread::spawn(|| drop(PrometheusBuilder::new().build_recorder()));
+    measuring.join().unwrap();
 }
 
 async fn live(seed: u64, options: &Options, history: &History) {

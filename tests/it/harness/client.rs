@@ -169,6 +169,13 @@ impl Answer {
         body
     }
 
+    /// Expects a 404 `not_found`.
+    #[track_caller]
+    pub fn not_found(&self) {
+        let body = self.refused(404, "not_found");
+        assert_eq!(body["error_description"], "The requested resource could not be found.");
+    }
+
     /// Expects a 422 `invalid_resource`. Returns its messages as (param, message).
     #[track_caller]
     pub fn faults(&self) -> Vec<(String, String)> {

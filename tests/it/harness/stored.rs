@@ -79,13 +79,6 @@ impl Answer {
         );
     }
 
-    /// Expects a 404 `not_found`.
-    #[track_caller]
-    pub fn not_found(&self) {
-        let body = self.refused(404, "not_found");
-        assert_eq!(body["error_description"], "The requested resource could not be found.");
-    }
-
     /// Expects a success. Returns its record, byte for byte.
     #[track_caller]
     pub fn record(&self) -> &str {
