@@ -56,7 +56,7 @@ fn register() -> Machine {
             xDelete: Some(delete),
             xAccess: Some(access),
             xRandomness: Some(randomness),
-            xSleep: Some(sleep),
+            xSleep: Some(pause),
             ..*machine
         };
         let registered = ffi::sqlite3_vfs_register(Box::into_raw(Box::new(own)), 1);
@@ -197,7 +197,7 @@ unsafe extern "C" fn randomness(_: *mut sqlite3_vfs, length: c_int, bytes: *mut 
 }
 
 /// SQLite waits for a lock; the time of the simulation passes.
-unsafe extern "C" fn sleep(_: *mut sqlite3_vfs, microseconds: c_int) -> c_int {
+unsafe extern "C" fn pause(_: *mut sqlite3_vfs, microseconds: c_int) -> c_int {
     let devices: Vec<_> = mounted().iter().filter_map(Weak::upgrade).collect();
     let time = Duration::from_micros(u64::try_from(microseconds).unwrap_or_default());
     for device in devices {
