@@ -85,6 +85,11 @@ impl Fate {
         self.server.as_ref().map(|server| server.secret.clone()).unwrap_or_default()
     }
 
+    /// Leaves out a kind of fault.
+    pub fn leave_out(&mut self, left_out: &str) {
+        self.kinds.retain(|kind| *kind != left_out);
+    }
+
     /// Lets faults happen until this time of the machine.
     pub async fn strike_until(&mut self, end: Duration) {
         while simulated_machine::now() < end {

@@ -113,7 +113,8 @@ impl Account {
         history: &History,
     ) {
         let mut events = self.payer.client.all("events").await;
-        events.reverse();
+        // The list is in the order of ids, which go back with a clock that jumps and a new server; sequences are in that of commits.
+        events.sort_by_key(|event| event["sequence"].as_u64());
         let mut happened: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (event, sequence) in events.iter().zip(1..) {
             if event["sequence"] != sequence {

@@ -39,10 +39,12 @@ use std::time::Duration;
 use crate::client::Client;
 use crate::harness;
 use crate::harness::random::Random;
+use tokio::time::sleep;
 use wire::CurlLog;
 use world::World;
 
-/// After how many operations everything is compared.
+/// The operations of a life, and after how many of them everything is compared.
+const LIFE: usize = 250;
 const OPERATIONS: usize = 50;
 
 /// Lives until this time of the machine in an account of its own; panics where an answer is not the model's.
@@ -51,7 +53,7 @@ pub async fn live(client: Client, secret: String, seed: u64, end: Duration) {
     let maker = harness::Client::new(client.forwarding(), Some(secret));
     let mut world = World::new(&maker, CurlLog::default()).await;
     let mut done = 0;
-    while simulated_machine::now() < end {
+    while simulated_machine::now() < end && done < LIFE {
         let operation = random.below(u64::MAX);
         // Its webhooks are never delivered, but those of a server that works are; and pages know no Idempotency-Key.
         if (87..=91).contains(&Random(operation).below(100)) {
@@ -62,6 +64,7 @@ pub async fn live(client: Client, secret: String, seed: u64, end: Duration) {
         if done % OPERATIONS == 0 {
             world.agrees().await;
         }
+        sleep(Duration::from_millis(random.below(400))).await;
     }
     world.agrees().await;
 }

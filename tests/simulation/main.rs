@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         Command::One(seed) => shop::run(seed, &options),
         Command::Fresh(seconds) => programs::fresh(seconds, &options),
         Command::Twice => programs::twice(&options),
-        Command::Mutants => ExitCode::SUCCESS,
+        Command::Mutants => programs::mutants(),
         Command::Find(within) => programs::find(within, &options),
     }
 }

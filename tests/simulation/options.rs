@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use base::mutants::Mutant;
+
 use crate::faults::KINDS;
 
 /// What to run.
@@ -30,7 +32,7 @@ pub struct Options {
     /// The kinds of faults that may happen.
     pub faults: Vec<&'static str>,
     /// Slips that the server has; a history has one at most.
-    pub mutants: Vec<String>,
+    pub mutants: Vec<Mutant>,
     /// Whether the history is printed.
     pub prints: bool,
 }
@@ -54,7 +56,7 @@ impl Options {
                 "--find-within" => options.command = Command::Find(number()),
                 "--seconds-of-shop" => options.shop = Duration::from_secs(number()),
                 "--clients" => options.clients = Some(number()),
-                "--mutant" => options.mutants.extend(arguments.next()),
+                "--mutant" => options.mutants.push(mutant(&arguments.next().unwrap_or_default())),
                 "--without" => {
                     let left_out = arguments.next().expect("a kind of fault");
                     options.faults.retain(|kind| *kind != left_out);
@@ -72,6 +74,11 @@ impl Options {
         self.faults.contains(&kind)
     }
 
+    /// Returns the mutants that are named, or all.
+    pub fn mutants(&self) -> Vec<Mutant> {
+        if self.mutants.is_empty() { Mutant::ALL.to_vec() } else { self.mutants.clone() }
+    }
+
     /// Returns the arguments that run the history of a seed again.
     pub fn repeat(&self, seed: u64) -> Vec<String> {
         let shop = self.shop.as_secs();
@@ -79,7 +86,11 @@ impl Options {
         arguments.extend(self.clients.map(|clients| ("--clients", clients.to_string())));
         let left_out = KINDS.iter().filter(|kind| !self.allows(kind));
         arguments.extend(left_out.map(|kind| ("--without", (*kind).to_owned())));
-        arguments.extend(self.mutants.iter().map(|mutant| ("--mutant", mutant.clone())));
+        arguments.extend(self.mutants.iter().map(|mutant| ("--mutant", mutant.name().to_owned())));
         arguments.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
     }
+}
+
+fn mutant(name: &str) -> Mutant {
+    *Mutant::ALL.iter().find(|mutant| mutant.name() == name).unwrap_or_else(|| panic!("no mutant {name}"))
 }

@@ -3,6 +3,8 @@
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use base::mutants::Mutant;
+
 use crate::faults::KINDS;
 use crate::options::Options;
 
@@ -89,11 +91,20 @@ pub fn twice(options: &Options) -> ExitCode {
     if went_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// Lists the slips that a server can be given.
+pub fn mutants() -> ExitCode {
+    for mutant in Mutant::ALL {
+        println!("{:32} {}", mutant.name(), mutant.slip());
+    }
+    ExitCode::SUCCESS
+}
+
 /// Runs the first seeds with each mutant, until one fails; a mutant that none finds is a failure.
 pub fn find(within: u64, options: &Options) -> ExitCode {
     let mut went_well = true;
-    for mutant in &options.mutants {
-        let options = Options { mutants: vec![mutant.clone()], ..options.clone() };
+    for mutant in options.mutants() {
+        let options = Options { mutants: vec![mutant], ..options.clone() };
+        let mutant = mutant.name();
         match (1..=within).find(|seed| !Outcome::of(*seed, &options).went_well) {
             Some(seed) => println!("{mutant}: found by seed {seed}"),
             None => {

@@ -187,7 +187,7 @@ impl Device {
                 opened.file.cut_power(random);
             }
         }
-        files.retain(|id, _| folder.names().any(|(_, file)| file == *id));
+        files.retain(|id, _| folder.may_name(*id));
         for opened in files.values_mut() {
             opened.locks.clear();
             opened.shared_memory = Weak::new();
@@ -397,7 +397,7 @@ impl Handle {
         }
         let opened = state.opened(self.file);
         opened.handles -= 1;
-        if opened.handles == 0 && !state.folder.names().any(|(_, file)| file == self.file) {
+        if opened.handles == 0 && !state.folder.may_name(self.file) {
             state.files.remove(&self.file);
         }
     }

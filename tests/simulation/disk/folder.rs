@@ -27,6 +27,12 @@ impl Folder {
         self.names.iter().map(|(name, file)| (name.as_str(), *file))
     }
 
+    /// Returns whether a file has a name, or gets one back if the power is cut.
+    pub fn may_name(&self, file: FileId) -> bool {
+        let unflushed = self.unflushed.iter().filter_map(|(_, file)| *file);
+        self.names.values().chain(self.flushed.values()).copied().chain(unflushed).any(|named| named == file)
+    }
+
     /// Gives a name to a file, or takes it away; the disk may see it at any time until it is flushed.
     pub fn set(&mut self, name: &str, file: Option<FileId>) {
         put(&mut self.names, name, file);
