@@ -323,3 +323,17 @@ fn a_failed_flush_leaves_pages_that_no_later_flush_writes() {
     }
     assert!(lost);
 }
+
+#[test]
+fn a_name_that_a_cut_of_the_power_gives_back_still_has_its_file() {
+    for seed in 0..16 {
+        let machine = Machine::new(seed, LOG);
+        let connection = machine.open().unwrap();
+        charge(&connection, 1).unwrap();
+        // It deletes the log, and does not flush that.
+        drop(connection);
+        machine.disk.crash(Crash::Kill);
+        machine.disk.crash(Crash::PowerCut);
+        assert_eq!(charges(&machine.open().unwrap()).unwrap(), [1]);
+    }
+}
