@@ -29,6 +29,7 @@ mod three_d_secure;
 mod time;
 #[path = "../it/model/webhooks.rs"]
 mod webhooks;
+#[expect(dead_code, reason = "the rules print what they sent")]
 #[path = "../it/model/wire.rs"]
 mod wire;
 #[path = "../it/model/world.rs"]

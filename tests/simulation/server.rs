@@ -19,8 +19,6 @@ const SHUTDOWN: Duration = Duration::from_secs(50);
 
 /// A server that runs.
 pub struct Server {
-    /// Its number in the machine.
-    pub number: i32,
     /// The first account's secret key.
     pub secret: String,
     stop: oneshot::Sender<()>,
@@ -43,7 +41,7 @@ impl Server {
         };
         std::thread::Builder::new().name(format!("server-{number}")).spawn(serve).unwrap();
         let secret = is_ready.await.map_err(|_| "the server panicked".to_owned())??;
-        Ok(Self { number, secret, stop, ended })
+        Ok(Self { secret, stop, ended })
     }
 
     /// Asks the server to stop, and waits until it has ended.
