@@ -15,11 +15,11 @@ use rusqlite::{OpenFlags, Row};
 use sea_orm::{DbBackend, DbErr, ExecResult, ProxyExecResult, ProxyRow, QueryResult, Statement};
 use uuid::Uuid;
 
-use super::super::columns::FromColumns;
-use super::super::connect::answered;
 use super::fault::fault;
 use super::file::{DatabaseFile, away};
 use super::row::{Bound, Columns, SqliteRow};
+use crate::connect::answered;
+use crate::read::columns::FromColumns;
 
 /// The looks at a lock that another process holds, until a connection gives up, and the pause between two: ten seconds. SQLite's own
 /// wait soon pauses for 100 ms, and hardly ever meets the moment between two commits of a busy server.

@@ -14,8 +14,8 @@ use super::connection::{Connection, Run};
 use super::file::{DatabaseFile, away};
 use crate::error::StoreError;
 use crate::limits::BATCH_UNITS_MAX;
-use crate::open_transaction::CommitError;
-use crate::tx::{TransactionFactory, Tx};
+use crate::unit::open_transaction::CommitError;
+use crate::unit::tx::{TransactionFactory, Tx};
 use crate::unit::{UnitOfWork, UnitResult, in_doubt};
 
 /// The connection that writes.
