@@ -96,7 +96,6 @@ pub struct Parts {
 pub struct App {
     /// The services' context.
     pub ctx: Ctx,
-    /// All its routes.
     pub router: Router,
     /// The first account's keys, in test.
     pub keys: Option<ApiKeyPair>,
@@ -216,7 +215,6 @@ impl App {
         Ok(Self { router: api::router(site.clone(), pages), ctx, keys, phase, site, _lock: lock })
     }
 
-    /// Whether there is a dashboard.
     pub fn has_dashboard(&self) -> bool {
         self.site.has_dashboard
     }

@@ -21,7 +21,6 @@ pub struct KnownParameters(BTreeMap<String, KnownParameter>);
 enum KnownParameter {
     /// A value, or an object whose entries clients name.
     Leaf,
-    /// An object.
     Object(KnownParameters),
     /// A list of objects.
     List(KnownParameters),

@@ -35,7 +35,6 @@ const SENT: [&str; 13] = [
     "card[address_country]=Australia",
 ];
 
-/// Shows the form.
 pub async fn show(user: AccountSession) -> PageResult {
     let content = html! {
         section.deeds aria-label="A charge" {

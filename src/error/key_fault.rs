@@ -19,7 +19,6 @@ pub enum KeyFault {
 }
 
 impl KeyFault {
-    /// Every fault.
     pub const ALL: [Self; 7] = [
         Self::Missing,
         Self::Bearer,

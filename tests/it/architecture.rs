@@ -321,7 +321,11 @@ const TABLES_OF_THE_STORE: &[(&str, &[&str], &str)] = &[
         ],
         "places tables",
     ),
-    ("crates/store/src/admin/inspect.rs", &["vault_keys"], "when the keys were rotated, without opening them"),
+    (
+        "crates/store/src/admin/inspect.rs",
+        &["vault_keys"],
+        "when the keys were rotated, without opening them",
+    ),
     (
         "crates/store/src/admin/installation_info.rs",
         &["installation", "vault_keys"],

@@ -27,7 +27,7 @@ pub struct Counts {
     pub reads: u64,
     /// Statements in units of work; BEGIN and COMMIT are not counted.
     pub writes: u64,
-    /// Commits.
+    /// Of units of work; SQLite commits several at once.
     pub commits: u64,
 }
 

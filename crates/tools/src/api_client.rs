@@ -129,7 +129,6 @@ impl ApiClient {
         key.map(Secret::from).ok_or_else(|| ApiClientError::NoKey(self.address.clone()))
     }
 
-    /// Returns its key.
     pub const fn key(&self) -> &Secret {
         &self.key
     }
@@ -281,7 +280,6 @@ impl Raw {
 
 /// The response to one try.
 pub struct ExactResponse {
-    /// The status.
     pub status: u16,
     /// Whether it is a replay under the same Idempotency-Key.
     pub is_replayed: bool,
@@ -291,12 +289,10 @@ pub struct ExactResponse {
 }
 
 impl ExactResponse {
-    /// Returns a header.
     pub fn header(&self, name: impl AsHeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// Returns the code of a refusal.
     pub fn code(&self) -> &str {
         error_code(&self.body)
     }
@@ -304,11 +300,9 @@ impl ExactResponse {
 
 /// The response of a server.
 pub struct ClientResponse {
-    /// The status.
     pub status: u16,
     /// Whether it is a replay under the same Idempotency-Key.
     pub is_replayed: bool,
-    /// Its X-Request-Id.
     pub request_id: Option<String>,
     /// The body; null if there is none.
     pub body: Value,
@@ -323,13 +317,11 @@ impl ClientResponse {
         Err(format!("{} ({} {})", error_text(&self.body), self.status, self.code()))
     }
 
-    /// Returns the code of a refusal.
     pub fn code(&self) -> &str {
         error_code(&self.body)
     }
 }
 
-/// Returns the code of an error's body.
 fn error_code(body: &Value) -> &str {
     // The body of `insufficient_service_balance` is an array.
     body.get(0).unwrap_or(body)["error"].as_str().unwrap_or_default()

@@ -11,7 +11,6 @@ use serde_json::value::RawValue;
 use crate::api_client::{ApiClient, ApiClientError};
 use crate::terminal::HEAD;
 
-/// One event.
 pub struct Event {
     /// What a line of it shows.
     pub head: Head,
@@ -30,7 +29,6 @@ impl Display for Event {
 /// The parts of an event that a line shows.
 #[derive(Deserialize)]
 pub struct Head {
-    /// Its token.
     pub token: EventToken,
     /// Its type, in the words of the API.
     pub r#type: String,
@@ -42,10 +40,8 @@ pub struct Head {
     pub sequence: u64,
 }
 
-/// The record in an event.
 #[derive(Deserialize)]
 pub struct Subject {
-    /// Its token.
     pub token: String,
 }
 

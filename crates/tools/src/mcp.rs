@@ -42,7 +42,6 @@ const INSTRUCTIONS: &str = "Tools on one account of a card payments server's tes
     with error, error_description, messages and request_id, which get_sandbox_request takes. A tool that changes something takes \
     idempotency_key: a new one, such as a UUID, for each thing to do, and the same one to retry a call whose outcome is unknown.";
 
-/// Runs the command.
 pub async fn run(Mcp { server }: Mcp, api: &KnownApi) -> Result<(), Box<dyn Error>> {
     let server = server.open().await?;
     refuse_live(&server, "no tools are offered").await?;
@@ -60,7 +59,6 @@ pub async fn run(Mcp { server }: Mcp, api: &KnownApi) -> Result<(), Box<dyn Erro
     }
 }
 
-/// The tools of one account.
 struct ToolServer {
     server: ApiClient,
     version: &'static str,

@@ -67,7 +67,7 @@ impl OperatorKeys {
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
     }
 
-    /// Generates one key.
+    /// Generates a key under this id, with no former ones.
     pub fn generate(id: &str) -> Self {
         debug_assert!(Self::is_id(id), "a generated key parses again");
         Self { wrapping: OperatorKey { id: id.to_owned(), key: Key::random() }, former: Vec::new() }

@@ -19,7 +19,6 @@ pub struct Roots {
     pub(super) wallet_g: Vec<RootKey>,
 }
 
-/// A root key of walletG.
 #[derive(Debug, Clone)]
 pub(super) struct RootKey {
     pub key: VerifyingKey,

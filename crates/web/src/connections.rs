@@ -252,7 +252,7 @@ impl ConnectionSlot {
         self.is_gone.notify_one();
     }
 
-    /// Serves a request.
+    /// Runs a request that knows its connection, which is not closed meanwhile for a client that reads nothing.
     pub async fn serve<F: Future>(self: &Arc<Self>, request: F) -> F::Output {
         self.is_served.store(true, Ordering::Relaxed);
         let answer = SLOT.scope(Arc::clone(self), request).await;

@@ -65,7 +65,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
         }
     }
 
-    /// Returns the slot of the refused head.
+    /// Returns the slot in which a refused head is left, for its answer.
     pub fn refused(&self) -> RefusedHeadSlot {
         self.refused.clone()
     }

@@ -15,7 +15,6 @@ const FLAT: Config = Config::new().max_depth(0);
 /// How many parameters `serde_qs` reads: each that it takes out of its map moves all the others.
 const FLAT_PAIRS_MAX: usize = 100;
 
-/// Reads the parameters of a query.
 pub(super) fn read(query: &str) -> Result<Map<String, Value>, Unreadable> {
     if query.is_empty() {
         return Ok(Map::new());

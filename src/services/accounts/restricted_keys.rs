@@ -228,7 +228,6 @@ fn may_give(account: &Account, given: &KeyRestriction, ends: Option<Timestamp>) 
     Ok(())
 }
 
-/// Selects the restricted keys of an account that work.
 fn working(account: AccountToken, wall: Timestamp) -> Select<api_key::Entity> {
     let endless = Column::ValidUntil.is_null();
     api_key::Entity::owned_by(account)
@@ -236,7 +235,6 @@ fn working(account: AccountToken, wall: Timestamp) -> Select<api_key::Entity> {
         .filter(Condition::any().add(endless).add(Column::ValidUntil.gt(wall)))
 }
 
-/// Finds a restricted key that works.
 async fn find(
     db: &impl ConnectionTrait,
     account: AccountToken,

@@ -65,7 +65,6 @@ impl CloseAccountUnit {
     }
 }
 
-/// Returns the update that closes an open account.
 fn close_open_account(id: AccountToken, wall: Timestamp) -> UpdateMany<account::Entity> {
     super::settings::update_of(id)
         .filter(Column::ClosedAt.is_null())

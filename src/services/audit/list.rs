@@ -8,7 +8,6 @@ use crate::error::Error;
 use crate::params::Paging;
 use crate::services::audit::view::AuditRecord;
 
-/// A filter of the audit trail.
 #[derive(Debug, Clone, Copy)]
 pub struct AuditFilter {
     /// Only entries about this account.
@@ -17,7 +16,6 @@ pub struct AuditFilter {
     pub since: Option<Timestamp>,
     /// Before this instant.
     pub until: Option<Timestamp>,
-    /// The page to return.
     pub paging: Paging,
 }
 

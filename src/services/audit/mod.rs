@@ -35,7 +35,6 @@ use crate::limits::AUDIT_KEPT;
 
 #[derive(Debug)]
 pub struct OperatorAction {
-    /// The kind of action.
     pub action: Action,
     /// The account it concerns, if any.
     pub account: Option<AccountToken>,

@@ -20,7 +20,6 @@ use crate::limits::DATA_KEY_KEPT;
 use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
 
-/// The result of a rotation.
 #[derive(Debug, Serialize)]
 pub struct RotationReport {
     /// The data key that seals from now on.

@@ -42,7 +42,6 @@ pub struct ActivityRecord {
 }
 
 impl Activity {
-    /// Returns an entry of a dispute.
     pub fn of_dispute(row: &dispute::Model, entry: &dispute_activity::Model) -> Self {
         let about_dispute = |r#type| Self {
             r#type,

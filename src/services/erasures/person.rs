@@ -153,9 +153,7 @@ pub struct ChargesUnit {
 pub struct Batch {
     /// The last charge; `None` at the end.
     pub last: Option<ChargeToken>,
-    /// The number of charges.
     pub charges: u64,
-    /// The number of events.
     pub events: u64,
     /// The number of deleted files.
     pub files: u64,

@@ -44,7 +44,6 @@ impl Sum for Balances {
 pub struct Entry {
     /// The account whose money moves.
     pub account: AccountToken,
-    /// The kind of movement.
     pub kind: EntryKind,
     /// The record that moves the money.
     pub source: Source,

@@ -160,7 +160,6 @@ pub struct ShownKeys {
 }
 
 impl ShownKeys {
-    /// Returns the pair.
     pub fn new(secret: &str, publishable: &str) -> Self {
         Self { secret: secret.into(), publishable: publishable.into() }
     }
@@ -341,11 +340,8 @@ impl MerchantDetail {
 pub struct OwnAccount {
     /// The account's row.
     pub settings: account::Model,
-    /// Its bank account.
     pub bank_account: bank_account::Model,
-    /// Its keys of the test environment.
     pub test: ShownKeys,
-    /// Its keys of the live environment.
     pub live: ShownKeys,
     /// The server's address as clients know it.
     pub base_url: Arc<str>,

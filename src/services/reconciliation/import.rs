@@ -217,7 +217,6 @@ async fn drop_lines(store: &Store, unfinished: statement::Model) -> Result<(), E
     unit.await
 }
 
-/// Stores the lines.
 async fn store_lines(
     store: &Store,
     file: &mut File,

@@ -42,7 +42,6 @@ pub enum RequestedMove {
 }
 
 impl Params<MoveClock> {
-    /// Returns the requested move.
     pub fn parse(self) -> Result<RequestedMove, FieldErrors> {
         let Self { value, mut faults } = self;
         let given = (non_blank(value.advance.as_deref()), non_blank(value.to.as_deref()));

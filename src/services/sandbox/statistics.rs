@@ -39,7 +39,6 @@ pub struct ApprovedDay {
 pub struct FailedDay {
     /// The day of their creation.
     pub day: Day,
-    /// The reason.
     pub failure: FailureCode,
     /// The number of charges.
     pub count: i64,
@@ -50,9 +49,7 @@ pub struct FailedDay {
 pub struct ChargesByDay {
     /// The first day that is counted; today is the last.
     pub first: Day,
-    /// What banks approved.
     pub approved: Vec<ApprovedDay>,
-    /// What failed.
     pub failed: Vec<FailedDay>,
 }
 

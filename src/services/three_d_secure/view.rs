@@ -29,7 +29,6 @@ pub struct PendingCharge {
 pub enum ChargeMade {
     /// A charge without 3-D Secure.
     Charge(Charge),
-    /// A pending charge.
     Pending(PendingCharge),
 }
 

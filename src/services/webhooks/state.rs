@@ -30,7 +30,6 @@ pub enum WebhookRefusal {
 const ACTIONS: [WebhookAction; 4] =
     [WebhookAction::Accepted, WebhookAction::Refused, WebhookAction::RefusedAtLast, WebhookAction::Replay];
 
-/// Returns the state after an action.
 pub fn next(state: WebhookState, action: WebhookAction) -> Result<WebhookState, WebhookRefusal> {
     use WebhookAction::{Accepted, Refused, RefusedAtLast, Replay};
     use WebhookState::{Completed, Failed, Pending, Retrying};

@@ -193,7 +193,6 @@ impl SignedClient {
     }
 }
 
-/// Returns a header as text.
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }

@@ -286,7 +286,6 @@ impl<R: Read> CamtReader<R> {
     }
 }
 
-/// The element of a statement.
 const STATEMENT: &str = "Stmt";
 
 /// Returns where an element stands in its statement: the names from below it on.

@@ -13,7 +13,6 @@ use super::sampler::Sampler;
 /// The collector, the sampler and the labels.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The URL for posts.
     pub(super) url: Url,
     /// The headers of every post; may hold keys.
     pub(super) headers: HeaderMap,

@@ -46,7 +46,7 @@ pub enum DatabaseKind {
 /// A SQLite file.
 #[derive(Debug)]
 pub struct SqliteFile {
-    /// Its path.
+    /// As it was configured.
     pub path: PathBuf,
     /// Its size, if it exists.
     pub bytes: Option<u64>,
@@ -74,7 +74,7 @@ pub struct PostgresServer {
 /// The settings and state that PostgreSQL reports.
 #[derive(Debug, FromQueryResult)]
 pub struct PostgresReport {
-    /// The version.
+    /// As PostgreSQL writes it, such as `15.4 (Debian 15.4-1)`.
     pub version: String,
     /// The version as a number, such as 150004.
     pub release: i64,

@@ -44,11 +44,11 @@ pub(crate) const MARKS: &str = "'copying', 'followed_by', 'moved_to'";
 /// A key of the vault.
 #[derive(Debug)]
 pub struct FoundKey {
-    /// The id.
+    /// Its id in `vault_keys`.
     pub id: Uuid,
-    /// The purpose.
+    /// `data`, or the purpose of a hash key.
     pub purpose: String,
-    /// The wrapped key.
+    /// The key as an operator's key encrypts it.
     pub wrapped: Wrapped,
 }
 

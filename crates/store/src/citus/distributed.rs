@@ -150,7 +150,6 @@ struct Table {
     distributed: bool,
 }
 
-/// Returns every table.
 async fn tables(database: &impl ConnectionTrait) -> Result<Vec<Table>, NotDistributed> {
     let sql = "SELECT c.relname::text AS name, a.attname::text AS key, d.logicalrelid IS NOT NULL AS distributed \
                FROM pg_class c \

@@ -28,7 +28,6 @@ const CREATE: &str = include_str!("write_unit.sql");
 /// Delimits the function's body.
 const BODY: &str = "$function$";
 
-/// Calls the function.
 const CALL: &str = "SELECT write_unit($1, $2, $3, $4, $5, $6, $7) AS derived";
 
 /// The patience of a unit with the rows and shards that others have locked, and that of a group: a group that waits is written unit
@@ -239,7 +238,6 @@ fn account(Writes { held, rows, .. }: &Writes, others: &OtherTables) -> Option<U
     accounts.iter().all(|other| other == &accounts[0]).then_some(*account)
 }
 
-/// Returns the accounts that an update names.
 fn accounts_of(update: &DeferredUpdate) -> impl Iterator<Item = &Value> {
     let is_named =
         |text: &str| ["\"account_id\" = ", "\"accounts\".\"id\" = "].iter().any(|end| text.ends_with(end));

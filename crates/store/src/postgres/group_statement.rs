@@ -90,7 +90,6 @@ pub(crate) trait Parameters: Default {
     /// Returns a text of which `$1`, `$2` and so on are the parameters.
     fn name_in(&self, text: String) -> Result<String, BoxDynError>;
 
-    /// Adds a number.
     fn number(&mut self, number: &Value) -> Result<(), BoxDynError>;
 
     /// Adds an array of values of one kind.
@@ -206,7 +205,6 @@ struct Text {
 }
 
 impl Text {
-    /// Begins a CTE.
     fn begin(&mut self, name: &str) {
         // Writing to a String cannot fail.
         let _ = write!(self.sql, "{} {name} AS (", if self.sql.is_empty() { "WITH" } else { "," });

@@ -8,7 +8,6 @@ use serde_json::Value;
 use crate::Store;
 use crate::either::Either;
 
-/// The channel of all messages.
 const CHANNEL: &str = "card_payments";
 
 const NOTIFY: &str = "SELECT pg_notify($1, message) FROM json_array_elements_text($2::json) AS message";

@@ -62,7 +62,6 @@ impl Planned {
     }
 }
 
-/// A connection and its state.
 struct PooledConnection {
     connection: PoolConnection<Postgres>,
     planned: Planned,
@@ -184,7 +183,6 @@ fn unacquired(error: sqlx::Error) -> DbErr {
 
 type Query = sqlx::query::Query<'static, Postgres, PgArguments>;
 
-/// A connection in use.
 struct ConnectionGuard {
     /// Present until the guard is dropped.
     known: Option<PooledConnection>,

@@ -40,7 +40,6 @@ macro_rules! record {
     };
 }
 
-/// A row of PostgreSQL.
 pub(crate) struct PostgresRow<'r> {
     row: &'r QueryResult,
     next: usize,

@@ -37,7 +37,6 @@ const PATIENCE: u32 = u32::MAX;
 /// SQLITE_INTERRUPT.
 const GIVEN_UP: &str = "9";
 
-/// A connection to a SQLite file.
 pub(crate) struct Connection {
     inner: rusqlite::Connection,
     /// The columns of prepared statements, by their text.
@@ -50,7 +49,6 @@ pub(crate) struct Connection {
     file: Option<Arc<DatabaseFile>>,
 }
 
-/// A function that runs a statement.
 pub(super) type Run<T> = fn(&Connection, &Statement) -> Result<T, DbErr>;
 
 impl Connection {
@@ -120,7 +118,6 @@ impl Connection {
         self.passes.set(account);
     }
 
-    /// Returns the file, if the connection is one of a store.
     pub fn file(&self) -> Option<&DatabaseFile> {
         self.file.as_deref()
     }

@@ -39,7 +39,6 @@ impl DeferredUpdate {
         update
     }
 
-    /// Returns a statement of this update alone.
     pub fn into_statement(self) -> Statement {
         Statement::from_sql_and_values(DbBackend::Postgres, self.to_string(), self.values)
     }
@@ -81,7 +80,6 @@ impl SqlWriter for DeferredUpdate {
     }
 }
 
-/// The deferred updates of a unit.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeferredUpdates(pub Vec<DeferredUpdate>);
 

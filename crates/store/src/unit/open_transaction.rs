@@ -22,7 +22,6 @@ pub(crate) enum CommitError {
 }
 
 impl OpenTransaction {
-    /// Begins a transaction.
     pub(crate) async fn begin(origin: &Origin) -> Result<Self, DbErr> {
         match origin {
             Either::Sqlite(writing) => {

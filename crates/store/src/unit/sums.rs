@@ -10,14 +10,14 @@ use crate::unit::write_buffer::Table;
 
 /// A sum, of whose rows the primary key ends with the slot.
 pub trait Sum: 'static {
-    /// What its rows are.
+    /// The row that holds one slot.
     type Row: ModelTrait;
     /// The primary key without the slot.
     type Key: Ord + Copy + Send + Sync;
     /// The column that holds the sum.
     const SUMMED: <Rows<Self> as EntityTrait>::Column;
 
-    /// Returns the row.
+    /// Builds the row of one slot.
     fn row(key: Self::Key, slot: i32, sum: i64) -> Self::Row;
 }
 

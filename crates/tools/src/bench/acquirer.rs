@@ -16,12 +16,10 @@ use super::draws::{AcquirerTimes, Draws};
 pub struct PaymentNames(String);
 
 impl PaymentNames {
-    /// Returns the names of a run.
     pub fn of_run(run: u32) -> Self {
         Self(format!("bench-{run:08x}-"))
     }
 
-    /// Returns the name of a payment.
     pub fn name(&self, number: usize) -> String {
         format!("{}{number}", self.0)
     }

@@ -51,7 +51,6 @@ pub struct Percentiles {
 }
 
 impl Figures {
-    /// Returns those of a step.
     pub fn new(rate: u32, step: &Step) -> Self {
         let of = |time: fn(&Payment) -> Duration| Percentiles::new(step.payments.iter().map(time).collect());
         let refused = || step.payments.iter().filter(|payment| payment.is_refused());

@@ -37,7 +37,6 @@ pub struct Trial {
 }
 
 impl RateSearch {
-    /// Begins a search.
     pub const fn new() -> Self {
         Self::Narrowing { held: 0, missed: None }
     }

@@ -12,7 +12,6 @@ use url::form_urlencoded;
 
 use crate::test_cards;
 
-/// A request to the API.
 pub struct ToolRequest {
     pub method: Method,
     pub path: String,
@@ -57,7 +56,6 @@ impl Effect {
     }
 }
 
-/// A tool of the list.
 pub struct OfferedTool {
     /// The tool as clients see it.
     pub shown: Tool,

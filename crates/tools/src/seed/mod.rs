@@ -73,7 +73,6 @@ pub struct Seed {
     json: bool,
 }
 
-/// Runs the command.
 pub async fn run(command: Seed, api: &KnownApi) -> Result<(), Box<dyn Error>> {
     let Seed { file, new_account, anyway, server, json, .. } = command;
     let fixtures = Fixtures::read(file.as_deref(), json, api)?;

@@ -15,7 +15,6 @@ const DEPTH_MAX: usize = 8;
 pub struct Node {
     /// The line on which it begins, from 1.
     pub line: usize,
-    /// The value.
     pub is: Is,
 }
 
@@ -24,25 +23,19 @@ pub struct Node {
 pub enum Is {
     /// A string, a number, true or false.
     Scalar(Value),
-    /// A list.
     List(Vec<Node>),
     /// Names and values in the order of the file, each name once.
     Mapping(Vec<Named>),
 }
 
-/// A name and its value.
 #[derive(Debug, Clone)]
 pub struct Named {
-    /// The line of the name.
     pub line: usize,
-    /// The name.
     pub name: String,
-    /// The value.
     pub node: Node,
 }
 
 impl Node {
-    /// Returns the value as JSON.
     pub fn json(&self) -> Value {
         match &self.is {
             Is::Scalar(value) => value.clone(),

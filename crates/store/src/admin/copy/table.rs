@@ -9,7 +9,6 @@ use uuid::Uuid;
 use super::row::Row;
 use crate::admin::installation_info::{MARKS, statement};
 
-/// A table.
 pub(super) struct Table {
     pub name: String,
     pub columns: Vec<Column>,
@@ -55,7 +54,6 @@ const POSTGRES: &str = "\
       AND c.relname NOT LIKE 'copy!_changed!_%' ESCAPE '!' \
     ORDER BY c.relname COLLATE \"C\", a.attname COLLATE \"C\"";
 
-/// Reads the tables of a database.
 pub(super) async fn tables(database: &impl ConnectionTrait) -> Result<Vec<Table>, DbErr> {
     let sql = if database.get_database_backend() == DbBackend::Postgres { POSTGRES } else { SQLITE };
     let mut tables: BTreeMap<String, Vec<Column>> = BTreeMap::new();
@@ -94,7 +92,6 @@ impl Table {
         statement(database, &sql)
     }
 
-    /// Counts the rows.
     pub async fn count(&self, database: &impl ConnectionTrait) -> Result<u64, DbErr> {
         let sql = format!("SELECT count(*) AS n FROM \"{}\"{}", self.name, self.without_mark());
         let row = database.query_one_raw(statement(database, &sql)).await?;
@@ -140,12 +137,10 @@ impl Table {
         self.columns.iter().map(|column| format!("\"{}\"", column.name)).collect::<Vec<_>>().join(", ")
     }
 
-    /// Reads a selected row.
     pub fn read(&self, row: &QueryResult) -> Result<Row, DbErr> {
         read(self.columns.iter(), row)
     }
 
-    /// Reads a selected key.
     pub fn read_key(&self, row: &QueryResult) -> Result<Row, DbErr> {
         read(self.key().into_iter(), row)
     }

@@ -25,7 +25,6 @@ impl RawWriter {
         })
     }
 
-    /// Sets a mark.
     pub async fn set(&self, name: &str, value: &str) -> Result<(), DbErr> {
         let sql = format!(
             "INSERT INTO installation (name, value) VALUES ('{name}', {}) \

@@ -30,7 +30,6 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// All rules.
     pub const ALL: [Self; 8] = [
         Self::IdempotencyKey,
         Self::SameKey,
@@ -73,11 +72,9 @@ impl Rule {
 /// A rule that was broken.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The rule.
     pub rule: Rule,
     /// The number of the request; none if it is about all of them.
     pub request: Option<usize>,
-    /// The line of the log.
     pub line: Option<usize>,
     /// What is wrong.
     pub text: String,

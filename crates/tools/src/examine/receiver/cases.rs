@@ -43,7 +43,6 @@ pub struct Case {
     pub heading: &'static str,
     /// How many deliveries are in flight at once.
     pub at_once: usize,
-    /// Makes the deliveries, in order.
     pub deliveries: MakeDeliveries,
 }
 
