@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_operation_knows_is_no_fault() {
+    fn a_parameter_that_an_operation_knows_is_no_fault() {
         let sent = json!({
             "page": 1, "amount": "400", "card": { "number": "4200", "expiry_month": 5 }, "metadata": { "anything": "goes" },
             "lines": [{ "quantity": 1 }, { "quantity": 2 }], "customer_permissions": ["cancel"], "crad": null,

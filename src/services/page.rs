@@ -213,7 +213,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         ctx: &Context,
         (account, what): (AccountToken, Counted),
         paging: Paging,
-        (worded, values): (&'static CachedStatement, Vec<Value>),
+        (first, values): (&'static CachedStatement, Vec<Value>),
         list: impl Fn() -> Self,
     ) -> Result<ListPage<R>, Error> {
         if is_first(paging) {
@@ -221,7 +221,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
             all.extend(values);
             let backend = ctx.store.backend();
             let build = || list().build(backend, counter(account, what), paging);
-            let rows = ctx.store.read().records(worded.statement(all, backend, build)).await?;
+            let rows = ctx.store.read().records(first.statement(all, backend, build)).await?;
             if let Some(page) = ListPage::from_rows(rows, paging) {
                 return Ok(page);
             }

@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_has_no_time_yet_is_asked_again_as_long_as_there_is_patience() {
+    async fn a_busy_server_is_asked_again_as_long_as_there_is_patience() {
         for (head, times) in [
             ("503 Unavailable\r\nRetry-After: 1", 2),
             ("409 Conflict\r\nRetry-After: soon", 2),

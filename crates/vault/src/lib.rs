@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sealed_opens_in_its_context_only() {
+    fn a_ciphertext_opens_in_its_context_only() {
         let sealed = vault().seal(CARD, NUMBER);
         assert_eq!(opened(&vault(), CARD, &sealed), Ok(NUMBER.to_vec()));
         assert_eq!(opened(&vault(), b"card number of card_2", &sealed), Err(VaultError::NotAuthentic));
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_each_data_key_seals_is_counted_over_a_rotation() {
+    fn seals_of_each_data_key_are_counted_over_a_rotation() {
         let vault = vault();
         vault.seal(CARD, NUMBER);
         let former = vault.data_keys();

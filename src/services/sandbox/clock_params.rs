@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_move_is_told_on_its_parameter() {
+    fn a_text_that_is_no_move_is_told_on_its_parameter() {
         let (one, form) = ("Exactly one of advance and to is required", "is not formatted properly");
         let far = "must be at most 100 years ahead of the wall clock";
         let past = "must not be before the clock of the account";

@@ -140,7 +140,7 @@ fn broken(older: &Value, newer: &Value) -> Vec<String> {
 }
 
 #[test]
-fn what_may_break_clients_is_listed_in_the_changelog() {
+fn changes_that_may_break_clients_are_listed_in_the_changelog() {
     let changelog = std::fs::read_to_string(file("CHANGELOG.md")).unwrap();
     let current = card_payments::api::openapi();
     let released = file("docs/released.yaml");
@@ -258,7 +258,7 @@ fn every_way_to_break_a_client_is_found() {
 }
 
 #[test]
-fn what_is_added_breaks_nobody() {
+fn additions_break_nobody() {
     let mut newer = small();
     newer["paths"]["/1/plans"] = small()["paths"]["/1/charges"].clone();
     newer["components"]["schemas"]["ChargeInput"]["properties"]["note"] = json!({

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn a_text_that_is_no_address_is_refused() {
         for text in [
             "https://",
             "ftp://bank.example.com",

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_in_one_line_without_what_may_be_secret() {
+    fn a_wrong_setting_is_told_in_one_line_without_secrets() {
         let endpoint = (ENDPOINT, "http://collector:4318");
         for (variables, line) in [
             (

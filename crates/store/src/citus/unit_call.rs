@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_with_one_account_is_its_unit() {
+    fn rows_that_lie_with_one_account_are_its_unit() {
         assert_eq!(account(&rows("things", &[ONE, ONE])), Some(ONE));
         let mut writes = rows("things", &[ONE]);
         writes.held.add(Change::Decides, &update("things", "account_id", ONE));

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_number_would_spell_otherwise_stays_as_it_is_written() {
+    fn a_text_that_a_number_would_spell_otherwise_stays_as_it_is_written() {
         for text in ["0412345678", "+61412345678", "012984", "0123", "007", "+5", "-0", "1.50", "1e3", "0x1f"]
         {
             let root = parse(&format!("a: {text}\n{text}: 1"), &mut Faults::default()).unwrap();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_yaml_or_too_much_of_it_is_told_with_its_line() {
+    fn a_file_that_is_no_yaml_or_too_long_is_told_with_its_line() {
         let deep = "[".repeat(100);
         for (text, line, problem) in [
             ("a: [1\nb: 2", 2, "is not YAML"),

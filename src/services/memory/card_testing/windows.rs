@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_older_than_the_window_does_not_count() {
+    fn an_attempt_older_than_the_window_does_not_count() {
         let rule = CardTestingRule::AccountCards;
         let mut windows = Windows::default();
         let at = |seconds| Attempt {

@@ -14,7 +14,7 @@ fn schema(name: &str) -> &'static Value {
 }
 
 #[test]
-fn what_webhooks_send_is_in_the_document() {
+fn bodies_of_webhooks_are_in_the_document() {
     let document = &*DOCUMENT;
     let sent = &resolved(document, &document["webhooks"]["event"])["post"];
     let schema = &sent["requestBody"]["content"]["application/json"]["schema"]["$ref"];

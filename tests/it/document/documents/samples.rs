@@ -42,7 +42,7 @@ fn the_document_of_generators_has_no_samples() {
 /// Each is sent by a shell as it stands. Tokens are examples, so many records are not there; what may not be is a request that the
 /// server cannot read, or a path and method that it does not know.
 #[test]
-fn what_the_samples_of_curl_send_is_read_by_a_server() {
+fn requests_of_the_samples_of_curl_are_read_by_a_server() {
     let data = tempfile::tempdir().unwrap();
     std::fs::write(data.path().join("receipt.pdf"), "%PDF-1.4\n1 0 obj<<>>endobj\ntrailer<<>>\n%%EOF\n")
         .unwrap();

@@ -168,7 +168,7 @@ fn a_summary_and_a_period_may_be_missing() {
 }
 
 #[test]
-fn what_is_not_booked_or_names_no_payment_is_refused() {
+fn an_entry_that_is_not_booked_or_names_no_payment_is_refused() {
     let booked = transaction("capture", "ch_1", "4", "CRDT");
     for (status, is_read) in [
         ("<Sts>BOOK</Sts>", true),
@@ -207,7 +207,7 @@ fn a_file_in_another_encoding_than_utf_8_is_refused_and_says_so() {
 }
 
 #[test]
-fn what_is_nested_too_deep_is_refused() {
+fn a_document_nested_too_deep_is_refused() {
     let (_, faults, _) = read(&"<a>".repeat(100_000));
     assert_eq!(faults[0], "line 1: is nested deeper than 64 elements");
 }

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_array_or_no_parameter_is_refused() {
+    fn a_text_that_is_no_array_or_no_parameter_is_refused() {
         for column in [&[1_i64.into(), 1_i32.into()][..], &[], &[Value::Double(Some(0.5))]] {
             assert!(TextValues::default().array(column.iter()).is_err(), "{column:?}");
         }

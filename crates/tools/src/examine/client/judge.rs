@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_test_prepares_in_the_sandbox_is_not_judged() {
+    fn requests_that_prepare_the_sandbox_are_not_judged() {
         let prepared = Sent { is_judged: false, ..charge(1, 0, "", "x") };
         assert_eq!(rules(&[prepared]), []);
     }
