@@ -20,7 +20,7 @@ use crate::services::accounts::{self, operator};
 use crate::services::audit;
 use crate::services::sandbox::accounts as sandbox;
 
-/// How many accounts a page lists.
+/// The number of accounts that a page lists.
 const LISTED: u64 = 50;
 
 #[derive(Deserialize, Validate)]

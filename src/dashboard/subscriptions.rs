@@ -31,7 +31,7 @@ pub const COLUMNS: [Column; 5] = [
     column("Customer", |subscription| subscription.token("/customer_token")).wide(),
 ];
 
-/// How many coming bills are shown.
+/// The number of coming bills that are shown.
 const BILLS_SHOWN: i32 = 3;
 
 pub static LIST: ListView<Subscription> = ListView {

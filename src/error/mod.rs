@@ -51,7 +51,7 @@ pub struct Refusal {
     pub charge_token: Option<String>,
     /// The refused authorisation (`docs/decisions.md`, 87).
     pub authorisation_token: Option<String>,
-    /// Why no key opens the request, for `unauthorized` (`docs/decisions.md`, 430).
+    /// The reason why no key opens the request, for `unauthorized` (`docs/decisions.md`, 430).
     pub key_fault: Option<KeyFault>,
 }
 

@@ -185,7 +185,7 @@ pub enum RefundAnswer {
     Fails,
 }
 
-/// Why a call was not done, or not known to be done.
+/// The reason why a call was not done, or not known to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The issuer refused. Final.

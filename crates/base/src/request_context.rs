@@ -48,7 +48,7 @@ pub struct RequestContext {
 /// How much of its rate an account has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateStatus {
-    /// How many requests it may send within a time.
+    /// The number of requests that it may send within a time.
     pub requests: u32,
     /// That time, in seconds.
     pub seconds: u32,

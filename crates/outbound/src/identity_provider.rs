@@ -102,7 +102,7 @@ pub struct Identity {
     pub roles: Vec<Role>,
 }
 
-/// Why nobody is signed in. The texts hold no token.
+/// The reason why nobody is signed in. The texts hold no token.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
     /// The provider does not answer, or not as a provider does.

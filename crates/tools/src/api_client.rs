@@ -19,7 +19,7 @@ const ANSWER: Duration = Duration::from_secs(70);
 /// Short, because a request that meets the close of an idle connection is lost.
 const IDLE: Duration = Duration::from_secs(4);
 
-/// How long a request is repeated that the server is too busy for: longer than one request moves a clock, and than a
+/// The time for which a request is repeated that the server is too busy for: longer than one request moves a clock, and than a
 /// payment
 /// with a lost answer waits for its recovery.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -34,7 +34,7 @@ pub struct ApiClient {
     key: Secret,
 }
 
-/// Why a request failed.
+/// The reason why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiClientError {
     /// There is no response.

@@ -45,7 +45,7 @@ pub struct Subject {
     pub token: String,
 }
 
-/// How many events are read at once.
+/// The number of events that are read at once.
 const PAGE: usize = 200;
 
 /// Returns the number of the account's last event; 0 without one.

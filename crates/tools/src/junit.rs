@@ -8,7 +8,7 @@ use maud::{PreEscaped, html};
 
 pub struct TestCase {
     pub name: String,
-    /// How many milliseconds it took.
+    /// The number of milliseconds that it took.
     pub ms: u64,
     /// What is wrong, if it failed.
     pub failure: Option<String>,

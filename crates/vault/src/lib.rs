@@ -27,7 +27,7 @@ pub use self::key::Key;
 pub use self::operator_keys::{OperatorKeys, OperatorKeysError, Wrapped};
 pub use self::seals::Seals;
 
-/// Why sealed bytes cannot be opened.
+/// The reason why sealed bytes cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VaultError {
     /// The table does not hold the data key.

@@ -34,7 +34,7 @@ pub struct Wrapped {
     pub bytes: Vec<u8>,
 }
 
-/// Why a text does not hold operator keys. Names positions and ids, never a key.
+/// The reason why a text does not hold operator keys. Names positions and ids, never a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OperatorKeysError {
     /// Without a valid id the text may be the key itself, so the error names only its position.

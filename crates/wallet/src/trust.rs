@@ -33,7 +33,7 @@ impl RootKey {
     }
 }
 
-/// Why a file of roots is invalid.
+/// The reason why a file of roots is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum RootsError {
     /// It is no JSON of that shape.

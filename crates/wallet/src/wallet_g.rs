@@ -92,7 +92,7 @@ pub struct Gateway {
     recipient: String,
 }
 
-/// Why a gateway is invalid.
+/// The reason why a gateway is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum GatewayError {
     /// The key.

@@ -23,9 +23,9 @@ pub struct Heads<S> {
     stream: S,
     slot: Arc<ConnectionSlot>,
     buffer: BytesMut,
-    /// How many bytes of the buffer the library may read.
+    /// The number of bytes of the buffer that the library may read.
     passed: usize,
-    /// How many bytes of the buffer were searched for the end of a head.
+    /// The number of bytes of the buffer that were searched for the end of a head.
     seen: usize,
     next: InputPart,
     refused: RefusedHeadSlot,

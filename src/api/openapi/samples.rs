@@ -33,7 +33,7 @@ struct Call<'a> {
     path_values: Vec<(&'a str, &'a str)>,
     /// The required values of the query, by name.
     query: Vec<(&'a str, &'a str)>,
-    /// How many other parameters may be given.
+    /// The number of other parameters that may be given.
     optional: usize,
     body: Option<Body<'a>>,
     /// The parts of a form with a file.

@@ -30,7 +30,7 @@ use crate::services::idempotency;
 use crate::services::memory::known_keys::KeyEntry;
 use crate::services::page::{List, ListPage};
 
-/// How many characters of a key lists show.
+/// The number of characters of a key that lists show.
 const SHOWN: usize = 4;
 
 /// Returns the error message for an account at its limit of restricted keys.

@@ -13,13 +13,13 @@ use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Account, Context};
 use crate::services::memory::card_testing::READ_BACK;
 
-/// How many attacks one unit of work writes.
+/// The number of attacks that one unit of work writes.
 const BATCH: usize = 16;
-/// How many attacks are listed.
+/// The number of attacks that are listed.
 const LISTED: u64 = 50;
 /// How far back a server reads each time, for copies whose clocks differ.
 const READ_AGAIN: TimeSpan = TimeSpan::seconds(30);
-/// How long attacks are kept, by the wall clock.
+/// The time for which attacks are kept, by the wall clock.
 const KEPT: TimeSpan = TimeSpan::days(90);
 
 /// Writes the attacks that this process has noticed, and reads those of other copies.

@@ -18,12 +18,12 @@ use super::columns::erased;
 use crate::error::Error;
 use crate::services::{counts, customers, events, files, search_text};
 
-/// How many charges, with all that belongs to them, one transaction rewrites.
+/// The number of charges, with all that belongs to them, that one transaction rewrites.
 const ERASED_CHARGES: u64 = 25;
-/// How many deliveries of inboxes one transaction rewrites.
+/// The number of deliveries of inboxes that one transaction rewrites.
 const ERASED_DELIVERIES: u64 = 100;
 
-/// Why a customer cannot be erased yet, as a sentence.
+/// The reason why a customer cannot be erased yet, as a sentence.
 pub type Business = &'static str;
 
 /// Returns the unfinished business with a customer, if there is any.

@@ -170,7 +170,7 @@ pub async fn disputes(ctx: &Context, account: &Account) -> Result<Vec<DisputesOf
 /// A movement of a charge's money.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MoneyMove {
-    /// Why it moves.
+    /// The reason why it moves.
     pub kind: MoneyKind,
     /// AUD cents; negative if it is taken from the merchant.
     pub amount: i64,
@@ -178,7 +178,7 @@ pub struct MoneyMove {
     pub token: String,
 }
 
-/// Why money moves.
+/// The reason why money moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MoneyKind {
     /// The card was charged.

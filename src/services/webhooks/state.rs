@@ -17,7 +17,7 @@ pub enum WebhookAction {
     Replay,
 }
 
-/// Why an action does nothing.
+/// The reason why an action does nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebhookRefusal {
     /// The webhook is pending and will be delivered anyway.

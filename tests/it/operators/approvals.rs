@@ -219,7 +219,7 @@ async fn a_request_expires_after_seven_days_and_a_late_decision_changes_nothing(
 }
 
 /// The recipient's bank account, the merchant's data and the state of a dispute are another one's to change.
-async fn a_request_that_has_changed_since_it_was_shown_is_not_approved_and_is_asked_for_anew(database: Database) {
+async fn a_request_changed_since_it_was_shown_is_not_approved_and_is_asked_for_anew(database: Database) {
     let Some((app, provider)) = live(database, false).await else { return };
     app.execute("UPDATE accounts SET partner = TRUE, disputes = TRUE").await;
     let client = app.client();
@@ -440,5 +440,5 @@ on_both!(a_request_that_cannot_be_carried_out_stays_open_and_changes_nothing);
 on_both!(a_dispute_and_a_merchant_are_decided_by_two);
 on_both!(a_request_expires_after_seven_days_and_a_late_decision_changes_nothing);
 on_both!(of_two_who_approve_at_once_one_does);
-on_both!(a_request_that_has_changed_since_it_was_shown_is_not_approved_and_is_asked_for_anew);
+on_both!(a_request_changed_since_it_was_shown_is_not_approved_and_is_asked_for_anew);
 on_both!(a_payout_and_a_change_of_its_bank_account_at_once_agree);

@@ -17,7 +17,7 @@ use super::check::{Faults, Tally, Written, check_name};
 use super::period::{Period, ZonedTime};
 use super::{Fault, Heading, Line};
 
-/// How many elements may stand within each other.
+/// The number of elements that may stand within each other.
 const DEPTH_MAX: usize = 64;
 
 /// What banks write where a payment has no reference.

@@ -34,7 +34,7 @@ pub(super) struct Written<'t> {
     pub amount: Option<i64>,
     pub currency: &'t str,
     pub day: &'t str,
-    /// How far the zone of the day is ahead of UTC.
+    /// The span by which the zone of the day is ahead of UTC.
     pub utc_offset: TimeSpan,
 }
 

@@ -126,7 +126,7 @@ struct Collector {
     settings: Settings,
 }
 
-/// Why a post failed.
+/// The reason why a post failed.
 enum Untaken {
     /// A later one may succeed.
     NotNow(String),

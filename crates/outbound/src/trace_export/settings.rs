@@ -18,7 +18,7 @@ pub struct Settings {
     pub(super) headers: HeaderMap,
     /// The time-out of a post.
     pub(super) timeout: Duration,
-    /// How long spans wait for a batch.
+    /// The time for which spans wait for a batch.
     pub(super) delay: Duration,
     pub(super) sampler: Sampler,
     /// The attributes of this server.

@@ -48,7 +48,7 @@ struct Books {
 /// A payment, as the acquirer has seen it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AtAcquirer {
-    /// How long its calls took here, altogether.
+    /// The time that its calls took here, altogether.
     pub took: Duration,
     calls: u32,
     /// How many of its calls failed.

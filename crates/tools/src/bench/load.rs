@@ -86,7 +86,7 @@ impl Payment {
 pub struct Step {
     /// In the order of their due times.
     pub payments: Vec<Payment>,
-    /// How long payments arrived.
+    /// The time for which payments arrived.
     pub span: Duration,
     /// If it ended early: more payments than this waited.
     pub overload: Option<usize>,

@@ -76,7 +76,7 @@ impl BenchDatabase {
 /// How the servers of a run begin.
 pub struct ServerPlan {
     pub database: BenchDatabase,
-    /// How many servers share the database.
+    /// The number of servers that share the database.
     pub copies: u16,
     /// The folder of their files.
     pub folder: PathBuf,

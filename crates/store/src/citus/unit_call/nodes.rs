@@ -19,11 +19,11 @@ use crate::postgres::pool::{PostgresPool, Transaction};
 /// Names the server that answers: its group of nodes, and its start. Elsewhere, a node's address may lead to another server.
 const IDENTITY: &str = "SELECT concat_ws(' ', groupid, extract(epoch FROM pg_postmaster_start_time())) AS result FROM pg_dist_local_group";
 
-/// How long the nodes and the places of shards are taken for known.
+/// The time for which the nodes and the places of shards are taken for known.
 const KNOWN_FOR: Duration = Duration::from_mins(1);
 /// The same while a node is not reached directly.
 const RETRIED_AFTER: Duration = Duration::from_secs(10);
-/// How long a node may take to accept a connection, and to answer.
+/// The time that a node may take to accept a connection, and to answer.
 const NODE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Connections to a node: few, because each one's session prepares the statements of every shard.

@@ -46,7 +46,7 @@ pub struct Sent {
     pub status: Option<u16>,
     /// The code of an error.
     pub code: String,
-    /// How many seconds the client was told to wait.
+    /// The number of seconds that the client was told to wait.
     pub retry_after: Option<u64>,
 }
 
