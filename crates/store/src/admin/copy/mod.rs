@@ -21,12 +21,12 @@ use base::progress::Progress;
 use self::row::{Digest, in_chunks};
 use self::table::{Table, tables};
 use self::target::{CANCELLED, Target};
-use super::connect::ConnectError;
 use super::installation_info::{
     FOLLOWED_BY, InstallationInfo, MOVED_TO, installation_entry, read_installation_to_copy,
 };
-use super::location::Location;
-use super::{Snapshot, Store};
+use crate::connect::ConnectError;
+use crate::location::Location;
+use crate::{Snapshot, Store};
 
 /// An error that prevents a copy, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
