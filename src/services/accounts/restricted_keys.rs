@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use base::random::RandomStream;
 use base::secret::Secret;
-use entity::api_key::{self, Column, KeyKind, KeyRestriction};
+use entity::api_key::{self, COLUMN, Column, KeyKind, KeyRestriction};
 use entity::audit_entry::Action;
 use entity::{AccountToken, ApiKeyToken, Bytes, JsonText, Owned, TimeSpan, Timestamp, account, key_use};
 use ipnet::IpNet;
@@ -232,7 +232,7 @@ fn working(account: AccountToken, wall: Timestamp) -> Select<api_key::Entity> {
     let endless = Column::ValidUntil.is_null();
     api_key::Entity::owned_by(account)
         .filter(Column::Kind.eq(KeyKind::Restricted))
-        .filter(Condition::any().add(endless).add(Column::ValidUntil.gt(wall)))
+        .filter(Condition::any().add(endless).add(COLUMN.valid_until.gt(wall)))
 }
 
 async fn find(

@@ -128,7 +128,7 @@ fn retired() -> Select<vault_key::Entity> {
 
 /// Selects former data keys that are due for deletion, by the wall clock.
 pub fn due(wall: Timestamp) -> Select<vault_key::Entity> {
-    retired().filter(vault_key::Column::RemoveAt.lte(wall))
+    retired().filter(vault_key::COLUMN.remove_at.lte(wall))
 }
 
 /// Encrypts again all rows that a former data key still seals, then deletes the key.

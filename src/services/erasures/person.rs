@@ -33,7 +33,7 @@ pub async fn business(
     customer: CustomerToken,
     now: Timestamp,
 ) -> Result<Option<Business>, Error> {
-    use charge::Column;
+    use charge::{COLUMN, Column};
 
     let running = [
         SubscriptionState::Starting,
@@ -49,7 +49,7 @@ pub async fn business(
     }
     let in_flight = Condition::any()
         .add(Column::State.is_in([ChargeState::Pending, ChargeState::Capturing, ChargeState::Voiding]))
-        .add(Column::State.eq(ChargeState::Authorised).and(Column::ExpiresAt.gt(now)))
+        .add(Column::State.eq(ChargeState::Authorised).and(COLUMN.expires_at.gt(now)))
         .add(Column::RefundsPending.gt(0));
     let open = [
         (in_flight, "a payment of the customer is not finished: capture or void it, or wait for its refund"),

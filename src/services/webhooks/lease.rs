@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use entity::webhook::{self, Column, WebhookState};
+use entity::webhook::{self, COLUMN, Column, WebhookState};
 use entity::{
     AccountToken, EventToken, JsonText, TimeSpan, Timestamp, WebhookEndpointToken, WebhookToken, event,
 };
@@ -68,7 +68,7 @@ pub async fn waiting(ctx: &Context) -> Result<u64, Error> {
 
 fn free(ctx: &Context) -> impl Iterator<Item = Select<webhook::Entity>> {
     let wall = ctx.clock.now();
-    let nobodys = Column::LeasedUntil.is_null().or(Column::LeasedUntil.lte(wall));
+    let nobodys = Column::LeasedUntil.is_null().or(COLUMN.leased_until.lte(wall));
     let free = clocks::select_due(&webhook::Entity::find().filter(nobodys), Column::DueAt, wall);
     clocks::visible_clocks(ctx.environment, free)
 }
