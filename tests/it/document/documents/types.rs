@@ -42,7 +42,6 @@ const TEXTS: &[&str] = &[
     "TransferInput.recipient",
     "VerifiedCharge.status_message",
     "PaymentSourceSource.protocolVersion",
-    "WalletGToken.protocolVersion",
     "WalletSessionInput.initiative_context",
 ];
 
