@@ -56,7 +56,8 @@ impl Settings {
         Self::read(environment, |name| std::env::var(name).ok())
     }
 
-    fn read(
+    /// Reads variables, of the environment or of elsewhere.
+    pub fn read(
         environment: &str,
         read_variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, SettingsError> {

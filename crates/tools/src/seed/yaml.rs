@@ -1,6 +1,7 @@
 //! YAML with the line of each value.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value};
@@ -73,6 +74,8 @@ struct Open {
     is: Is,
     /// The name whose value comes next.
     name: Option<(usize, String)>,
+    /// The lines of the names so far.
+    lines: HashMap<String, usize>,
 }
 
 /// Parses a file. YAML errors are faults; `None` if nothing can be parsed.
@@ -95,11 +98,11 @@ pub fn parse(text: &str, faults: &mut Faults) -> Option<Node> {
                 return None;
             }
             Event::SequenceStart(..) => {
-                open.push(Open { line, is: Is::List(Vec::new()), name: None });
+                open.push(Open::new(line, Is::List(Vec::new())));
                 continue;
             }
             Event::MappingStart(..) => {
-                open.push(Open { line, is: Is::Mapping(Vec::new()), name: None });
+                open.push(Open::new(line, Is::Mapping(Vec::new())));
                 continue;
             }
             Event::SequenceEnd | Event::MappingEnd => {
@@ -131,6 +134,10 @@ pub fn parse(text: &str, faults: &mut Faults) -> Option<Node> {
 }
 
 impl Open {
+    fn new(line: usize, is: Is) -> Self {
+        Self { line, is, name: None, lines: HashMap::new() }
+    }
+
     fn take(&mut self, node: Node, faults: &mut Faults) {
         match &mut self.is {
             Is::List(nodes) => nodes.push(node),
@@ -143,8 +150,11 @@ impl Open {
                     self.name = Some((node.line, name.unwrap_or_default()));
                 }
                 Some((line, name)) => {
-                    if let Some(first) = all.iter().find(|named| named.name == name && !name.is_empty()) {
-                        faults.add(line, format!("{name} stands already in line {}", first.line));
+                    match self.lines.get(&name) {
+                        Some(first) => faults.add(line, format!("{name} stands already in line {first}")),
+                        // What is no name has its fault already.
+                        None if name.is_empty() => {}
+                        None => drop(self.lines.insert(name.clone(), line)),
                     }
                     all.push(Named { line, name, node });
                 }
@@ -173,6 +183,8 @@ fn scalar(text: &str, style: ScalarStyle) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
     use serde_json::json;
 
@@ -189,6 +201,16 @@ mod tests {
         assert_eq!((plans.line, plans.node.named().unwrap()[0].line), (2, 3));
         let Is::List(list) = &plans.node.named().unwrap()[1].node.is else { panic!("a list") };
         assert_eq!(list.iter().map(|node| node.line).collect::<Vec<_>>(), [5, 6]);
+    }
+
+    #[test]
+    fn as_many_names_as_a_file_holds_are_compared_at_once() {
+        let began = Instant::now();
+        let names: Vec<_> = (0..100_000).map(|n| format!("{n}:")).collect();
+        let mut faults = Faults::default();
+        parse(&names.join("\n"), &mut faults).unwrap();
+        // Comparing each with all before it takes a minute.
+        assert!(faults.is_empty() && began.elapsed() < Duration::from_secs(20));
     }
 
     #[test]
@@ -210,6 +232,7 @@ mod tests {
         for (text, line, problem) in [
             ("a: [1\nb: 2", 2, "is not YAML"),
             ("a: 1\na: 2", 2, "a stands already in line 1"),
+            ("{a: 1, a: 2}", 1, "a stands already in line 1"),
             ("a: &x 1\nb: *x", 2, "an alias"),
             ("a: 1\n---\nb: 2", 2, "a second document"),
             (&deep, 1, "stands too deep"),
