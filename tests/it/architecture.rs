@@ -3,6 +3,7 @@
 //! Each rule carries a sample that it must catch and one that it must let pass.
 
 mod finding;
+mod mutants;
 mod services;
 
 use self::finding::{crates, is_float, matching, rooms, root, sources, words};

@@ -1,8 +1,8 @@
 //! What every room of the server stands on: it knows the columns of the tables (`entity`) and nothing of payments.
 //!
 //! Time, and which of it is believed; ids and randomness, of the system or of a seed; the context of a request, its trace, and permits
-//! that accounts share; secrets and card numbers, which appear in no log and no error; texts of strangers, made harmless; durable files
-//! and crash points; addresses, their networks and zones; times, lists and variables as people write them.
+//! that accounts share; secrets and card numbers, which appear in no log and no error; texts of strangers, made harmless; durable files,
+//! crash points and mutants; addresses, their networks and zones; times, lists and variables as people write them.
 
 pub mod address_zone;
 pub mod card_number;
@@ -14,6 +14,7 @@ pub mod environment;
 pub mod http_address;
 pub mod limits;
 pub mod list;
+pub mod mutants;
 pub mod mutex;
 pub mod permits;
 pub mod plain_text;

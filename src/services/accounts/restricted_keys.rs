@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use base::mutants::{self, Mutant};
 use base::random::RandomStream;
 use base::secret::Secret;
 use entity::api_key::{self, COLUMN, Column, KeyKind, KeyRestriction};
@@ -248,7 +249,9 @@ async fn find(
 
 /// Removes a changed key from the caches of this process.
 async fn forget(ctx: &Context, hash: Bytes) {
-    if let Ok(hash) = <[u8; 32]>::try_from(hash) {
+    if let Ok(hash) = <[u8; 32]>::try_from(hash)
+        && !mutants::is(Mutant::ChangedKeyCached)
+    {
         ctx.memory.keys.invalidate(&hash).await;
         ctx.memory.accounts.invalidate(&hash).await;
     }

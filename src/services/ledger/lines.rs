@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use base::mutants::{self, Mutant};
 use entity::posting::{self, Column};
 use entity::{AccountToken, ChargeToken, Day, Owned, Token, TransferToken, charge, transfer};
 use sea_orm::sea_query::{Asterisk, DynIden, Expr, ExprTrait, SelectStatement, SimpleExpr};
@@ -50,7 +51,7 @@ pub async fn claim(
     let claim = update_of(account)
         .filter(is_unsettled())
         .filter(Column::AvailableOn.lte(day))
-        .col_expr(Column::Unsettled, Expr::value(false))
+        .col_expr(Column::Unsettled, Expr::value(mutants::is(Mutant::SettledAgain)))
         .col_expr(Column::TransferId, Expr::value(transfer));
     claim.exec(tx).await?;
     sum(tx, posting::Entity::owned_by(account).filter(Column::TransferId.eq(transfer))).await

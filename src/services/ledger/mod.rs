@@ -8,6 +8,7 @@ pub mod report;
 pub mod verify;
 pub mod view;
 
+use base::mutants::{self, Mutant};
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::token::TokenKind;
@@ -82,7 +83,8 @@ pub enum FundsSource {
 /// see [`debit`].
 pub fn record(tx: &Tx, entry: &Entry, available_on: Day, amount: i64, others: &[(Book, i64)]) {
     post(tx, entry, available_on, amount, others);
-    tx.add::<Balances>((entry.account, available_on), amount);
+    let times = if mutants::is(Mutant::CreditDoubled) { 2 } else { 1 };
+    tx.add::<Balances>((entry.account, available_on), times * amount);
 }
 
 /// One of several debits of an account that happen together or not at all.
@@ -213,6 +215,9 @@ fn post(tx: &Tx, entry: &Entry, available_on: Day, amount: i64, others: &[(Book,
     // The merchant's posting is a line of a settlement, so it is written even if it is zero.
     tx.append(&posting(merchant_posting(tx, entry), Book::Merchant, amount, available_on));
     for (book, amount) in others.iter().filter(|(_, amount)| *amount != 0) {
+        if *book == Book::Fees && mutants::is(Mutant::FeesNotPosted) {
+            continue;
+        }
         tx.append(&posting(tx.token(), *book, *amount, entry.now.day()));
     }
 }

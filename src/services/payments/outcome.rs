@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use base::crash_points;
+use base::mutants::{self, Mutant};
 use entity::charge::{self, ChargeState, Origin};
 use entity::counter::Counted;
 use entity::event::EventType;
@@ -158,7 +159,7 @@ pub(in crate::services) async fn record(
     outcome: &PaymentOutcome,
 ) -> Result<(charge::Model, bool), Error> {
     let row = row_after(outcome);
-    if !advance(tx, &outcome.row, &row).await? {
+    if !advance(tx, &outcome.row, &row).await? && !mutants::is(Mutant::OutcomeWithoutCompareAndSet) {
         return Ok((reload(tx, &outcome.row).await?, false));
     }
     if let TokenUse::Single(card) = outcome.token {
@@ -166,6 +167,7 @@ pub(in crate::services) async fn record(
             AttemptResult::Approved { .. } | AttemptResult::Failed { spent: true, .. } => {
                 cards::spend(tx, row.account_id, card).await?;
             }
+            AttemptResult::Failed { spent: false, .. } if mutants::is(Mutant::TokenStaysReserved) => {}
             AttemptResult::Failed { spent: false, .. } => {
                 cards::release(tx, row.account_id, card).await?;
             }
@@ -245,6 +247,7 @@ fn kept_result<'r>(
     match result {
         AttemptResult::Approved { .. } => Some(KeptResult::Created(shown)),
         AttemptResult::Moved(_) => Some(KeptResult::Changed(shown)),
+        AttemptResult::Failed { .. } if mutants::is(Mutant::DeclineReleasesKey) => None,
         AttemptResult::Failed { failure, spent: true } => {
             Some(KeptResult::Refused(Error::from(ErrorCode::from(*failure)).about(row)))
         }

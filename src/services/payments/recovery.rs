@@ -3,6 +3,7 @@
 //! is completed, one that it did not goes back.
 
 use acquirer::Settled;
+use base::mutants::{self, Mutant};
 use entity::charge::{self, COLUMN, ChargeState, Column};
 use entity::{FailureCode, Listed, Owned, Timestamp};
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
@@ -33,7 +34,12 @@ pub(in crate::services) async fn creation(
     row: &charge::Model,
 ) -> Option<AttemptResult> {
     let key = creation_key(row);
-    match rules(row.origin).lost_answer {
+    let lost_answer = if mutants::is(Mutant::LostAnswerStands) {
+        LostAnswer::Stands
+    } else {
+        rules(row.origin).lost_answer
+    };
+    match lost_answer {
         LostAnswer::Reversed => {
             let settled = within_time(ctx, time, ctx.acquirer.reverse(&key)).await;
             settled.ok().map(|_| nothing_charged())
@@ -172,7 +178,7 @@ struct ClaimRecoveryUnit {
 impl ClaimRecoveryUnit {
     async fn record(&self, tx: &store::Tx) -> Result<Option<charge::Model>, Error> {
         let mut row = self.seen.clone();
-        row.attempt += 1;
+        row.attempt += i32::from(!mutants::is(Mutant::RecoveryWithoutAttempt));
         row.settle_after = Some(self.settle_after);
         if !advance(tx, &self.seen, &row).await? {
             return Ok(None);

@@ -1,9 +1,10 @@
 //! The states of a charge: one total table of the result of a void or a capture in each (specification, States and
 //! transitions, Charge).
 
-use entity::Timestamp;
+use base::mutants::{self, Mutant};
 use entity::charge::{self, ChargeState};
 use entity::event::EventType;
+use entity::{TimeSpan, Timestamp};
 
 use crate::error::ErrorCode;
 use crate::services::state_table;
@@ -38,7 +39,8 @@ pub enum EffectiveState {
 impl EffectiveState {
     /// Returns the state at an instant of the account's clock.
     pub fn at(now: Timestamp, row: &charge::Model) -> Self {
-        if row.state == ChargeState::Authorised && row.expires_at <= now {
+        let latest = if mutants::is(Mutant::ExpiryOffByOne) { now - TimeSpan::from_millis(1) } else { now };
+        if row.state == ChargeState::Authorised && row.expires_at <= latest {
             Self::Expired
         } else {
             Self::Stored(row.state)
@@ -58,6 +60,7 @@ pub fn next(effective: EffectiveState, action: ChargeAction) -> Result<ChargeTra
     use EffectiveState::{Expired, Stored};
 
     match (effective, action) {
+        (Stored(Captured), Capture) if mutants::is(Mutant::CapturedAgain) => next(Stored(Authorised), action),
         (Stored(Authorised), Capture) => {
             Ok(ChargeTransition { through: Capturing, to: Captured, emits: EventType::ChargeCaptured })
         }

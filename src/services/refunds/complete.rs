@@ -1,5 +1,6 @@
 //! Completes refunds: the cardholder receives the money, or it comes back (`docs/decisions.md`, 167).
 
+use base::mutants::{self, Mutant};
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
@@ -127,7 +128,7 @@ async fn update_charge(tx: &Tx, refund: &refund::Model) -> Result<(), Error> {
 
     let mut update = charge::Entity::update_at(refund.account_id, refund.charge_id)
         .col_expr(Column::RefundsPending, Expr::col(Column::RefundsPending).sub(1));
-    if refund.state == RefundState::Failed {
+    if refund.state == RefundState::Failed && !mutants::is(Mutant::FailedRefundStaysCounted) {
         let less = |column: Column, amount: i64| Expr::col(column).sub(amount);
         update = update
             .col_expr(Column::AmountRefunded, less(Column::AmountRefunded, refund.amount))

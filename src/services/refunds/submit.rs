@@ -2,6 +2,7 @@
 
 use acquirer::{CallKey, Failure, Fault, FollowUpCall, RefundAnswer};
 use base::crash_points;
+use base::mutants::{self, Mutant};
 use entity::event::EventType;
 use entity::refund::{self, COLUMN, Column, RefundOutcome, RefundState};
 use entity::{Listed, Owned, Timestamp, charge};
@@ -150,7 +151,11 @@ async fn call(ctx: &Context, refund: &refund::Model, fault: Option<Fault>) -> Re
     let reference = charge.ok_or_else(deleted)?.acquirer_reference;
     let reference =
         reference.ok_or_else(|| Error::internal("a refunded charge without the acquirer's reference"))?;
-    let key = CallKey::new(refund.id, "refund");
+    let key = if mutants::is(Mutant::RefundUnderNewKey) {
+        CallKey::new(refund.id, &format!("refund:{}", refund.attempt))
+    } else {
+        CallKey::new(refund.id, "refund")
+    };
     Ok(FollowUpCall { key, reference, amount: refund.amount, currency: refund.currency, fault })
 }
 

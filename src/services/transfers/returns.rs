@@ -1,6 +1,7 @@
 //! Returns the money of transfers that the bank sends back.
 
 use base::crash_points;
+use base::mutants::{self, Mutant};
 use entity::Timestamp;
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
@@ -53,7 +54,7 @@ impl ReturnTransferUnit {
             return Ok(None);
         }
         self.give_back(tx, EntryKind::TransferReturn, row.amount, Book::Transfers);
-        if row.fee > 0 {
+        if row.fee > 0 && !mutants::is(Mutant::ReturnedFeeKept) {
             self.give_back(tx, EntryKind::TransferFeeReturn, row.fee, Book::Fees);
         }
         events::record(tx, row.account_id, self.now, step.emits, &Transfer::from(row))?;

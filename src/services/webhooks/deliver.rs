@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use base::mutants::{self, Mutant};
 use base::random::RandomStream;
 use base::trace::{self, SpanKind};
 use bytes::Bytes;
@@ -106,6 +107,7 @@ pub async fn send(ctx: &Context, leased: LeasedWebhook) -> Result<Option<Deliver
             error: WebhookErrorCode::UNEXPECTED_HTTP_CODE,
             error_description: format!("The endpoint answered with HTTP status {code}"),
         }),
+        Err(_) if mutants::is(Mutant::LostAnswerAccepts) => None,
         Err(unreached) => Some(WebhookError {
             error: unreached.code(),
             error_description: unreached.description().to_owned(),
@@ -146,7 +148,7 @@ fn outcome(delivered: DeliveryAttempt, now: Timestamp) -> Result<DeliveryOutcome
         attempt: leased.attempt,
         leased_until: leased.leased_until,
         state,
-        retries: leased.retries + i32::from(due_at.is_some()),
+        retries: leased.retries + i32::from(due_at.is_some() && !mutants::is(Mutant::RetryNotCounted)),
         errors: match &refused {
             Some(error) => with_error(&leased.errors, now, error)?,
             None => leased.errors,

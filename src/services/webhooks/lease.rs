@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use base::mutants::{self, Mutant};
 use entity::webhook::{self, COLUMN, Column, WebhookState};
 use entity::{
     AccountToken, EventToken, JsonText, TimeSpan, Timestamp, WebhookEndpointToken, WebhookToken, event,
@@ -68,7 +69,10 @@ pub async fn waiting(ctx: &Context) -> Result<u64, Error> {
 
 fn free(ctx: &Context) -> impl Iterator<Item = Select<webhook::Entity>> {
     let wall = ctx.clock.now();
-    let nobodys = Column::LeasedUntil.is_null().or(COLUMN.leased_until.lte(wall));
+    let mut nobodys = Column::LeasedUntil.is_null();
+    if !mutants::is(Mutant::WebhookLeasedForever) {
+        nobodys = nobodys.or(COLUMN.leased_until.lte(wall));
+    }
     let free = clocks::select_due(&webhook::Entity::find().filter(nobodys), Column::DueAt, wall);
     clocks::visible_clocks(ctx.environment, free)
 }
@@ -88,13 +92,17 @@ pub async fn lease(ctx: &Context, found: Vec<DueWebhook>) -> Result<Vec<LeasedWe
                     let seen: [Value; 2] = [it.attempt.into(), it.due_at.into()];
                     id.into_iter().chain(seen).chain([(*leased_until).into()]).collect()
                 });
+                let done = if mutants::is(Mutant::DoneBeforeSent) { ", due_at = NULL" } else { "" };
+                let update = format!(
+                    "UPDATE webhooks SET attempt = webhooks.attempt + 1, leased_until = v.leased_until{done} \
+                     FROM v WHERE webhooks.account_id = v.account_id AND webhooks.id = v.id \
+                     AND webhooks.attempt = v.attempt AND webhooks.due_at = v.due_at RETURNING webhooks.account_id, webhooks.id, webhooks.attempt"
+                );
                 let statement = about(
                     tx.get_database_backend(),
                     &["account_id", "id", "attempt", "due_at", "leased_until"],
                     rows.collect(),
-                    "UPDATE webhooks SET attempt = webhooks.attempt + 1, leased_until = v.leased_until \
-                     FROM v WHERE webhooks.account_id = v.account_id AND webhooks.id = v.id \
-                     AND webhooks.attempt = v.attempt AND webhooks.due_at = v.due_at RETURNING webhooks.account_id, webhooks.id, webhooks.attempt",
+                    &update,
                 );
                 let taken = tx.query_all_raw(statement).await?;
                 let taken = taken.iter().map(|row| {

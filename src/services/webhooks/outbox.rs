@@ -6,6 +6,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use base::clock::Clock;
+use base::mutants::{self, Mutant};
 use entity::counter::Counted;
 use entity::webhook::{self, WebhookState};
 use entity::{
@@ -101,7 +102,12 @@ pub fn publish(tx: &Tx, account: AccountToken, event: EventToken, at: Timestamp)
     let event = OutboxEvent { account, event, webhooks: std::array::from_fn(|_| tx.token()) };
     let lease = tx.listener::<Dispatcher>().and_then(|dispatcher| {
         let place = dispatcher.events.clone().try_reserve_owned().ok()?;
-        let then: Box<dyn FnOnce() + Send + Sync> = Box::new(move || drop(place.send(event)));
+        let then: Box<dyn FnOnce() + Send + Sync> = if mutants::is(Mutant::PublishedBeforeCommit) {
+            drop(place.send(event));
+            Box::new(|| ())
+        } else {
+            Box::new(move || drop(place.send(event)))
+        };
         Some((then, dispatcher.clock.now() + WEBHOOK_LEASE))
     });
     let (then, leased_until) = lease.unzip();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use base::mutants::{self, Mutant};
 use foldhash::fast::RandomState;
 use rusqlite::config::DbConfig;
 use rusqlite::{OpenFlags, Row};
@@ -88,6 +89,9 @@ impl Connection {
         let settings = "PRAGMA journal_mode = wal; PRAGMA secure_delete = ON; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
                         PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = memory";
         connection.execute_all(settings)?;
+        if mutants::is(Mutant::CommitNotFlushed) {
+            connection.execute_all("PRAGMA synchronous = NORMAL")?;
+        }
         Ok(connection)
     }
 

@@ -1,5 +1,6 @@
 //! A transaction that has begun, on either database.
 
+use base::mutants::{self, Mutant};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, RuntimeErr};
 
 use crate::connect::answered;
@@ -61,9 +62,13 @@ impl OpenTransaction {
             Self::Sqlite(writing) => {
                 let written = write(&writing, appended).await;
                 let committed = written.and_then(|derived| writing.0.execute("COMMIT").map(|()| derived));
-                committed.map_err(|error| {
+                committed.or_else(|error| {
                     roll_back(&writing.0);
-                    uncommitted(error)
+                    if mutants::is(Mutant::FailedCommitAnswered) {
+                        Ok(false)
+                    } else {
+                        Err(uncommitted(error))
+                    }
                 })
             }
             Self::Postgres(mut transaction) => {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use async_trait::async_trait;
 use base::clock::IdGenerator;
+use base::mutants::{self, Mutant};
 use base::mutex::lock;
 use base::trace::TraceContext;
 use entity::Token;
@@ -132,7 +133,7 @@ impl Tx {
         if self.batch().has(row) {
             return Err(refusal);
         }
-        let mut unit = self.unit();
+        let mut unit = if mutants::is(Mutant::ClaimOutsideUnit) { self.batch() } else { self.unit() };
         unit.row(row);
         unit.unique.push((EntityName::table_name(&M::Entity::default()), Box::new(move || refusal.into())));
         Ok(())
@@ -252,7 +253,8 @@ impl Tx {
 
     /// Adds to a sum that the unit does not read.
     pub fn add<S: Sum>(&self, key: S::Key, n: i64) {
-        self.unit().sums.add::<S>(key, n);
+        let mut unit = if mutants::is(Mutant::CounterOutsideUnit) { self.batch() } else { self.unit() };
+        unit.sums.add::<S>(key, n);
     }
 
     /// Returns what this commit adds to the sums whose key is `counted`; no query sees it yet.
