@@ -246,9 +246,10 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "tests move the clock instead of waiting",
-        // The harness waits for processes and sockets, which have no clock of ours; so do programs that are killed.
+        // The harness waits for processes and sockets, which have no clock of ours; so do programs that are killed. In the simulation all
+        // time is simulated.
         covers: |path| {
-            let waits = ["tests/it/harness/", "tests/it/crashes"];
+            let waits = ["tests/it/harness/", "tests/it/crashes", "tests/simulation/"];
             path.starts_with("tests/") && !waits.iter().any(|room| path.starts_with(room)) && path != SAMPLES
         },
         wakes: "tests",

@@ -9,6 +9,7 @@ pub mod client;
 pub mod cluster;
 pub mod collector;
 pub mod contract;
+pub mod counts;
 pub mod fault_proxy;
 pub mod fixtures;
 pub mod flaky_acquirer;
@@ -23,6 +24,7 @@ pub mod raw_database;
 pub mod receiver;
 pub mod records;
 pub mod remote_acquirer;
+pub mod rows;
 pub mod rules;
 pub mod sending;
 pub mod skipped;
@@ -33,7 +35,7 @@ pub mod terminal;
 pub mod wallets;
 
 pub use app::{App, Database, MONDAY, as_of};
-pub use client::{Answer, Client, card, charge};
+pub use client::{Answer, Client, card, charge, with};
 pub use fixtures::{
     PASSWORD, PDF, application, at_once, bank_account, charge_with, eventually, multipart, rounds, token_of,
     until_served,
@@ -44,4 +46,4 @@ pub use raw_database::RawDatabase;
 pub use receiver::{Behaviour, Received, Receiver};
 pub use rules::{Fixture, hold};
 pub(crate) use rules::{on_both, operated, rules};
-pub use stored::{fields, token, with};
+pub use stored::{fields, token};

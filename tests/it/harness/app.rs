@@ -25,7 +25,7 @@ use ipnet::IpNet;
 use outbound::blobs::Disk;
 use outbound::identity_provider::IdentityProvider;
 use outbound::{AddressPolicy, Outbound};
-use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
+use sea_orm::{ConnectionTrait, DbBackend, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
 use store::Location;
 use tokio::net::TcpListener;
@@ -44,6 +44,15 @@ use super::{postgres, remote_acquirer};
 pub enum Database {
     Sqlite,
     Postgres,
+}
+
+impl Database {
+    pub fn backend(self) -> DbBackend {
+        match self {
+            Self::Sqlite => DbBackend::Sqlite,
+            Self::Postgres => DbBackend::Postgres,
+        }
+    }
 }
 
 /// The document, which an unoptimised build makes in a fifth of a second.

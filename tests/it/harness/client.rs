@@ -85,6 +85,13 @@ impl Client {
         answer
     }
 
+    /// Returns the available and pending AUD cents.
+    pub async fn balance(&self) -> (i64, i64) {
+        let balance = self.get("/1/balance").await.ok(200);
+        let amount = |list: &str| balance[list][0]["amount"].as_i64().unwrap();
+        (amount("available"), amount("pending"))
+    }
+
     /// Sends a POST of a form, nested parameters as name[key].
     pub async fn post_form(&self, path: &str, body: &Value) -> Answer {
         let form = serde_qs::Config::new().use_form_encoding(true).serialize_string(body).unwrap();
@@ -162,6 +169,13 @@ impl Answer {
         body
     }
 
+    /// Expects a 404 `not_found`.
+    #[track_caller]
+    pub fn not_found(&self) {
+        let body = self.refused(404, "not_found");
+        assert_eq!(body["error_description"], "The requested resource could not be found.");
+    }
+
     /// Expects a 422 `invalid_resource`. Returns its messages as (param, message).
     #[track_caller]
     pub fn faults(&self) -> Vec<(String, String)> {
@@ -193,4 +207,12 @@ pub fn charge(amount: i64) -> Value {
         "email": "roland@example.com", "description": "test charge", "amount": amount, "ip_address": "203.192.1.172",
         "card": card("4200000000000000"),
     })
+}
+
+/// Returns parameters with others added or replaced.
+pub fn with(mut parameters: Value, others: &Value) -> Value {
+    for (name, value) in others.as_object().expect("an object") {
+        parameters[name] = value.clone();
+    }
+    parameters
 }

@@ -7,9 +7,8 @@ use http::{Method, header};
 use serde_json::{Value, json};
 
 use super::app::App;
-use super::client::{Answer, Client, card, charge};
+use super::client::{Answer, Client, card, charge, with};
 use super::postgres;
-use super::stored::with;
 
 /// The smallest content that is taken for a PDF.
 pub const PDF: &[u8] = b"%PDF-1.7\n";
@@ -280,13 +279,6 @@ impl Client {
             example["pem"] = self.issued_certificate().await.into();
         }
         example
-    }
-
-    /// Returns the available and pending AUD cents.
-    pub async fn balance(&self) -> (i64, i64) {
-        let balance = self.get("/1/balance").await.ok(200);
-        let amount = |list: &str| balance[list][0]["amount"].as_i64().unwrap();
-        (amount("available"), amount("pending"))
     }
 }
 

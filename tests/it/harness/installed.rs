@@ -8,8 +8,8 @@ use super::app::Database;
 use super::postgres::{self, Template};
 use super::process::{Process, output, program};
 use super::raw_database::RawDatabase;
+use super::rows::rows;
 use super::rules::Fixture;
-use super::stored::rows;
 
 static EMPTY: Template = Template::new("installed");
 
@@ -106,7 +106,7 @@ impl Installed {
 
     /// Returns every row as text.
     pub async fn rows(&self) -> String {
-        rows(self.database, async |sql| self.outside().await.text(&sql).await).await
+        rows(self.database.backend(), async |sql| self.outside().await.text(&sql).await).await
     }
 
     /// Runs statements, for what no command can change.

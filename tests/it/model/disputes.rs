@@ -8,7 +8,7 @@ use super::charges::State;
 use super::wire::Time;
 use super::world::{World, below, expect_record, fault, faulty, one_in, pick, shown};
 use crate::harness::random::Random;
-use crate::money::sequences::{CHARGEBACK_FEE, FORGIVEN, STATUSES, follows};
+use crate::money::dispute_rules::{CHARGEBACK_FEE, FORGIVEN, STATUSES, follows};
 
 pub struct Dispute {
     token: Value,

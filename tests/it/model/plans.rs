@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use super::subscriptions::Subscription;
 use super::wire::Time;
 use super::world::{World, are, expect_record, one_in, pick, shown};
-use crate::billing::model::{self, State as Course};
+use crate::billing::course::{self, State as Course};
 use crate::harness::random::Random;
 
 pub struct Plan {
     pub token: Value,
     pub is_there: bool,
-    pub course: model::Plan,
+    pub course: course::Plan,
     pub name: Value,
     pub permissions: Value,
     created: Time,
@@ -45,7 +45,7 @@ impl World {
     }
 
     pub async fn adds_plan(&mut self, random: &mut Random) {
-        let course = model::plan(random);
+        let course = course::plan(random);
         let mut parameters = json!({
             "name": "Coffee plan", "amount": course.amount, "setup_amount": course.setup,
             "trial_amount": course.trial_amount, "interval": course.every.0, "interval_unit": course.every.1,

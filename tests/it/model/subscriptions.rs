@@ -1,4 +1,4 @@
-//! Subscriptions. What is billed when is the course of [`crate::billing::model`]; here is who pays, what is
+//! Subscriptions. What is billed when is the course of [`crate::billing::course`]; here is who pays, what is
 //! shown and what is told of it.
 
 use http::Method;
@@ -9,7 +9,7 @@ use super::charges::Charge;
 use super::payments::{AUD, Payer, PaymentRequest, Verdict};
 use super::wire::Time;
 use super::world::{TokenSource, World, are, expect_record, newest, one_in, pick, shown};
-use crate::billing::model::{self, State as Course};
+use crate::billing::course::{self, State as Course};
 use crate::harness::random::Random;
 use crate::harness::with;
 
@@ -20,7 +20,7 @@ pub struct Subscription {
     /// The card that it names.
     pub card: Option<usize>,
     created: Time,
-    pub course: model::Subscription,
+    pub course: course::Subscription,
 }
 
 impl Subscription {
@@ -139,7 +139,7 @@ impl World {
         let verdict = self.verdict_of(customer, card).unwrap();
         let accepted = verdict == Verdict::Approved;
         let course = &self.plans[plan].course;
-        let Some(course) = model::Subscription::new(course, accepted, include_setup, self.now) else {
+        let Some(course) = course::Subscription::new(course, accepted, include_setup, self.now) else {
             let amount = if course.trial.0 > 0 {
                 course.trial_amount
             } else {

@@ -1,5 +1,6 @@
 //! Fees, rates, the ledger and the balance (`docs/decisions.md`, 129, 130 and 193 to 195).
 
+pub mod dispute_rules;
 mod ledger;
 pub mod sequences;
 mod settlement;

@@ -15,6 +15,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
+use super::dispute_rules::{CHARGEBACK_FEE, FORGIVEN, STATUSES, follows};
 use crate::harness::app::another_account;
 use crate::harness::{App, Client, Database, card, charge_with, token, token_of};
 
@@ -58,34 +59,6 @@ fn action() -> impl Strategy<Value = Action> {
         1 => (0_i64..4).prop_map(Action::Delay),
         4 => (1_i64..100).prop_map(Action::Wait),
     ]
-}
-
-pub const STATUSES: [&str; 10] = [
-    "evidence_under_review",
-    "accepted",
-    "expired",
-    "cancelled",
-    "resolved",
-    "won",
-    "lost",
-    "arbitration_under_review",
-    "arbitration_won",
-    "arbitration_lost",
-];
-/// In these statuses the money is the merchant's again.
-pub const FORGIVEN: [&str; 4] = ["won", "cancelled", "resolved", "arbitration_won"];
-pub const CHARGEBACK_FEE: i64 = 2_500;
-
-/// Returns whether a status may follow.
-pub fn follows(from: &str, to: &str) -> bool {
-    match from {
-        "evidence_required" => &STATUSES[..5],
-        "evidence_under_review" => &["won", "lost", "cancelled", "resolved", "arbitration_under_review"][..],
-        "won" | "lost" => &["arbitration_under_review"],
-        "arbitration_under_review" => &["arbitration_won", "arbitration_lost"],
-        _ => &[],
-    }
-    .contains(&to)
 }
 
 /// A dispute, of which charge, how much, and whether the cardholder has it.

@@ -1,0 +1,4 @@
+//! Billing, for the model.
+
+#[path = "../it/billing/course.rs"]
+pub mod course;

@@ -1,0 +1,199 @@
+//! What happens to the server while clients pay: kills, power cuts, pauses, stops and clocks that jump.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use simulated_disk::{Crash, Faults as DiskFaults};
+use simulated_machine::SERVERS_MAX;
+use tokio::time::{sleep, timeout};
+
+use crate::harness::random::Random;
+use crate::history::History;
+use crate::installation::Installation;
+use crate::options::Options;
+use crate::server::Server;
+
+/// What can go wrong: the server is killed, its power is cut, either in the middle of a commit; it is asked to stop and starts again, or
+/// is killed as it starts; it pauses; its clock jumps; the network loses connections, and receivers refuse webhooks.
+pub const KINDS: [&str; 10] = [
+    "kill",
+    "power-cut",
+    "stop-in-commit",
+    "cut-in-commit",
+    "restart",
+    "killed-at-start",
+    "pause",
+    "clock",
+    "loss",
+    "receivers",
+];
+
+/// How long a server may take to start or to stop, with whatever is in flight.
+const START_MAX: Duration = Duration::from_mins(2);
+const STOP_MAX: Duration = Duration::from_mins(3);
+/// All flushes take a while.
+const SLOW_DISK: DiskFaults = DiskFaults {
+    read_errors: 0,
+    write_errors: 0,
+    flush_errors: 0,
+    slow_flushes: 1_000_000,
+    slowest_flush: Duration::from_millis(4),
+    capacity: None,
+};
+
+/// The server that runs now, and its end.
+pub struct Fate {
+    installation: Arc<Installation>,
+    history: History,
+    random: Random,
+    kinds: Vec<&'static str>,
+    /// How often each kind of fault has happened.
+    pub happened: BTreeMap<&'static str, usize>,
+    number: i32,
+    server: Option<Server>,
+}
+
+impl Fate {
+    /// Starts the first server.
+    pub async fn begin(
+        installation: &Arc<Installation>,
+        seed: u64,
+        options: &Options,
+        history: &History,
+    ) -> Self {
+        installation.disk.set_faults(SLOW_DISK);
+        let mut random = Random(seed);
+        // Histories with few kinds of faults go farther than those with all.
+        let drawn = KINDS.into_iter().filter(|_| random.below(2) == 0).collect::<Vec<_>>();
+        let kinds = drawn.into_iter().filter(|kind| options.allows(kind)).collect();
+        let mut fate = Self {
+            installation: Arc::clone(installation),
+            history: history.clone(),
+            random,
+            kinds,
+            happened: BTreeMap::new(),
+            number: 0,
+            server: None,
+        };
+        fate.start().await;
+        fate
+    }
+
+    /// Returns the first account's secret key.
+    pub fn secret(&self) -> String {
+        self.server.as_ref().map(|server| server.secret.clone()).unwrap_or_default()
+    }
+
+    /// Lets faults happen until this time of the machine.
+    pub async fn strike_until(&mut self, end: Duration) {
+        while simulated_machine::now() < end {
+            let pause = Duration::from_millis(200 + self.random.below(2_500));
+            sleep(pause.min(end.saturating_sub(simulated_machine::now()))).await;
+            let kind = KINDS[usize::try_from(self.random.below(KINDS.len() as u64)).unwrap()];
+            let is_over = simulated_machine::now() >= end || self.number + 3 >= SERVERS_MAX;
+            if !is_over && self.kinds.contains(&kind) {
+                self.strike(kind).await;
+            }
+        }
+    }
+
+    fn note(&mut self, kind: &'static str) {
+        self.history.note(kind);
+        *self.happened.entry(kind).or_default() += 1;
+    }
+
+    async fn strike(&mut self, kind: &'static str) {
+        // The network and the receivers see to theirs, and so does a start.
+        if ["loss", "receivers", "killed-at-start"].contains(&kind) {
+            return;
+        }
+        self.note(kind);
+        match kind {
+            "kill" => self.kill(Crash::Kill).await,
+            "power-cut" => self.kill(Crash::PowerCut).await,
+            "stop-in-commit" => self.kill_in_commit(Crash::Kill).await,
+            "cut-in-commit" => self.kill_in_commit(Crash::PowerCut).await,
+            "restart" => self.restart().await,
+            "pause" => {
+                let time = Duration::from_millis(self.random.below(70_000));
+                simulated_machine::pause(self.number, time);
+            }
+            // Less than the five minutes by which a signature may be older than it says.
+            "clock" => {
+                let wrong = i64::try_from(self.random.below(480_000)).unwrap() - 240_000;
+                simulated_machine::set_wall(self.number, wrong);
+            }
+            other => unreachable!("{other}"),
+        }
+    }
+
+    async fn kill(&mut self, crash: Crash) {
+        simulated_machine::kill(self.number);
+        self.server = None;
+        self.installation.disk.crash(crash);
+        self.history.excuse(false);
+        let pause = Duration::from_millis(self.random.below(5_000));
+        sleep(pause).await;
+        self.start().await;
+    }
+
+    /// Kills the server between two writes to the disk.
+    async fn kill_in_commit(&mut self, crash: Crash) {
+        let changes = self.random.below(40);
+        self.history.excuse(true);
+        self.installation.disk.stop_after(changes);
+        for _ in 0..10_000 {
+            if self.installation.disk.is_stopped() {
+                break;
+            }
+            sleep(Duration::from_micros(200)).await;
+        }
+        self.kill(crash).await;
+    }
+
+    async fn restart(&mut self) {
+        if let Some(server) = self.server.take()
+            && timeout(STOP_MAX, server.stop()).await.is_err()
+        {
+            self.history.fail("a server that was asked to stop has not ended");
+            simulated_machine::kill(self.number);
+            self.installation.disk.crash(Crash::Kill);
+        }
+        self.start().await;
+    }
+
+    /// Starts a server; sometimes it is killed before it listens, and starts once more.
+    async fn start(&mut self) {
+        if self.number > 0 && self.random.below(4) == 0 && self.kinds.contains(&"killed-at-start") {
+            self.note("killed-at-start");
+            self.number += 1;
+            let within = Duration::from_millis(self.random.below(300));
+            let starting = timeout(within, Server::start(&self.installation, self.number)).await;
+            drop(starting);
+            simulated_machine::kill(self.number);
+            self.installation.disk.crash(Crash::Kill);
+        }
+        self.number += 1;
+        match timeout(START_MAX, Server::start(&self.installation, self.number)).await {
+            Ok(Ok(server)) => self.server = Some(server),
+            Ok(Err(error)) => self.history.fail(format_args!("a server does not start: {error}")),
+            Err(_) => self.history.fail("a server that was started does not listen"),
+        }
+    }
+
+    /// From now on nothing happens to the server, whose clock is right.
+    pub fn heal(&self) {
+        simulated_machine::set_wall(self.number, 0);
+        self.history.excuse(false);
+    }
+
+    /// Stops the server.
+    pub async fn end(&mut self) {
+        if let Some(server) = self.server.take()
+            && timeout(STOP_MAX, server.stop()).await.is_err()
+        {
+            self.history.fail("a server that was asked to stop has not ended");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The history of a run: all that was asked, answered and delivered, and what the database holds at the end. Its digest is the same
+//! whenever the seed is.
+
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sha2::{Digest, Sha256};
+
+/// The history.
+#[derive(Clone)]
+pub struct History(Arc<Mutex<Written>>);
+
+struct Written {
+    hash: Sha256,
+    prints: bool,
+    requests: u64,
+    is_excused: bool,
+    failures: Vec<String>,
+}
+
+impl History {
+    pub fn new(prints: bool) -> Self {
+        Self(Arc::new(Mutex::new(Written {
+            hash: Sha256::new(),
+            prints,
+            requests: 0,
+            is_excused: false,
+            failures: Vec::new(),
+        })))
+    }
+
+    fn written(&self) -> std::sync::MutexGuard<'_, Written> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes a line.
+    pub fn note(&self, line: impl Display) {
+        let line = format!("{:.6} {line}\n", simulated_machine::now().as_secs_f64());
+        let mut written = self.written();
+        written.hash.update(line.as_bytes());
+        if written.prints {
+            print!("{line}");
+        }
+    }
+
+    /// Writes a line about a request that was answered.
+    pub fn answered(&self, line: impl Display) {
+        self.written().requests += 1;
+        self.note(line);
+    }
+
+    /// Writes what must not be.
+    pub fn fail(&self, failure: impl Display) {
+        let failure = format!("at {:.6} s: {failure}", simulated_machine::now().as_secs_f64());
+        self.note(&failure);
+        self.written().failures.push(failure);
+    }
+
+    /// Sets whether the server may answer 500, because its disk fails.
+    pub fn excuse(&self, is_excused: bool) {
+        self.written().is_excused = is_excused;
+    }
+
+    /// Returns whether the server may answer 500.
+    pub fn is_excused(&self) -> bool {
+        self.written().is_excused
+    }
+
+    /// Returns how many requests were answered.
+    pub fn requests(&self) -> u64 {
+        self.written().requests
+    }
+
+    /// Returns what must not be, and the digest.
+    pub fn end(&self) -> (Vec<String>, String) {
+        let written = self.written();
+        let digest = written.hash.clone().finalize();
+        (written.failures.clone(), digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}

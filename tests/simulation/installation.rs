@@ -1,0 +1,142 @@
+//! What outlives a server: its folder on the simulated disk, the operator's keys, and where it and its acquirer are.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use acquirer::Acquirer;
+use acquirer::http::{Address, HttpAcquirer, Secrets as AcquirerSecrets, router};
+use acquirer::simulator::{Numbers, Simulator};
+use base::clock::{Clock, SystemClock};
+use base::secret::Secret;
+use card_payments::api::ServerInfo;
+use card_payments::app::Parts;
+use card_payments::config::{Environment, LoadOptions};
+use card_payments::limits::{ACQUIRER_ANSWER, CLOCK_MOVE};
+use card_payments::services::wallets::Wallets;
+use entity::{TimeSpan, Timestamp};
+use outbound::blobs::Disk as FileStore;
+use outbound::{AddressPolicy, Outbound};
+use simulated_disk::Disk;
+use store::Location;
+use tempfile::TempDir;
+use tokio::sync::watch;
+use vault::OperatorKeys;
+use web::connections::Connections;
+use web::server::{self, ServerPhase};
+
+use crate::harness::MONDAY;
+use crate::network::at;
+
+/// What the server and its acquirer share.
+const SECRET: &str = "what-the-server-and-its-acquirer-know";
+const TEST: Environment = Environment::Test;
+
+/// The clocks of the machine. For the model the one on the wall stands.
+struct MachineClock {
+    stands: bool,
+}
+
+impl Clock for MachineClock {
+    fn now(&self) -> Timestamp {
+        if self.stands { MONDAY } else { SystemClock.now() }
+    }
+
+    fn elapsed(&self) -> Duration {
+        simulated_machine::now()
+    }
+}
+
+/// The installation.
+pub struct Installation {
+    folder: TempDir,
+    pub disk: Disk,
+    operator: OperatorKeys,
+    /// The port on which the server listens.
+    pub port: u16,
+    /// The port of the cable to the acquirer; without one, the simulator of the process is the acquirer.
+    acquirer: Option<u16>,
+    /// Whether the clock on the wall stands, for lives of the model.
+    time_stands: bool,
+}
+
+impl Installation {
+    pub fn new(seed: u64, port: u16, acquirer: Option<u16>, time_stands: bool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::mount(folder.path(), seed).unwrap();
+        disk.on_pause(sleep);
+        Self { folder, disk, operator: OperatorKeys::generate("test"), port, acquirer, time_stands }
+    }
+
+    pub fn location(&self) -> Location {
+        Location::Sqlite { path: self.folder.path().join("card-payments.db") }
+    }
+
+    /// Returns the parts of a server as of now.
+    pub fn parts(&self) -> Parts {
+        let files = self.folder.path().join("files");
+        Parts {
+            clock: Arc::new(MachineClock { stands: self.time_stands }),
+            random: Arc::default(),
+            acquirer: self.acquirer(),
+            acquirer_answer: ACQUIRER_ANSWER,
+            environment: TEST,
+            operator: self.operator.clone(),
+            outbound: Outbound::new(AddressPolicy::test()),
+            wallets: Wallets::simulated(),
+            blobs: Arc::new(FileStore::new(files.clone())),
+            incoming: files,
+            audit_anchor: None,
+            provider: None,
+            break_glass: false,
+            retention: TimeSpan::days(90),
+            erase_after: None,
+            clock_move_timeout: CLOCK_MOVE,
+            recorder: None,
+        }
+    }
+
+    /// Returns what the server says about itself.
+    pub fn info(&self) -> ServerInfo {
+        ServerInfo {
+            base_url: format!("http://{}", at(self.port)),
+            named: None,
+            environment: TEST,
+            trusted_proxies: Vec::new(),
+            fill_in_key: false,
+            metrics: true,
+            load: LoadOptions::default(),
+        }
+    }
+
+    /// Removes the folder. The threads of killed servers never let go of theirs.
+    pub fn remove(&self) {
+        let _ = std::fs::remove_dir_all(self.folder.path());
+    }
+
+    fn acquirer(&self) -> Arc<dyn Acquirer> {
+        let Some(port) = self.acquirer else { return Arc::new(Simulator::new(Numbers::TestCards)) };
+        let address = Address::parse(&format!("http://{}", at(port)), TEST).unwrap();
+        Arc::new(HttpAcquirer::new(address, secrets(), TEST, Arc::new(MachineClock { stands: false })))
+    }
+}
+
+/// Lets simulated time pass in the middle of a statement.
+#[expect(clippy::disallowed_methods, reason = "the machine's other threads go on meanwhile")]
+fn sleep(time: Duration) {
+    std::thread::sleep(time);
+}
+
+/// Serves an acquirer that outlives all servers.
+pub fn serve_acquirer(port: u16) {
+    let acquirer = Arc::new(Simulator::new(Numbers::TestCards));
+    let routes = router(acquirer, secrets(), TEST, Arc::new(MachineClock { stands: false }));
+    let listener = server::bind(at(port)).unwrap();
+    tokio::spawn(async move {
+        let (_serving, phase) = watch::channel(ServerPhase::Serving);
+        server::serve(listener, routes, &Connections::new(1024), phase).await;
+    });
+}
+
+fn secrets() -> AcquirerSecrets {
+    AcquirerSecrets::parse(&Secret::from(SECRET)).unwrap()
+}

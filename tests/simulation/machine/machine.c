@@ -1,0 +1,505 @@
+/* A machine that a seed decides: one thread of the process runs at a time, which one is drawn, and time passes only while none can run.
+ * These functions stand before those of the C library, which the standard library and tokio call: threads, waits, clocks, random bytes,
+ * flushes, and sockets, which become local ones within the process. Before machine_start everything is as ever. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/personality.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The C library's own function. */
+#define REAL(name) ({ static __typeof__(&name) real; real = real ? real : (__typeof__(&name))dlsym(RTLD_NEXT, #name); real; })
+#define NEVER UINT64_MAX
+#define SECOND 1000000000ull
+#define GROUPS 64
+#define FILES 65536
+/* What a look at the clock costs, so that no loop lasts for ever without time passing. */
+#define LOOK 100
+
+enum state { READY, WAITING, ENDED };
+
+/* A thread, and what it waits for. */
+struct thread {
+    struct thread *next;
+    pthread_t handle;
+    /* The server that it belongs to; 0 is the world around them. */
+    int group;
+    enum state state;
+    uint64_t deadline;
+    const void *address;
+    int epoll;
+    const struct thread *joined;
+    int is_woken;
+    /* Set when it is this thread's turn. */
+    uint32_t turn;
+    void *(*start)(void *);
+    void *argument;
+};
+
+/* An open file: a socket, or one that its server has locked. */
+struct file {
+    int is_inet, is_locked, group;
+    uint16_t port, peer;
+};
+
+/* The ports of clients that wait to be accepted, in the order in which the system hands them out. */
+struct listener {
+    uint16_t port, waiting[8192];
+    unsigned first, last;
+};
+
+static __thread struct thread *self;
+static struct thread *threads;
+static pthread_key_t ends;
+static uint64_t now, schedule, entropy, switches;
+static int64_t wall;
+static int64_t wrong_by[GROUPS];
+static uint64_t paused_until[GROUPS];
+static struct file files[FILES];
+static struct listener listeners[256];
+static int listening;
+static uint16_t next_port = 20000;
+
+static uint64_t draw(uint64_t *stream) {
+    uint64_t mixed = *stream += 0x9E3779B97F4A7C15ull;
+    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ull;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBull;
+    return mixed ^ (mixed >> 31);
+}
+
+static uint64_t below(uint64_t bound) { return draw(&schedule) % bound; }
+
+static long kernel(long number, long a, long b, long c, long d) {
+    return REAL(syscall)(number, a, b, c, d, 0, 0);
+}
+
+/* Turns. */
+
+static void hand_over(struct thread *next) {
+    __atomic_store_n(&next->turn, 1, __ATOMIC_SEQ_CST);
+    kernel(SYS_futex, (long)&next->turn, FUTEX_WAKE_PRIVATE, 1, 0);
+}
+
+static void await_turn(struct thread *it) {
+    while (!__atomic_load_n(&it->turn, __ATOMIC_SEQ_CST))
+        kernel(SYS_futex, (long)&it->turn, FUTEX_WAIT_PRIVATE, 0, 0);
+    __atomic_store_n(&it->turn, 0, __ATOMIC_SEQ_CST);
+}
+
+static int is_ready(const struct thread *it) {
+    if (it->state == READY || it->deadline <= now) return 1;
+    if (it->joined) return it->joined->state == ENDED;
+    struct pollfd events = { it->epoll, POLLIN, 0 };
+    return it->epoll >= 0 && REAL(poll)(&events, 1, 0) > 0;
+}
+
+static void stuck(void) {
+    fprintf(stderr, "nothing runs any more, and nothing waits for a time: %.3f s\n", (double)now / SECOND);
+    for (struct thread *it = threads; it; it = it->next)
+        fprintf(stderr, "  a thread of %d waits for %s\n", it->group, it->epoll >= 0 ? "files" : it->joined ? "a thread" : "a lock");
+    _exit(86);
+}
+
+/* Draws the next thread; lets time pass if none can run. */
+static struct thread *choose(void) {
+    for (;;) {
+        struct thread *ready[1024];
+        unsigned count = 0;
+        uint64_t first = NEVER;
+        for (struct thread *it = threads; it; it = it->next) {
+            uint64_t from = paused_until[it->group];
+            int can_run = is_ready(it);
+            if (can_run && from <= now && count < 1024) ready[count++] = it;
+            else if (can_run && from < first) first = from;
+            else if (!can_run && it->deadline != NEVER) {
+                uint64_t at = it->deadline > from ? it->deadline : from;
+                if (at < first) first = at;
+            }
+        }
+        if (count) return ready[count == 1 ? 0 : below(count)];
+        if (first == NEVER) stuck();
+        now = first;
+    }
+}
+
+static void yield_turn(void) {
+    struct thread *it = self, *next = choose();
+    if (next == it) return;
+    switches++;
+    hand_over(next);
+    await_turn(it);
+}
+
+/* Waits for one of these; returns whether the thread was woken. */
+static int wait_for(uint64_t deadline, const void *address, int epoll, const struct thread *joined) {
+    struct thread *it = self;
+    it->deadline = deadline, it->address = address, it->epoll = epoll, it->joined = joined;
+    it->is_woken = 0, it->state = WAITING;
+    yield_turn();
+    it->state = READY, it->deadline = NEVER, it->address = NULL, it->epoll = -1, it->joined = NULL;
+    return it->is_woken;
+}
+
+static void sleep_for(uint64_t nanos) { wait_for(now + nanos, NULL, -1, NULL); }
+
+/* Now and then another thread goes on first. */
+static void preempt(void) {
+    if (self && below(8) == 0) yield_turn();
+}
+
+static int wake(const void *address, int most) {
+    int woken = 0;
+    while (woken < most) {
+        struct thread *waiting[1024];
+        unsigned count = 0;
+        for (struct thread *it = threads; it; it = it->next)
+            if (it->state == WAITING && it->address == address && count < 1024) waiting[count++] = it;
+        if (!count) break;
+        struct thread *it = waiting[below(count)];
+        it->state = READY, it->is_woken = 1, woken++;
+    }
+    return woken;
+}
+
+static void leave(struct thread *it) {
+    struct thread **link = &threads;
+    while (*link && *link != it) link = &(*link)->next;
+    if (*link) *link = it->next;
+}
+
+/* Addresses are the same in every process: some hashes begin with one. */
+__attribute__((constructor)) static void fix_addresses(int count, char **arguments, char **environment) {
+    (void)count;
+    int persona = personality(0xffffffff);
+    if (persona < 0 || persona & ADDR_NO_RANDOMIZE || personality((unsigned long)persona | ADDR_NO_RANDOMIZE) < 0) return;
+    execve("/proc/self/exe", arguments, environment);
+}
+
+/* Called by the simulation. */
+
+void machine_start(uint64_t seed, int64_t wall_nanos) {
+    static struct thread first = { .deadline = NEVER, .epoll = -1 };
+    schedule = seed, entropy = ~seed, wall = wall_nanos;
+    now = SECOND;
+    first.handle = pthread_self();
+    extern void machine_ends(void *);
+    pthread_key_create(&ends, machine_ends);
+    threads = self = &first;
+}
+
+uint64_t machine_now(void) { return now; }
+uint64_t machine_switches(void) { return switches; }
+/* The thread, and those that it starts, belong to a server. */
+void machine_belong(int group) { if (self) self->group = group; }
+/* The clock on a server's wall is wrong by so much. */
+void machine_set_wall(int group, int64_t nanos) { wrong_by[group] = nanos; }
+void machine_pause(int group, uint64_t nanos) { paused_until[group] = now + nanos; }
+
+/* A server's threads stop for ever where they are, and the system closes its sockets and unlocks its files. */
+void machine_kill(int group) {
+    for (struct thread **link = &threads; *link;) {
+        if ((*link)->group == group) *link = (*link)->next;
+        else link = &(*link)->next;
+    }
+    for (int file = 0; file < FILES; file++) {
+        if (files[file].group != group) continue;
+        if (files[file].is_locked) REAL(flock)(file, LOCK_UN);
+        if (files[file].is_inet) close(file);
+    }
+}
+
+/* Threads. */
+
+void machine_ends(void *argument) {
+    struct thread *it = argument;
+    it->state = ENDED;
+    leave(it);
+    self = NULL;
+    switches++;
+    hand_over(choose());
+}
+
+static void *run(void *argument) {
+    struct thread *it = argument;
+    await_turn(it);
+    self = it;
+    pthread_setspecific(ends, it);
+    return it->start(it->argument);
+}
+
+int pthread_create(pthread_t *handle, const pthread_attr_t *attributes, void *(*start)(void *), void *argument) {
+    if (!self) return REAL(pthread_create)(handle, attributes, start, argument);
+    struct thread *it = calloc(1, sizeof *it), **link = &threads;
+    it->start = start, it->argument = argument, it->group = self->group, it->deadline = NEVER, it->epoll = -1;
+    int failed = REAL(pthread_create)(handle, attributes, run, it);
+    if (failed) return failed;
+    it->handle = *handle;
+    while (*link) link = &(*link)->next;
+    *link = it;
+    return 0;
+}
+
+int pthread_join(pthread_t handle, void **result) {
+    for (struct thread *it = self ? threads : NULL; it; it = it->next)
+        if (pthread_equal(it->handle, handle)) {
+            wait_for(NEVER, NULL, -1, it);
+            break;
+        }
+    return REAL(pthread_join)(handle, result);
+}
+
+int pthread_mutex_lock(pthread_mutex_t *mutex) {
+    if (!self) return REAL(pthread_mutex_lock)(mutex);
+    int failed;
+    while ((failed = pthread_mutex_trylock(mutex)) == EBUSY) wait_for(NEVER, mutex, -1, NULL);
+    return failed;
+}
+
+int pthread_mutex_unlock(pthread_mutex_t *mutex) {
+    int failed = REAL(pthread_mutex_unlock)(mutex);
+    if (self) wake(mutex, 1);
+    return failed;
+}
+
+int sched_yield(void) {
+    if (!self) return REAL(sched_yield)();
+    now += LOOK;
+    yield_turn();
+    return 0;
+}
+
+int sched_getaffinity(pid_t process, size_t size, cpu_set_t *processors) {
+    if (!self) return REAL(sched_getaffinity)(process, size, processors);
+    CPU_ZERO_S(size, processors);
+    CPU_SET_S(0, size, processors);
+    CPU_SET_S(1, size, processors);
+    return 0;
+}
+
+/* Waits. */
+
+static uint64_t nanos(const struct timespec *time) { return (uint64_t)time->tv_sec * SECOND + (uint64_t)time->tv_nsec; }
+
+static int64_t wall_now(void) { return wall + (int64_t)now + wrong_by[self->group]; }
+
+static long futex(uint32_t *word, int operation, uint32_t value, const struct timespec *time) {
+    int command = operation & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+    if (command == FUTEX_WAKE || command == FUTEX_WAKE_BITSET) {
+        int woken = wake(word, (int)value);
+        preempt();
+        return woken;
+    }
+    if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != value) return errno = EAGAIN, -1;
+    uint64_t deadline = NEVER;
+    if (time && command == FUTEX_WAIT) deadline = now + nanos(time);
+    else if (time && operation & FUTEX_CLOCK_REALTIME) {
+        int64_t left = (int64_t)nanos(time) - wall_now();
+        deadline = now + (left > 0 ? (uint64_t)left : 0);
+    } else if (time) deadline = nanos(time);
+    if (wait_for(deadline, word, -1, NULL)) return 0;
+    return errno = ETIMEDOUT, -1;
+}
+
+static void fill(uint8_t *bytes, size_t count) {
+    for (size_t at = 0; at < count; at += 8) {
+        uint64_t drawn = draw(&entropy);
+        memcpy(bytes + at, &drawn, count - at < 8 ? count - at : 8);
+    }
+}
+
+long syscall(long number, ...) {
+    va_list list;
+    va_start(list, number);
+    long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long), d = va_arg(list, long);
+    long e = va_arg(list, long), f = va_arg(list, long);
+    va_end(list);
+    if (self && number == SYS_futex) {
+        int command = (int)b & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+        if (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_WAKE || command == FUTEX_WAKE_BITSET)
+            return futex((uint32_t *)a, (int)b, (uint32_t)c, (const struct timespec *)d);
+    }
+    if (self && number == SYS_getrandom) return fill((uint8_t *)a, (size_t)b), b;
+    return REAL(syscall)(number, a, b, c, d, e, f);
+}
+
+int epoll_wait(int epoll, struct epoll_event *events, int most, int milliseconds) {
+    if (!self) return REAL(epoll_wait)(epoll, events, most, milliseconds);
+    yield_turn();
+    uint64_t deadline = milliseconds < 0 ? NEVER : now + (uint64_t)milliseconds * 1000000;
+    for (;;) {
+        int count = REAL(epoll_wait)(epoll, events, most, 0);
+        if (count || milliseconds == 0 || deadline <= now) return count;
+        wait_for(deadline, NULL, epoll, NULL);
+    }
+}
+
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left) {
+    if (!self) return REAL(clock_nanosleep)(clock, flags, time, left);
+    uint64_t until = flags & TIMER_ABSTIME ? nanos(time) : now + nanos(time);
+    wait_for(until, NULL, -1, NULL);
+    return 0;
+}
+
+int nanosleep(const struct timespec *time, struct timespec *left) {
+    if (!self) return REAL(nanosleep)(time, left);
+    return sleep_for(nanos(time)), 0;
+}
+
+/* Clocks and random bytes. */
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    if (!self) return REAL(clock_gettime)(clock, time);
+    now += LOOK;
+    int is_wall = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE;
+    uint64_t at = is_wall ? (uint64_t)wall_now() : now;
+    time->tv_sec = (time_t)(at / SECOND), time->tv_nsec = (long)(at % SECOND);
+    return 0;
+}
+
+int gettimeofday(struct timeval *time, void *zone) {
+    struct timespec precise;
+    clock_gettime(CLOCK_REALTIME, &precise);
+    (void)zone;
+    time->tv_sec = precise.tv_sec, time->tv_usec = precise.tv_nsec / 1000;
+    return 0;
+}
+
+time_t time(time_t *seconds) {
+    struct timespec precise;
+    clock_gettime(CLOCK_REALTIME, &precise);
+    if (seconds) *seconds = precise.tv_sec;
+    return precise.tv_sec;
+}
+
+ssize_t getrandom(void *bytes, size_t count, unsigned flags) {
+    if (!self) return REAL(getrandom)(bytes, count, flags);
+    return fill(bytes, count), (ssize_t)count;
+}
+
+/* Files: a flush takes a while, sometimes a long one. */
+
+static int flush(void) {
+    sleep_for(below(50) ? 100000 + below(3000000) : below(400000000));
+    return 0;
+}
+
+int fsync(int file) { return self ? flush() : REAL(fsync)(file); }
+int fdatasync(int file) { return self ? flush() : REAL(fdatasync)(file); }
+
+/* Sockets. */
+
+static socklen_t local_name(uint16_t port, struct sockaddr_un *name) {
+    memset(name, 0, sizeof *name);
+    name->sun_family = AF_UNIX;
+    int length = snprintf(name->sun_path + 1, sizeof name->sun_path - 1, "simulation-%d-%d", getpid(), port);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+static int name_of(uint16_t port, struct sockaddr *name, socklen_t *length) {
+    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    if (!name) return 0;
+    memcpy(name, &address, *length < sizeof address ? *length : sizeof address);
+    *length = sizeof address;
+    return 0;
+}
+
+static int is_inet(int file) { return self && file >= 0 && file < FILES && files[file].is_inet; }
+
+static struct listener *listener_of(uint16_t port) {
+    for (int n = 0; n < listening; n++)
+        if (listeners[n].port == port) return &listeners[n];
+    return NULL;
+}
+
+int socket(int domain, int type, int protocol) {
+    int kind = type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (!self || (domain != AF_INET && domain != AF_INET6) || kind != SOCK_STREAM) return REAL(socket)(domain, type, protocol);
+    int file = REAL(socket)(AF_UNIX, type, 0);
+    if (file >= 0) files[file] = (struct file){ .is_inet = 1, .group = self->group };
+    return file;
+}
+
+int close(int file) {
+    if (file >= 0 && file < FILES) files[file] = (struct file){ 0 };
+    return REAL(close)(file);
+}
+
+int flock(int file, int operation) {
+    int failed = REAL(flock)(file, operation);
+    if (self && !failed && file < FILES) files[file].is_locked = !(operation & LOCK_UN), files[file].group = self->group;
+    return failed;
+}
+
+int bind(int file, const struct sockaddr *address, socklen_t length) {
+    if (!is_inet(file)) return REAL(bind)(file, address, length);
+    uint16_t port = ntohs(((const struct sockaddr_in *)address)->sin_port);
+    if (!port) port = next_port++;
+    struct sockaddr_un name;
+    int failed = REAL(bind)(file, (struct sockaddr *)&name, local_name(port, &name));
+    if (failed) return failed;
+    files[file].port = port;
+    struct listener *it = listener_of(port);
+    if (!it) it = &listeners[listening++], it->port = port;
+    it->first = it->last = 0;
+    return 0;
+}
+
+int connect(int file, const struct sockaddr *address, socklen_t length) {
+    if (!is_inet(file)) return REAL(connect)(file, address, length);
+    uint16_t port = ntohs(((const struct sockaddr_in *)address)->sin_port);
+    struct listener *it = listener_of(port);
+    struct sockaddr_un name;
+    if (!it || REAL(connect)(file, (struct sockaddr *)&name, local_name(port, &name))) return errno = ECONNREFUSED, -1;
+    files[file].port = next_port++, files[file].peer = port;
+    it->waiting[it->last++ % 8192] = files[file].port;
+    return 0;
+}
+
+int accept4(int file, struct sockaddr *address, socklen_t *length, int flags) {
+    if (!is_inet(file)) return REAL(accept4)(file, address, length, flags);
+    int accepted = REAL(accept4)(file, NULL, NULL, flags);
+    if (accepted < 0) return accepted;
+    struct listener *it = listener_of(files[file].port);
+    files[accepted] = (struct file){ 1, 0, self->group, it->port, it->waiting[it->first++ % 8192] };
+    name_of(files[accepted].peer, address, length);
+    return accepted;
+}
+
+int getsockname(int file, struct sockaddr *address, socklen_t *length) {
+    return is_inet(file) ? name_of(files[file].port, address, length) : REAL(getsockname)(file, address, length);
+}
+
+int getpeername(int file, struct sockaddr *address, socklen_t *length) {
+    if (!is_inet(file)) return REAL(getpeername)(file, address, length);
+    if (!files[file].peer) return errno = ENOTCONN, -1;
+    return name_of(files[file].peer, address, length);
+}
+
+int setsockopt(int file, int level, int option, const void *value, socklen_t length) {
+    return is_inet(file) ? 0 : REAL(setsockopt)(file, level, option, value, length);
+}
+
+int getsockopt(int file, int level, int option, void *value, socklen_t *length) {
+    if (!is_inet(file) || (level == SOL_SOCKET && option == SO_ERROR)) return REAL(getsockopt)(file, level, option, value, length);
+    memset(value, 0, *length);
+    return 0;
+}

@@ -1,0 +1,41 @@
+//! One seed, one history: the whole server in a machine that a seed decides (`docs/reliability.md`).
+//!
+//! `cargo test --test simulation -- --seed 7` runs one history, and fails unless the judge is content; `--seconds-of-shop` says for how
+//! long clients pay while faults happen, and `--print` shows the history. `--fresh 60` runs seeds that were never run for so many
+//! seconds. Without arguments it runs a few seeds twice each, and compares their digests. `mutants` lists slips of the server, `--mutant`
+//! gives it one, and `--find-within 20` says which of the first seeds finds it.
+
+// Tells clippy that all of this is test code: unwrap is allowed.
+#![cfg(test)]
+
+mod billing;
+mod client;
+mod faults;
+mod harness;
+mod history;
+mod installation;
+mod judge;
+mod lives;
+mod money;
+mod network;
+mod options;
+mod payer;
+mod programs;
+mod receivers;
+mod server;
+mod shop;
+
+use std::process::ExitCode;
+
+use options::{Command, Options};
+
+fn main() -> ExitCode {
+    let options = Options::parse(std::env::args().skip(1));
+    match options.command {
+        Command::One(seed) => shop::run(seed, &options),
+        Command::Fresh(seconds) => programs::fresh(seconds, &options),
+        Command::Twice => programs::twice(&options),
+        Command::Mutants => ExitCode::SUCCESS,
+        Command::Find(within) => programs::find(within, &options),
+    }
+}

@@ -1,0 +1,106 @@
+//! Runs of many seeds, each in a process of its own.
+
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use crate::faults::KINDS;
+use crate::options::Options;
+
+/// The seeds that every run of the tests repeats.
+const KNOWN: [u64; 3] = [1, 2, 3];
+/// How many clients a shrunk history has at most.
+const FEW_CLIENTS: u64 = 3;
+/// How often its time is halved.
+const HALVINGS: u32 = 4;
+
+/// How a seed ended.
+struct Outcome {
+    went_well: bool,
+    output: String,
+}
+
+impl Outcome {
+    /// Runs a seed. Its folder is its own, so that the names of its files are those of the seed.
+    fn of(seed: u64, options: &Options) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let output = command.args(options.repeat(seed)).env("TMPDIR", folder.path()).output().unwrap();
+        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        Self { went_well: output.status.success(), output: text.concat() }
+    }
+
+    fn digest(&self) -> Option<&str> {
+        self.output.lines().find_map(|line| line.strip_prefix("digest: "))
+    }
+}
+
+/// Runs seeds that were never run, for so long, and prints them. One that fails is printed once more with fewer faults and clients.
+pub fn fresh(time: Duration, options: &Options) -> ExitCode {
+    let end = Instant::now() + time;
+    let mut failed = 0;
+    while Instant::now() < end {
+        let seed = u64::from(getrandom::u32().unwrap());
+        let outcome = Outcome::of(seed, options);
+        print!("{}", outcome.output);
+        if !outcome.went_well {
+            failed += 1;
+            println!(
+                "shrunk: cargo test --test simulation -- {}",
+                shrunk(seed, options).repeat(seed).join(" ")
+            );
+        }
+    }
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Returns with how little a history still fails: kinds of faults, clients and time are left out as long as it does.
+fn shrunk(seed: u64, options: &Options) -> Options {
+    let fails = |options: &Options| !Outcome::of(seed, options).went_well;
+    let mut least = options.clone();
+    let mut try_with = |change: &dyn Fn(&mut Options)| {
+        let mut less = least.clone();
+        change(&mut less);
+        let still_fails = fails(&less);
+        if still_fails {
+            least = less;
+        }
+        still_fails
+    };
+    for kind in KINDS {
+        try_with(&|less| less.faults.retain(|allowed| *allowed != kind));
+    }
+    let _ = (1..FEW_CLIENTS).find(|clients| try_with(&|less| less.clients = Some(*clients)));
+    let _ = (0..HALVINGS).all(|_| try_with(&|less| less.shop /= 2));
+    least
+}
+
+/// Runs known seeds twice; the same seed has the same history.
+pub fn twice(options: &Options) -> ExitCode {
+    let mut went_well = true;
+    for seed in KNOWN {
+        let (first, second) = (Outcome::of(seed, options), Outcome::of(seed, options));
+        print!("{}", first.output);
+        if first.digest().is_none() || first.digest() != second.digest() {
+            println!("seed {seed} has two histories:\n{}", second.output);
+            went_well = false;
+        }
+        went_well &= first.went_well;
+    }
+    if went_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs the first seeds with each mutant, until one fails; a mutant that none finds is a failure.
+pub fn find(within: u64, options: &Options) -> ExitCode {
+    let mut went_well = true;
+    for mutant in &options.mutants {
+        let options = Options { mutants: vec![mutant.clone()], ..options.clone() };
+        match (1..=within).find(|seed| !Outcome::of(*seed, &options).went_well) {
+            Some(seed) => println!("{mutant}: found by seed {seed}"),
+            None => {
+                println!("{mutant}: not found by {within} seeds");
+                went_well = false;
+            }
+        }
+    }
+    if went_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

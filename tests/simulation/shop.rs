@@ -1,0 +1,149 @@
+//! The history of one seed: clients pay while faults happen; then the faults end, and the judge looks at everything.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use http::Method;
+use metrics_exporter_prometheus::PrometheusBuilder;
+use serde_json::json;
+use tokio::runtime::Builder;
+use tokio::time::timeout;
+
+use crate::client::Client;
+use crate::faults::Fate;
+use crate::harness::MONDAY;
+use crate::harness::random::Random;
+use crate::history::History;
+use crate::installation::{Installation, serve_acquirer};
+use crate::judge::{Account, balance, prove};
+use crate::lives;
+use crate::network::{Network, at};
+use crate::options::Options;
+use crate::payer::Payer;
+use crate::receivers::Receivers;
+
+const CLIENTS_MAX: u64 = 5;
+/// How soon each request is answered once the faults have ended: a pause of the server, its time-out, and the recovery of what a killed
+/// server left, which the acquirer may have to be asked about several times; and as long as a server's clock was ahead.
+const ANSWERED_MAX: Duration = Duration::from_mins(15);
+
+/// The ports: of the server, the acquirer and the receivers, and of the cables to them.
+const SERVER: u16 = 8080;
+const ACQUIRER: u16 = 8081;
+const RECEIVERS: u16 = 8082;
+const TO_SERVER: u16 = 9080;
+const TO_ACQUIRER: u16 = 9081;
+const TO_RECEIVERS: u16 = 9082;
+
+/// Runs the history of a seed, and prints what is wrong with it and its digest.
+pub fn run(seed: u64, options: &Options) -> ExitCode {
+    measure_processor();
+    simulated_machine::start(seed, MONDAY.millis() * 1_000_000);
+    let history = History::new(options.prints);
+    let panics = history.clone();
+    std::panic::set_hook(Box::new(move |panic| panics.fail(panic)));
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(live(seed, options, &history));
+    let (failures, digest) = history.end();
+    for failure in &failures {
+        println!("seed {seed}: {failure}");
+    }
+    if !failures.is_empty() {
+        println!("again: cargo test --test simulation -- {}", options.repeat(seed).join(" "));
+    }
+    println!("digest: {digest}");
+    if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The recorder of metrics measures the processor's counter against the clock, once a process, for as long as the real ones need. It does so
+/// before the machine starts, in a thread of its own, so that the main thread's hashes are the seed's.
+fn measure_processor() {
+    let measuring = std::thread::spawn(|| drop(PrometheusBuilder::new().build_recorder()));
+    measuring.join().unwrap();
+}
+
+async fn live(seed: u64, options: &Options, history: &History) {
+    let mut random = Random(seed);
+    let mut next = || random.below(u64::MAX);
+    let network = Network::new(next());
+    if !options.allows("loss") {
+        network.heal();
+    }
+    // A model of everything, whose time stands; or payers, whose acquirer may be elsewhere.
+    let (has_model, is_remote) = match next() % 3 {
+        0 => (true, false),
+        1 => (false, false),
+        _ => (false, true),
+    };
+    serve_acquirer(ACQUIRER);
+    let receivers = Receivers::listen(RECEIVERS, next(), history);
+    if !options.allows("receivers") {
+        receivers.behave();
+    }
+    for (from, to) in [(TO_SERVER, SERVER), (TO_ACQUIRER, ACQUIRER), (TO_RECEIVERS, RECEIVERS)] {
+        network.lay(from, to).await;
+    }
+    let acquirer = is_remote.then_some(TO_ACQUIRER);
+    let installation = Arc::new(Installation::new(next(), SERVER, acquirer, has_model));
+    let mut fate = Fate::begin(&installation, next(), options, history).await;
+    let clients = options.clients.unwrap_or(1 + next() % CLIENTS_MAX);
+    let (secret, seeds) = (fate.secret(), (0..clients).map(|_| next()).collect::<Vec<_>>());
+    let maker = Client::new(TO_SERVER, &secret, history);
+    let mut paying = Vec::new();
+    let end = simulated_machine::now() + options.shop;
+    if has_model {
+        for seed in seeds {
+            let life = lives::live(maker.clone(), secret.clone(), seed, end);
+            paying.push(tokio::spawn(async move {
+                life.await;
+                None
+            }));
+        }
+    } else {
+        let opening = seeds.into_iter().zip(1..).map(|(seed, n)| open(&maker, &receivers, n, seed));
+        for mut account in join_all(opening).await {
+            paying.push(tokio::spawn(async move {
+                account.payer = account.payer.pay_until(end).await;
+                Some(account)
+            }));
+        }
+    }
+    fate.strike_until(end).await;
+    fate.heal();
+    network.heal();
+    receivers.behave();
+    let Ok(paid) = timeout(ANSWERED_MAX, join_all(paying)).await else {
+        return history.fail("requests are not answered although the faults have ended");
+    };
+    // A payer that has panicked has said why.
+    for account in paid.into_iter().flatten().flatten() {
+        account.judge(&receivers, history).await;
+    }
+    fate.end().await;
+    prove(&installation.location(), history).await;
+    println!(
+        "seed {seed}: {} requests of {clients} {} in {:.0} s, {} switches, acquirer {}, faults {:?}",
+        history.requests(),
+        if has_model { "models" } else { "payers" },
+        simulated_machine::now().as_secs_f64(),
+        simulated_machine::switches(),
+        if is_remote { "elsewhere" } else { "in the process" },
+        fate.happened,
+    );
+    installation.remove();
+}
+
+/// Opens an account with an endpoint.
+async fn open(maker: &Client, receivers: &Receivers, n: u64, seed: u64) -> Account {
+    let key = format!("account-{n}");
+    let made = maker.insist(Method::POST, "/1/sandbox/accounts", Some(&key), &json!({})).await.record();
+    let client = maker.keyed(made["secret_key"].as_str().unwrap());
+    let (balance, events) = (balance(&client).await, client.all("events").await.len());
+    let path = format!("/{n}");
+    let url = json!({ "url": format!("http://{}{path}", at(TO_RECEIVERS)) });
+    let endpoint = client.insist(Method::POST, "/1/webhook_endpoints", Some("endpoint"), &url).await.record();
+    receivers.know(&path, endpoint["key"].as_str().unwrap());
+    Account { payer: Payer::new(client, &format!("payer-{n}"), seed), path, balance, events }
+}
