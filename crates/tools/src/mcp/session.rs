@@ -108,7 +108,7 @@ impl Session {
             _ if message["jsonrpc"] != "2.0" => self.refuse_message(),
             (Some(method), Some(id)) if id.is_string() || id.is_number() => {
                 match self.result_of(method, &message["params"], id) {
-                    Ok(Some(result)) => self.answers.send(id, "result", result),
+                    Ok(Some(result)) => self.answers.send(id, "result", &result),
                     // The call answers.
                     Ok(None) => (),
                     Err(refusal) => self.answers.refuse(id, refusal),
@@ -208,18 +208,17 @@ impl Session {
     fn call(&mut self, params: &Value, id: &Value, is_stateless: bool) -> Result<(), Refusal> {
         let tool = params["name"].as_str().and_then(|name| self.server.find_tool(name));
         let tool = tool.ok_or_else(|| refusal(INVALID_PARAMS, "there is no such tool"))?;
-        let arguments = match &params["arguments"] {
-            Value::Null => json!({}),
-            Value::Object(arguments) => arguments.clone().into(),
-            _ => return Err(refusal(INVALID_PARAMS, "arguments must be an object")),
-        };
+        let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
+        if !arguments.is_object() {
+            return Err(refusal(INVALID_PARAMS, "arguments must be an object"));
+        }
         let (server, answers, request) = (self.server.clone(), self.answers.clone(), id.clone());
         let call = tokio::spawn(async move {
             let mut result = server.call(&tool, &arguments).await;
             if is_stateless {
                 result["resultType"] = "complete".into();
             }
-            answers.send(&request, "result", result);
+            answers.send(&request, "result", &result);
         });
         self.calls.retain(|_, call| !call.is_finished());
         self.calls.insert(id.to_string(), call.abort_handle());
@@ -241,10 +240,10 @@ impl Answers {
         if let Some(data) = data {
             error["data"] = data;
         }
-        self.send(id, "error", error);
+        self.send(id, "error", &error);
     }
 
-    fn send(&self, id: &Value, kind: &str, value: Value) {
+    fn send(&self, id: &Value, kind: &str, value: &Value) {
         // A client that has left reads no answers.
         let _ = self.0.send(json!({ "jsonrpc": "2.0", "id": id, kind: value }));
     }

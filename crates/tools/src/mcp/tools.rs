@@ -37,10 +37,13 @@ enum Effect {
     MovesTime,
 }
 
+/// Makes the request of a call, or says what is wrong with its arguments.
+type ReadArguments = dyn Fn(&Value) -> Result<ToolRequest, String> + Send + Sync;
+
 pub struct OfferedTool {
     /// The tool as clients see it.
     pub shown: Value,
-    read: Box<dyn Fn(&Value) -> Result<ToolRequest, String> + Send + Sync>,
+    read: Box<ReadArguments>,
 }
 
 impl OfferedTool {
