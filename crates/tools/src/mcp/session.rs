@@ -208,7 +208,8 @@ impl Session {
     fn call(&mut self, params: &Value, id: &Value, is_stateless: bool) -> Result<(), Refusal> {
         let tool = params["name"].as_str().and_then(|name| self.server.find_tool(name));
         let tool = tool.ok_or_else(|| refusal(INVALID_PARAMS, "there is no such tool"))?;
-        let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
+        let given = params.get("arguments").filter(|given| !given.is_null());
+        let arguments = given.cloned().unwrap_or_else(|| json!({}));
         if !arguments.is_object() {
             return Err(refusal(INVALID_PARAMS, "arguments must be an object"));
         }
